@@ -11,7 +11,7 @@ use std::{
 use tailmark_host::prepare::{
     Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Target, Watch,
 };
-use tailmark_results::in_one_line;
+use tailmark_model::in_one_line;
 
 /// How often progress is sent at most.
 const PROGRESS: Duration = Duration::from_millis(100);

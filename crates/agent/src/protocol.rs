@@ -7,7 +7,7 @@ use tailmark_host::{
     prepare::{Done, JobRequest},
     probe::Reading,
 };
-use tailmark_results::{Fact, SeriesKind};
+use tailmark_model::{Fact, SeriesKind};
 
 /// The version of what is said here. Both ends must have the same.
 pub const PROTOCOL: u32 = 3;

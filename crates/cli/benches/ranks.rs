@@ -20,7 +20,8 @@ use std::{
     time::{Duration, Instant},
 };
 use support::compare;
-use tailmark_results::{Phase, Study, pack_phase, unpack_phase};
+use tailmark_model::Phase;
+use tailmark_study::{Study, pack_phase, unpack_phase};
 use tailmark_testing::{Hosts, Mpirun, Program};
 use tempfile::TempDir;
 

@@ -24,7 +24,7 @@ use std::{
 use support::{compare, measured, pair};
 use tailmark_driver::{Database, db};
 use tailmark_engine::{Clock, MonotonicClock, Silent, Spec, Stop};
-use tailmark_results::{Arrivals, Phase};
+use tailmark_model::{Arrivals, Phase};
 use tailmark_workload::KeySpace;
 
 const RECORDS: u64 = 200_000;

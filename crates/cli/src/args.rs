@@ -8,9 +8,9 @@ pub use device::{DeviceArgs, DeviceCommand, ListDevicesArgs, PrepareDeviceArgs, 
 use crate::{compare::CompareFormat, key_flags::KeyFlags};
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::{net::SocketAddr, path::PathBuf};
+use tailmark_model::Metric;
 use tailmark_plan::Consent;
 use tailmark_report::{Condition, band, latency, metric};
-use tailmark_results::Metric;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -457,20 +457,20 @@ fn report_formats() -> PossibleValuesParser {
 
 fn import_formats() -> PossibleValuesParser {
     PossibleValuesParser::new(
-        tailmark_results::import::IMPORTS
+        tailmark_study::import::IMPORTS
             .iter()
             .map(|import| import.name),
     )
 }
 
 fn import_units() -> PossibleValuesParser {
-    let units = tailmark_results::import::UNITS.iter();
+    let units = tailmark_study::import::UNITS.iter();
     PossibleValuesParser::new(units.map(|(unit, _)| *unit))
 }
 
 fn export_formats() -> PossibleValuesParser {
     PossibleValuesParser::new(
-        tailmark_results::export::FORMATS
+        tailmark_study::export::FORMATS
             .iter()
             .map(|format| format.name),
     )

@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use tailmark_console::{Console, Exit};
-use tailmark_results::{json_text, number, printable};
+use tailmark_model::{json_text, number, printable};
 use tailmark_runner::check::{Checked, Severity, check};
 
 /// The version of the document's schema.

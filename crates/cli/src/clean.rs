@@ -13,8 +13,8 @@ use std::{
 };
 use tailmark_console::{Console, Exit};
 use tailmark_plan::Plan;
-use tailmark_results::Study;
 use tailmark_runner::{Cleaning, Results};
+use tailmark_study::Study;
 
 /// Lists what the study made, and removes it if the arguments say so.
 pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {

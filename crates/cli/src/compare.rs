@@ -4,8 +4,8 @@ use crate::{args::CompareArgs, screen};
 use clap::ValueEnum;
 use std::io;
 use tailmark_console::{Console, Exit};
+use tailmark_model::json_text;
 use tailmark_report::{GateOutcome, Verdicts, VerdictsRequest};
-use tailmark_results::json_text;
 
 /// How a comparison is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,7 +5,7 @@ use anyhow::Context;
 use clap::{Command, CommandFactory};
 use std::{collections::BTreeMap, io};
 use tailmark_console::{Console, Exit};
-use tailmark_results::own_files;
+use tailmark_study::own_files;
 
 /// `tailmark completions SHELL`
 pub fn completions(args: &CompletionsArgs, console: &Console) -> anyhow::Result<Exit> {

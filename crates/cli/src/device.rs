@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
 use tailmark_host::{BlockDevice, DeviceUse, device_facts, device_named, devices, places_of};
+use tailmark_model::{Fact, json_text, number, printable};
 use tailmark_report::{Cell, Column, Table, TableRow, text_table};
-use tailmark_results::{Fact, json_text, number, printable};
 
 /// The version of the documents' schema.
 const VERSION: u32 = 1;

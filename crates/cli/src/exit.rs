@@ -5,8 +5,8 @@ use tailmark_console::{Closed, Exit, closed};
 use tailmark_host::prepare as host;
 use tailmark_plan as plan;
 use tailmark_report as report;
-use tailmark_results as results;
 use tailmark_runner as runner;
+use tailmark_study as study;
 
 /// What was asked for is not there to be done: wrong usage that no crate below knows of. It says what
 /// there is.
@@ -52,12 +52,12 @@ pub fn of(error: &anyhow::Error) -> Exit {
                         | report::Error::NothingInCommon { .. }
                         | report::Error::NoPointInCommon { .. }
                         | report::Error::NoStudies { .. }
-                        | report::Error::Files(results::Error::ForeignFile { .. })
+                        | report::Error::Files(study::Error::ForeignFile { .. })
                 )
             )
             || matches!(
                 cause.downcast_ref(),
-                Some(results::Error::Missing { .. } | results::Error::ForeignFile { .. })
+                Some(study::Error::Missing { .. } | study::Error::ForeignFile { .. })
             )
             || cause.downcast_ref().is_some_and(runner::Error::is_usage)
     });
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn what_a_report_cannot_be_made_of_is_wrong_usage() {
         let known = "a".to_owned();
-        let foreign = results::Error::ForeignFile {
+        let foreign = study::Error::ForeignFile {
             path: "index.html".into(),
             why: "is not of tailmark",
         };

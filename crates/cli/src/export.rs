@@ -3,7 +3,7 @@
 use crate::args::ExportArgs;
 use anyhow::Context;
 use tailmark_console::{Console, Exit};
-use tailmark_results::{NewFile, Study, export::FORMATS};
+use tailmark_study::{NewFile, Study, export::FORMATS};
 
 /// Writes the study in the format asked for.
 pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {

@@ -8,11 +8,11 @@ use std::{
     path::Path,
 };
 use tailmark_console::{Console, Exit};
+use tailmark_model::{Header, Load, PointKey, System, secret::own_words};
 use tailmark_report::{refuse_foreign, write_studies};
-use tailmark_results::{
-    Error, Header, Load, PointKey, Study, System,
+use tailmark_study::{
+    Error, Study,
     import::{Given, Imported, Source, UNITS, find},
-    secret::own_words,
 };
 
 /// The most bytes of all files of an import.

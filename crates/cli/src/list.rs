@@ -45,9 +45,9 @@ fn rows(kind: ListKind) -> Vec<Line> {
         ListKind::Formats => {
             let reports = tailmark_report::FORMATS.iter();
             let reports = reports.map(|f| row(f.name, &format!("report: {}", f.about)));
-            let exports = tailmark_results::export::FORMATS.iter();
+            let exports = tailmark_study::export::FORMATS.iter();
             let exports = exports.map(|f| row(f.name, &format!("export: {}", f.about)));
-            let imports = tailmark_results::import::IMPORTS.iter();
+            let imports = tailmark_study::import::IMPORTS.iter();
             let imports = imports.map(|f| row(f.name, &format!("import: {}", f.about)));
             reports.chain(exports).chain(imports).collect()
         }

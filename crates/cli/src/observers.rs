@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 use tailmark_engine::{IntervalStats, Live, Observer, PhaseStart};
-use tailmark_results::{
-    Load, Point,
-    slo::{Slo, SloSettings},
-};
+use tailmark_model::{Load, Point};
+use tailmark_stats::slo::{Slo, SloSettings};
 
 /// Tells each what it is told.
 pub struct Observers<'o>(pub Vec<&'o dyn Observer>);

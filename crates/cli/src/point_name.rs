@@ -1,6 +1,6 @@
 //! What a point is called in the terminal.
 
-use tailmark_results::{Arrivals, PointKey, number};
+use tailmark_model::{Arrivals, PointKey, number};
 
 /// `disk ycsb-a uniform, 16 threads`
 pub fn name(key: &PointKey) -> String {

@@ -10,7 +10,7 @@ use crate::{
 use tailmark_console::{Console, Exit, listen};
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::LeftChanges;
-use tailmark_results::printable;
+use tailmark_model::printable;
 
 /// Prepares the devices of one system, or says what that would do.
 pub fn prepare(args: &PrepareDeviceArgs, console: &Console) -> anyhow::Result<Exit> {

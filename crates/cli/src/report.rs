@@ -7,8 +7,8 @@ use crate::{
 };
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
+use tailmark_model::ReportSettings;
 use tailmark_report::{Data, Error, Report, ReportFormat, read_studies, write_data, write_history};
-use tailmark_results::ReportSettings;
 
 /// Writes the report and prints where it is; a text without a place for it is printed itself.
 pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {

@@ -21,10 +21,11 @@ use tailmark_cluster::{Cluster, let_first_speak};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_host::prepare::{LeftChanges, shell_line};
+use tailmark_model::{Fault, PointKey, instant::dated, number, printable};
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
-use tailmark_results::{Fault, PointKey, Study, instant::dated, number, printable};
 use tailmark_runner::{Facts, Ranks, Summary, dismiss};
+use tailmark_study::Study;
 
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
@@ -178,7 +179,7 @@ impl ClaimedDirectory {
             n => PathBuf::from(format!("{}-{n}", wanted.display())),
         };
         let is_taken = |path: &PathBuf| {
-            let made = tailmark_results::owner::create_dir(path);
+            let made = tailmark_study::owner::create_dir(path);
             made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
         };
         // One that cannot be made at all is the run's to refuse.

@@ -16,7 +16,8 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
-use tailmark_results::{Kind, Study};
+use tailmark_model::Kind;
+use tailmark_study::Study;
 use tailmark_testing::{assert_says, err, out};
 use tempfile::TempDir;
 

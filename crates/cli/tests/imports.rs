@@ -14,7 +14,7 @@ const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
 
 /// A file among the tests of the crate that reads it.
 fn shared(name: &str) -> String {
-    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../results/tests");
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../study/tests");
     tests.join(name).display().to_string()
 }
 

@@ -11,28 +11,31 @@ use std::{collections::BTreeSet, fs, path::Path};
 const LAYERS: &[(&str, &[&str])] = &[
     ("cluster", &[]),
     ("driver", &[]),
-    ("results", &[]),
+    ("model", &[]),
+    ("stats", &["model"]),
+    ("study", &["model", "stats"]),
     ("workload", &["driver"]),
-    ("host", &["results"]),
-    ("agent", &["results", "host"]),
-    ("remote", &["cluster", "results", "host", "agent"]),
-    ("engine", &["driver", "workload", "results"]),
-    ("plan", &["driver", "workload", "results"]),
+    ("host", &["model", "stats"]),
+    ("agent", &["model", "host"]),
+    ("remote", &["cluster", "model", "host", "agent"]),
+    ("engine", &["driver", "workload", "model", "stats"]),
+    ("plan", &["driver", "workload", "model", "stats"]),
     (
         "runner",
         &[
-            "cluster", "driver", "workload", "results", "host", "agent", "remote", "engine", "plan",
+            "cluster", "driver", "workload", "model", "stats", "study", "host", "agent", "remote",
+            "engine", "plan",
         ],
     ),
-    ("report", &["results"]),
-    ("console", &["results", "engine"]),
+    ("report", &["model", "stats", "study"]),
+    ("console", &["model", "engine"]),
     ("ycsb", DROP_IN),
     ("db-bench", DROP_IN),
     (
         "cli",
         &[
-            "cluster", "driver", "workload", "results", "host", "engine", "plan", "runner",
-            "report", "console", "ycsb", "db-bench",
+            "cluster", "driver", "workload", "model", "stats", "study", "host", "engine", "plan",
+            "runner", "report", "console", "ycsb", "db-bench",
         ],
     ),
     // Imported by tests alone.
@@ -42,7 +45,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// What stands in for another program reads no plan.
 const DROP_IN: &[&str] = &[
-    "driver", "workload", "results", "host", "engine", "runner", "report", "console",
+    "driver", "workload", "model", "stats", "study", "host", "engine", "runner", "report",
+    "console",
 ];
 
 /// Crates from outside that only some of ours may import.
@@ -51,7 +55,10 @@ const RESTRICTED_DEPS: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("anyhow", &["cli", "console", "ycsb", "db-bench"]),
     ("rust-rocksdb", &["driver"]),
-    ("rusqlite", &["results"]),
+    ("regex", &["model"]),
+    ("rusqlite", &["study"]),
+    ("statrs", &["stats"]),
+    ("zstd", &["study"]),
     ("krilla", &["report"]),
     ("maud", &["report"]),
     ("mpi", &["cluster"]),

@@ -10,7 +10,8 @@ mod bench;
 
 use bench::{BYTES, Bench, PREPARE, RUN, TAILMARK};
 use std::{fs, path::Path};
-use tailmark_results::{Study, finding::SETTINGS_LEFT};
+use tailmark_model::finding::SETTINGS_LEFT;
+use tailmark_study::Study;
 use tailmark_testing::{assert_says, err, out, test};
 
 fn main() -> std::process::ExitCode {

@@ -440,7 +440,7 @@ fn calls_over_other_data_are_no_repeats() {
         let run = ycsb(dir.path(), &line);
         assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     }
-    let study = tailmark_results::Study::open(&dir.path().join("study")).unwrap();
+    let study = tailmark_study::Study::open(&dir.path().join("study")).unwrap();
     let keys = study.point_keys().unwrap();
     let keys: Vec<_> = keys
         .iter()

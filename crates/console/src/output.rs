@@ -10,7 +10,7 @@ use std::{
     os::{fd::AsFd, unix::fs::FileTypeExt},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tailmark_results::printable_lines;
+use tailmark_model::printable_lines;
 
 /// Where a program writes: standard output and standard error, or what takes their place. Cheap to
 /// clone; lines of several threads do not mix.

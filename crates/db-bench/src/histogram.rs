@@ -5,7 +5,7 @@
 //! by tens of per cent; the study keeps three digits.
 
 use std::fmt::Write as _;
-use tailmark_results::Latencies;
+use tailmark_model::Latencies;
 
 /// A histogram as db_bench prints it.
 pub struct Histogram {
@@ -152,7 +152,7 @@ fn limits() -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::new_latencies;
+    use tailmark_model::new_latencies;
 
     #[test]
     fn limits_are_those_of_rocksdb() {

@@ -24,8 +24,8 @@ use tailmark_driver::{
     db::{NewestOptions, RocksDb},
 };
 use tailmark_engine::{Spec, Stop};
+use tailmark_model::{Kind, Phase, PointKey};
 use tailmark_report::write_studies;
-use tailmark_results::{Kind, Phase, PointKey};
 use tailmark_runner::{
     Evidence,
     capture::Watched,

@@ -4,7 +4,7 @@ use super::flags::Flags;
 use anyhow::Context;
 use std::path::Path;
 use tailmark_driver::Params;
-use tailmark_results::{Header, System, secret::own_words};
+use tailmark_model::{Header, System, secret::own_words};
 use tailmark_runner::point::CallStudy;
 
 /// The name of the system under test.

@@ -9,7 +9,7 @@ use super::{
 use std::{collections::BTreeMap, fmt::Write as _, fs};
 use tailmark_driver::OperationKind;
 use tailmark_engine::recorded_as;
-use tailmark_results::{Kind, KindResult, Phase};
+use tailmark_model::{Kind, KindResult, Phase};
 use tailmark_workload::{Workload, db_bench::Op};
 
 const MIB: f64 = 1_048_576.0;
@@ -262,7 +262,7 @@ pub fn hidden(phase: &Phase, workload: &Workload) -> Vec<String> {
             " (background clients)"
         };
         let rate = result.count as f64 / phase.elapsed_s().max(1e-9);
-        let micros = |latencies: &tailmark_results::Latencies| {
+        let micros = |latencies: &tailmark_model::Latencies| {
             let at = |q| latencies.value_at_quantile(q) as f64 / 1e3;
             let (p99, p9999, p99999) = (at(0.99), at(0.9999), at(0.99999));
             format!(

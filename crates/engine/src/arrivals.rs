@@ -4,7 +4,7 @@
 use crate::{clock::Tick, deal::Deal};
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tailmark_results::{Arrivals, Latencies, new_latencies};
+use tailmark_model::{Arrivals, Latencies, new_latencies};
 use tailmark_workload::Poisson;
 
 /// Of more operations than these that nobody took, not each is looked at.

@@ -3,7 +3,7 @@
 
 use crate::{client::recorded_as, clock::Tick, roles::Roles};
 use tailmark_driver::OperationKind;
-use tailmark_results::{Kind, Latencies, Phase, new_latencies};
+use tailmark_model::{Kind, Latencies, Phase, new_latencies};
 use tailmark_workload::{ClientGroup, Workload};
 
 /// Adds to a phase what its clients left of their arrivals: due before `end`, and nobody had taken

@@ -11,7 +11,7 @@ use super::{
 use crate::clock::{Clock, Tick};
 use std::time::Duration;
 use tailmark_driver::{Completion, Operation, OperationKind, Reply, Session};
-use tailmark_results::Kind;
+use tailmark_model::Kind;
 use tailmark_workload::{Item, Stream};
 
 /// One client of a phase.

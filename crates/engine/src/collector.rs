@@ -11,7 +11,7 @@ use super::{
 };
 use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
-use tailmark_results::{
+use tailmark_model::{
     ErrorCount, Interval, IntervalKind, Kind, LagCauses, Latencies, Packed, Phase, StartLag,
     new_latencies, qos::Blocks,
 };

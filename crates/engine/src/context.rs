@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 use tailmark_driver::{Clients, Session};
-use tailmark_results::Kind;
+use tailmark_model::Kind;
 use tailmark_workload::{ClientGroup, Stream, StreamConfig};
 
 /// For how long a client may spin before an instant, at most.

@@ -8,7 +8,7 @@ use crate::{
     roles::Roles,
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tailmark_results::{
+use tailmark_model::{
     Finding, Phase, Sentence, Unit,
     finding::{FEW_OPERATIONS, STRAGGLER},
 };

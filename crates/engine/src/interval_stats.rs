@@ -2,7 +2,7 @@
 
 use super::latency_counts::LatencyCounts;
 use tailmark_driver::Cause;
-use tailmark_results::Kind;
+use tailmark_model::Kind;
 
 /// Latencies up to this one, nanoseconds, find their place in a stats that was made ready: a client
 /// that shares its processor with hundreds is often interrupted for a second.

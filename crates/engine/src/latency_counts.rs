@@ -5,7 +5,7 @@
 //! everything else out of the processor's caches. So counts are in bucket groups, one for each
 //! power of two, of which a client fills a few, and only those are looked at.
 
-use tailmark_results::{Latencies, new_latencies};
+use tailmark_model::{Latencies, new_latencies};
 
 /// Counts in a bucket group. The first holds values below 1,024, each on its own; group `s` the
 /// next ones from 2^(9 + s), 2^(s - 1) values to a count: at most a part in 1,024 of the value.

@@ -53,7 +53,7 @@ use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stopped::Stops;
 use tailmark_driver::{Clients, Stage};
-use tailmark_results::Phase;
+use tailmark_model::Phase;
 use tailmark_workload::Seed;
 use tasks::RecorderChannels;
 

@@ -2,10 +2,8 @@
 
 use crate::IntervalStats;
 use std::time::Duration;
-use tailmark_results::{
-    Load, Point, PointKey,
-    slo::{Slo, SloSettings},
-};
+use tailmark_model::{Load, Point, PointKey};
+use tailmark_stats::slo::{Slo, SloSettings};
 
 /// What a phase does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::clock::Tick;
 use crossbeam_channel::{Receiver, Sender};
 use std::{cell::RefCell, rc::Rc};
 use tailmark_driver::{Failure, Reply};
-use tailmark_results::Kind;
+use tailmark_model::Kind;
 
 /// The length of an interval, nanoseconds.
 pub const INTERVAL_NS: u64 = 1_000_000_000;

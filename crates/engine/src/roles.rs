@@ -20,7 +20,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 use tailmark_driver::{Failure, Reply};
-use tailmark_results::{Arrivals, Kind};
+use tailmark_model::{Arrivals, Kind};
 use tailmark_workload::{Seed, SineRate, Workload, assign_groups};
 
 /// The clients of a phase: which group each is in, and who is left.

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 use tailmark_driver::Reply;
-use tailmark_results::{Finding, Sentence, Unit, finding::NO_ANSWER};
+use tailmark_model::{Finding, Sentence, Unit, finding::NO_ANSWER};
 
 /// For how long no request succeeds before that is said, seconds.
 pub const NO_ANSWER_S: u64 = 10;

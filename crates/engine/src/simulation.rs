@@ -13,7 +13,7 @@ use crossbeam_channel::{TryRecvError, unbounded};
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use tailmark_driver::VirtualClock;
-use tailmark_results::Phase;
+use tailmark_model::Phase;
 
 /// Runs a phase on a database that has a clock of its own.
 pub fn run(

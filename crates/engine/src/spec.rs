@@ -3,7 +3,7 @@
 use crate::{Peers, context::share};
 use std::{sync::Arc, time::Duration};
 use tailmark_driver::{Clients, DataSet, Database};
-use tailmark_results::{Arrivals, Interval, PointKey};
+use tailmark_model::{Arrivals, Interval, PointKey};
 use tailmark_workload::{KeySpace, Workload};
 
 /// What a phase does.

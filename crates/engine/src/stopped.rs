@@ -16,7 +16,7 @@ use std::{
     thread,
     time::Duration,
 };
-use tailmark_results::{Finding, Sentence, Unit, finding::CLIENT_STOPPED};
+use tailmark_model::{Finding, Sentence, Unit, finding::CLIENT_STOPPED};
 
 /// How often the clocks are looked at.
 const LOOK: Duration = Duration::from_millis(100);

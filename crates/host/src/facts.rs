@@ -15,7 +15,7 @@ pub use machine::machine_facts;
 pub use place::place_facts;
 
 use bytesize::ByteSize;
-use tailmark_results::Fact;
+use tailmark_model::Fact;
 
 /// The name of this machine.
 #[must_use]

@@ -88,7 +88,7 @@ mod tests {
     fn every_bus_is_a_transport() {
         for (_, transport) in BUSES {
             assert!(
-                tailmark_results::TRANSPORTS.contains(transport),
+                tailmark_model::TRANSPORTS.contains(transport),
                 "{transport}"
             );
         }

@@ -4,7 +4,7 @@ use super::{
     Accept, Error, SystemPlan, accept::Accepted, reader::TableReader, requests::sends, units,
 };
 use std::{fmt, sync::Arc, time::Duration};
-use tailmark_results::{Kind, Metric, Quantile};
+use tailmark_model::{Kind, Metric, Quantile};
 use tailmark_workload::Workload;
 use toml::Value;
 

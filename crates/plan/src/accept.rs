@@ -9,7 +9,7 @@ use super::{
 use bytesize::ByteSize;
 use std::{ops::RangeInclusive, time::Duration};
 use tailmark_driver::Semantics;
-use tailmark_results::{Kind, QUANTILES, STATISTICS, number};
+use tailmark_model::{Kind, QUANTILES, STATISTICS, number};
 use toml::Value;
 
 /// What a key accepts.

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tailmark_driver::{DataSet, Schema};
-use tailmark_results::{Header, new_study_id};
+use tailmark_model::{Header, new_study_id};
 use tailmark_workload::Workload;
 
 /// `--time-scale` makes no time shorter than this that was longer.

@@ -17,7 +17,7 @@ pub struct Expect {
     pub model: Option<String>,
     /// Bytes of its device, within a hundredth.
     pub capacity: Option<u64>,
-    /// How its device is attached: one of [`tailmark_results::TRANSPORTS`].
+    /// How its device is attached: one of [`tailmark_model::TRANSPORTS`].
     pub transport: Option<String>,
     /// On which machine its server is.
     pub client_host: Option<ClientHost>,

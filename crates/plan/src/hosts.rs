@@ -3,7 +3,7 @@
 use super::{Error, reader::TableReader};
 use std::net::Ipv6Addr;
 use tailmark_driver::{Driver, Place};
-use tailmark_results::Login;
+use tailmark_model::Login;
 use toml::Value;
 
 /// The key that says it.

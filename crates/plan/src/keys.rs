@@ -16,7 +16,7 @@ use super::{
 };
 use std::time::Duration;
 use tailmark_driver::{DataSet, Semantics};
-use tailmark_results::Arrivals;
+use tailmark_model::Arrivals;
 
 /// The most clients that a point may have.
 pub const THREADS_MAX: u64 = 1024;
@@ -492,7 +492,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("expect", "model", Text)
         .about("what the device's model contains, in whichever case"),
     PlanKey::new("expect", "capacity", Size(1, 1 << 60)).about("the device's capacity, within 1 %"),
-    PlanKey::new("expect", "transport", Choice(tailmark_results::TRANSPORTS))
+    PlanKey::new("expect", "transport", Choice(tailmark_model::TRANSPORTS))
         .about("how the device is attached"),
     PlanKey::new("expect", "client_host", Choice(ClientHost::NAMES))
         .about("whether the server is on another machine than its clients, or on the same"),

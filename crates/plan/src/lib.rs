@@ -67,7 +67,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, SettingKind, Settings};
-use tailmark_results::{Header, SloSettings};
+use tailmark_model::Header;
+use tailmark_stats::SloSettings;
 
 /// A checked plan.
 #[derive(Debug, Clone)]

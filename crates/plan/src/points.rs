@@ -2,7 +2,7 @@
 
 use crate::{AskedRate, Order, Plan, Sweep, SystemPlan};
 use std::sync::Arc;
-use tailmark_results::PointKey;
+use tailmark_model::PointKey;
 use tailmark_workload::Workload;
 
 /// One point of every system: a workload at a number of threads or at a rate.

@@ -3,7 +3,7 @@
 use super::{Error, keys, reader::TableReader, units};
 use std::fmt;
 use tailmark_driver::did_you_mean;
-use tailmark_results::{Arrivals, number};
+use tailmark_model::{Arrivals, number};
 use toml::Value;
 
 /// A rate as it is asked for. Its text is that of the effective plan and of the study: `20000`,

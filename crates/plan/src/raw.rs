@@ -10,7 +10,7 @@ use super::{
 };
 use std::{collections::BTreeMap, fs, path::Path};
 use tailmark_driver::did_you_mean;
-use tailmark_results::secret::masked;
+use tailmark_model::secret::masked;
 use toml::{Table, Value};
 
 /// The keys that say where a system is.

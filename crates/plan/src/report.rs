@@ -5,7 +5,7 @@ use super::{
     Accept, Error, SystemPlan, accept::Accepted, reader::TableReader, requests::sends, units,
 };
 use std::sync::Arc;
-use tailmark_results::{Kind, Metric, ReportSettings};
+use tailmark_model::{Kind, Metric, ReportSettings};
 use tailmark_workload::Workload;
 use toml::Value;
 

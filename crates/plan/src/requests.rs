@@ -1,7 +1,7 @@
 //! How many requests of a kind the operations of a workload send: by these a plan is long enough for
 //! a quantile of their latencies, or not.
 
-use tailmark_results::Kind;
+use tailmark_model::Kind;
 use tailmark_workload::{
     ClientGroup, GroupOperations, Mix, Workload, assign_groups,
     db_bench::{MixGraph, Op},

@@ -1,7 +1,7 @@
 //! The service that a system's database is, and the commands that start and stop it.
 
 use std::path::PathBuf;
-use tailmark_results::secret::masked;
+use tailmark_model::secret::masked;
 
 /// The service that a system's database is.
 #[derive(Debug, Clone, PartialEq, Eq)]

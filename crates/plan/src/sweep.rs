@@ -2,7 +2,7 @@
 
 use super::{Accept, AskedRate, Ladder, Warmup, accept::Accepted};
 use std::{sync::Arc, time::Duration};
-use tailmark_results::Arrivals;
+use tailmark_model::Arrivals;
 use tailmark_workload::Workload;
 use toml::Value;
 

@@ -8,7 +8,7 @@ use super::{
     units,
 };
 use std::time::Duration;
-use tailmark_results::steady::{SteadyRule, WINDOW_MIN_S, WINDOWS};
+use tailmark_stats::steady::{SteadyRule, WINDOW_MIN_S, WINDOWS};
 use toml::Value;
 
 impl Plan {

@@ -2,7 +2,7 @@
 
 use crate::{Error, ssh::Ssh};
 use std::time::Duration;
-use tailmark_results::Fact;
+use tailmark_model::Fact;
 
 /// Prints a group, a name and a value a line, with tabs in between; what a machine does not have is
 /// empty.

@@ -3,7 +3,7 @@
 use crate::channel::Taken;
 use tailmark_agent::now_ns;
 use tailmark_cluster::{ClockLine, Measurement};
-use tailmark_results::SeriesKind;
+use tailmark_model::SeriesKind;
 
 /// A value that was sampled there.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::{Data, Earlier, Error};
 use std::collections::BTreeSet;
-use tailmark_results::{Header, Point, PointName, System, number, printable};
+use tailmark_model::{Header, Point, PointName, System, number, printable};
 
 /// What a system was, as a system of its own.
 const BEFORE: &str = " (before)";

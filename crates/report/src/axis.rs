@@ -2,7 +2,7 @@
 //! offered.
 
 use std::cmp::Ordering;
-use tailmark_results::{Arrivals, PointKey, number};
+use tailmark_model::{Arrivals, PointKey, number};
 
 /// What the cells of a grid follow each other by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::borrow::Cow;
-use tailmark_results::Stated;
+use tailmark_model::Stated;
 
 /// One part of a section.
 #[derive(Debug, Clone)]

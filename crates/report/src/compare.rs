@@ -9,9 +9,8 @@ use crate::{
     grid_cell::SpreadPeak,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{
-    Bound, Comparison, Metric, Point, Stated, System, Verdict, finding::RATE_NOT_MET, number,
-};
+use tailmark_model::{Bound, Metric, Point, Stated, System, finding::RATE_NOT_MET, number};
+use tailmark_stats::{Comparison, Verdict};
 
 /// Where systems are compared in a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,8 +3,9 @@
 
 use crate::{Data, axis::Step, sweep::WorkloadGrid};
 use std::{collections::BTreeMap, sync::OnceLock};
-use tailmark_results::{
-    Comparison, Header, Metric, Point, PointKey, PointName, Run,
+use tailmark_model::{Header, Metric, Point, PointKey, PointName};
+use tailmark_stats::{
+    Comparison, Run,
     comparison::{Place, all_pairs, equivalence},
     comparisons, statistics,
 };

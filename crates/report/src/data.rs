@@ -5,11 +5,15 @@ use crate::{
     compared::{Compared, Comparisons},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{
-    ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Kind, Load, Metric, Point, Redaction,
-    ReportSettings, ResolvedRate, Study, System, printable, searches,
+use tailmark_model::{
+    ALLOW_ERRORS, Fact, Header, Kind, Load, Metric, Point, ReportSettings, ResolvedRate, System,
+    printable,
+};
+use tailmark_stats::{
+    Conditions, Inequality,
     slo::{Answer, Slo, SloSettings},
 };
+use tailmark_study::{Redaction, Study, searches};
 
 /// Everything that sections read. Nothing in it refers to a file.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +67,7 @@ pub struct Search {
 }
 
 impl Search {
-    fn of_study(study: &Study) -> Result<Vec<Self>, tailmark_results::Error> {
+    fn of_study(study: &Study) -> Result<Vec<Self>, tailmark_study::Error> {
         let Some((settings, searches)) = searches(study)? else {
             return Ok(Vec::new());
         };
@@ -239,7 +243,7 @@ impl Data {
         unequal.collect()
     }
 
-    fn read_one(study: &Study) -> Result<Self, tailmark_results::Error> {
+    fn read_one(study: &Study) -> Result<Self, tailmark_study::Error> {
         Ok(Self {
             headers: vec![study.header()?],
             systems: study.systems()?,

@@ -1,7 +1,7 @@
 //! What can go wrong when a report is made.
 
 use std::path::PathBuf;
-use tailmark_results::Error as ResultsError;
+use tailmark_study::Error as ResultsError;
 
 /// Why a report was not made.
 #[derive(Debug, thiserror::Error)]

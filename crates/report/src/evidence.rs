@@ -9,7 +9,7 @@ use crate::{
     grid_name::workload_title,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{
+use tailmark_model::{
     Finding, Load, Observation, Point, PointKey, PointName, number,
     observation::{Piece, pieces, values},
 };
@@ -347,7 +347,7 @@ fn table(rows: &[Row<'_>], headings: Vec<String>) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::{
+    use tailmark_model::{
         Sentence, Unit,
         finding::{CLIENT_SATURATED, TOO_FEW_SAMPLES},
     };

@@ -6,7 +6,7 @@ use crate::{
     evidence::{FoundAt, evidence},
     grid_name::workload_title,
 };
-use tailmark_results::{
+use tailmark_model::{
     Finding, Point, Sentence,
     finding::{self, UNEQUAL_CONDITIONS},
     number,

@@ -4,12 +4,11 @@ use crate::{
     axis::Step,
     measure::{Measured, Spread},
 };
-use tailmark_results::{
+use tailmark_model::{
     Fault, FindingCode, Kind, Metric, Point, Stated, Statistic, TimeBasis,
-    finding::CLIENT_SATURATED,
-    number,
-    statistics::{self, RUNS_MIN},
+    finding::CLIENT_SATURATED, number,
 };
+use tailmark_stats::statistics::{self, RUNS_MIN};
 
 /// The repeats of one point.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::{
     block::anchor,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Arrivals, Header, Point, number};
+use tailmark_model::{Arrivals, Header, Point, number};
 
 /// Which points are of an axis of rates: those whose clients share one sequence of arrivals, where
 /// the plan has such an axis. One rate over several client counts is no axis.

@@ -9,7 +9,8 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_results::{Comparison, Metric, Point};
+use tailmark_model::{Metric, Point};
+use tailmark_stats::Comparison;
 
 /// The sentences; none where no systems are compared.
 #[must_use]

@@ -18,10 +18,9 @@ use std::{
     fs,
     path::{Component, Path, PathBuf},
 };
-use tailmark_results::{
-    Header, OwnFiles, Study, in_one_line, number, own_files, printable,
-    statistics::{self, SIDE_MIN},
-};
+use tailmark_model::{Header, in_one_line, number, printable};
+use tailmark_stats::statistics::{self, SIDE_MIN};
+use tailmark_study::{OwnFiles, Study, own_files};
 use trends::{Change, Trend, trends};
 
 static CHANGES: Section = Section::of_page("changes", "Changes");

@@ -1,8 +1,9 @@
 //! What a quantity comes to over the runs of a point: their geometric mean, so that ratios of what
 //! is shown are the ratios that are compared, and the interval around it.
 
-use tailmark_results::{
-    Bound, Stated, comparison,
+use tailmark_model::{Bound, Stated};
+use tailmark_stats::{
+    comparison,
     statistics::{self, RUNS_MIN},
 };
 
@@ -153,7 +154,7 @@ pub fn error_bars(repeats: usize) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::number;
+    use tailmark_model::number;
 
     #[test]
     fn a_spread_is_the_geometric_mean_between_the_extremes_and_from_four_runs_its_interval() {

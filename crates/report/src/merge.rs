@@ -3,11 +3,11 @@
 
 use crate::{Data, SystemConditions};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
-use tailmark_results::{
-    Conditions, Fact, Point, PointKey, System,
+use tailmark_model::{Fact, Point, PointKey, System, number};
+use tailmark_stats::{
+    Conditions,
     comparison::RunsRead,
     conditions::{ConditionName, Part, plan_conditions, short},
-    number,
 };
 
 /// Differences that a name says; more are in the tables.

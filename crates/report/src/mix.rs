@@ -3,7 +3,7 @@
 
 use crate::sweep::WorkloadGrid;
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Kind, Phase};
+use tailmark_model::{Kind, Phase};
 
 /// Shares that are closer are the same, and a share below half of it is none.
 const APART: f64 = 0.01;
@@ -109,7 +109,7 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::KindResult;
+    use tailmark_model::KindResult;
 
     fn measured(points: &[[u64; 2]]) -> Mix {
         let mut mix = Mix::default();

@@ -10,7 +10,7 @@ use crate::{
     style::{self, SystemStyle},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{
+use tailmark_model::{
     Arrivals, Fact, Fault, Kind, KindResult, Metric, Point, ReportSettings, ResolvedRate,
     Statistic, System, TimeBasis, number,
 };

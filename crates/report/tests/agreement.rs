@@ -8,8 +8,10 @@ mod synthetic;
 
 use serde_json::Value;
 use synthetic::{SMALL, Shape};
+use tailmark_model::{Metric, Stated, number};
 use tailmark_report::{Block, Cell, Data, SECTIONS, Table};
-use tailmark_results::{Metric, Stated, Study, export, number, statistics};
+use tailmark_stats::statistics;
+use tailmark_study::{Study, export};
 
 const SYSTEMS: [&str; 2] = ["Drive A 3.84TB", "Drive B 3.84TB"];
 const THREADS: [u32; 2] = [1, 64];

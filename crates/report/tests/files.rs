@@ -12,8 +12,8 @@ use std::{
     sync::LazyLock,
 };
 use synthetic::SMALL;
+use tailmark_model::{Fact, Finding, Observation, Observed, System};
 use tailmark_report::{Block, Data, FORMATS as FORMATS_OF_REPORTS, SECTIONS, Table, Written};
-use tailmark_results::{Fact, Finding, Observation, Observed, System};
 use tailmark_testing::{HOSTILE_NAMES, is_raw};
 
 /// A directory of a test's own that stays for those who want to look.

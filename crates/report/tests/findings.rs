@@ -5,8 +5,8 @@
 mod synthetic;
 
 use synthetic::{SMALL, Shape};
+use tailmark_model::{Finding, Sentence, finding};
 use tailmark_report::{Block, Data, FindingEntry, SECTIONS, html};
-use tailmark_results::{Finding, Sentence, finding};
 
 fn section(data: &Data, name: &str) -> Vec<Block> {
     let section = SECTIONS.iter().find(|s| s.name == name).unwrap();

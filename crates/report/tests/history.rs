@@ -7,7 +7,7 @@ mod synthetic;
 use std::{fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, Error, SECTIONS, write_history};
-use tailmark_results::{Error as Refused, Study};
+use tailmark_study::{Error as Refused, Study};
 
 const SLOWER: &str = "Drive A 3.84TB";
 

@@ -3,8 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::BTreeMap;
+use tailmark_model::{Fact, Header, Phase, Point, PointKey, System};
 use tailmark_report::Data;
-use tailmark_results::{Fact, Header, Phase, Point, PointKey, System};
 
 fn point(system: &str, threads: u32, repeat: u32) -> Point {
     let key = PointKey {

@@ -3,14 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
-#[path = "../../results/tests/common/mod.rs"]
+#[path = "../../study/tests/common/mod.rs"]
 mod common;
 
 use common::small_study;
 use rusqlite::{Connection, types::Value};
 use std::{fs, path::Path};
 use tailmark_report::{Data, html::body};
-use tailmark_results::{Study, export::find};
+use tailmark_study::{Study, export::find};
 use tailmark_testing::{HOSTILE_NAMES, Trial};
 use tempfile::TempDir;
 

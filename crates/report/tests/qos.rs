@@ -3,11 +3,11 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::BTreeMap;
-use tailmark_report::{Block, Cell, Data, SECTIONS, Table};
-use tailmark_results::{
+use tailmark_model::{
     Header, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, Phase, Point, PointKey,
     System, new_latencies, qos::block_qos,
 };
+use tailmark_report::{Block, Cell, Data, SECTIONS, Table};
 
 const MS: u64 = 1_000_000;
 const MILLION: u64 = 1_000_000;

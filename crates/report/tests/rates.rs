@@ -3,11 +3,11 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::BTreeMap;
-use tailmark_report::{Block, Cell, Data, SECTIONS, Table, html};
-use tailmark_results::{
+use tailmark_model::{
     Arrivals, Censored, Header, Kind, KindResult, LagCauses, Metric, Phase, Point, PointKey,
     ResolvedRate, StartLag, System, new_latencies,
 };
+use tailmark_report::{Block, Cell, Data, SECTIONS, Table, html};
 
 const SYSTEMS: [&str; 2] = ["disk", "other"];
 const MS: u64 = 1_000_000;

@@ -6,8 +6,8 @@ mod synthetic;
 
 use std::{collections::BTreeSet, fs, path::Path};
 use synthetic::{SMALL, Shape};
+use tailmark_model::{ErrorCount, Kind, KindResult, Metric, Point, Summary, finding::NO_ANSWER};
 use tailmark_report::{Block, Data, Error, FORMATS, SECTIONS, html};
-use tailmark_results::{ErrorCount, Kind, KindResult, Metric, Point, Summary, finding::NO_ANSWER};
 
 /// Compares with a golden file, or rewrites it where `UPDATE_GOLDEN` is set.
 fn assert_golden(name: &str, text: &str) {

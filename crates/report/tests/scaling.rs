@@ -7,7 +7,7 @@ mod synthetic;
 
 use synthetic::{SMALL, Shape};
 use tailmark_report::html;
-use tailmark_results::ladder;
+use tailmark_stats::ladder;
 use tailmark_testing::assert_says;
 
 const LAW: &str = "the Universal Scalability Law";

@@ -6,8 +6,8 @@ mod synthetic;
 
 use std::collections::BTreeSet;
 use synthetic::SMALL;
+use tailmark_model::Kind;
 use tailmark_report::{Block, Data, SECTIONS, Table, html};
-use tailmark_results::Kind;
 
 /// The names and addresses of what can be saved.
 fn links(body: &str) -> Vec<(&str, &str)> {
@@ -74,7 +74,7 @@ fn a_system_that_was_written_twice_as_much_has_a_mix_of_its_own() {
     };
     let pooled = mix(&data);
     assert!(pooled.starts_with("95 % read, 5 % update"), "{pooled}");
-    let is_other = |point: &&mut tailmark_results::Point| point.key.system == "Drive B 3.84TB";
+    let is_other = |point: &&mut tailmark_model::Point| point.key.system == "Drive B 3.84TB";
     for point in data.points.iter_mut().filter(is_other) {
         let updates = point.phase.kinds.get_mut(&Kind::Update);
         if let Some(updates) = updates {

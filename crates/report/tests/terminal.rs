@@ -7,8 +7,8 @@ mod searches;
 mod synthetic;
 
 use synthetic::SMALL;
+use tailmark_model::RankPart;
 use tailmark_report::{Data, Report, ReportFormat, SECTIONS, Screen};
-use tailmark_results::RankPart;
 
 fn text(data: &Data, screen: Screen) -> String {
     let mut out = Vec::new();

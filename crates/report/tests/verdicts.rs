@@ -4,15 +4,13 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::BTreeMap;
-use tailmark_report::{Block, Cell, Data, Figure, SECTIONS, Table, Text, html};
-use tailmark_results::{
-    Arrivals, Censored, Comparison, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey,
-    Run, System,
-    comparison::Place,
-    comparisons,
+use tailmark_model::{
+    Arrivals, Censored, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey, System,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
-    number, statistics,
+    number,
 };
+use tailmark_report::{Block, Cell, Data, Figure, SECTIONS, Table, Text, html};
+use tailmark_stats::{Comparison, Run, comparison::Place, comparisons, statistics};
 
 const MS: u64 = 1_000_000;
 

@@ -10,8 +10,8 @@ use std::{
 };
 use tailmark_driver::Database;
 use tailmark_engine::{Enough, Stop};
+use tailmark_model::{Interval, Phase, number, quantile::value_at};
 use tailmark_plan::{AbortLimit, Broken};
-use tailmark_results::{Interval, Phase, number, quantile::value_at};
 
 /// Watches the limits of a plan during one phase.
 pub(crate) struct AbortWatch<'a> {

@@ -15,9 +15,9 @@ use std::{path::PathBuf, sync::Arc};
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
 use tailmark_host::probe::{OpenProbe, PROBES, Reading, Target, open_probes};
+use tailmark_model::{Series, SeriesKind, series::DATABASE};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_remote::Server;
-use tailmark_results::{Series, SeriesKind, series::DATABASE};
 use turns::Turns;
 
 /// The most samples that are kept of a series; beyond it every other one is dropped. A point of 20

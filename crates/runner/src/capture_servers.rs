@@ -15,8 +15,8 @@ use std::{
 };
 use tailmark_agent::protocol::Watch;
 use tailmark_host::probe::{PROBES, Reading};
+use tailmark_model::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
 use tailmark_remote::{Received, Server, own_ns};
-use tailmark_results::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
 
 /// The probe of this process, which on another machine would be the agent.
 const OWN_PROCESS: &str = "process";

@@ -21,10 +21,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 use tailmark_driver::{LockedFile, db};
+use tailmark_model::{Fact, System};
 use tailmark_plan::{Plan, named_at_rank};
-use tailmark_results::{
-    Error as ResultsError, Fact, OwnFiles, Study, System, left_drafts, own_files::Held,
-};
+use tailmark_study::{Error as ResultsError, OwnFiles, Study, left_drafts, own_files::Held};
 
 /// The setting of servers that a study alone is not trusted with: a stranger's would send the content of
 /// any file to any host.

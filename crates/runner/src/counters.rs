@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use tailmark_host::probe::Reading;
-use tailmark_results::SeriesKind;
+use tailmark_model::SeriesKind;
 
 /// The counters of one probe, by what they are of.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::SeriesKind::{Counter, Gauge};
+    use tailmark_model::SeriesKind::{Counter, Gauge};
 
     fn reading(subject: &str, name: &str, kind: SeriesKind, value: f64) -> Reading {
         Reading {

@@ -27,11 +27,10 @@ use cost::totals;
 use std::{collections::BTreeMap, path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_host::Space;
+use tailmark_model::{PointKey, ResolvedRate, number};
 use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
-use tailmark_results::{
-    PointKey, ResolvedRate, Study, number,
-    steady::{WINDOW_MIN_S, WINDOWS},
-};
+use tailmark_stats::steady::{WINDOW_MIN_S, WINDOWS};
+use tailmark_study::Study;
 use tailmark_workload::Workload;
 
 pub use server::ServerFacts;

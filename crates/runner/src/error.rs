@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 use tailmark_driver::Location;
 
-pub(crate) use tailmark_results::in_one_line;
+pub(crate) use tailmark_model::in_one_line;
 
 /// An error of the crate. Failures of single requests are counted, not this.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub enum Error {
     },
     /// The study refused.
     #[error(transparent)]
-    Results(#[from] tailmark_results::Error),
+    Results(#[from] tailmark_study::Error),
     /// The plan names a probe that there is not.
     #[error("`host.probes` has `{name}`, but it must be of {known} (`tailmark list probes`)")]
     UnknownProbe {
@@ -562,7 +562,7 @@ impl Error {
             | Self::ServerRefuses { .. }
             | Self::OneMount { .. }
             | Self::ResultsOnMount { .. }
-            | Self::Results(tailmark_results::Error::ForeignFile { .. })
+            | Self::Results(tailmark_study::Error::ForeignFile { .. })
             | Self::UnknownProbe { .. } => true,
             _ => false,
         }

@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tailmark_driver::Place;
 use tailmark_host::{BlockDevice, Mount};
+use tailmark_model::{Finding, Sentence, finding::UNEXPECTED};
 use tailmark_plan::{ClientHost, Expect, Plan, SystemPlan, Unexpected};
-use tailmark_results::{Finding, Sentence, finding::UNEXPECTED};
 
 /// How far a capacity may be from what is expected.
 const CAPACITY_PART: f64 = 0.01;

@@ -3,8 +3,8 @@
 use crate::ranks::Ranks;
 use bytesize::ByteSize;
 use tailmark_host::{MemoryLimit, prepare::Kernel};
+use tailmark_model::{Fact, System};
 use tailmark_plan::{Plan, SystemPlan};
-use tailmark_results::{Fact, System};
 use tailmark_workload::Workload;
 
 /// The facts that a study of a plan keeps: where it is redacted, none that are private.

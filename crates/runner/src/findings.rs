@@ -16,9 +16,8 @@ use crate::{CachesKept, expect, links, point::Measured};
 use bytesize::ByteSize;
 use std::time::Duration;
 use tailmark_driver::{DataSet, Database, Driver, Params, Place, Remark, RemarkCode, Settled};
-use tailmark_results::{
-    Finding, FindingCode, Kind, Phase, PointKey, Sentence, Unit, finding, steady::SteadyRule,
-};
+use tailmark_model::{Finding, FindingCode, Kind, Phase, PointKey, Sentence, Unit, finding};
+use tailmark_stats::steady::SteadyRule;
 use tailmark_workload::{Workload, db_bench::Op};
 
 /// What the rules look at.
@@ -395,7 +394,7 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<Sentence> {
         .iter()
         .filter(|(k, _)| **k != Kind::ReadModifyWrite)
         .max_by_key(|(_, r)| r.count)?;
-    let missing: Vec<_> = tailmark_results::QUANTILES
+    let missing: Vec<_> = tailmark_model::QUANTILES
         .iter()
         .filter(|q| result.known_service().quantile(**q).is_none())
         .collect();

@@ -8,8 +8,10 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
+use tailmark_model::{Metric, Point, PointName, ResolvedRate, System};
 use tailmark_plan::{Plan, Step, SystemPlan};
-use tailmark_results::{Metric, Point, PointName, ResolvedRate, Study, System, statistics};
+use tailmark_stats::statistics;
+use tailmark_study::Study;
 
 /// How far the runs of a point are apart, as a former study has it.
 #[derive(Debug, Clone, PartialEq)]

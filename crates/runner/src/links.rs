@@ -3,7 +3,7 @@
 use crate::findings::Evidence;
 use std::{collections::BTreeSet, path::PathBuf};
 use tailmark_host::chain;
-use tailmark_results::Sentence;
+use tailmark_model::Sentence;
 
 /// What to do about one.
 pub(crate) const REMEDY: &str = "Put the device into a slot of its generation and width, reseat it, \

@@ -17,7 +17,8 @@ use std::{
 use tailmark_driver::Database;
 use tailmark_engine::{Observer, Spec, Stop, clock_step_ms, unix_ms};
 use tailmark_host::prepare::LeftChanges;
-use tailmark_results::{Fact, Finding, Header, Load, Phase, PointKey, Study, System};
+use tailmark_model::{Fact, Finding, Header, Load, Phase, PointKey, System};
+use tailmark_study::Study;
 
 /// A phase as it was measured.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use tailmark_driver::{Location, Place};
 use tailmark_engine::Observer;
 use tailmark_host::{Space, prepare::Unwatched};
 use tailmark_plan::{Adopt, Plan, SystemPlan};
-use tailmark_results::owner::create_dir;
+use tailmark_study::owner::create_dir;
 
 /// What can be measured of a plan.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
 //! The points of a study that failed, which `--retry-failed` measures again.
 
 use crate::Error;
+use tailmark_model::{Fault, PointKey};
 use tailmark_plan::Plan;
-use tailmark_results::{Fault, PointKey, Study};
+use tailmark_study::Study;
 
 /// Points that are no peak and no basis of a comparison, and why, as the plan has it.
 pub fn failed_points(plan: &Plan, study: &Study) -> Result<Vec<(PointKey, Fault)>, Error> {

@@ -2,11 +2,11 @@
 //! requests must lie beyond a quantile that it is certain, and so many that it is given at all.
 
 use crate::former::Former;
-use tailmark_plan::{AskedRate, Plan, Step, SystemPlan, requests_per_operation};
-use tailmark_results::{
+use tailmark_model::{
     Kind, Metric, Quantile, number,
     quantile::{SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
 };
+use tailmark_plan::{AskedRate, Plan, Step, SystemPlan, requests_per_operation};
 
 /// The quantile that the report of a plan is about, and what it needs.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,8 +6,8 @@
 //! every system is sent the same operations; and no two phases share keys or values, so that none
 //! finds in a cache or already stored what another one left there.
 
+use tailmark_model::PointKey;
 use tailmark_plan::{AskedRate, Step};
-use tailmark_results::PointKey;
 use tailmark_workload::Seed;
 
 /// The seeds of one point, and of the load before it.

@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_engine::{Observer, Stop};
+use tailmark_model::Fact;
 use tailmark_plan::{Agent, Plan, ServiceControl, SystemPlan};
 use tailmark_remote::{AgentProgram, Options, Server, names_of};
-use tailmark_results::Fact;
 
 /// How long a connection is waited for when all is done.
 const PUT_BACK: Duration = Duration::from_secs(60);

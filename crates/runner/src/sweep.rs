@@ -39,8 +39,9 @@ use std::path::{Path, PathBuf};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::{LeftGroup, MemoryLimit, prepare::LeftChanges};
+use tailmark_model::PointKey;
 use tailmark_plan::{Order, Plan, SystemPlan};
-use tailmark_results::{PointKey, Study};
+use tailmark_study::Study;
 
 /// Carries out `plan`, with its study in the directory `out`.
 ///

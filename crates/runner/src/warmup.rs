@@ -12,10 +12,8 @@ use std::{
     time::Duration,
 };
 use tailmark_engine::{Enough, Observer, Sampler, Spec};
-use tailmark_results::{
-    Interval, Phase, Warmup, number,
-    steady::{SteadyRule, WINDOW_MIN_S, WINDOWS, Watched},
-};
+use tailmark_model::{Interval, Phase, Warmup, number};
+use tailmark_stats::steady::{SteadyRule, WINDOW_MIN_S, WINDOWS, Watched};
 
 /// How long a warm-up is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,12 +11,13 @@ mod support;
 use std::{path::Path, sync::Mutex};
 use support::run;
 use tailmark_engine::{Observer, PhaseStart, Stop};
-use tailmark_plan::{Plan, RawPlan};
-use tailmark_results::{
-    Header, Kind, KindResult, Phase, Point, PointKey, Study, System, new_latencies, number,
-    statistics::smallest_difference,
+use tailmark_model::{
+    Header, Kind, KindResult, Phase, Point, PointKey, System, new_latencies, number,
 };
+use tailmark_plan::{Plan, RawPlan};
 use tailmark_runner::{Facts, dry_run};
+use tailmark_stats::statistics::smallest_difference;
+use tailmark_study::Study;
 use tailmark_testing::assert_says;
 use tempfile::TempDir;
 

@@ -12,8 +12,8 @@ use support::{plan, points, run, system, system_with};
 use tailmark_driver::{
     Database, Driver, Error, Location, Look, Params, Place, ServerLook, Session, db,
 };
+use tailmark_model::{Arrivals, Finding, Point};
 use tailmark_plan::{AskedRate, DropCaches, Plan, Service, ServiceControl};
-use tailmark_results::{Arrivals, Finding, Point};
 use tailmark_testing::assert_says;
 
 /// The only point of a plan.

@@ -18,13 +18,14 @@ use std::{
 };
 use support::{points, run};
 use tailmark_engine::{Observer, Stop};
-use tailmark_plan::{Plan, RawPlan};
-use tailmark_results::{
-    Point, PointKey, Study,
+use tailmark_model::{
+    Point, PointKey,
     finding::{CLIENT_SATURATED, ERRORS},
-    scaling::Curves,
 };
+use tailmark_plan::{Plan, RawPlan};
 use tailmark_runner::{Facts, dry_run};
+use tailmark_stats::scaling::Curves;
+use tailmark_study::Study;
 use tailmark_testing::assert_says;
 use tempfile::TempDir;
 

@@ -20,9 +20,10 @@ use std::{
 use support::{plan, points, run, system, system_with};
 use tailmark_driver::{Access, Location, Params};
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Stop};
+use tailmark_model::{Point, PointKey};
 use tailmark_plan::{AskedRate, Order, Plan, RawPlan, Service, ServiceControl, SystemPlan};
-use tailmark_results::{Point, PointKey, Study};
 use tailmark_runner::Error;
+use tailmark_study::Study;
 use tempfile::TempDir;
 
 fn null(name: &str) -> SystemPlan {

@@ -12,9 +12,10 @@ use tailmark_cluster::{
     channels::{Clock, ranks},
 };
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Silent, Stop};
+use tailmark_model::{Kind, Point, RankPart};
 use tailmark_plan::{Plan, RawPlan};
-use tailmark_results::{Kind, Point, RankPart, Study};
 use tailmark_runner::{Cleaning, Error, Ranks, Results, Summary, follow, run_on};
+use tailmark_study::Study;
 
 fn plan(database: &str, sweep: &str) -> Plan {
     let text = format!(

@@ -10,9 +10,10 @@ mod support;
 use std::{path::Path, sync::Mutex};
 use support::{RECORDS, plan, points, run, system, system_with};
 use tailmark_engine::{Observer, PhaseStart, Stop};
+use tailmark_model::{Arrivals, Load, Point, PointKey, ResolvedRate, finding::ERRORS};
 use tailmark_plan::{AskedRate, Plan, RawPlan, Reload, SystemPlan};
-use tailmark_results::{Arrivals, Load, Point, PointKey, ResolvedRate, Study, finding::ERRORS};
 use tailmark_runner::{Error, Summary};
+use tailmark_study::Study;
 
 /// A rate that any machine holds for the few operations of these plans, and one that none does: no
 /// test waits for either.

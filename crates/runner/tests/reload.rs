@@ -18,8 +18,9 @@ use std::{
 };
 use support::{plan, points, run, system_with};
 use tailmark_engine::{Observer, PhaseStart, Stop};
+use tailmark_model::{Load, Point, PointKey};
 use tailmark_plan::{Order, Plan, Reload, SystemPlan};
-use tailmark_results::{Load, Point, PointKey, Study};
+use tailmark_study::Study;
 use tempfile::TempDir;
 
 fn file(name: &str, place: &Path) -> SystemPlan {

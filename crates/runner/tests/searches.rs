@@ -14,10 +14,8 @@ use std::{
 };
 use tailmark_engine::{Silent, Stop};
 use tailmark_plan::RawPlan;
-use tailmark_results::{
-    Study, searches,
-    slo::{Answer, Status},
-};
+use tailmark_stats::slo::{Answer, Status};
+use tailmark_study::{Study, searches};
 
 /// A database whose answer is known.
 struct Case {

@@ -16,8 +16,8 @@ use std::{
 };
 use support::{RECORDS, plan, run, system_with};
 use tailmark_engine::{Observer, Stop};
+use tailmark_model::{Load, Point};
 use tailmark_plan::{Plan, SystemPlan, Warmup};
-use tailmark_results::{Load, Point};
 use tempfile::TempDir;
 
 fn file(name: &str, place: &Path) -> SystemPlan {
@@ -143,7 +143,7 @@ fn every_run_and_every_system_of_a_plan_gets_the_same_operations() {
 #[test]
 fn a_load_that_goes_on_writes_values_of_its_own() {
     let seeds = |key| tailmark_runner::PointSeeds::new(1, &key);
-    let key = tailmark_results::PointKey {
+    let key = tailmark_model::PointKey {
         system: "a".into(),
         workload: "ycsb-a".into(),
         distribution: "zipfian".into(),

@@ -20,8 +20,8 @@ use std::{
 use support::{RECORDS, plan, points, run, system, system_with};
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Stop};
+use tailmark_model::{Kind, Load, Point};
 use tailmark_plan::{Plan, Reload, Warmup};
-use tailmark_results::{Kind, Load, Point};
 use tailmark_runner::{Error, Summary};
 
 /// Requests a stop when something happens, and remembers what did.

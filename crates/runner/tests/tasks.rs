@@ -16,7 +16,7 @@ use tailmark_driver::{
     Clients, Completion, DataSet, Database, Error, Operation, Outcome, Schema, Session,
 };
 use tailmark_engine::{self as engine, Observer, Spec, Stop};
-use tailmark_results::{Kind, Point};
+use tailmark_model::{Kind, Point};
 use tailmark_workload::KeySpace;
 
 /// Runs one point with tasks that wait for each answer.

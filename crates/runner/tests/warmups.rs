@@ -11,9 +11,11 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Silent, Stop};
+use tailmark_model::{Finding, Point, Warmup, finding::NOT_STEADY};
 use tailmark_plan::{Plan, RawPlan};
-use tailmark_results::{Finding, Point, Study, Warmup, finding::NOT_STEADY, steady::Movement};
 use tailmark_runner::Summary;
+use tailmark_stats::steady::Movement;
+use tailmark_study::Study;
 use tailmark_testing::assert_says;
 use tempfile::TempDir;
 

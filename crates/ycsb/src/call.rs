@@ -27,8 +27,9 @@ use std::{
 use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::{Access, Database, Driver, Location, Params, Semantics};
 use tailmark_engine::{Spec, Stop};
-use tailmark_results::{NewFile, Phase, PointKey, finding::NOTHING_FOUND};
+use tailmark_model::{Phase, PointKey, finding::NOTHING_FOUND};
 use tailmark_runner::{Evidence, capture::Watched, point};
+use tailmark_study::NewFile;
 use tailmark_workload::KeySpace;
 
 const COUNT: &str = "a whole number from 0 up";

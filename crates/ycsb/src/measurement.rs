@@ -288,7 +288,7 @@ pub struct TimeSeries(BTreeMap<&'static str, Vec<Piece>>);
 impl TimeSeries {
     /// Adds what one client did in a second.
     pub fn add(&mut self, second: u32, stats: &IntervalStats) {
-        for kind in tailmark_results::Kind::ALL {
+        for kind in tailmark_model::Kind::ALL {
             let Some(recorded) = &stats.kinds[kind as usize] else {
                 continue;
             };

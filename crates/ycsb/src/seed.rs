@@ -2,7 +2,7 @@
 //! called; so does this, unless one is given.
 
 use std::time::{SystemTime, UNIX_EPOCH};
-use tailmark_results::PointKey;
+use tailmark_model::PointKey;
 use tailmark_runner::PointSeeds;
 use tailmark_workload::Seed;
 

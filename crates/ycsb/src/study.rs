@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Driver, Location, Params};
-use tailmark_report::{refuse_foreign, write_studies};
-use tailmark_results::{
+use tailmark_model::{
     Header, Phase, PointKey, System,
     secret::{masked, own_words},
 };
+use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_runner::point::CallStudy;
 
 /// What a call adds.

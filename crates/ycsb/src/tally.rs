@@ -6,7 +6,7 @@
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use tailmark_engine::{IntervalStats, KindStats, LatencyCounts};
-use tailmark_results::{Kind, Latencies, new_latencies};
+use tailmark_model::{Kind, Latencies, new_latencies};
 
 /// Which latencies are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use tailmark_driver::{
     Access, Clients, DataSet, Database, Driver, Location, Params, Schema, Semantics, Settings,
 };
 use tailmark_engine::{Silent, Spec, Stop};
-use tailmark_results::{Phase, PointKey};
+use tailmark_model::{Phase, PointKey};
 use tailmark_runner::{capture::Watched, point};
 use tailmark_workload::{Distribution, KeySpace, Stream, StreamConfig, Workload};
 

@@ -1,11 +1,8 @@
 //! What a terminal says of a point or of a probe that was measured, in one line.
 
 use std::time::Duration;
-use tailmark_results::{
-    Kind, Phase, number,
-    quantile::P99,
-    slo::{Next, Probe, Slo, SloSettings},
-};
+use tailmark_model::{Kind, Phase, number, quantile::P99};
+use tailmark_stats::slo::{Next, Probe, Slo, SloSettings};
 
 /// What the last probe of a search said, and what follows: the bracket, the next rate and the time
 /// that is left, or the answer.
@@ -74,7 +71,7 @@ pub fn failed(errors: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::{Censored, KindResult};
+    use tailmark_model::{Censored, KindResult};
 
     #[test]
     fn the_line_of_a_point_says_what_is_a_lower_bound() {

@@ -12,7 +12,8 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
-use tailmark_results::{Header, Study, System};
+use tailmark_model::{Header, System};
+use tailmark_study::Study;
 use tailmark_testing::{assert_says, err, out};
 use tempfile::TempDir;
 

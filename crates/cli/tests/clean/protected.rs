@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
     time::{Duration, Instant},
 };
-use tailmark_results::Study;
+use tailmark_study::Study;
 use tailmark_testing::{assert_says, err, out};
 use tempfile::TempDir;
 

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
-use tailmark_results::Study;
+use tailmark_study::Study;
 use tailmark_testing::{assert_says, err, out};
 use tempfile::TempDir;
 

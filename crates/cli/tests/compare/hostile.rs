@@ -4,7 +4,8 @@
 use crate::{FAST, SLOW, TAILMARK, compared, measured};
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::Path};
-use tailmark_results::{Point, Study, System};
+use tailmark_model::{Point, System};
+use tailmark_study::Study;
 use tailmark_testing::{HOSTILE_NAMES, err, is_raw, out};
 use tempfile::TempDir;
 
@@ -44,7 +45,7 @@ fn nothing_that_is_printed_obeys_a_name() {
         renamed(dir.path(), "out", &to, names);
         harmless(dir.path(), 2, &["compare", &to]);
         harmless(dir.path(), 0, &["report", &to, "--format", "terminal"]);
-        for format in tailmark_results::FORMATS {
+        for format in tailmark_study::FORMATS {
             let export = harmless(dir.path(), 0, &["export", &to, "--format", format.name]);
             match format.name {
                 "json" => reads_as(&export, names),

@@ -11,8 +11,9 @@ use std::{
     fs,
     path::Path,
 };
-use tailmark_results::number;
-use tailmark_results::{Interval, Kind, KindResult, Load, Phase, Point, Study};
+use tailmark_model::number;
+use tailmark_model::{Interval, Kind, KindResult, Load, Phase, Point};
+use tailmark_study::Study;
 
 /// The points of an exported study, by the name that the program gives them on the way.
 pub fn by_name(study: &Value) -> BTreeMap<String, Value> {

@@ -8,7 +8,8 @@ use crate::{
 };
 use tailmark_driver::{Completion, Driver, Fields, Operation, Params, Reply, Session};
 use tailmark_engine::block_on;
-use tailmark_results::{Kind, Study};
+use tailmark_model::Kind;
+use tailmark_study::Study;
 use tailmark_testing::cql;
 use tailmark_workload::key::KeyName;
 

@@ -22,8 +22,8 @@ use tailmark_cluster::{Cluster, join};
 use tailmark_driver::{self as driver, Completion, Database, Driver, Operation, Params, Session};
 use tailmark_engine::{IntervalStats, Observer, PhaseKind, PhaseStart, Stop};
 use tailmark_plan::{Plan, RawPlan};
-use tailmark_results::Study;
 use tailmark_runner::{Ranks, follow, run_on};
+use tailmark_study::Study;
 use tailmark_testing::{Hosts, Mpirun, test};
 use tempfile::TempDir;
 

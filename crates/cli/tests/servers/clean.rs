@@ -6,7 +6,8 @@ use std::{
     process::{Command, Stdio},
     time::Duration,
 };
-use tailmark_results::{Header, Study, System};
+use tailmark_model::{Header, System};
+use tailmark_study::Study;
 use tailmark_testing::{assert_says, cql, err, out, server, test};
 use tempfile::TempDir;
 

@@ -8,8 +8,9 @@ use std::{
     time::Duration,
 };
 use tailmark_engine::{Observer, Stop};
+use tailmark_model::Load;
 use tailmark_plan::RawPlan;
-use tailmark_results::{Load, Study};
+use tailmark_study::Study;
 use tailmark_testing::{server, test};
 use tempfile::TempDir;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{block_on, clock::MonotonicClock, silence::Pulse};
-use tailmark_results::Arrivals;
+use tailmark_model::Arrivals;
 
 fn pace(clock: &MonotonicClock) -> Pace<MonotonicClock> {
     Pace {

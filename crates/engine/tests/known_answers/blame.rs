@@ -2,10 +2,8 @@
 //! clients waited for, or the clients. In virtual time nobody is woken late.
 
 use super::*;
-use tailmark_results::{
-    Point,
-    slo::{Limit, Probe, Rule, SloSettings, Verdict, search::Bounds},
-};
+use tailmark_model::Point;
+use tailmark_stats::slo::{Limit, Probe, Rule, SloSettings, Verdict, search::Bounds};
 
 fn probed(model: &'static str, threads: u32, rate: f64) -> Probe {
     let asked = Asked {

@@ -2,7 +2,7 @@
 //! is done behind the end or never.
 
 use super::*;
-use tailmark_results::finding::FEW_OPERATIONS;
+use tailmark_model::finding::FEW_OPERATIONS;
 
 #[test]
 fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() {

@@ -2,7 +2,7 @@
 //! shorter tail.
 
 use crate::{Asked, MS, measure, table};
-use tailmark_results::{Kind, Metric, QUANTILES, Stated};
+use tailmark_model::{Kind, Metric, QUANTILES, Stated};
 
 /// A million reads of 1 ms in 100 s, on a model that does something else to a part of them.
 fn tails(model: &'static str) -> [Stated; 3] {

@@ -20,7 +20,7 @@ use tailmark_driver::{
     Access, Clients, DataSet, Database, Location, Params, Schema, Semantics, Settings, db,
 };
 use tailmark_engine::{Enough, Silent, Spec, Stop};
-use tailmark_results::{Arrivals, Interval, Kind, Latencies, Phase, PointKey, quantile::value_at};
+use tailmark_model::{Arrivals, Interval, Kind, Latencies, Phase, PointKey, quantile::value_at};
 use tailmark_workload::KeySpace;
 
 const MS: u64 = 1_000_000;

@@ -4,7 +4,7 @@
 
 use super::{monte_carlo, studies, table};
 use std::thread;
-use tailmark_results::statistics::{
+use tailmark_stats::statistics::{
     CountRun, EQUIVALENCE, SIGNIFICANCE, geometric_mean, in_turns, leave_one_out, paired_p,
     peak_ratio, welch,
 };

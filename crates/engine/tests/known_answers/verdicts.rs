@@ -6,8 +6,9 @@ use super::{data, key, monte_carlo, open, studies as drawn, table};
 use std::{ops::Range, sync::Arc, thread};
 use tailmark_driver::{Clients, Database};
 use tailmark_engine::{Silent, Spec, Stop};
-use tailmark_results::{
-    Metric, Point, PointKey, Run, Stated, Verdict,
+use tailmark_model::{Metric, Point, PointKey, Stated};
+use tailmark_stats::{
+    Run, Verdict,
     comparison::{all_pairs, comparisons},
     statistics::{EQUIVALENCE, POWER, smallest_difference, welch},
 };

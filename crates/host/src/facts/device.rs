@@ -3,7 +3,7 @@
 use super::{FactGroup, decimal};
 use crate::{BlockDevice, block::SYS, chain, controller, sysfs};
 use std::path::Path;
-use tailmark_results::Fact;
+use tailmark_model::Fact;
 
 /// Settings of a device's queue: name, attribute, unit.
 const QUEUE: &[(&str, &str, &str)] = &[

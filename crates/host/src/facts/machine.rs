@@ -4,7 +4,7 @@ use super::{FactGroup, binary, dmi, surroundings};
 use crate::{cgroup::Hierarchy, memory, sysfs};
 use procfs::{CpuInfo, Current};
 use std::{collections::BTreeSet, fs, path::Path};
-use tailmark_results::Fact;
+use tailmark_model::Fact;
 
 /// How the text of a kernel setting is to be read.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@
 use super::{FactGroup, binary, device, file_system};
 use crate::{BlockDevice, block, chain::chain, mount, space};
 use std::path::{Path, PathBuf};
-use tailmark_results::Fact;
+use tailmark_model::Fact;
 
 /// The file system of each place, and every device behind it. The groups are `file system` and
 /// `device` of the first place, `file system 2` and `device 2` of the second, and `device below 1`,

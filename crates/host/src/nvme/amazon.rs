@@ -6,7 +6,7 @@
 
 use super::{Field, Log, Value, number, open, read};
 use crate::{BlockDevice, probe::ProbeRow};
-use tailmark_results::SeriesKind::Counter;
+use tailmark_model::SeriesKind::Counter;
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

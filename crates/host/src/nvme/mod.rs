@@ -17,7 +17,7 @@ use crate::{
 };
 use rustix::io::Errno;
 use std::{collections::BTreeMap, fs::File};
-use tailmark_results::SeriesKind;
+use tailmark_model::SeriesKind;
 
 /// Every namespace: a log of the whole controller.
 const ALL_NAMESPACES: u32 = u32::MAX;

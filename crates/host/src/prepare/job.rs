@@ -10,7 +10,8 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use tailmark_results::{in_one_line, number, steady::Rounds};
+use tailmark_model::{in_one_line, number};
+use tailmark_stats::steady::Rounds;
 
 /// What is asked for of the devices of a system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

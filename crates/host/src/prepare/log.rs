@@ -3,7 +3,7 @@
 use super::{JOURNAL_DIRECTORY, state};
 use rustix::fs::OFlags;
 use std::{fs::OpenOptions, io::Write, os::unix::fs::OpenOptionsExt, path::Path, time::SystemTime};
-use tailmark_results::instant::dated;
+use tailmark_model::instant::dated;
 
 /// Appends a line to `prepare.log` beside the journal, with the time before it. Where it cannot be
 /// written, it is left: whoever watches has the line.

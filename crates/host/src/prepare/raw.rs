@@ -11,7 +11,7 @@ use super::{
     tag,
 };
 use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path};
-use tailmark_results::in_one_line;
+use tailmark_model::in_one_line;
 
 /// A device that a driver writes itself.
 #[derive(Debug)]

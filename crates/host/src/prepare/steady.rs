@@ -23,7 +23,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tailmark_results::steady::{ROUNDS_MAX, Round, Rounds};
+use tailmark_stats::steady::{ROUNDS_MAX, Round, Rounds};
 
 /// The name of the file that fills a file system.
 const FILE: &str = "tailmark.precondition";
@@ -488,7 +488,7 @@ mod tests {
         };
         let error = steady_file(dir.path(), 1, &large, &Looks(Cell::new(0))).unwrap_err();
         assert!(
-            tailmark_results::in_one_line(&error).contains("1 % of"),
+            tailmark_model::in_one_line(&error).contains("1 % of"),
             "{error}"
         );
         let removed = Removed::new(&own).unwrap();

@@ -20,7 +20,7 @@ use std::{
     thread,
     time::Duration,
 };
-use tailmark_results::SeriesKind::Counter;
+use tailmark_model::SeriesKind::Counter;
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

@@ -14,7 +14,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket},
 };
-use tailmark_results::SeriesKind::{Counter, Gauge};
+use tailmark_model::SeriesKind::{Counter, Gauge};
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

@@ -7,7 +7,7 @@ use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::{Error, block::SECTOR_BYTES, block_device_of};
 use procfs::{Current, DiskStat, DiskStats};
 use std::collections::BTreeSet;
-use tailmark_results::SeriesKind::{Counter, Gauge};
+use tailmark_model::SeriesKind::{Counter, Gauge};
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

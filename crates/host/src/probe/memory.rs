@@ -3,7 +3,7 @@
 use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::Error;
 use procfs::{Current, Meminfo};
-use tailmark_results::SeriesKind::Gauge;
+use tailmark_model::SeriesKind::Gauge;
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

@@ -15,7 +15,7 @@ mod vmstat;
 use crate::{Error, nvme};
 use procfs::ProcError;
 use std::path::{Path, PathBuf};
-use tailmark_results::{SeriesKind, in_one_line};
+use tailmark_model::{SeriesKind, in_one_line};
 
 /// What is run, and where: some probes look at the device behind it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

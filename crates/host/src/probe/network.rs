@@ -5,7 +5,7 @@ use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::{Error, sysfs};
 use procfs::net::{DeviceStatus, dev_status};
 use std::path::Path;
-use tailmark_results::SeriesKind::Counter;
+use tailmark_model::SeriesKind::Counter;
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

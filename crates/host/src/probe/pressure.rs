@@ -3,7 +3,7 @@
 use super::{Probe, ProbeRow, Reading};
 use crate::Error;
 use std::{fs, path::PathBuf};
-use tailmark_results::SeriesKind::Counter;
+use tailmark_model::SeriesKind::Counter;
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

@@ -10,7 +10,7 @@ use nix::sys::{
     time::TimeVal,
 };
 use procfs::process::Process as Status;
-use tailmark_results::SeriesKind::{Counter, Gauge};
+use tailmark_model::SeriesKind::{Counter, Gauge};
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

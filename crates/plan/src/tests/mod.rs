@@ -15,8 +15,8 @@ mod shipped;
 use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup, shapes_points};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
-use tailmark_results::{
-    ALLOW_ERRORS, ALLOW_ERRORS_KEY,
+use tailmark_model::{ALLOW_ERRORS, ALLOW_ERRORS_KEY};
+use tailmark_stats::{
     comparison::{EQUIVALENCE_KEY, equivalence},
     statistics::EQUIVALENCE,
 };

@@ -2,7 +2,7 @@
 
 use super::{SYSTEM, plan};
 use crate::{AskedRate, Plan, RawPlan, Sweep};
-use tailmark_results::Arrivals;
+use tailmark_model::Arrivals;
 
 fn with(sweep: &str) -> Plan {
     plan(&format!("{SYSTEM}[sweep]\n{sweep}"))

@@ -86,7 +86,7 @@ fn what_the_clock_says_does_not_wait_for_what_takes_longer() {
     let Answer::Facts(facts) = facts.join().unwrap() else {
         panic!("something else was answered");
     };
-    let names = |facts: &[tailmark_results::Fact]| -> Vec<String> {
+    let names = |facts: &[tailmark_model::Fact]| -> Vec<String> {
         facts
             .iter()
             .map(|fact| format!("{}.{}", fact.group, fact.name))
@@ -210,7 +210,7 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
         let of = |_| Sampled {
             subject: "s".repeat(10_000),
             name: "n".repeat(10_000),
-            kind: tailmark_results::SeriesKind::Gauge,
+            kind: tailmark_model::SeriesKind::Gauge,
         };
         let sample = Sample {
             probe: "cpu".to_owned(),
@@ -229,7 +229,7 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
         let of = Sampled {
             subject: "s".repeat(100_000),
             name: String::new(),
-            kind: tailmark_results::SeriesKind::Gauge,
+            kind: tailmark_model::SeriesKind::Gauge,
         };
         let sample = Sample {
             probe: format!("p{number}"),

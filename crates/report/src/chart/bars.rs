@@ -10,7 +10,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_results::System;
+use tailmark_model::System;
 
 /// Ops/s of each system against client counts; ceilings as dashed lines.
 pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> (Value, Plot) {

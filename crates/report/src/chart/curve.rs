@@ -11,7 +11,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_results::{Bound, Fault, Kind, Stated, Statistic, System, TimeBasis};
+use tailmark_model::{Bound, Fault, Kind, Stated, Statistic, System, TimeBasis};
 
 /// Which latency a chart shows.
 #[derive(Debug, Clone, Copy)]

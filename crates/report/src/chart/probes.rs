@@ -4,7 +4,7 @@
 use super::{axis, log_axis};
 use crate::{chart::quantised::quantised, style};
 use serde_json::{Value, json};
-use tailmark_results::slo::{Limit, Probe, Slo, Verdict};
+use tailmark_stats::slo::{Limit, Probe, Slo, Verdict};
 
 /// What is the same whatever was measured.
 pub fn base(limit: Limit) -> Value {

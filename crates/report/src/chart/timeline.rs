@@ -12,7 +12,7 @@ use before::{WithWarmup, warmup_area};
 use samples::{Bucket, BucketKind, chunk_length, spans, thinned};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use tailmark_results::{
+use tailmark_model::{
     Interval, Kind, Phase, Series, Statistic,
     series::{COMPACTIONS, DATABASE, FLUSHES},
 };

@@ -5,7 +5,7 @@ use super::font;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tailmark_results::script_json;
+use tailmark_model::script_json;
 
 const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 const FUNCTIONS: &str = include_str!("../chart/functions.js");

@@ -3,7 +3,7 @@
 use super::{Folder, Report, ReportFile, ReportFormat, names::tables};
 use crate::{Cell, Column, Error, Table};
 use ::csv::Writer;
-use tailmark_results::csv_cell;
+use tailmark_model::csv_cell;
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
@@ -71,7 +71,7 @@ fn text(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::TableRow;
-    use tailmark_results::Stated;
+    use tailmark_model::Stated;
 
     #[test]
     fn neither_titles_nor_cells_are_formulas() {

@@ -10,7 +10,7 @@ use crate::{
     Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
     draw::Drawing,
 };
-use tailmark_results::{number, printable_lines};
+use tailmark_model::{number, printable_lines};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {

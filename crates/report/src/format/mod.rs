@@ -20,7 +20,8 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
-use tailmark_results::{OwnFiles, Study, number, own_files};
+use tailmark_model::number;
+use tailmark_study::{OwnFiles, Study, own_files};
 use terminal::Screen;
 
 /// One format.

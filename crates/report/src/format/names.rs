@@ -2,7 +2,7 @@
 
 use crate::{Block, FindingEntry, Section, Table, block::anchor};
 use std::{collections::BTreeSet, ffi::OsStr};
-use tailmark_results::file_name;
+use tailmark_model::file_name;
 
 /// The names of a report.
 #[derive(Debug, Default)]

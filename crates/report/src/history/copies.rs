@@ -3,7 +3,8 @@
 
 use super::Entry;
 use std::path::{Path, PathBuf};
-use tailmark_results::{Load, Point, Study};
+use tailmark_model::{Load, Point};
+use tailmark_study::Study;
 
 /// A study that is in the folder twice.
 pub struct Copied {

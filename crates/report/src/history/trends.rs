@@ -8,10 +8,8 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use tailmark_results::{
-    number,
-    statistics::{self, change_points},
-};
+use tailmark_model::number;
+use tailmark_stats::statistics::{self, change_points};
 
 /// The peaks of a workload: of each system, one for each study.
 pub struct Trend {

@@ -9,7 +9,8 @@ use crate::{
     Block, Cell, Column, Data, Earlier, Table, TableRow, Text, compare,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Verdict, number, statistics::RUNS_MIN};
+use tailmark_model::number;
+use tailmark_stats::{Comparison, Verdict, statistics::RUNS_MIN};
 
 pub const SECTION: Section = Section {
     name: "against",

@@ -10,7 +10,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeMap;
-use tailmark_results::{DeviceBandwidth, Phase, System, number};
+use tailmark_model::{DeviceBandwidth, Phase, System, number};
 
 pub const SECTION: Section = Section {
     name: "bandwidth",

@@ -6,7 +6,7 @@ use crate::{
     findings::Index,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{System, number};
+use tailmark_model::{System, number};
 
 pub const SECTION: Section = Section {
     name: "ceilings",

@@ -11,9 +11,8 @@ use crate::{
     measure::{self, Measured},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{
-    Comparison, Metric, Phase, Stated, Statistic, System, Verdict, comparison, number,
-};
+use tailmark_model::{Metric, Phase, Stated, Statistic, System, number};
+use tailmark_stats::{Comparison, Verdict, comparison};
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
 const BESIDE: usize = 2;

@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{Block, Cell, Column, Data, Table, TableRow, Text, findings::point_title};
-use tailmark_results::{Fault, Phase, Point, number};
+use tailmark_model::{Fault, Phase, Point, number};
 
 pub const SECTION: Section = Section {
     name: "errors",

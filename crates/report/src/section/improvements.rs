@@ -8,7 +8,7 @@ use crate::{
     compared::Comparisons,
     sweep::SweepTable,
 };
-use tailmark_results::{Comparison, Verdict};
+use tailmark_stats::{Comparison, Verdict};
 
 /// One of the columns.
 #[derive(Clone, Copy)]

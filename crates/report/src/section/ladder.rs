@@ -6,7 +6,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_results::ladder;
+use tailmark_stats::ladder;
 
 /// One paragraph for a workload; none where its thread counts were a list.
 pub fn ends(data: &Data, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {

@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{Block, Cell, Column, Data, Table, TableRow, findings::Index};
-use tailmark_results::{Kind, Load, Statistic, TimeBasis, number};
+use tailmark_model::{Kind, Load, Statistic, TimeBasis, number};
 
 pub const SECTION: Section = Section {
     name: "load",

@@ -9,7 +9,7 @@ use crate::{
     measure::Spread,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{DERIVED, Derived, READ_BYTES, System, number};
+use tailmark_model::{DERIVED, Derived, READ_BYTES, System, number};
 
 pub const SECTION: Section = Section {
     name: "machine",

@@ -6,7 +6,8 @@ use crate::{
     sweep::SweepTable,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Fact, Header, System, number, statistics};
+use tailmark_model::{Fact, Header, System, number};
+use tailmark_stats::statistics;
 
 pub const SECTION: Section = Section {
     name: "method",

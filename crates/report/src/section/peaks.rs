@@ -7,7 +7,7 @@ use crate::{
     compare::{self, Lead, Spot},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Metric, PointKey, System, number};
+use tailmark_model::{Metric, PointKey, System, number};
 
 pub const SECTION: Section = Section {
     name: "peaks",

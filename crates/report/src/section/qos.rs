@@ -10,11 +10,11 @@ use crate::{
     measure::{self, Measured},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{
+use tailmark_model::{
     BlockQos, Kind, KindResult, Phase, Qos, Quantile, Stated, System, TimeBasis, number,
     qos::{BLOCK_SAMPLES, qualities, requests_beyond},
-    statistics::geometric_mean,
 };
+use tailmark_stats::statistics::geometric_mean;
 
 pub const SECTION: Section = Section {
     name: "qos",
@@ -214,7 +214,7 @@ struct RunService<'a> {
 impl<'a> Service<'a> {
     /// None of a kind that one of the runs does not have, and where no quantile is known.
     fn new(cell: &GridCell<'a>, kind: Kind) -> Option<Self> {
-        let run = |point: &&'a tailmark_results::Point| {
+        let run = |point: &&'a tailmark_model::Point| {
             let phase = &point.phase;
             Some(RunService {
                 repeat: point.key.repeat,
@@ -401,7 +401,7 @@ fn few(per_second: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::Summary;
+    use tailmark_model::Summary;
 
     #[test]
     fn few_requests_a_second_keep_two_digits() {

@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{Block, Cell, Column, Data, Table, TableRow};
-use tailmark_results::{Point, RankPart, number};
+use tailmark_model::{Point, RankPart, number};
 
 pub const SECTION: Section = Section {
     name: "ranks",

@@ -10,7 +10,7 @@ use crate::{
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{
+use tailmark_model::{
     Kind, Known, LagCauses, Latencies, Phase, QUANTILES, STATISTICS, Stated, System, TimeBasis,
     number, quantile::P99,
 };

@@ -5,10 +5,8 @@ use crate::{
     Block, Text,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{
-    number,
-    scaling::{Curves, Scaling, SystemScaling},
-};
+use tailmark_model::number;
+use tailmark_stats::scaling::{Curves, Scaling, SystemScaling};
 
 /// One line for each system whose points follow the law; none where there is none.
 pub fn annotation(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {

@@ -6,10 +6,8 @@ use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow, Text, chart::probes, data::Search,
     grid_name::workload_title,
 };
-use tailmark_results::{
-    Arrivals, Stated, number,
-    slo::{Limit, Probe, ProbeResult, Slo, Status, Verdict, words::percent},
-};
+use tailmark_model::{Arrivals, Stated, number};
+use tailmark_stats::slo::{Limit, Probe, ProbeResult, Slo, Status, Verdict, words::percent};
 
 pub const SECTION: Section = Section {
     name: "slo",

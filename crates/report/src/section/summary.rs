@@ -11,9 +11,8 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_results::{
-    Comparison, Metric, Point, System, finding::LENGTH_UNKNOWN, number, statistics,
-};
+use tailmark_model::{Metric, Point, System, finding::LENGTH_UNKNOWN, number};
+use tailmark_stats::{Comparison, statistics};
 
 pub const SECTION: Section = Section {
     name: "summary",

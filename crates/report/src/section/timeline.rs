@@ -10,7 +10,7 @@ use crate::{
     sweep::SweepTable,
 };
 use serde_json::Value;
-use tailmark_results::{Phase, Point, Warmup, number};
+use tailmark_model::{Phase, Point, Warmup, number};
 
 pub const SECTION: Section = Section {
     name: "timelines",

@@ -13,7 +13,7 @@ use crate::{
     measure, mix, statement,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Kind, STATISTICS, TimeBasis};
+use tailmark_model::{Kind, STATISTICS, TimeBasis};
 
 pub const SECTION: Section = Section {
     name: "workloads",

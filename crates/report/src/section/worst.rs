@@ -2,7 +2,8 @@
 //! the section of timelines.
 
 use crate::{Block, Cell, Column, Table, TableRow, Text, findings::point_title, sweep::SweepTable};
-use tailmark_results::{Point, Statistic, Unusual, Watched, WorstSecond, number, worst_seconds};
+use tailmark_model::{Point, Statistic, number};
+use tailmark_stats::{Unusual, Watched, WorstSecond, worst_seconds};
 
 /// None where there are no intervals with latencies.
 pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
@@ -41,7 +42,7 @@ pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
 /// The first run of each peak, with the latency that the report is about.
 fn peaks<'g, 'a>(
     sweep: &'g SweepTable<'a>,
-) -> impl Iterator<Item = (&'a Point, (tailmark_results::Kind, Statistic))> + 'g {
+) -> impl Iterator<Item = (&'a Point, (tailmark_model::Kind, Statistic))> + 'g {
     let groups = sweep.groups.iter();
     groups.flat_map(move |group| {
         let systems = sweep.systems.iter();

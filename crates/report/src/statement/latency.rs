@@ -9,7 +9,8 @@ use crate::{
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, Stated, number};
+use tailmark_model::{Metric, Stated, number};
+use tailmark_stats::Comparison;
 
 /// At the highest thread count or rate that the systems have in common.
 pub fn at_the_highest<'a>(

@@ -13,7 +13,7 @@ use crate::{
     compare::{self, Spot},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Metric, number};
+use tailmark_model::{Metric, number};
 
 /// The statements of a workload, the most important first.
 #[must_use]

@@ -6,7 +6,8 @@ use crate::{
     compared::Comparisons,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, number};
+use tailmark_model::{Metric, number};
+use tailmark_stats::Comparison;
 
 /// The peaks of a workload: of the only system, of every one against the baseline, or of the highest
 /// against all others.

@@ -2,7 +2,7 @@
 //! where the sweep ended. Of what was measured, without a test.
 
 use crate::{axis::Step, block::Text, grid_cell::GridCell, sweep::WorkloadGrid};
-use tailmark_results::{Metric, Stated, System, number};
+use tailmark_model::{Metric, Stated, System, number};
 
 /// A step that gains no more than this gains next to nothing.
 const NEXT_TO_NOTHING: f64 = 0.03;

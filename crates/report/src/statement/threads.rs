@@ -8,7 +8,8 @@ use crate::{
     statement::{latency_title, more},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, Stated, comparison, number};
+use tailmark_model::{Metric, Stated, number};
+use tailmark_stats::{Comparison, comparison};
 
 /// Two systems at every step that both have.
 struct Along<'a> {

@@ -10,11 +10,10 @@ use crate::{
     format::{Head, Rendered},
     section::{RATIO, metric_cell, metric_title, metric_unit, probability},
 };
-use tailmark_results::{
-    Comparison, Metric, Stated,
+use tailmark_model::{Metric, Stated, finding::UNEQUAL_CONDITIONS, number};
+use tailmark_stats::{
+    Comparison,
     comparison::{Place, Verdict},
-    finding::UNEQUAL_CONDITIONS,
-    number,
     statistics::RUNS_MIN,
 };
 
@@ -220,7 +219,7 @@ fn left_out(of: &Verdicts) -> Vec<String> {
 }
 
 fn unequal(of: &Verdicts) -> Vec<Block> {
-    let line = |(pair, unequal): &(usize, tailmark_results::Inequality)| {
+    let line = |(pair, unequal): &(usize, tailmark_stats::Inequality)| {
         let text = of.name(&of.pairs[*pair], &unequal.to_string());
         let finding = UNEQUAL_CONDITIONS.finding(text);
         format!("{}: {}", finding.code, finding.text())

@@ -1,7 +1,7 @@
 //! A condition of a gate as it is typed: `p99.9 read worse by 5%`.
 
 use std::{fmt, ops::RangeInclusive};
-use tailmark_results::{Kind, Metric, STATISTICS};
+use tailmark_model::{Kind, Metric, STATISTICS};
 
 /// In which direction a condition looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 
 use super::{Verdicts, condition::Condition, sides::Pair};
 use std::collections::BTreeSet;
-use tailmark_results::{
-    Comparison, Metric, PointName,
+use tailmark_model::{Metric, PointName, number};
+use tailmark_stats::{
+    Comparison,
     comparison::{Place, Verdict},
-    number,
     statistics::{RUNS_MIN, SIGNIFICANCE, noise, smallest_difference},
 };
 

@@ -6,16 +6,16 @@ use super::{
     sides::{Pair, Subject},
 };
 use serde_json::{Value, json};
-use tailmark_results::{
-    PointName, export::comparison_json, finding::UNEQUAL_CONDITIONS, statistics::SIGNIFICANCE,
-};
+use tailmark_model::{PointName, finding::UNEQUAL_CONDITIONS};
+use tailmark_stats::statistics::SIGNIFICANCE;
+use tailmark_study::export::comparison_json;
 
 /// The version of the document's schema.
 const VERSION: u32 = 1;
 
 /// The document.
 pub fn document(of: &Verdicts) -> Value {
-    let shown = |c: &&tailmark_results::Comparison| of.metrics.contains(&c.metric);
+    let shown = |c: &&tailmark_stats::Comparison| of.metrics.contains(&c.metric);
     let comparisons = of.comparisons.iter().filter(shown);
     let side = |side: fn(&Pair) -> &Subject| of.pairs.iter().map(side).map(subject);
     let left_out = of.left_out().into_iter().map(|out| {

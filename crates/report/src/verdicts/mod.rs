@@ -17,8 +17,9 @@ use points::Points;
 use serde_json::Value;
 use sides::{Pair, Sides, Times};
 use std::{collections::BTreeSet, path::PathBuf};
-use tailmark_results::{
-    Comparison, Inequality, Metric, PointName, Run, Statistic,
+use tailmark_model::{Metric, PointName, Statistic};
+use tailmark_stats::{
+    Comparison, Inequality, Run,
     comparison::{Place, comparisons},
 };
 

@@ -1,8 +1,9 @@
 //! The points of the systems that are compared, and their runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{
-    Comparison, Kind, Metric, PointName, Run, Stated,
+use tailmark_model::{Kind, Metric, PointName, Stated};
+use tailmark_stats::{
+    Comparison, Run,
     comparison::{Place, center},
 };
 

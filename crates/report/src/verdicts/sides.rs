@@ -6,11 +6,12 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-use tailmark_results::{
-    Conditions, Fact, Header, Inequality, ReportSettings, Run, Study, System,
+use tailmark_model::{Fact, Header, ReportSettings, System, printable};
+use tailmark_stats::{
+    Conditions, Inequality, Run,
     comparison::{RunsRead, all_pairs, equivalence},
-    printable,
 };
+use tailmark_study::Study;
 
 /// A study that is compared, or whose systems are.
 struct Source {

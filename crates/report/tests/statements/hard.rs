@@ -2,8 +2,8 @@
 //! missing or not valid.
 
 use super::support::*;
+use tailmark_model::{Arrivals, Censored, Kind, Metric, Point, ReportSettings};
 use tailmark_report::{Block, Data, Error};
-use tailmark_results::{Arrivals, Censored, Kind, Metric, Point, ReportSettings};
 
 /// The same points at a rate of their own, of one client count.
 fn at_rates(mut data: Data) -> Data {

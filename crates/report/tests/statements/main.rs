@@ -8,8 +8,8 @@ mod hard;
 mod support;
 
 use support::*;
+use tailmark_model::{Fact, Metric, finding::CLIENT_SATURATED};
 use tailmark_report::{Block, Cell, Data};
-use tailmark_results::{Fact, Metric, finding::CLIENT_SATURATED};
 
 #[test]
 fn improvement_at_each_thread_count_its_average_and_where_it_lies() {

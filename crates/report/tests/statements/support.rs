@@ -1,8 +1,8 @@
 //! Studies of curves whose every number is known, and what is said of them.
 
 use std::collections::BTreeMap;
+use tailmark_model::{Header, Kind, KindResult, Phase, Point, PointKey, System, new_latencies};
 use tailmark_report::{Block, Data, SECTIONS, Table, Text};
-use tailmark_results::{Header, Kind, KindResult, Phase, Point, PointKey, System, new_latencies};
 
 /// The thread counts of all curves.
 pub const THREADS: [u32; 4] = [4, 8, 16, 32];

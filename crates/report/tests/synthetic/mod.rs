@@ -2,12 +2,12 @@
 //! that sections show. The same every time.
 
 use std::collections::BTreeMap;
-use tailmark_report::Data;
-use tailmark_results::finding;
-use tailmark_results::{
+use tailmark_model::finding;
+use tailmark_model::{
     ErrorCount, Fact, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load, Packed,
     Phase, Point, PointKey, Series, SeriesKind, System, new_latencies,
 };
+use tailmark_report::Data;
 
 /// What the synthetic study is to be like.
 #[derive(Debug, Clone, Copy)]
@@ -428,7 +428,7 @@ fn facts() -> Vec<Fact> {
 
 /// Repeats what a phase recorded over time, to make it as long as a long point.
 #[allow(dead_code, reason = "not every test has long points")]
-pub fn lengthen(phase: &mut tailmark_results::Phase, times: usize) {
+pub fn lengthen(phase: &mut tailmark_model::Phase, times: usize) {
     let (intervals, step) = (phase.intervals.clone(), phase.duration_s);
     phase.intervals = (0..times)
         .flat_map(|n| {

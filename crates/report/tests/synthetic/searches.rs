@@ -2,12 +2,12 @@
 //! limit that each is to have.
 
 use std::{collections::BTreeMap, time::Duration};
-use tailmark_report::{Data, Search};
-use tailmark_results::{
+use tailmark_model::{
     Arrivals, Interval, IntervalKind, Kind, KindResult, Packed, Phase, Point, PointKey,
     new_latencies,
-    slo::{Limit, Probe, Rule, Slo, SloSettings, search::Bounds},
 };
+use tailmark_report::{Data, Search};
+use tailmark_stats::slo::{Limit, Probe, Rule, Slo, SloSettings, search::Bounds};
 
 /// What all of them are for.
 pub const LIMIT: &str = "p99 read < 15ms";

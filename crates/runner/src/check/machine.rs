@@ -3,7 +3,7 @@
 use super::{Problem, Scene};
 use bytesize::ByteSize;
 use tailmark_host::prepare::RESTORE;
-use tailmark_results::number;
+use tailmark_model::number;
 
 /// Others may have so much of the processors, 0 to 1.
 const LOAD_MAX: f64 = 0.05;

@@ -5,7 +5,7 @@ use crate::links;
 use bytesize::ByteSize;
 use std::collections::BTreeSet;
 use tailmark_host::Mount;
-use tailmark_results::number;
+use tailmark_model::number;
 
 /// A disk may do so many requests a second for others, and so many bytes.
 const REQUESTS_MAX: f64 = 20.0;

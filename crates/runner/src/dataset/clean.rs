@@ -20,7 +20,7 @@ use tailmark_driver::{
     Access, DataSet, Database, Driver, Location, Made, Params, Place, Schema, Semantics, Setting,
     SettingKind, Settings, db::stamp,
 };
-use tailmark_results::left_drafts;
+use tailmark_study::left_drafts;
 
 /// What a study says of one of its systems.
 #[derive(Debug)]

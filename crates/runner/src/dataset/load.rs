@@ -19,8 +19,8 @@ use std::{
 };
 use tailmark_driver::Database;
 use tailmark_engine::{Observer, Spec, Stop};
+use tailmark_model::{Arrivals, Load, Phase};
 use tailmark_plan::Plan;
-use tailmark_results::{Arrivals, Load, Phase};
 use tailmark_workload::Workload;
 
 /// How often an unfinished load is made durable and marked.

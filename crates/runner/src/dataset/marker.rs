@@ -14,7 +14,7 @@ use std::{
 };
 use tailmark_driver::{Driver, Location, Made, Place};
 use tailmark_plan::SystemPlan;
-use tailmark_results::replace_file;
+use tailmark_study::replace_file;
 
 /// The version that is written; a later one is refused.
 const VERSION: u32 = 1;

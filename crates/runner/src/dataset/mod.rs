@@ -31,8 +31,8 @@ use std::{
 };
 use tailmark_driver::{Access, Database, Location, Look, Made, Params, db::stamp};
 use tailmark_host::prepare::Unwatched;
+use tailmark_model::instant::dated;
 use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
-use tailmark_results::instant::dated;
 
 /// A system's data set.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use std::{
 };
 use tailmark_driver::{Access, Driver, Location, Params};
 use tailmark_plan::SystemPlan;
-use tailmark_results::create_dir_with;
+use tailmark_study::create_dir_with;
 
 /// A file in the directory of a trial.
 const MARK: &str = "made-by-tailmark";

@@ -13,7 +13,7 @@ use std::{
 };
 use tailmark_driver::{SettingKind, Settings};
 use tailmark_plan::SystemPlan;
-use tailmark_results::owner::create_dir;
+use tailmark_study::owner::create_dir;
 
 /// Names and values of the settings that name such directories.
 pub(super) fn directories(system: &SystemPlan) -> impl Iterator<Item = (&'static str, PathBuf)> {

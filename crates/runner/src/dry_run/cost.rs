@@ -7,8 +7,8 @@ use bytesize::ByteSize;
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_driver::Place;
 use tailmark_engine::DRAIN;
+use tailmark_model::number;
 use tailmark_plan::{AskedRate, Plan, Reload, Step, Sweep, SystemPlan};
-use tailmark_results::number;
 
 /// The bandwidth at which the time of a load is given, because nobody knows it beforehand.
 const LOAD_BYTES_PER_SEC: u64 = 100_000_000;

@@ -7,11 +7,9 @@ use crate::{
     samples::{Wanted, rate, too_short},
 };
 use std::{collections::BTreeSet, time::Duration};
+use tailmark_model::number;
 use tailmark_plan::{Plan, Step};
-use tailmark_results::{
-    number,
-    statistics::{PEAK_RUNS, POWER, RUNS_MIN, smallest_difference},
-};
+use tailmark_stats::statistics::{PEAK_RUNS, POWER, RUNS_MIN, smallest_difference};
 
 /// How far runs may be apart where nobody knows it.
 const NOISE: [f64; 3] = [0.03, 0.05, 0.1];

@@ -1,11 +1,9 @@
 //! What a dry run says of a ladder of client counts, of which nobody knows beforehand where it ends.
 
 use super::Facts;
+use tailmark_model::number;
 use tailmark_plan::{Plan, Step, Sweep};
-use tailmark_results::{
-    ladder::{GAIN_MIN, RUNS_MIN},
-    number,
-};
+use tailmark_stats::ladder::{GAIN_MIN, RUNS_MIN};
 
 impl Facts {
     /// The points of one system that are measured, as far as is known: of ladders that have ended in

@@ -2,8 +2,8 @@
 
 use super::{Facts, SystemFacts, dry_run};
 use std::path::Path;
+use tailmark_model::ResolvedRate;
 use tailmark_plan::{Plan, RawPlan};
-use tailmark_results::ResolvedRate;
 use tailmark_testing::assert_says;
 
 /// One system of the driver that every build has.

@@ -2,8 +2,8 @@
 
 use super::Facts;
 use crate::order;
+use tailmark_model::number;
 use tailmark_plan::{Order, Plan, SystemPlan};
-use tailmark_results::number;
 
 /// How often the turn passes from one system to another while the points are measured that are
 /// left.

@@ -2,7 +2,7 @@
 //! processors were given to others, or something else used the device.
 
 use tailmark_driver::Place;
-use tailmark_results::{Phase, RankPart, Sentence, Unit, number};
+use tailmark_model::{Phase, RankPart, Sentence, Unit, number};
 
 /// From this share of the time on a device or a volume counts as held back, and processors as given
 /// to others.

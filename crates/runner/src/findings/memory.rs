@@ -2,7 +2,7 @@
 
 use super::Evidence;
 use tailmark_driver::{DataSet, Driver, Settings};
-use tailmark_results::{Sentence, Unit};
+use tailmark_model::{Sentence, Unit};
 
 /// What holds a whole data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use super::Evidence;
 use tailmark_driver::Place;
-use tailmark_results::{CpuShares, RankPart, Sentence, Unit};
+use tailmark_model::{CpuShares, RankPart, Sentence, Unit};
 
 /// From this share of their time on processors are full.
 const FULL: f64 = 0.90;

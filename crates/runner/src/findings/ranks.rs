@@ -2,7 +2,7 @@
 //! others, and clocks that were apart.
 
 use super::Evidence;
-use tailmark_results::{RankPart, Sentence, Unit};
+use tailmark_model::{RankPart, Sentence, Unit};
 
 /// A rank is slow whose clients did less than this part of what those of the median rank did.
 const SLOW: f64 = 0.8;

@@ -2,7 +2,7 @@
 //! and which were never done.
 
 use super::Evidence;
-use tailmark_results::{
+use tailmark_model::{
     Arrivals, KindResult, Latencies, Phase, Sentence, StartLag, Stated, Unit, number, quantile::P99,
 };
 

@@ -2,7 +2,7 @@
 
 use super::Evidence;
 use tailmark_cluster::DRIFT_PPM_MAX;
-use tailmark_results::{
+use tailmark_model::{
     Finding, Phase, SERVER_CLOCK, Sentence, Series, Unit,
     finding::{SERVER_CHANGED, SERVER_UNWATCHED},
     gap_s,
@@ -143,7 +143,7 @@ fn moved(offsets: &Series, bounds: &Series) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::{SeriesKind, subject_on_server};
+    use tailmark_model::{SeriesKind, subject_on_server};
 
     fn series(probe: &str, name: &str, at_s: Vec<f64>, values: Vec<f64>) -> Series {
         Series {

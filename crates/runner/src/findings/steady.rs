@@ -1,7 +1,7 @@
 //! Whether a point was steady: its warm-up, where a rule ended that, and its measured part.
 
 use super::Evidence;
-use tailmark_results::{Sentence, Unit, Warmup};
+use tailmark_model::{Sentence, Unit, Warmup};
 
 /// What was not steady, by how much, and the remedy.
 pub fn not_steady(e: &Evidence<'_>) -> Option<Sentence> {

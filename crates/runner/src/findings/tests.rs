@@ -1,7 +1,7 @@
 //! The table of the rules, and rules over a whole point.
 
 use super::*;
-use tailmark_results::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
+use tailmark_model::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
 
 /// What is said of a point that was measured as it came.
 fn with_evidence<T>(phase: Phase, of: impl Fn(&Evidence<'_>) -> T) -> T {

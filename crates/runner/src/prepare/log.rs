@@ -7,7 +7,7 @@ use std::{
 };
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{Watch, append_to_log};
-use tailmark_results::number;
+use tailmark_model::number;
 
 /// Tells the observer a line, and appends it to the log of the machine.
 pub(crate) fn tell(observer: &dyn Observer, text: &str) {

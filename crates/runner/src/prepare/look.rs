@@ -7,8 +7,8 @@ use tailmark_host::{
     physical_devices,
     prepare::{Changes, Job, Target, real_path},
 };
+use tailmark_model::number;
 use tailmark_plan::{Plan, SystemPlan};
-use tailmark_results::number;
 
 /// Refuses results in a directory that a device is mounted on, where they would be hidden or on
 /// what is measured, and one such directory for two systems.

@@ -27,8 +27,9 @@ use std::path::Path;
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{self as host, Changes, Done, JOURNAL_DIRECTORY, Job, Journal, STEPS};
+use tailmark_model::Fact;
 use tailmark_plan::{ClientHost, Plan, SystemPlan};
-use tailmark_results::{Fact, Study};
+use tailmark_study::Study;
 
 /// The group of facts of what was prepared.
 const GROUP: &str = "preparation";

@@ -14,9 +14,9 @@ use std::{path::Path, sync::Arc};
 use tailmark_agent::protocol::Looked;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{DeviceRequest, JobRequest, MachineRequest};
+use tailmark_model::Fact;
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_remote::Server;
-use tailmark_results::Fact;
 
 /// What is to be done on one host.
 pub(super) struct OnHost<'a> {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_engine::{DRAIN, PhaseEnd, Stop};
-use tailmark_results::Interval;
+use tailmark_model::Interval;
 use tailmark_workload::KeySpace;
 
 /// How much longer than its end and what is drained behind it a phase may take.

@@ -20,8 +20,8 @@ use tailmark_cluster::Cluster;
 use tailmark_driver::{Database, Made, Settled};
 use tailmark_engine::{Silent, Spec, Stop};
 use tailmark_host::MemoryLimit;
+use tailmark_model::PointKey;
 use tailmark_plan::{Plan, RawPlan, SystemPlan};
-use tailmark_results::PointKey;
 
 /// Carries out what rank 0 commands, until it wants nothing more.
 ///

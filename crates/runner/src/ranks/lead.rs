@@ -12,8 +12,9 @@ use super::{
 use crate::Error;
 use std::sync::Arc;
 use tailmark_engine::{self as engine, Observer, Part, Sampler, Spec, Stop};
+use tailmark_model::{Phase, RankPart, Sentence, finding::NO_ANSWER};
 use tailmark_plan::SystemPlan;
-use tailmark_results::{Phase, RankPart, Sentence, finding::NO_ANSWER, pack_phase, unpack_phase};
+use tailmark_study::{pack_phase, unpack_phase};
 
 /// What a rank does of a phase, from its beginning until what all measured is one.
 pub struct Together<'a> {

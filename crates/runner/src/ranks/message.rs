@@ -7,10 +7,10 @@ use crate::{Error, error::in_one_line};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_engine::{Part, Spec};
-use tailmark_plan::Consent;
-use tailmark_results::{
+use tailmark_model::{
     Arrivals, Fact, Interval, IntervalKind, Kind, Packed, Phase, PointKey, RankPart,
 };
+use tailmark_plan::Consent;
 use tailmark_workload::{KeySpace, Turns};
 
 /// From rank 0 to another, and back.
@@ -371,7 +371,7 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_results::new_latencies;
+    use tailmark_model::new_latencies;
 
     #[test]
     fn an_interval_arrives_as_it_was_sent() {

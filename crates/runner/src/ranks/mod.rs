@@ -33,8 +33,8 @@ use std::{
 use tailmark_cluster::Cluster;
 use tailmark_driver::{Location, Place};
 use tailmark_engine::Stop;
+use tailmark_model::Fact;
 use tailmark_plan::{AbortLimit, Plan, SystemPlan};
-use tailmark_results::Fact;
 use tailmark_workload::{KeySpace, Turns};
 
 /// How long the ranks of a job may take to begin.

@@ -6,7 +6,7 @@ use super::{
 };
 use std::{sync::Mutex, time::Duration};
 use tailmark_engine::{Enough, Peers, PhaseEnd, Reading};
-use tailmark_results::Interval;
+use tailmark_model::Interval;
 
 /// How long before the start it is agreed upon, and how much longer for each rank that is told.
 const AHEAD: Duration = Duration::from_millis(100);

@@ -9,7 +9,8 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
-use tailmark_results::{Error as ResultsError, create_whole, file_name, open_own};
+use tailmark_model::file_name;
+use tailmark_study::{Error as ResultsError, create_whole, open_own};
 
 /// How the name of a log ends.
 const ENDING: &str = ".service.log";

@@ -4,8 +4,9 @@ use crate::{Error, seeds::PointSeeds, warmup::WarmupLength};
 use std::{sync::Arc, time::Duration};
 use tailmark_driver::Settled;
 use tailmark_engine::Enough;
+use tailmark_model::Point;
 use tailmark_plan::{Plan, Step};
-use tailmark_results::{Point, steady::SteadyRule};
+use tailmark_stats::steady::SteadyRule;
 use tailmark_workload::Workload;
 
 /// How a point or a probe is measured; its threads, rate and arrivals are in its key.

@@ -2,19 +2,17 @@
 //! what is in the study alone, so that a run which goes on has the same points as one that was not
 //! interrupted.
 //!
-//! Each system climbs until its own rungs say that it ends (`results::ladder`); all are measured at
+//! Each system climbs until its own rungs say that it ends (`stats::ladder`); all are measured at
 //! every rung that any of them has reached, so that they can be compared there.
 
 use super::Sweeper;
 use crate::Error;
 use std::collections::BTreeMap;
 use tailmark_engine::Observer;
+use tailmark_model::{Fault, Point, PointKey, finding::CLIENT_SATURATED};
 use tailmark_plan::{Plan, Step, SystemPlan};
-use tailmark_results::{
-    Fault, Point, PointKey, Study,
-    finding::CLIENT_SATURATED,
-    ladder::{Climb, End, Rung, beginning, climb},
-};
+use tailmark_stats::ladder::{Climb, End, Rung, beginning, climb};
+use tailmark_study::Study;
 
 /// System and workload by their places in the plan, clients and repeat.
 type RunName = (usize, usize, u32, u32);

@@ -11,11 +11,12 @@ use crate::{
     seeds::PointSeeds,
 };
 use tailmark_driver::{Place, Settled};
-use tailmark_plan::{Step, SystemPlan};
-use tailmark_results::{
-    Finding, Load, Sentence, Study,
+use tailmark_model::{
+    Finding, Load, Sentence,
     finding::{LOAD_RESUMED, NOT_SETTLED},
 };
+use tailmark_plan::{Step, SystemPlan};
+use tailmark_study::Study;
 
 /// How often a load of a server goes on after requests have failed.
 const ATTEMPTS: usize = 100;

@@ -4,7 +4,7 @@ use crate::{Error, devices::refuse_one_device, prepare};
 use std::{fs, path::Path};
 use tailmark_driver::LockedFile;
 use tailmark_plan::{Adopt, Plan};
-use tailmark_results::left_drafts;
+use tailmark_study::left_drafts;
 
 /// Makes the run directory, and holds it until it is dropped; removes the drafts that a killed run left
 /// in it and in places of data; with what is said of systems on one
@@ -32,7 +32,7 @@ pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<St
 
 fn lock_directory(out: &Path) -> Result<LockedFile, Error> {
     let create = |source| unwritable("create", out, source);
-    tailmark_results::owner::create_dir_all(out).map_err(create)?;
+    tailmark_study::owner::create_dir_all(out).map_err(create)?;
     lock_existing(out)
 }
 

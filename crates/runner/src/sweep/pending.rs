@@ -2,8 +2,9 @@
 
 use super::{ladder::Ladders, rates::KnownRates, search, warmups::all_short};
 use crate::{Error, retry};
+use tailmark_model::PointKey;
 use tailmark_plan::{Plan, SystemPlan};
-use tailmark_results::{PointKey, Study};
+use tailmark_study::Study;
 
 /// How many points of these systems are not in the study, or are measured again.
 pub fn all_pending(

@@ -25,11 +25,11 @@ use crate::{
 use std::sync::Arc;
 use tailmark_driver::{Database, Place, Settled};
 use tailmark_engine::Spec;
-use tailmark_plan::{Step, SystemPlan};
-use tailmark_results::{
+use tailmark_model::{
     Fact, Finding, Phase, Point, PointKey, Sentence, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
 };
+use tailmark_plan::{Step, SystemPlan};
 
 /// How often a point begins whose server is gone before a client is at work.
 const BEGINNINGS: u32 = 3;

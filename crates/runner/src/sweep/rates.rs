@@ -2,8 +2,10 @@
 
 use super::Sweeper;
 use crate::Error;
+use tailmark_model::{Point, PointKey, ResolvedRate, number};
 use tailmark_plan::{AskedRate, Plan, Step, SystemPlan};
-use tailmark_results::{Point, PointKey, ResolvedRate, Study, number, statistics};
+use tailmark_stats::statistics;
+use tailmark_study::Study;
 
 /// The rate of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -209,8 +211,8 @@ fn describe(rate: &ResolvedRate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_model::Phase;
     use tailmark_plan::RawPlan;
-    use tailmark_results::Phase;
 
     #[test]
     fn a_peak_is_that_of_repeats_where_the_others_have_theirs() {

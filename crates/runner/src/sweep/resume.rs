@@ -3,8 +3,9 @@
 
 use crate::{Error, dataset};
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
+use tailmark_model::Header;
 use tailmark_plan::{Plan, shapes_points, shapes_probes};
-use tailmark_results::{Header, Study};
+use tailmark_study::Study;
 
 /// Group and name of the fact that says that something was about to be created on the server of a
 /// system.

@@ -12,12 +12,13 @@ use std::{
     time::Duration,
 };
 use tailmark_engine::Enough;
+use tailmark_model::{Interval, PointKey, TimeBasis};
 use tailmark_plan::{Order, Plan, Step, SystemPlan, is_searched};
-use tailmark_results::{
-    Interval, PointKey, Study, TimeBasis,
+use tailmark_stats::{
     slo::{Limit, Next, Probe, ShareOver, Slo, SloSettings, Verdict, counts},
     steady::SteadyRule,
 };
+use tailmark_study::Study;
 use tailmark_workload::Workload;
 
 impl<'a> Sweeper<'a> {

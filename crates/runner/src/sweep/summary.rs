@@ -1,6 +1,6 @@
 //! What a run did, for whoever started it.
 
-use tailmark_results::{Fault, PointKey, number};
+use tailmark_model::{Fault, PointKey, number};
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Default)]

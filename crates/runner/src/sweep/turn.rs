@@ -13,8 +13,9 @@ use crate::{
 };
 use std::path::PathBuf;
 use tailmark_driver::Made;
+use tailmark_model::Fact;
 use tailmark_plan::{DropCaches, Plan, Reload, Step, Sweep, SystemPlan};
-use tailmark_results::{Fact, Study};
+use tailmark_study::Study;
 
 /// Group and name of the fact that says which repeat the data set of a system was loaded for.
 const LOADED_FOR: (&str, &str) = ("data set", "loaded for repeat");

@@ -5,8 +5,9 @@
 use super::{Sweeper, rates::KnownRates, turn::SystemState};
 use crate::{Error, warmup::WarmupLength};
 use std::time::Duration;
+use tailmark_model::{KeptWarmup, PointKey};
 use tailmark_plan::{Plan, Step, SystemPlan};
-use tailmark_results::{KeptWarmup, PointKey, Study};
+use tailmark_study::Study;
 
 /// What a length may differ by and still be the same, seconds.
 const SAME_S: f64 = 0.5;

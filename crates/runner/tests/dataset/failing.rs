@@ -19,7 +19,7 @@ use tailmark_driver::{
     Access, Database, Driver, Location, Look, Params, Place, ServerLook, Session, Settled, Stopped,
     db,
 };
-use tailmark_results::Finding;
+use tailmark_model::Finding;
 use tailmark_runner::Error;
 use tailmark_testing::{Tmpfs, test};
 use tempfile::TempDir;

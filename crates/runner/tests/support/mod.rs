@@ -5,14 +5,14 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
+use tailmark_model::{ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings};
 use tailmark_plan::{
     Adopt, Agent, Expect, HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected,
     Warmup,
 };
-use tailmark_results::{
-    ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings, Study, statistics::EQUIVALENCE,
-};
 use tailmark_runner::{Error, Summary};
+use tailmark_stats::statistics::EQUIVALENCE;
+use tailmark_study::Study;
 
 pub const RECORDS: u64 = 2000;
 

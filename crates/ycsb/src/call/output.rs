@@ -15,7 +15,8 @@ use std::{
     sync::PoisonError,
 };
 use tailmark_console::{Closed, closed};
-use tailmark_results::{NewFile, Phase};
+use tailmark_model::Phase;
+use tailmark_study::NewFile;
 
 impl Call {
     /// Writes the final block.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use std::{borrow::Cow, time::Duration};
-use tailmark_results::{Interval, Phase, Series, Warmup, number};
+use tailmark_model::{Interval, Phase, Series, Warmup, number};
 
 /// A point with what was before it.
 pub struct WithWarmup<'a> {

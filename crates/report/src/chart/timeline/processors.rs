@@ -7,7 +7,7 @@ use super::{
 };
 use crate::style;
 use std::collections::BTreeSet;
-use tailmark_results::{Series, SeriesKind};
+use tailmark_model::{Series, SeriesKind};
 
 /// Seconds and values.
 type Samples = Vec<(f64, f64)>;

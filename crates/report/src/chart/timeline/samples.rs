@@ -3,7 +3,7 @@
 
 use super::{LineData, POINTS_MAX};
 use std::collections::BTreeMap;
-use tailmark_results::{
+use tailmark_model::{
     Failed, Interval, Kind, Known, Latencies, Packed, Series, SeriesKind, Span, gap_s,
 };
 

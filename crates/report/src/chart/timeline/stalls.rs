@@ -3,7 +3,7 @@
 
 use crate::style;
 use serde_json::{Value, json};
-use tailmark_results::{Series, series::DATABASE};
+use tailmark_model::{Series, series::DATABASE};
 
 /// What tells that writers are held back, and from which value on it does: the share of the time, and
 /// whether writes are stopped.

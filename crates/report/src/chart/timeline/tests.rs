@@ -1,7 +1,7 @@
 //! What the lines of a timeline show of stalls, long phases and samples at uneven times.
 
 use super::*;
-use tailmark_results::{IntervalKind, Packed, SeriesKind};
+use tailmark_model::{IntervalKind, Packed, SeriesKind};
 
 fn counter(at_s: &[f64], values: &[f64]) -> Series {
     Series {
@@ -28,7 +28,7 @@ fn a_sample_right_after_another_is_left_out() {
 
 /// A second with so many reads of 1 ms, or in which nothing was done.
 fn second(start_s: u32, reads: u64) -> Interval {
-    let mut latencies = tailmark_results::new_latencies();
+    let mut latencies = tailmark_model::new_latencies();
     latencies.record_n(1_000_000, reads).unwrap();
     let read = IntervalKind {
         count: reads,
@@ -138,7 +138,7 @@ fn a_point_that_is_thinned_more_than_its_warm_up_has_no_hole() {
 #[test]
 fn every_host_has_its_devices_drawn() {
     let device = |subject: &str, host: &str| Series {
-        subject: tailmark_results::subject_on_server(subject, host),
+        subject: tailmark_model::subject_on_server(subject, host),
         ..counter(&[0.0, 1.0], &[0.0, 5.0])
     };
     let series = ["db1", "db2", "db3", "db4"].map(|host| device("nvme0n1", host));
@@ -177,7 +177,7 @@ fn a_warm_up_by_rule_lies_shaded_before_0() {
     );
     assert_eq!(alone["xAxis"][0], json!({"max": 20}));
     assert!(alone["series"][0].get("markArea").is_none());
-    point.warmup = Some(Box::new(tailmark_results::Warmup {
+    point.warmup = Some(Box::new(tailmark_model::Warmup {
         phase: warmup,
         steady_s: None,
         reason: Some("it fell".into()),
@@ -293,7 +293,7 @@ fn processors_of_servers_are_drawn_apart_from_those_of_the_clients() {
         name: name.into(),
         ..counter(&[0.0, 1.0, 2.0], &values)
     };
-    let there = tailmark_results::subject_on_server("machine", "db1");
+    let there = tailmark_model::subject_on_server("machine", "db1");
     let series = [
         cpu("machine", "user_s", [0.0, 1.0, 2.0]),
         cpu("machine", "idle_s", [0.0, 1.0, 2.0]),
@@ -302,7 +302,7 @@ fn processors_of_servers_are_drawn_apart_from_those_of_the_clients() {
         cpu(&there, "idle_s", [0.0, 1.5, 3.0]),
         cpu(&there, "iowait_s", [0.0, 1.0, 2.0]),
         cpu(
-            &tailmark_results::subject_on_server("cpu0", "db1"),
+            &tailmark_model::subject_on_server("cpu0", "db1"),
             "busy_s",
             [0.0, 1.0, 2.0],
         ),

@@ -4,7 +4,7 @@ use super::table::table;
 use crate::format::names::{Names, finding_anchor};
 use crate::{Badge, Block, Card, Chart, Control, ControlChoice, Figure, FindingEntry, Span, Text};
 use maud::{Markup, html};
-use tailmark_results::number;
+use tailmark_model::number;
 
 /// One block; `names` are those of what its tables are saved as.
 pub fn block(block: &Block, names: &mut Names) -> Markup {

@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use serde_json::Value;
 use std::{collections::BTreeMap, io::Write};
-use tailmark_results::{script_json, script_name};
+use tailmark_model::{script_json, script_name};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {

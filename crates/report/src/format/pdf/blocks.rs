@@ -13,7 +13,7 @@ use crate::{
 };
 use krilla::tagging::{ListNumbering, Tag, TagKind};
 use std::num::NonZeroU16;
-use tailmark_results::number;
+use tailmark_model::number;
 
 const INK: Look = Look::ink(9.4);
 const MUTED: Look = Look::muted(8.4);

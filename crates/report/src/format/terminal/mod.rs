@@ -12,7 +12,7 @@ use std::{
     io::{self, Write},
     ops::RangeInclusive,
 };
-use tailmark_results::number;
+use tailmark_model::number;
 
 pub use table::table;
 use text::{clean, wrap};

@@ -2,7 +2,7 @@
 
 use super::Screen;
 use crate::{Span, Text};
-use tailmark_results::printable;
+use tailmark_model::printable;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A character, and whether it is emphasised.

@@ -5,9 +5,8 @@ use crate::{
     reading::CurvePoint,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{
-    Bound, Kind, Stated, Statistic, TimeBasis, finding::RATE_NOT_MET, slo::Answer,
-};
+use tailmark_model::{Bound, Kind, Stated, Statistic, TimeBasis, finding::RATE_NOT_MET};
+use tailmark_stats::slo::Answer;
 
 /// A value there, and where it comes from.
 #[derive(Debug, Clone)]

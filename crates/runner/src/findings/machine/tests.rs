@@ -1,5 +1,5 @@
 use super::*;
-use tailmark_results::{
+use tailmark_model::{
     Series,
     SeriesKind::{self, Counter, Gauge},
     subject_on_server,

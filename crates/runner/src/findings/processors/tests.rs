@@ -1,6 +1,6 @@
 use super::*;
 use crate::findings::{findings, tests::with_evidence_of};
-use tailmark_results::{Phase, Series, SeriesKind::Counter};
+use tailmark_model::{Phase, Series, SeriesKind::Counter};
 
 /// Shares of a machine of 4 processors. What is left over is idle.
 #[derive(Clone, Copy, Default)]

@@ -3,7 +3,7 @@
 use super::{super::findings, *};
 use crate::point::Measured;
 use tailmark_driver::{Access, DataSet, Location, Params, Schema, Semantics, Settings};
-use tailmark_results::{Censored, Kind, LagCauses, PointKey, new_latencies};
+use tailmark_model::{Censored, Kind, LagCauses, PointKey, new_latencies};
 use tailmark_testing::assert_says;
 
 /// Milliseconds in nanoseconds.
@@ -56,7 +56,7 @@ fn with_causes(no_client: &[(u64, u64)], woken_late: &[(u64, u64)]) -> Phase {
 }
 
 /// The findings of a phase at 1,000 operations a second by 64 clients.
-struct Found(Vec<tailmark_results::Finding>);
+struct Found(Vec<tailmark_model::Finding>);
 
 impl Found {
     fn from_phase(phase: Phase) -> Self {

@@ -8,7 +8,7 @@ use crate::{
         text::{clean, width},
     },
 };
-use tailmark_results::number;
+use tailmark_model::number;
 
 /// Bars from left to right, those of a category below each other.
 pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::{clean, legend, letter};
 use crate::{PlotMark, PlotSeries, format::terminal::Screen};
-use tailmark_results::number;
+use tailmark_model::number;
 
 /// Points over a logarithmic axis of microseconds; each system has a letter.
 pub struct Curve<'p> {

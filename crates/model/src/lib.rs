@@ -1,0 +1,73 @@
+//! What was measured, as plain data: systems, facts, loads, points, series, findings, and what each
+//! number is called, where it comes from and how it is written.
+//!
+//! Nothing here knows a file. What compares and judges is in `tailmark-stats`, what keeps it in
+//! `tailmark-study`.
+
+mod bandwidth;
+mod bits;
+mod contents;
+mod cpu_shares;
+mod damaged;
+mod derived;
+pub mod failure;
+pub mod finding;
+pub mod histogram;
+pub mod instant;
+pub mod interval;
+mod known;
+mod login;
+mod metric;
+pub mod number;
+pub mod observation;
+mod one_line;
+mod open_loop;
+pub mod packed;
+mod point_name;
+pub mod printable;
+mod private;
+pub mod qos;
+pub mod quantile;
+mod ranks;
+mod report_settings;
+pub mod secret;
+pub mod series;
+pub mod server;
+mod stated;
+mod study_id;
+mod summary;
+mod transport;
+mod warmup;
+
+pub use bandwidth::{Bandwidth, DeviceBandwidth};
+pub use contents::*;
+pub use cpu_shares::CpuShares;
+pub use damaged::Damaged;
+pub use derived::{DERIVED, Derived, READ_BYTES, Sampled};
+pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};
+pub use finding::{FINDINGS, Finding, FindingCode};
+pub use histogram::new_latencies;
+pub use interval::coarsen;
+pub use known::{Failed, Known};
+pub use login::Login;
+pub use metric::{Metric, STATISTICS, Statistic, TimeBasis};
+pub use observation::{Observation, Observed, Sentence, Unit};
+pub use one_line::in_one_line;
+pub use open_loop::{Arrivals, Censored, LagCauses, ResolvedRate, StartLag};
+pub use packed::new_interval_latencies;
+pub use point_name::PointName;
+pub use printable::{
+    csv_cell, file_name, is_hidden, json_text, printable, printable_lines, script_json, script_name,
+};
+pub use private::PRIVATE_FACTS;
+pub use qos::{BlockQos, BlockValue, Qos};
+pub use quantile::{QUANTILES, Quantile, quantile};
+pub use ranks::RankPart;
+pub use report_settings::ReportSettings;
+pub use series::{Series, SeriesKind, Span, gap_s};
+pub use server::{SERVER_CLOCK, subject_on_server};
+pub use stated::{Bound, Stated};
+pub use study_id::new_study_id;
+pub use summary::Summary;
+pub use transport::TRANSPORTS;
+pub use warmup::{KeptWarmup, Warmup};

@@ -1,0 +1,274 @@
+//! Text from elsewhere, as it may stand on a terminal, in a table and in the name of a file.
+//!
+//! Names and texts of a study, an import or a server are input. Printed as they are, they could move
+//! the cursor, turn the order of the words around them, run as a formula in a spreadsheet or name a
+//! file in another directory. So there is one function for each place where they are written.
+
+use sha2::{Digest, Sha256};
+use std::{borrow::Cow, fmt::Write};
+
+/// Whether a character does something instead of being shown: a control character, a sign that turns
+/// the direction of writing, or a separator of lines.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text on one line, with what is hidden in it written out: `\u{1b}`, `\n`.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    written_out(text, is_hidden)
+}
+
+/// The same for a text of several lines, which keeps its lines and tabs.
+#[must_use]
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    written_out(text, |c| is_hidden(c) && !matches!(c, '\n' | '\t'))
+}
+
+fn written_out(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A cell of a table of comma-separated values, on one line. A text that a spreadsheet would take for a
+/// formula has an apostrophe before it; a number is as it is.
+#[must_use]
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
+    let shown = written_out(text, |c| is_hidden(c) && c != '\t');
+    let begins = shown.starts_with([
+        '=', '+', '-', '@', '\t', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ]);
+    // `+12 %` is a number of a report.
+    let is_number = || shown.trim_end_matches([' ', '%']).parse::<f64>().is_ok();
+    if begins && !is_number() {
+        return Cow::Owned(format!("'{shown}"));
+    }
+    shown
+}
+
+/// A text of JSON that prints as it is: what is hidden in it is escaped, so that it reads the same.
+#[must_use]
+pub fn json_text(json: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t' | '\r');
+    if !json.contains(is_hidden) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_hidden(c) {
+            // Outside of strings JSON has none of them, and all are of 16 bits.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Members that every object of JavaScript has: as the name of a system they would be found where
+/// nothing was put.
+const OF_EVERY_OBJECT: [&str; 12] = [
+    "__defineGetter__",
+    "__defineSetter__",
+    "__lookupGetter__",
+    "__lookupSetter__",
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+];
+/// A space of no width.
+const NO_WIDTH: char = '\u{200b}';
+
+/// A name as a script takes it: one that every object has is followed by a space of no width.
+#[must_use]
+pub fn script_name(name: &str) -> Cow<'_, str> {
+    if OF_EVERY_OBJECT.contains(&name) {
+        Cow::Owned(format!("{name}{NO_WIDTH}"))
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
+/// A text of JSON for a script, which may stand in a page: nothing in it ends the script or is a
+/// member of every object. A text of JSON within a string of it is treated in the same way.
+#[must_use]
+pub fn script_json(json: &str) -> Cow<'_, str> {
+    let mut out = json_text(json);
+    if out.contains('<') {
+        out = Cow::Owned(out.replace('<', "\\u003c"));
+    }
+    for name in OF_EVERY_OBJECT {
+        if out.contains(name) {
+            let safe = script_name(name);
+            let plain = out.replace(&format!("\"{name}\""), &format!("\"{safe}\""));
+            let nested = plain.replace(&format!("\"{name}\\\""), &format!("\"{safe}\\\""));
+            out = Cow::Owned(nested);
+        }
+    }
+    out
+}
+
+/// The most bytes of a name of a file, without its extension.
+const FILE_NAME_MAX: usize = 100;
+/// Names that some systems keep for devices.
+const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
+/// And these with a digit after them.
+const RESERVED_NUMBERED: [&str; 2] = ["com", "lpt"];
+
+/// The name of a file for a name from elsewhere, without its extension: one part of a path that every
+/// file system takes. Different names may give the same one.
+#[must_use]
+pub fn file_name(name: &str) -> String {
+    let mut out = one_part(name);
+    if out.len() > FILE_NAME_MAX {
+        let mut hash = String::new();
+        for byte in &Sha256::digest(name)[..4] {
+            let _ = write!(hash, "{byte:02x}");
+        }
+        out.truncate(out.floor_char_boundary(FILE_NAME_MAX - 1 - hash.len()));
+        out = format!("{out}-{hash}");
+    }
+    let stem = out.split('.').next().unwrap_or_default().to_lowercase();
+    let numbered = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_reserved = RESERVED.contains(&stem.as_str())
+        || RESERVED_NUMBERED.contains(&numbered) && numbered.len() + 1 == stem.len();
+    if out.is_empty() || is_reserved {
+        out.insert(0, '-');
+    }
+    out
+}
+
+/// Whether a name, with its extension, is one part of a path as [`file_name`] makes them: no directory,
+/// no hidden file and nothing that a terminal would obey.
+pub fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 255 && one_part(name) == name
+}
+
+/// A name without what separates directories, is not shown, or begins a hidden file.
+fn one_part(name: &str) -> String {
+    let is_allowed = |c: char| !is_hidden(c) && !"/\\:*?\"<>|".contains(c);
+    let mut out: String = name
+        .chars()
+        .map(|c| if is_allowed(c) { c } else { '-' })
+        .collect();
+    let dots = out.len() - out.trim_start_matches(['.', ' ']).len();
+    out.replace_range(..dots, &"-".repeat(dots.min(1)));
+    out.truncate(out.trim_end_matches(['.', ' ']).len());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_testing::HOSTILE_NAMES;
+
+    #[test]
+    fn what_is_hidden_is_written_out() {
+        assert_eq!(
+            printable("Drive A, Laufwerk Ä, כונן"),
+            "Drive A, Laufwerk Ä, כונן"
+        );
+        assert_eq!(
+            printable("a\u{1b}[2J\nb\u{202e}c\u{9b}d"),
+            "a\\u{1b}[2J\\nb\\u{202e}c\\u{9b}d"
+        );
+        assert_eq!(printable_lines("a\n\tb\r"), "a\n\tb\\r");
+    }
+
+    #[test]
+    fn no_cell_is_a_formula_and_numbers_are_numbers() {
+        for formula in [
+            "=1+1",
+            "+1+1",
+            "-cmd|' /C calc'!A0",
+            "@SUM(A1)",
+            "\t=1",
+            "\u{ff1d}1",
+        ] {
+            assert_eq!(csv_cell(formula), format!("'{formula}"));
+        }
+        assert_eq!(csv_cell("\r\n=1"), "\\r\\n=1");
+        for number in ["-1.5", "+12 %", "-1e-7", "≥84.2", "12"] {
+            assert_eq!(csv_cell(number), number);
+        }
+    }
+
+    #[test]
+    fn json_reads_the_same_and_has_nothing_hidden() {
+        for name in HOSTILE_NAMES {
+            let value = serde_json::json!({ *name: [*name] });
+            let text = value.to_string();
+            let shown = json_text(&text);
+            assert!(!shown.contains(is_hidden), "{shown:?}");
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
+                value
+            );
+        }
+    }
+
+    #[test]
+    fn a_script_finds_no_name_in_every_object() {
+        let nested = serde_json::json!({"__proto__": "</script>"}).to_string();
+        let text = serde_json::json!({"toString": ["constructor", "constructors", nested]});
+        let text = script_json(&text.to_string()).into_owned();
+        assert!(!text.contains('<'), "{text}");
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let list = value[&*script_name("toString")].as_array().unwrap();
+        assert_eq!(list[0], "constructor\u{200b}");
+        assert_eq!(list[1], "constructors");
+        let nested: serde_json::Value = serde_json::from_str(list[2].as_str().unwrap()).unwrap();
+        assert_eq!(nested["__proto__\u{200b}"], "</script>");
+    }
+
+    #[test]
+    fn every_name_gives_the_name_of_one_file() {
+        for name in HOSTILE_NAMES {
+            let file = file_name(name);
+            let mut parts = std::path::Path::new(&file).components();
+            assert!(
+                matches!(parts.next(), Some(std::path::Component::Normal(_)))
+                    && parts.next().is_none(),
+                "{name:?} gives {file:?}"
+            );
+            assert!(
+                !file.starts_with('.') && !file.contains(is_hidden),
+                "{file:?}"
+            );
+            assert!(file.len() <= FILE_NAME_MAX, "{file:?}");
+        }
+        for (name, file) in [
+            ("peaks-ycsb-a", "peaks-ycsb-a"),
+            ("a/../../../pw/owned", "a-..-..-..-pw-owned"),
+            ("../x", "--x"),
+            ("..", "-"),
+            ("", "-"),
+            ("con", "-con"),
+            ("LPT1.x", "-LPT1.x"),
+            ("com10", "com10"),
+            ("console", "console"),
+        ] {
+            assert_eq!(file_name(name), file);
+        }
+        let [a, b] = ["a", "b"].map(|end| file_name(&format!("{}{end}", "ä".repeat(200))));
+        assert_ne!(a, b);
+    }
+}

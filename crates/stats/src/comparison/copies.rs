@@ -1,0 +1,97 @@
+//! Runs that are copies of others: the same file imported again, or the same point twice in a merged
+//! study. Two runs never measure the same to the last nanosecond, so equal content is one run.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+use tailmark_model::{Latencies, Load, Phase, Point, PointName, Summary};
+
+/// The runs and loads that were read so far. Whoever reads runs leaves out those that are not new, so
+/// that a copy is in no value, interval, verdict or count.
+#[derive(Debug, Default)]
+pub struct RunsRead(HashSet<u64>);
+
+impl RunsRead {
+    /// Whether no run of this point that was read before has the same content.
+    pub fn is_new(&mut self, point: &Point) -> bool {
+        let mut hasher = DefaultHasher::new();
+        (&point.key.system, PointName::from(&point.key)).hash(&mut hasher);
+        add_phase(&point.phase, &mut hasher);
+        self.0.insert(hasher.finish())
+    }
+
+    /// The same of a load.
+    pub fn is_new_load(&mut self, load: &Load) -> bool {
+        let mut hasher = DefaultHasher::new();
+        ("load", &load.system).hash(&mut hasher);
+        add_phase(&load.phase, &mut hasher);
+        self.0.insert(hasher.finish())
+    }
+}
+
+/// What only copies have in common: all that was measured over the whole phase.
+fn add_phase(phase: &Phase, hasher: &mut DefaultHasher) {
+    let counts = (phase.operations, phase.failed, phase.drained);
+    (phase.started_ms, phase.duration_s.to_bits(), counts).hash(hasher);
+    (phase.censored, &phase.counters).hash(hasher);
+    for (kind, result) in &phase.kinds {
+        let counts = (result.count, result.not_found, result.errors, result.bytes);
+        (*kind, counts).hash(hasher);
+        add_latencies(&result.service, hasher);
+        for latencies in [&result.response, &result.failed].into_iter().flatten() {
+            add_latencies(latencies, hasher);
+        }
+        let summaries = [&result.summary, &result.response_summary];
+        let numbers = summaries.into_iter().flatten().flat_map(Summary::numbers);
+        numbers.for_each(|(name, ns)| (name, ns.to_bits()).hash(hasher));
+    }
+}
+
+fn add_latencies(latencies: &Latencies, hasher: &mut DefaultHasher) {
+    latencies.len().hash(hasher);
+    for value in latencies.iter_recorded() {
+        (value.value_iterated_to(), value.count_at_value()).hash(hasher);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Run, Verdict, all_pairs, comparisons, tests::runs};
+    use super::*;
+
+    fn verdict(runs: &[Run]) -> (Verdict, usize, Option<f64>) {
+        let found = &comparisons(runs, &all_pairs(&["a", "b"]), 0.03)[0];
+        (found.verdict, found.runs_a, found.p)
+    }
+
+    #[test]
+    fn copies_of_a_run_count_once() {
+        let run = |repeat: u32, operations| {
+            let key = runs("a", 4, 1.0, true)[repeat as usize].key.clone();
+            let phase = Phase {
+                operations,
+                ..Phase::default()
+            };
+            Point { key, phase }
+        };
+        let mut read = RunsRead::default();
+        let all = [run(0, 7), run(1, 7), run(2, 8)];
+        assert_eq!(all.map(|run| read.is_new(&run)), [true, false, true]);
+        let mut elsewhere = run(3, 7);
+        elsewhere.key.threads = 8;
+        assert!(read.is_new(&elsewhere));
+    }
+
+    #[test]
+    fn runs_without_any_noise_give_no_verdict() {
+        let equal = |system, ops: f64| {
+            let mut runs = runs(system, 4, ops, true);
+            let first = runs[0].values.clone();
+            runs.iter_mut().for_each(|run| run.values = first.clone());
+            runs
+        };
+        let both = [equal("a", 80.0), equal("b", 100.0)].concat();
+        assert_eq!(verdict(&both), (Verdict::TooFewRuns, 4, None));
+    }
+}

@@ -1,0 +1,528 @@
+//! How two systems compare at each point that both were measured at, and at their peaks: the ratio,
+//! its interval, and the verdict. The one place that computes them; reports, exports, the terminal
+//! and gates read them from here.
+//!
+//! A verdict is about the runs that were made: these devices, under this load, on these days.
+
+mod copies;
+mod peaks;
+mod turns;
+
+pub use copies::RunsRead;
+
+use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
+use std::collections::BTreeMap;
+use tailmark_model::{
+    Arrivals, Bound, Header, Metric, Point, PointKey, PointName, Stated,
+    finding::{CLIENT_SATURATED, RATE_NOT_MET},
+};
+use turns::Positions;
+
+/// The numbers of one run of a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Which point, of which system.
+    pub key: PointKey,
+    /// Whether it is a peak and in comparisons; see [`tailmark_model::failure`].
+    pub is_valid: bool,
+    /// Whether the client was the limit: the system may do more.
+    pub is_client_limit: bool,
+    /// When it began, milliseconds since 1970 UTC, in a study whose systems take turns.
+    pub turn: Option<u64>,
+    /// What is known of it.
+    pub values: BTreeMap<Metric, Stated>,
+    /// Whether its rate was reached, where it has one: otherwise a latency says how long it was.
+    pub is_rate_met: bool,
+    /// Bytes that a read found on average; see [`tailmark_model::Phase::read_bytes`].
+    pub read_bytes: Option<f64>,
+}
+
+impl Run {
+    /// The numbers of a point, of whose operations this part may fail.
+    #[must_use]
+    pub fn from_point(point: &Point, allow_errors: f64) -> Self {
+        let known = |metric: Metric| Some((metric, metric.value(&point.phase)?));
+        Self {
+            key: point.key.clone(),
+            is_valid: point.phase.fault(allow_errors).is_none(),
+            is_client_limit: CLIENT_SATURATED.is_among(&point.phase.findings),
+            turn: None,
+            values: Metric::of_phase(&point.phase).filter_map(known).collect(),
+            is_rate_met: !RATE_NOT_MET.is_among(&point.phase.findings),
+            read_bytes: point.phase.read_bytes(),
+        }
+    }
+
+    /// The same of a study of this header, whose plan says whether systems take turns.
+    #[must_use]
+    pub fn of_study(point: &Point, header: &Header) -> Self {
+        let turn = point.phase.started_ms.filter(|_| header.takes_turns());
+        Self {
+            turn,
+            ..Self::from_point(point, header.allow_errors())
+        }
+    }
+}
+
+/// Where two systems are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Place {
+    /// At one point.
+    Point {
+        /// Clients.
+        threads: u32,
+        /// Operations per second over all clients; none: a closed loop.
+        target_rate: Option<f64>,
+        /// How they arrive.
+        arrivals: Option<Arrivals>,
+    },
+    /// Each at its peak over the thread counts of a closed loop.
+    Peak {
+        /// Where the first has it; [`PointKey::PEAK`] where that is not known, as of the second.
+        threads_a: u32,
+        /// Where the second has it.
+        threads_b: u32,
+    },
+}
+
+/// What is said of two systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The first is better: p, adjusted, is under 0.05, and the ratio lies outside the band of
+    /// practical equivalence.
+    Better,
+    /// The first is worse, by the same rule.
+    Worse,
+    /// The whole interval of the ratio lies within the band.
+    Equivalent,
+    /// None of these.
+    NoDifferenceShown,
+    /// Fewer than four runs of one of them, copies of a run not counted. Or no run of either differs
+    /// from the others, so that nothing is known of their noise.
+    TooFewRuns,
+    /// A value is a bound: requests failed, operations were due and never done, or the clients were
+    /// the limit. Or a peak is above another whose system has no valid point at some of the thread
+    /// counts. Nothing can be tested.
+    NotTestable,
+}
+
+impl Verdict {
+    /// In words, and in exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Equivalent => "equivalent",
+            Self::NoDifferenceShown => "no difference shown",
+            Self::TooFewRuns => "too few runs",
+            Self::NotTestable => "not testable",
+        }
+    }
+
+    /// Whether one of the two is said to be better.
+    #[must_use]
+    pub const fn is_difference(self) -> bool {
+        matches!(self, Self::Better | Self::Worse)
+    }
+
+    /// The same, said of the second against the first.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Better => Self::Worse,
+            Self::Worse => Self::Better,
+            other => other,
+        }
+    }
+}
+
+/// How interval and p of a comparison are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// Welch's t test.
+    Welch,
+    /// Least squares with the trend that both systems share, where they took turns.
+    InTurns,
+    /// The simultaneous interval over the thread counts that may be the peak.
+    Peaks,
+}
+
+impl Test {
+    /// In exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Welch => "welch",
+            Self::InTurns => "least squares with trend",
+            Self::Peaks => "peaks",
+        }
+    }
+}
+
+/// What other tests say, which no verdict goes by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Diagnostics {
+    /// The ratio with its interval by the bootstrap.
+    pub bootstrap: Estimate,
+    /// The rank-sum test of Mann and Whitney.
+    pub rank_sum_p: f64,
+    /// Student's paired test over repeats, where systems took turns at a point.
+    pub paired_p: Option<f64>,
+}
+
+/// How one system compares with another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The workload.
+    pub workload: String,
+    /// How its keys are drawn.
+    pub distribution: String,
+    /// At which point.
+    pub place: Place,
+    /// In what.
+    pub metric: Metric,
+    /// The system that is compared.
+    pub a: String,
+    /// The one it is compared with.
+    pub b: String,
+    /// The geometric mean of the runs of `a` to that of `b`; one-sided where values are bounds.
+    pub ratio: Stated,
+    /// By which test.
+    pub test: Test,
+    /// The 95 % interval of the ratio; none under two runs, and of bounds.
+    pub interval: Option<(f64, f64)>,
+    /// The one-sided ends with 95 %: the true ratio is not below, and not above.
+    pub one_sided: Option<(f64, f64)>,
+    /// Runs of `a`.
+    pub runs_a: usize,
+    /// Runs of `b`.
+    pub runs_b: usize,
+    /// By the test; none where there is no verdict.
+    pub p: Option<f64>,
+    /// After Holm, over all comparisons of the metric at points, or at peaks.
+    pub p_adjusted: Option<f64>,
+    /// What is said.
+    pub verdict: Verdict,
+    /// The value of each run, those of `a` and those of `b`; of a latency, nanoseconds. Of a peak the
+    /// value of each repeat at the thread count that the others choose.
+    pub values: [Vec<f64>; 2],
+}
+
+impl Comparison {
+    /// The point that it is at; none at peaks.
+    #[must_use]
+    pub fn point(&self) -> Option<PointName> {
+        let Place::Point {
+            threads,
+            target_rate,
+            arrivals,
+        } = self.place
+        else {
+            return None;
+        };
+        let (workload, distribution) = (&self.workload, &self.distribution);
+        Some(PointName::new(
+            workload,
+            distribution,
+            threads,
+            target_rate,
+            arrivals,
+        ))
+    }
+
+    /// What other tests say; none where there is no verdict.
+    #[must_use]
+    pub fn diagnostics(&self) -> Option<Diagnostics> {
+        let [a, b] = &self.values;
+        self.p?;
+        Some(Diagnostics {
+            bootstrap: statistics::resampled_ratio(a, b)?,
+            rank_sum_p: statistics::rank_sum_p(a, b)?,
+            paired_p: match self.test {
+                Test::InTurns => statistics::paired_p(a, b),
+                Test::Welch | Test::Peaks => None,
+            },
+        })
+    }
+
+    /// The same, said of the second against the first.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let turned = |ends: (f64, f64)| (1.0 / ends.1, 1.0 / ends.0);
+        Self {
+            place: match self.place {
+                Place::Peak {
+                    threads_a,
+                    threads_b,
+                } => Place::Peak {
+                    threads_a: threads_b,
+                    threads_b: threads_a,
+                },
+                ref point @ Place::Point { .. } => point.clone(),
+            },
+            a: self.b.clone(),
+            b: self.a.clone(),
+            ratio: Stated {
+                value: 1.0 / self.ratio.value,
+                bound: self.ratio.bound.reversed(),
+            },
+            interval: self.interval.map(turned),
+            one_sided: self.one_sided.map(turned),
+            runs_a: self.runs_b,
+            runs_b: self.runs_a,
+            verdict: self.verdict.reversed(),
+            values: [self.values[1].clone(), self.values[0].clone()],
+            ..self.clone()
+        }
+    }
+}
+
+/// The runs of each system at each point; none of a point of which a run is not
+/// valid.
+type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
+
+/// Compares each pair of systems, the first with the second, in everything that is known of both.
+///
+/// `pairs` names them; all of them together are one family of tests for each metric, by Holm over
+/// their points, and for the peaks over the workloads. `band` is that of practical equivalence:
+/// 0.03 takes ratios from 1 / 1.03 to 1.03 for the same.
+#[must_use]
+pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
+    let cells = cells(runs);
+    let positions = Positions::from_runs(runs);
+    let mut found = Vec::new();
+    for (a, b) in pairs {
+        let (Some(of_a), Some(of_b)) = (cells.get(a.as_str()), cells.get(b.as_str())) else {
+            continue;
+        };
+        for (name, runs_a) in of_a {
+            let Some(runs_b) = of_b.get(name) else {
+                continue;
+            };
+            // Peaks at unknown thread counts are at no common point.
+            if runs_a[0].key.is_peak() {
+                continue;
+            }
+            let is_rate_met = runs_a.iter().chain(runs_b).all(|run| run.is_rate_met);
+            let is_comparable = |metric: &&Metric| is_rate_met || **metric == Metric::OpsPerSec;
+            let metrics = runs_a[0].values.keys().filter(is_comparable);
+            found.extend(metrics.filter_map(|&metric| {
+                let place = Place::Point {
+                    threads: name.threads,
+                    target_rate: name.target_rate(),
+                    arrivals: name.arrivals,
+                };
+                compare((a, runs_a), (b, runs_b), metric, place, &positions)
+            }));
+        }
+        found.extend(peaks::at_peaks((a, of_a), (b, of_b), band, &positions));
+    }
+    judge(&mut found, band);
+    found
+}
+
+/// Each pair of these, those before with those behind.
+#[must_use]
+pub fn all_pairs(systems: &[&str]) -> Vec<(String, String)> {
+    let behind = |i: usize| systems[i + 1..].iter();
+    let pairs = systems
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| behind(i).map(|b| ((*a).to_owned(), (*b).to_owned())));
+    pairs.collect()
+}
+
+fn cells(runs: &[Run]) -> Cells<'_> {
+    let mut cells = Cells::new();
+    for run in runs {
+        let of_system = cells.entry(run.key.system.as_str()).or_default();
+        let of_point: &mut Vec<_> = of_system.entry(PointName::from(&run.key)).or_default();
+        of_point.push(run);
+    }
+    for of_system in cells.values_mut() {
+        of_system.retain(|_, runs| runs.iter().all(|run| run.is_valid));
+        let each = of_system.values_mut();
+        each.for_each(|runs| runs.sort_by_key(|run| run.key.repeat));
+    }
+    cells
+}
+
+/// A system with its runs.
+type Side<'a, R> = (&'a str, R);
+
+/// A metric of every run; none where one of them does not have it.
+fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Stated>> {
+    runs.iter()
+        .map(|run| run.values.get(&metric).copied())
+        .collect()
+}
+
+/// What runs come to together: their geometric mean, bounded where one of them is. None of nothing,
+/// where one of them is not positive, and where they are bounded on different sides.
+#[must_use]
+pub fn center(values: &[Stated]) -> Option<Stated> {
+    let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
+    let mut bounds = values.iter().map(|stated| stated.bound);
+    Some(Stated {
+        value: statistics::geometric_mean(&numbers)?,
+        bound: bounds.try_fold(Bound::Exact, Bound::and)?,
+    })
+}
+
+/// A comparison whose p is not adjusted yet, and whose verdict is not given; none where one of the
+/// systems does not have the metric in every run, or bounds of both leave no ratio.
+fn compare(
+    (a, runs_a): Side<'_, &Vec<&Run>>,
+    (b, runs_b): Side<'_, &Vec<&Run>>,
+    metric: Metric,
+    place: Place,
+    positions: &Positions,
+) -> Option<Comparison> {
+    let (of_a, of_b) = (values(runs_a, metric)?, values(runs_b, metric)?);
+    let (center_a, center_b) = (center(&of_a)?, center(&of_b)?);
+    let ratio = Stated {
+        value: center_a.value / center_b.value,
+        bound: center_a.bound.and(center_b.bound.reversed())?,
+    };
+    let numbers = |values: &[Stated]| values.iter().map(|v| v.value).collect::<Vec<_>>();
+    let (of_a, of_b) = (numbers(&of_a), numbers(&of_b));
+    let (test, difference) = match positions.of_turns(runs_a, runs_b) {
+        Some([at_a, at_b]) => {
+            let with = |at: Vec<f64>, of: &[f64]| -> Vec<(f64, f64)> {
+                at.into_iter().zip(of.iter().copied()).collect()
+            };
+            let (a, b) = (with(at_a, &of_a), with(at_b, &of_b));
+            (Test::InTurns, statistics::in_turns(&a, &b))
+        }
+        None => (Test::Welch, statistics::welch(&of_a, &of_b)),
+    };
+    let difference = difference.filter(|_| ratio.is_exact());
+    let verdict = match () {
+        () if !ratio.is_exact() => Verdict::NotTestable,
+        () if of_a.len().min(of_b.len()) < RUNS_MIN => Verdict::TooFewRuns,
+        () if difference.is_none() => Verdict::TooFewRuns,
+        () => Verdict::NoDifferenceShown,
+    };
+    let is_tested = verdict == Verdict::NoDifferenceShown;
+    Some(Comparison {
+        workload: runs_a[0].key.workload.clone(),
+        distribution: runs_a[0].key.distribution.clone(),
+        place,
+        metric,
+        a: a.to_owned(),
+        b: b.to_owned(),
+        ratio,
+        test,
+        interval: difference.map(|d| (d.ratio.low, d.ratio.high)),
+        one_sided: difference.map(|d| (d.at_least(), d.at_most())),
+        runs_a: of_a.len(),
+        runs_b: of_b.len(),
+        p: difference.filter(|_| is_tested).map(|d| d.p),
+        p_adjusted: None,
+        verdict,
+        values: [of_a, of_b],
+    })
+}
+
+/// Adjusts p over each family of tests and gives the verdicts.
+fn judge(comparisons: &mut [Comparison], band: f64) {
+    let mut families: BTreeMap<(Metric, bool), Vec<usize>> = BTreeMap::new();
+    for (index, comparison) in comparisons.iter().enumerate() {
+        let is_peak = matches!(comparison.place, Place::Peak { .. });
+        let family = families.entry((comparison.metric, is_peak)).or_default();
+        family.push(index);
+    }
+    for family in families.values() {
+        // What was not tested yet, for want of runs, may be later: it counts.
+        let tested: Vec<(usize, f64)> = family
+            .iter()
+            .filter_map(|&index| Some((index, comparisons[index].p?)))
+            .collect();
+        let p: Vec<f64> = tested.iter().map(|(_, p)| *p).collect();
+        for ((index, _), adjusted) in tested.iter().zip(statistics::holm(&p, family.len())) {
+            let comparison = &mut comparisons[*index];
+            comparison.p_adjusted = Some(adjusted);
+            comparison.verdict = verdict(comparison, adjusted, band);
+        }
+    }
+}
+
+fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
+    let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
+    let ratio = comparison.ratio.value;
+    let is_within = |(from, to): (f64, f64)| low <= from && to <= high;
+    // Of a peak, or with a trend, the interval need not lie around the ratio.
+    let is_on_its_side = |(from, to): (f64, f64)| if ratio > 1.0 { from > 1.0 } else { to < 1.0 };
+    let is_shown = comparison.interval.is_none_or(is_on_its_side);
+    if p_adjusted < SIGNIFICANCE && is_shown && !(low..=high).contains(&ratio) {
+        if (ratio > 1.0) == comparison.metric.more_is_better() {
+            Verdict::Better
+        } else {
+            Verdict::Worse
+        }
+    } else if comparison.interval.is_some_and(is_within) {
+        Verdict::Equivalent
+    } else {
+        Verdict::NoDifferenceShown
+    }
+}
+
+/// The band of practical equivalence of a plan (`report.equivalence`, a percentage), as a fraction.
+pub const EQUIVALENCE_KEY: &str = "report.equivalence";
+
+/// The band of practical equivalence that a plan asks for, as a fraction: 0.03 is 3 %.
+#[must_use]
+pub fn equivalence(header: &Header) -> f64 {
+    let given = header.plan.get(EQUIVALENCE_KEY);
+    given
+        .and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok())
+        .map_or(EQUIVALENCE, |percent| percent / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs at one thread count, around a value; without validity only the first is not.
+    pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<Run> {
+        let run = |(repeat, factor): (u32, f64)| Run {
+            key: PointKey {
+                system: system.to_owned(),
+                workload: "ycsb-a".to_owned(),
+                distribution: "uniform".to_owned(),
+                threads,
+                repeat,
+                target_rate: None,
+                arrivals: None,
+            },
+            is_valid: is_valid || repeat > 1,
+            is_client_limit: false,
+            turn: None,
+            values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(ops * factor))]),
+            is_rate_met: true,
+            read_bytes: None,
+        };
+        (1..).zip([0.99, 1.0, 1.01, 1.0]).map(run).collect()
+    }
+
+    #[test]
+    fn a_comparison_the_other_way_round_says_the_same() {
+        let all = [runs("a", 4, 80.0, true), runs("b", 4, 100.0, true)].concat();
+        let one = &comparisons(&all, &all_pairs(&["a", "b"]), 0.03)[0];
+        let other = &comparisons(&all, &all_pairs(&["b", "a"]), 0.03)[0];
+        let turned = one.reversed();
+        assert_eq!(
+            (one.verdict, turned.verdict),
+            (Verdict::Worse, Verdict::Better)
+        );
+        assert!((turned.ratio.value - other.ratio.value).abs() < 1e-12);
+        let (low, high) = turned
+            .interval
+            .zip(other.interval)
+            .map(|(a, b)| (a.0 - b.0, a.1 - b.1))
+            .unwrap();
+        assert!(low.abs() < 1e-12 && high.abs() < 1e-12);
+        assert_eq!(turned.values, other.values);
+    }
+}

@@ -1,0 +1,310 @@
+//! How the peaks of two systems compare, whatever the thread counts where they are.
+
+use super::{Comparison, Place, Positions, Side, Test, Verdict, center, compare, values};
+use crate::{
+    Run,
+    statistics::{self, CountRun, RUNS_MIN},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use tailmark_model::{Bound, Metric, PointKey, PointName};
+
+/// The peaks of both in each workload that they have in common, in closed loops. Where one leads that
+/// has a valid point at a thread count at which the other has none, the other might have had a higher
+/// one there: nothing is tested then. Two are equivalent only where both have the same thread counts,
+/// since the one that leads might be higher still where it has none.
+pub(super) fn at_peaks<'r>(
+    (a, of_a): Side<'_, &BTreeMap<PointName, Vec<&'r Run>>>,
+    (b, of_b): Side<'_, &BTreeMap<PointName, Vec<&'r Run>>>,
+    band: f64,
+    positions: &Positions,
+) -> Vec<Comparison> {
+    let (peaks_a, peaks_b) = (peaks(of_a), peaks(of_b));
+    let common = peaks_a.iter().filter_map(|(workload, peak_a)| {
+        let peak_b = peaks_b.get(workload)?;
+        let mut found = of_two((a, peak_a), (b, peak_b), positions)?;
+        let (counts_a, counts_b) = (thread_counts(of_a, workload), thread_counts(of_b, workload));
+        let ratio = found.ratio.value;
+        // Where only a peak is known, nobody can say at which thread counts it is one.
+        let is_one_known_alone = |counts: &BTreeSet<u32>| counts.contains(&PointKey::PEAK);
+        let ends = found.interval.unwrap_or((ratio, ratio));
+        let is_equivalent = ends.0 > 1.0 / (1.0 + band) && ends.1 < 1.0 + band;
+        let is_alike = if is_one_known_alone(&counts_a) || is_one_known_alone(&counts_b) {
+            true
+        } else if is_equivalent {
+            counts_a == counts_b
+        } else if ratio > 1.0 {
+            counts_a.is_subset(&counts_b)
+        } else {
+            counts_b.is_subset(&counts_a)
+        };
+        let bound = peak_a.bound().and(peak_b.bound().reversed())?;
+        found.bound_by(bound);
+        if !is_alike {
+            (found.verdict, found.p) = (Verdict::NotTestable, None);
+            (found.interval, found.one_sided) = (None, None);
+        }
+        Some(found)
+    });
+    common.collect()
+}
+
+impl Comparison {
+    /// Makes a bound of the ratio, where the client was the limit at a peak. Where that can only make
+    /// the better one better still the test stands, and so does the verdict.
+    fn bound_by(&mut self, bound: Bound) {
+        let ratio = self.ratio.value;
+        let is_on_the_side_of_the_better = match bound {
+            Bound::Exact => return,
+            Bound::AtLeast => ratio > 1.0,
+            Bound::AtMost => ratio < 1.0,
+        };
+        self.ratio.bound = bound;
+        (self.interval, self.one_sided) = (None, None);
+        if !is_on_the_side_of_the_better {
+            (self.verdict, self.p) = (Verdict::NotTestable, None);
+        }
+    }
+}
+
+/// Two peaks: the ratio of what each repeat has where the others have theirs, and where there are
+/// several thread counts the test over all of them.
+fn of_two<'r>(
+    (a, of_a): Side<'_, &Peak<'_, 'r>>,
+    (b, of_b): Side<'_, &Peak<'_, 'r>>,
+    positions: &Positions,
+) -> Option<Comparison> {
+    let place = Place::Peak {
+        threads_a: of_a.threads,
+        threads_b: of_b.threads,
+    };
+    let (runs_a, runs_b) = (of_a.runs(), of_b.runs());
+    let mut found = compare(
+        (a, &runs_a),
+        (b, &runs_b),
+        Metric::OpsPerSec,
+        place,
+        positions,
+    )?;
+    let all = || of_a.counts.iter().chain(&of_b.counts);
+    if all().count() == 2 || found.interval.is_none() {
+        return Some(found);
+    }
+    let every = |peak: &Peak<'_, 'r>| -> Vec<&'r Run> {
+        peak.counts
+            .iter()
+            .flat_map(|runs| runs.iter().copied())
+            .collect()
+    };
+    let take_turns = positions.of_turns(&every(of_a), &every(of_b)).is_some();
+    let count_runs = |peak: &Peak<'_, '_>| -> Vec<Vec<CountRun>> {
+        let of = |run: &&Run| {
+            let position = positions.of_run(run).filter(|_| take_turns);
+            (position, run.values[&Metric::OpsPerSec].value)
+        };
+        let counts = peak.counts.iter();
+        counts.map(|runs| runs.iter().map(of).collect()).collect()
+    };
+    let ratio = statistics::peak_ratio(&count_runs(of_a), &count_runs(of_b));
+    found.test = Test::Peaks;
+    found.interval = ratio.map(|ratio| ratio.interval);
+    found.one_sided = ratio.map(|ratio| ratio.one_sided);
+    if all().any(|runs| runs.len() < RUNS_MIN) && found.verdict == Verdict::NoDifferenceShown {
+        found.verdict = Verdict::TooFewRuns;
+    }
+    let is_tested = found.verdict == Verdict::NoDifferenceShown;
+    found.p = ratio.filter(|_| is_tested).map(|ratio| ratio.p);
+    Some(found)
+}
+
+/// The thread counts at which a workload has a point in a closed loop whose runs are all valid.
+fn thread_counts(
+    cells: &BTreeMap<PointName, Vec<&Run>>,
+    (workload, distribution): &(&str, &str),
+) -> BTreeSet<u32> {
+    let names = cells.keys();
+    let own = names.filter(|name| name.is_closed_loop_of(workload, distribution));
+    own.map(|name| name.threads).collect()
+}
+
+/// The thread counts of a system in a closed loop of one workload.
+struct Peak<'c, 'r> {
+    /// Where the geometric mean is highest, the one with fewer clients of equals.
+    threads: u32,
+    highest: f64,
+    /// Whether the client was the limit there.
+    is_at_least: bool,
+    /// The runs of each thread count that has a value.
+    counts: Vec<&'c Vec<&'r Run>>,
+}
+
+impl<'r> Peak<'_, 'r> {
+    const fn bound(&self) -> Bound {
+        if self.is_at_least {
+            Bound::AtLeast
+        } else {
+            Bound::Exact
+        }
+    }
+
+    /// Of each repeat the run at the thread count that the other repeats choose.
+    fn runs(&self) -> Vec<&'r Run> {
+        let value = |run: &&Run| (run.key.repeat, run.values[&Metric::OpsPerSec].value);
+        let counts = self.counts.iter();
+        let counts: Vec<Vec<_>> = counts
+            .map(|runs| runs.iter().map(value).collect())
+            .collect();
+        let chosen = statistics::leave_one_out(&counts).into_iter();
+        let run = |(index, repeat): (usize, u32)| {
+            let mut runs = self.counts[index].iter();
+            runs.find(|run| run.key.repeat == repeat).copied()
+        };
+        chosen.filter_map(run).collect()
+    }
+}
+
+/// Of each workload and distribution the thread counts of closed loops whose value is known.
+fn peaks<'c, 'r>(
+    cells: &'c BTreeMap<PointName, Vec<&'r Run>>,
+) -> BTreeMap<(&'c str, &'c str), Peak<'c, 'r>> {
+    let mut peaks: BTreeMap<_, Peak<'_, '_>> = BTreeMap::new();
+    let closed = |name: &PointName| name.target_rate().is_none();
+    for (name, runs) in cells.iter().filter(|(name, _)| closed(name)) {
+        let Some(ops) = values(runs, Metric::OpsPerSec).and_then(|ops| center(&ops)) else {
+            continue;
+        };
+        let is_at_least = runs.iter().any(|run| run.is_client_limit);
+        let of_workload = peaks.entry((name.workload.as_str(), name.distribution.as_str()));
+        let peak = of_workload.or_insert_with(|| Peak {
+            threads: name.threads,
+            highest: ops.value,
+            is_at_least,
+            counts: Vec::new(),
+        });
+        peak.counts.push(runs);
+        if ops.value > peak.highest {
+            (peak.threads, peak.highest) = (name.threads, ops.value);
+            peak.is_at_least = is_at_least;
+        }
+    }
+    peaks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{all_pairs, comparisons, tests::runs};
+    use super::*;
+
+    fn peak(runs: &[Vec<Run>]) -> Comparison {
+        let found = comparisons(&runs.concat(), &all_pairs(&["a", "b"]), 0.03);
+        let mut peaks = found
+            .into_iter()
+            .filter(|c| matches!(c.place, Place::Peak { .. }));
+        peaks.next().unwrap()
+    }
+
+    #[test]
+    fn a_peak_is_not_better_than_one_whose_system_lacks_its_thread_counts() {
+        let a = [runs("a", 1, 2_000.0, true), runs("a", 4, 8_000.0, false)];
+        let b = [runs("b", 1, 1_000.0, true), runs("b", 4, 4_000.0, true)];
+        // The system that is twice as fast has a failed run at 4 threads, or none.
+        for a in [&a[..], &a[..1]] {
+            let of = peak(&[a, &b[..]].concat());
+            assert_eq!(
+                (of.verdict, of.p, of.interval),
+                (Verdict::NotTestable, None, None)
+            );
+            assert_eq!(of.reversed().verdict, Verdict::NotTestable);
+        }
+        // What it lacks could only have made it better still.
+        let ahead = peak(&[runs("a", 1, 9_000.0, true), b[0].clone(), b[1].clone()]);
+        assert_eq!(ahead.verdict, Verdict::Better);
+        // Within the band a point that is missing may decide.
+        let alike = peak(&[runs("a", 1, 4_000.0, true), b[0].clone(), b[1].clone()]);
+        assert_eq!(alike.verdict, Verdict::NotTestable);
+        // Where noise hides a difference, the lower one has all thread counts of the other.
+        let apart = |low: f64, high: f64| {
+            let mut lower = runs("a", 4, low, true);
+            let noisy = lower.iter_mut().zip([0.96, 1.0, 1.04, 1.0]);
+            noisy.for_each(|(run, by)| {
+                run.values = [(Metric::OpsPerSec, tailmark_model::Stated::exact(low * by))].into();
+            });
+            peak(&[lower, runs("a", 1, 1_000.0, true), runs("b", 4, high, true)])
+        };
+        assert_eq!(apart(3_900.0, 3_950.0).verdict, Verdict::NoDifferenceShown);
+        assert_eq!(apart(4_000.0, 3_950.0).verdict, Verdict::NotTestable);
+        let [a1, mut a4] = a;
+        a4.iter_mut().for_each(|run| run.is_valid = true);
+        assert_eq!(
+            peak(&[a1, a4, b[0].clone(), b[1].clone()]).verdict,
+            Verdict::Better
+        );
+    }
+
+    /// Runs of four repeats at several thread counts, with these factors in each repeat.
+    fn noisy(system: &str, ops: &[(u32, [f64; 4])]) -> Vec<Run> {
+        let all = ops.iter().flat_map(|(threads, values)| {
+            let runs = runs(system, *threads, 1.0, true).into_iter();
+            runs.zip(values).map(|(mut run, ops)| {
+                run.values = [(Metric::OpsPerSec, tailmark_model::Stated::exact(*ops))].into();
+                run
+            })
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn the_value_of_a_peak_is_that_of_repeats_where_the_others_have_theirs() {
+        // The highest mean is at 8 threads, by the first repeat alone.
+        let a = noisy(
+            "a",
+            &[
+                (4, [100.0, 100.0, 100.0, 100.0]),
+                (8, [140.0, 99.0, 99.0, 99.0]),
+            ],
+        );
+        let b = noisy(
+            "b",
+            &[
+                (4, [100.0, 101.0, 99.0, 100.0]),
+                (8, [90.0, 91.0, 89.0, 90.0]),
+            ],
+        );
+        let found = peak(&[a, b]);
+        assert_eq!(
+            found.place,
+            Place::Peak {
+                threads_a: 8,
+                threads_b: 4
+            }
+        );
+        // Without the first repeat 4 threads are highest, without another one 8.
+        assert_eq!(found.values[0], [100.0, 99.0, 99.0, 99.0]);
+        assert_eq!(found.test, Test::Peaks);
+        let (low, high) = found.interval.unwrap();
+        assert!(low < 1.0 && 1.0 < high, "{found:?}");
+        assert!(!found.verdict.is_difference(), "{found:?}");
+    }
+
+    #[test]
+    fn a_bound_on_the_side_of_the_better_is_at_least_and_two_make_no_ratio() {
+        let with = |limits: [bool; 2]| {
+            let mut all = [runs("a", 4, 96_855.0, true), runs("b", 4, 25_465.0, true)];
+            for (of, is_client_limit) in all.iter_mut().zip(limits) {
+                of.iter_mut()
+                    .for_each(|run| run.is_client_limit = is_client_limit);
+            }
+            let found = comparisons(&all.concat(), &all_pairs(&["a", "b"]), 0.03);
+            let peak = found
+                .into_iter()
+                .find(|c| matches!(c.place, Place::Peak { .. }));
+            peak.map(|peak| (peak.verdict, peak.ratio.bound))
+        };
+        assert_eq!(with([false, false]), Some((Verdict::Better, Bound::Exact)));
+        assert_eq!(with([true, false]), Some((Verdict::Better, Bound::AtLeast)));
+        assert_eq!(
+            with([false, true]),
+            Some((Verdict::NotTestable, Bound::AtMost))
+        );
+        assert_eq!(with([true, true]), None);
+    }
+}

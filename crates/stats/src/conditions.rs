@@ -1,0 +1,458 @@
+//! Under which conditions a system was measured: what shapes its numbers besides what it is. Two
+//! studies of a system are one where these are alike, and what differs between two systems stands
+//! beside their comparison.
+
+#[cfg(test)]
+mod tests;
+
+use crate::slo::SLO_KEYS;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+use tailmark_model::{
+    Fact, Header, System, number,
+    server::{plain, without_server},
+};
+
+/// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
+/// arrivals are in the name of a point; the scales are in the values that they were applied to; each
+/// system's own keys are in its description; what the report is about is no condition.
+const NOT_CONDITIONS: &[&str] = &[
+    "report.at_latency",
+    "report.at_rate",
+    "report.baseline",
+    "report.equivalence",
+    "report.latency",
+    "report.left_out",
+    "report.redact",
+    "scale",
+    "sweep.allow_errors",
+    "sweep.arrivals",
+    "sweep.order",
+    "sweep.rate",
+    "sweep.rate_threads",
+    "sweep.rates",
+    "sweep.rates_of",
+    "sweep.ready_timeout",
+    "sweep.repeats",
+    "sweep.seed",
+    "sweep.threads",
+    "sweep.workloads",
+    "time_scale",
+    "unexpected",
+];
+
+/// Flags of db_bench's drop-in that are no conditions either: its systems have them as settings.
+const NOT_CONDITIONS_OF_DB_BENCH: &[&str] = &[
+    "benchmarks",
+    "confidence_interval_only",
+    "histogram",
+    "report_file",
+    "report_interval_seconds",
+    "seed",
+    "statistics",
+    "stats_interval",
+    "stats_interval_seconds",
+    "stats_per_interval",
+    "threads",
+    "use_existing_db",
+];
+
+/// Facts that change from run to run, or with the order in which devices were found.
+const PASSING_FACTS: &[(&str, &str)] = &[
+    ("data set", "begun on"),
+    ("data set", "load began"),
+    ("data set", "loaded for repeat"),
+    ("device", "device of the backing file"),
+    ("device", "devices below"),
+    ("device", "name"),
+    ("device", "namespaces of its controller"),
+    ("device", "partition"),
+    ("file system", "available at the start"),
+    ("file system", "size"),
+    ("file system", "source"),
+    ("kernel", "command line"),
+    ("machine", "boot drive"),
+    ("machine", "hostname"),
+    ("machine", "serial number"),
+    ("memory", "available at the start"),
+    ("memory", "limit"),
+    ("server", "name of the host"),
+];
+
+/// Groups of facts that say which device a system is, which two systems of a study differ in
+/// because that is what is compared; and what of them is not so.
+const IDENTITY: &[&str] = &["device", "file system"];
+const NO_IDENTITY: &[(&str, &str)] = &[
+    ("device", "scheduler"),
+    ("device", "write cache"),
+    ("device", "requests queued at most"),
+    ("device", "read ahead"),
+    ("device", "largest request"),
+    ("device", "requests merged"),
+    ("device", "target of writeback throttling"),
+    ("device", "link"),
+    ("file system", "type"),
+    ("file system", "options"),
+    ("file system", "block"),
+];
+
+/// Data sets of ages further apart than this factor and this many hours are unequal.
+const AGE_FACTOR: f64 = 2.0;
+const AGE_HOURS: f64 = 1.0;
+
+/// Free space further apart than this part of the higher one is unequal.
+const FREE_PART: f64 = 0.1;
+
+/// Reads that find records of sizes further apart than this part of the higher one are unequal.
+const READ_PART: f64 = 0.02;
+
+/// Where a condition comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// What was loaded.
+    DataSet,
+    /// Driver, place, semantics.
+    System,
+    /// A setting of the database.
+    Setting,
+    /// Another key of the plan.
+    Plan,
+    /// What a workload consists of.
+    Workload,
+    /// Something known of machine, database, device or file system.
+    Fact,
+    /// The title of the study.
+    Title,
+}
+
+/// The name of a condition.
+pub type ConditionName = (Part, String);
+
+/// Names and values, in the order in which differences are named.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conditions {
+    named: BTreeMap<ConditionName, String>,
+    /// Hours from the beginning of the load to the first run.
+    age_h: Option<f64>,
+    /// Bytes that were free at the start, and as they were written.
+    free: Option<(f64, String)>,
+    /// Bytes that a read of each workload found, the sum over its runs, and how many runs.
+    read_bytes: BTreeMap<String, (f64, u32)>,
+}
+
+/// What two systems of a comparison differ in, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inequality {
+    /// The condition in words: `kernel release`, `cache_size`.
+    pub name: String,
+    /// Its value of the first, where that is known.
+    pub a: Option<String>,
+    /// Its value of the second.
+    pub b: Option<String>,
+}
+
+impl std::fmt::Display for Inequality {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+        write!(
+            f,
+            "{} {} against {}",
+            self.name,
+            value(&self.a),
+            value(&self.b)
+        )
+    }
+}
+
+/// The keys of a plan that say under which conditions was measured, with their values.
+pub fn plan_conditions(header: &Header) -> impl Iterator<Item = (Part, &str, &str)> {
+    header.plan.iter().filter_map(|(key, value)| {
+        let part = match key.split_once('.').map_or("", |(table, _)| table) {
+            // Searches have probes of their own, and shape no point.
+            _ if SLO_KEYS.contains(&key.as_str()) => return None,
+            _ if NOT_CONDITIONS.contains(&key.as_str()) => return None,
+            "system" => return None,
+            "workload" => Part::Workload,
+            _ if key == "sweep.background_rate" => Part::Workload,
+            "dataset" => Part::DataSet,
+            _ => Part::Plan,
+        };
+        Some((part, key.as_str(), value.as_str()))
+    })
+}
+
+impl Conditions {
+    /// Everything that shapes a system's numbers: `facts` are those of the study, `first_run_ms` when
+    /// the first of its runs began.
+    #[must_use]
+    pub fn new(
+        header: Option<&Header>,
+        system: &System,
+        facts: &[Fact],
+        first_run_ms: Option<u64>,
+    ) -> Self {
+        let mut conditions = Self::default();
+        let mut put = |part, name: &str, value: &str| {
+            let name = (part, name.to_owned());
+            conditions.named.insert(name, value.to_owned());
+        };
+        for (part, key, value) in header.into_iter().flat_map(plan_conditions) {
+            put(part, key, value);
+        }
+        put(Part::System, "driver", &system.driver);
+        put(Part::System, "place", &system.place);
+        put(Part::System, "semantics", &system.semantics);
+        if let Some(of) = &system.ceiling_for {
+            put(Part::Fact, "ceiling of", of);
+        }
+        // What the plan adds to the settings: the content of files that they name.
+        let prefix = format!("system.{}.database.", system.name);
+        for (key, value) in header.into_iter().flat_map(|header| &header.plan) {
+            if let Some(name) = key.strip_prefix(&prefix) {
+                put(Part::Setting, name, value);
+            }
+        }
+        // The drop-ins' studies have no plan, and state the data set among the settings.
+        for (name, value) in &system.settings {
+            if NOT_CONDITIONS_OF_DB_BENCH.contains(&name.as_str()) {
+                continue;
+            }
+            let part = match name.as_str() {
+                "records" | "fields" | "field_length" => Part::DataSet,
+                _ => Part::Setting,
+            };
+            put(part, name, value);
+        }
+        let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
+        for fact in facts.iter().filter(own) {
+            let passes = [Fact::IMPORTED, Fact::USE_CASE].contains(&fact.group.as_str())
+                || PASSING_FACTS.contains(&(plain(&fact.group), fact.name.as_str()));
+            if !passes {
+                put(
+                    Part::Fact,
+                    &fact_name(fact),
+                    &without_device(fact, &system.place),
+                );
+            }
+        }
+        let own = |group: &str, name: &str| {
+            let mut own = facts.iter().filter(own);
+            own.find(|fact| fact.group == group && fact.name == name)
+        };
+        conditions.age_h = own("data set", "load began")
+            .and_then(|fact| fact.value.parse().ok())
+            .zip(first_run_ms)
+            .map(|(began, first): (humantime::Timestamp, u64)| hours_between(began, first));
+        conditions.free = own("file system", "available at the start")
+            .and_then(|fact| Some((bytes(&fact.value)?, fact.value.clone())));
+        conditions
+    }
+
+    /// Sets a condition.
+    pub fn set(&mut self, part: Part, name: &str, value: impl Into<String>) {
+        self.named.insert((part, name.to_owned()), value.into());
+    }
+
+    /// Adds what a read of a run of a workload found, where that is known.
+    pub fn add_read_bytes(&mut self, workload: &str, bytes: Option<f64>) {
+        if let Some(bytes) = bytes {
+            let (sum, runs) = self.read_bytes.entry(workload.to_owned()).or_default();
+            (*sum, *runs) = (*sum + bytes, *runs + 1);
+        }
+    }
+
+    /// The value of a condition.
+    #[must_use]
+    pub fn get(&self, name: &ConditionName) -> Option<&str> {
+        self.named.get(name).map(String::as_str)
+    }
+
+    /// The same with other values.
+    #[must_use]
+    pub fn with_values(mut self, other: impl Fn(&str) -> String) -> Self {
+        for value in self.named.values_mut() {
+            *value = other(value);
+        }
+        self
+    }
+
+    /// Adds what is known of another study of the same system alone.
+    pub fn complete_from(&mut self, other: Self) {
+        for (name, value) in other.named {
+            self.named.entry(name).or_insert(value);
+        }
+    }
+
+    /// The conditions that differ. Titles only tell apart what was measured `twice`.
+    pub fn differences<'a>(
+        &'a self,
+        other: &'a Self,
+        twice: bool,
+    ) -> impl Iterator<Item = &'a ConditionName> {
+        let names: BTreeSet<_> = self.named.keys().chain(other.named.keys()).collect();
+        names.into_iter().filter(move |name| {
+            let values = (self.get(name), other.get(name));
+            match (name.0, values) {
+                (Part::Title, _) if !twice => false,
+                // What one of them does not know, or has not run, is no difference.
+                (Part::Fact, (None, _) | (_, None)) => false,
+                (Part::Workload, (None, _)) if !self.runs(&name.1) => false,
+                (Part::Workload, (_, None)) if !other.runs(&name.1) => false,
+                // How keys are drawn is in the names of points; its parameters are not.
+                (Part::Workload, (Some(a), Some(b))) if name.1.ends_with(".distribution") => {
+                    let word = |value: &'a str| value.split(' ').next();
+                    a != b && word(a) == word(b)
+                }
+                (_, (a, b)) => a != b,
+            }
+        })
+    }
+
+    /// Whether the workload of a key such as `workload.own.mix` was run.
+    fn runs(&self, key: &str) -> bool {
+        let name = |key: &str| {
+            key.strip_prefix("workload.")?
+                .split('.')
+                .next()
+                .map(str::to_owned)
+        };
+        let own = name(key);
+        let mut keys = self
+            .named
+            .keys()
+            .filter(|(part, _)| *part == Part::Workload);
+        own.is_some() && keys.any(|(_, key)| name(key) == own)
+    }
+
+    /// What makes a comparison of two systems one under unequal conditions. `is_same_system`: of two
+    /// studies, whose device is to be the same; of two systems of a study the device is what is
+    /// compared.
+    #[must_use]
+    pub fn unequal(&self, other: &Self, is_same_system: bool) -> Vec<Inequality> {
+        let compared = |name: &&ConditionName| match name.0 {
+            Part::System if name.1 == "place" => is_same_system,
+            Part::Fact if !is_same_system => !is_identity(&name.1),
+            _ => true,
+        };
+        let owned = |value: Option<&str>| value.map(str::to_owned);
+        let named = self.differences(other, false).filter(compared);
+        let mut unequal: Vec<Inequality> = named
+            .map(|name| Inequality {
+                name: short(name).to_owned(),
+                a: owned(self.get(name)),
+                b: owned(other.get(name)),
+            })
+            .collect();
+        unequal.extend(self.unequal_age(other));
+        unequal.extend(self.unequal_space(other));
+        unequal.extend(self.unequal_reads(other));
+        unequal
+    }
+
+    /// Workloads whose reads found records of another size. Drivers count differently, so two of
+    /// them are not compared.
+    fn unequal_reads(&self, other: &Self) -> Vec<Inequality> {
+        let driver = (Part::System, "driver".to_owned());
+        if self.get(&driver) != other.get(&driver) {
+            return Vec::new();
+        }
+        let mean = |(sum, runs): &(f64, u32)| sum / f64::from(*runs);
+        let both = self.read_bytes.iter().filter_map(|(workload, a)| {
+            let (a, b) = (mean(a), mean(other.read_bytes.get(workload)?));
+            let text = |bytes: f64| Some(number::count(bytes.round() as u64));
+            ((a - b).abs() > READ_PART * a.max(b)).then(|| Inequality {
+                name: format!("bytes a read of {workload}"),
+                a: text(a),
+                b: text(b),
+            })
+        });
+        both.collect()
+    }
+
+    fn unequal_age(&self, other: &Self) -> Option<Inequality> {
+        let (a, b) = self.age_h.zip(other.age_h)?;
+        let (low, high) = (a.min(b), a.max(b));
+        let value = |hours: f64| Some(number::duration(hours * 3600.0));
+        (high - low > AGE_HOURS && high > AGE_FACTOR * low).then(|| Inequality {
+            name: "age of the data set".to_owned(),
+            a: value(a),
+            b: value(b),
+        })
+    }
+
+    fn unequal_space(&self, other: &Self) -> Option<Inequality> {
+        let ((a, text_a), (b, text_b)) = self.free.as_ref().zip(other.free.as_ref())?;
+        ((a - b).abs() > FREE_PART * a.max(*b)).then(|| Inequality {
+            name: "free space at the start".to_owned(),
+            a: Some(text_a.clone()),
+            b: Some(text_b.clone()),
+        })
+    }
+}
+
+/// The name of a condition without its table.
+#[must_use]
+pub fn short((part, key): &ConditionName) -> &str {
+    match part {
+        Part::DataSet | Part::Plan => key.split_once('.').map_or(key.as_str(), |(_, name)| name),
+        _ => key,
+    }
+}
+
+/// The value of a fact. What was done to prepare a device is the same of two systems where only the
+/// names of their devices and places differ: `mkfs.xfs /dev/loop4` and `mkfs.xfs /dev/loop5`.
+fn without_device(fact: &Fact, place: &str) -> String {
+    if plain(&fact.group) != Fact::PREPARATION {
+        return fact.value.clone();
+    }
+    let words = fact.value.split(' ').map(|word| {
+        let path = word.trim_end_matches([',', ';', ':', '.']);
+        let rest = &word[path.len()..];
+        match path {
+            _ if path.starts_with("/dev/") => format!("DEVICE{rest}"),
+            _ if path.len() > 1 && Path::new(place).starts_with(path) => format!("PLACE{rest}"),
+            _ => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn fact_name(fact: &Fact) -> String {
+    format!("{} {}", fact.group, fact.name)
+}
+
+/// Whether a fact of this name says which device it is.
+fn is_identity(name: &str) -> bool {
+    let name = without_server(name);
+    let is_of = |group: &&str| {
+        name.strip_prefix(*group)
+            .is_some_and(|rest| rest.starts_with(' '))
+    };
+    let is_among = |(group, own): &(&str, &str)| {
+        let rest = name.strip_prefix(group).unwrap_or_default();
+        let of = rest
+            .strip_suffix(own)
+            .map(|between| format!("{group}{between}"));
+        of.is_some_and(|of| of.ends_with(' ') && plain(of.trim_end()) == *group)
+    };
+    IDENTITY.iter().any(is_of) && !NO_IDENTITY.iter().any(is_among)
+}
+
+fn hours_between(began: humantime::Timestamp, first_run_ms: u64) -> f64 {
+    let began: std::time::SystemTime = began.into();
+    let began = began.duration_since(std::time::UNIX_EPOCH);
+    let began_s = began.map_or(0.0, |since| since.as_secs_f64());
+    (first_run_ms as f64 / 1e3 - began_s).max(0.0) / 3600.0
+}
+
+/// Bytes as facts have them: `12.5 GiB`.
+fn bytes(text: &str) -> Option<f64> {
+    let (value, unit) = text.split_once(' ')?;
+    let power = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+        .iter()
+        .position(|known| *known == unit)?;
+    let value: f64 = value.parse().ok()?;
+    Some(value * 1024_f64.powi(i32::try_from(power).ok()?))
+}

@@ -1,0 +1,202 @@
+//! Where a ladder of client counts ends: the one place that says so, from the rungs that were
+//! measured alone, so that whoever asks, and whenever, is told the same.
+//!
+//! A ladder is climbed rung by rung, each of more clients, until there is nothing to gain. A step
+//! from one rung to the next is judged by the ratio of their ops/s (geometric means), and by a
+//! limit: the least change that counts as one, 3 % or, where the runs are too far apart to tell that,
+//! half the width of the 95 % interval of the ratio (Welch's t on logarithms).
+
+use crate::statistics;
+use std::fmt;
+use tailmark_model::{Fault, number};
+
+/// A step that changes ops/s by less than this ratio less 1, either way, changes nothing.
+pub const GAIN_MIN: f64 = 0.03;
+
+/// Runs of a rung from which on the interval is asked. That of two runs each is so wide, now and then,
+/// that twice the ops/s lie within it: a ladder would end below the knee.
+pub const RUNS_MIN: usize = 3;
+
+/// How many steps in a row without a gain end a ladder.
+const STEPS_WITHOUT_GAIN: usize = 2;
+
+/// What was measured with one client count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// Clients.
+    pub threads: u32,
+    /// Operations per second of each run.
+    pub ops_per_sec: Vec<f64>,
+    /// Whether the processors of the clients were the limit in one of them.
+    pub is_client_saturated: bool,
+    /// Why one of them is not valid.
+    pub fault: Option<Fault>,
+}
+
+/// What the rungs so far say of a ladder.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Climb {
+    /// The next rung is to be measured.
+    GoesOn,
+    /// It has ended.
+    Ended(End),
+}
+
+/// Where a ladder has ended, and why.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct End {
+    /// The place of the rung, from 0.
+    pub rung: usize,
+    /// Its clients.
+    pub threads: u32,
+    /// Why there.
+    pub why: Why,
+}
+
+/// Why a ladder has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Why {
+    /// A run of the rung is not valid.
+    Failed(Fault),
+    /// No operation was done in a run of the rung, so that there is no ratio.
+    NothingDone,
+    /// More clients would have measured the clients.
+    ClientSaturated,
+    /// Operations per second fell.
+    Fell(Step),
+    /// Two steps in a row gained nothing.
+    NoGain([Step; STEPS_WITHOUT_GAIN]),
+    /// There is none above.
+    Highest,
+}
+
+/// A step from one rung to the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// Clients of the lower rung.
+    pub from: u32,
+    /// Clients of the upper rung.
+    pub to: u32,
+    /// Operations per second of the upper to those of the lower.
+    pub ratio: f64,
+    /// The least ratio that is a gain; one below its inverse is a fall.
+    pub limit: f64,
+}
+
+impl Step {
+    /// None where one of the rungs has no geometric mean.
+    fn between(lower: &Rung, upper: &Rung) -> Option<Self> {
+        let mean = |rung: &Rung| statistics::geometric_mean(&rung.ops_per_sec);
+        let runs = lower.ops_per_sec.len().min(upper.ops_per_sec.len());
+        let interval = statistics::welch(&upper.ops_per_sec, &lower.ops_per_sec);
+        let interval = interval.filter(|_| runs >= RUNS_MIN);
+        let half = interval.map_or(1.0, |of| of.ratio.high / of.ratio.value);
+        Some(Self {
+            from: lower.threads,
+            to: upper.threads,
+            ratio: mean(upper)? / mean(lower)?,
+            limit: half.max(1.0 + GAIN_MIN),
+        })
+    }
+
+    fn is_gain(&self) -> bool {
+        self.ratio >= self.limit
+    }
+
+    fn is_fall(&self) -> bool {
+        self.ratio < self.limit.recip()
+    }
+}
+
+/// What the rungs of a ladder say, the lowest first, up to that of `highest` clients. Rungs above
+/// its end, which are measured because another system has reached them, change nothing.
+#[must_use]
+pub fn climb(rungs: &[Rung], highest: u32) -> Climb {
+    let why = |index: usize| why_at(&rungs[..=index], highest);
+    let mut ends = (0..rungs.len()).filter_map(|index| {
+        Some(End {
+            rung: index,
+            threads: rungs[index].threads,
+            why: why(index)?,
+        })
+    });
+    ends.next().map_or(Climb::GoesOn, Climb::Ended)
+}
+
+/// Why a ladder ends with the last of these rungs; none where it goes on.
+fn why_at(rungs: &[Rung], highest: u32) -> Option<Why> {
+    let rung = rungs.last()?;
+    let lowest = rungs.len().saturating_sub(STEPS_WITHOUT_GAIN + 1);
+    let steps: Vec<_> = rungs[lowest..]
+        .windows(2)
+        .filter_map(|two| Step::between(&two[0], &two[1]))
+        .collect();
+    let without_gain = || {
+        let last = steps.last_chunk::<STEPS_WITHOUT_GAIN>()?;
+        (!last.iter().any(Step::is_gain)).then_some(*last)
+    };
+    match steps.last() {
+        _ if rung.fault.is_some() => rung.fault.map(Why::Failed),
+        _ if statistics::geometric_mean(&rung.ops_per_sec).is_none() => Some(Why::NothingDone),
+        _ if rung.is_client_saturated => Some(Why::ClientSaturated),
+        Some(step) if step.is_fall() => Some(Why::Fell(*step)),
+        _ => match without_gain() {
+            Some(steps) => Some(Why::NoGain(steps)),
+            None => (rung.threads >= highest).then_some(Why::Highest),
+        },
+    }
+}
+
+/// How a study begins to say of a system and a workload where their ladder has ended; an [`End`] is
+/// the rest.
+#[must_use]
+pub fn beginning(system: &str, workload: &str) -> String {
+    format!("system `{system}`, workload `{workload}`: the ladder of threads has ended ")
+}
+
+/// `at 64 threads: ops/s fell by 5.2% from 32 to 64`.
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {}: ", number::threads(self.threads))?;
+        match &self.why {
+            Why::Failed(fault) => write!(f, "it is not valid ({fault})"),
+            Why::NothingDone => write!(f, "no operation was done"),
+            Why::ClientSaturated => write!(
+                f,
+                "the client was saturated, so that more threads would have measured the client"
+            ),
+            Why::Fell(step) => write!(f, "ops/s {step}"),
+            Why::NoGain([first, second]) => {
+                write!(f, "no gain: ops/s {first}, and {second}")
+            }
+            Why::Highest => write!(f, "the highest that was asked for"),
+        }
+    }
+}
+
+/// `rose by 1.2% from 16 to 32`, and the interval of the runs where that is the limit.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            from,
+            to,
+            ratio,
+            limit,
+        } = self;
+        let change = number::percent((ratio - 1.0).abs());
+        match change.as_str() {
+            "0%" => write!(f, "stayed the same")?,
+            _ if *ratio > 1.0 => write!(f, "rose by {change}")?,
+            _ => write!(f, "fell by {change}")?,
+        }
+        write!(f, " from {from} to {to}")?;
+        if *limit > 1.0 + GAIN_MIN {
+            let limit = number::percent(limit - 1.0);
+            write!(f, " (± {limit} with 95 % confidence)")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! What is made of runs: comparisons and their tests, steady state, ladders, the search for the highest
+//! rate that holds, scaling laws.
+//!
+//! Pure functions of what `tailmark-model` has: no file, no clock.
+
+pub mod comparison;
+pub mod conditions;
+pub mod ladder;
+pub mod scaling;
+pub mod slo;
+pub mod statistics;
+pub mod steady;
+mod worst;
+
+pub use comparison::{Comparison, Run, Verdict, comparisons};
+pub use conditions::{Conditions, Inequality};
+pub use slo::{SloSettings, Verdict as ProbeVerdict};
+pub use worst::{Unusual, WATCHED, WORST, Watched, WorstSecond, worst_seconds};

@@ -1,0 +1,102 @@
+//! Whether it was the client that made requests late, or the system that it waited for.
+//!
+//! A limit may hold from when requests were sent and not from when they were due. Then what counts is
+//! by how much they were sent late, and why; that an operation has a cause says nothing, since every
+//! operation has one and most are on time.
+
+use super::Limit;
+use tailmark_model::{Latencies, Phase, PointKey, finding::DATABASE_SATURATED};
+
+/// What makes a probe no answer about the system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// In words.
+    pub text: String,
+    /// No client was free to send what was due.
+    pub is_no_client: bool,
+}
+
+/// How the clients of a point were to send.
+#[derive(Debug, Clone, Copy)]
+pub struct Clients {
+    /// How many there were.
+    pub count: u32,
+    /// Operations per second that were due.
+    pub rate: f64,
+}
+
+impl Clients {
+    /// Those of a probe.
+    pub fn from_key(key: &PointKey) -> Self {
+        Self {
+            count: key.threads,
+            rate: key.target_rate.unwrap_or_default(),
+        }
+    }
+}
+
+/// Why operations were sent late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// No client was free, and there were too few of them.
+    TooFewClients,
+    /// A client was free, and its machine woke it late.
+    WokenLate,
+}
+
+/// Why the client is to blame that limits were broken which all held from when requests were sent;
+/// none where it is not, for each of them.
+pub fn late(phase: &Phase, clients: Clients, broken: &[Limit]) -> Option<Cause> {
+    let reasons = broken.iter().map(|limit| reason(phase, clients, *limit));
+    let reasons: Vec<Reason> = reasons.collect::<Option<_>>()?;
+    let is_no_client = !reasons.contains(&Reason::WokenLate);
+    let why = if is_no_client {
+        "no client was free to send it: more slo.threads may help"
+    } else {
+        "the client's machine woke up late: fewer other programs, or more processors, may help"
+    };
+    let text = format!(
+        "From when they were sent requests held the limits, but not from when they were due: {why}."
+    );
+    Some(Cause { text, is_no_client })
+}
+
+/// What of the client broke a limit; none where nothing did.
+///
+/// An operation is late by a cause if it was sent later than the limit leaves time for, beside a
+/// request of mean service time. The cause by which more of them are late is looked at.
+fn reason(phase: &Phase, clients: Clients, limit: Limit) -> Option<Reason> {
+    let causes = phase.start_lag.as_ref()?.causes.as_ref()?;
+    let limit_ns = limit.latency.as_nanos() as f64;
+    let spare_ns = limit_ns - phase.kinds.get(&limit.kind)?.service.mean();
+    let late = |lag: &Latencies| lag.len() - lag.count_between(0, spare_ns.max(0.0) as u64);
+    let (no_client, woken) = (late(&causes.no_client), late(&causes.woken_late));
+    if woken > no_client {
+        // Clients that the database on their machine kept waiting for a processor wait for the system.
+        let is_by_database = DATABASE_SATURATED.is_among(&phase.findings);
+        return (!is_by_database).then_some(Reason::WokenLate);
+    }
+    (no_client > 0 && are_too_few(phase, clients, limit, spare_ns)).then_some(Reason::TooFewClients)
+}
+
+/// Whether there were too few clients even had the system taken its mean time for every operation:
+/// then as many as the limit allows, or more, would have waited too long for a free one. Where not,
+/// all clients waited for the system at once, as in a stall, and more would have waited with them.
+fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, spare_ns: f64) -> bool {
+    let each_ns = phase.busy_ns() / phase.operations.max(1) as f64;
+    let busy = clients.rate * each_ns / 1e9;
+    let idle = f64::from(clients.count) - busy;
+    let waits = erlang_c(clients.count, busy);
+    idle <= 0.0 || waits * (-idle * spare_ns.max(0.0) / each_ns).exp() >= limit.allowed()
+}
+
+/// The share of operations that find none of so many clients free, where they arrive at random and so
+/// many clients are busy on average: Erlang's C formula (M/M/n), by the recursion of his B.
+fn erlang_c(clients: u32, busy: f64) -> f64 {
+    let lost = (1..=clients).fold(1.0, |lost, n| busy * lost / (f64::from(n) + busy * lost));
+    let load = busy / f64::from(clients.max(1));
+    lost / (1.0 - load * (1.0 - lost))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,381 @@
+//! A probe: a rate, what was measured at it, and what that says of the limits.
+
+use super::{
+    Answer, Limit, Next, ShareOver, SloSettings, Status, Verdict,
+    blame::{self, Cause, Clients},
+    counts::{self, Count},
+    is_rising,
+    search::{self, Tried, tries_left},
+};
+use std::{collections::BTreeSet, time::Duration};
+use tailmark_model::{
+    Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, TimeBasis,
+    finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
+};
+
+/// What a probe of a study says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    /// Which system, workload and rate; its repeat counts the probes of that rate.
+    pub key: PointKey,
+    /// What it says of all limits.
+    pub verdict: Verdict,
+    /// What it says of each, in the order of the plan; none where nothing was asked of its kind.
+    pub limits: Vec<ProbeResult>,
+    /// Operations per second that were done.
+    pub ops_per_sec: f64,
+    /// How long it took with its warm-up.
+    pub took: Duration,
+    /// What makes the client the limit, where it is, or the probe no answer.
+    pub evidence: Option<String>,
+    /// What qualifies it.
+    pub findings: Vec<Finding>,
+    /// How long a request took in the mean from when it was sent, nanoseconds.
+    service_ns: f64,
+    /// Whether the client is the limit because none was free.
+    had_no_client: bool,
+}
+
+/// What a probe says of one limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeResult {
+    /// Of which.
+    pub limit: Limit,
+    /// The share over it; none where too little was measured.
+    pub over: Option<ShareOver>,
+    /// The quantile that was measured; none where too few samples are beyond it.
+    pub value: Option<Stated>,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// What was counted, block by block.
+    pub blocks: Vec<Count>,
+}
+
+impl Probe {
+    /// What the phase of a probe says.
+    #[must_use]
+    pub fn from_point(point: &Point, settings: &SloSettings) -> Self {
+        let Point { key, phase } = point;
+        let (limits, verdict, cause) = judge(point, settings);
+        Self {
+            key: key.clone(),
+            verdict,
+            limits,
+            ops_per_sec: phase.ops_per_sec(),
+            took: settings.warmup + Duration::from_secs_f64(phase.duration_s.max(0.0)),
+            had_no_client: cause.as_ref().is_some_and(|cause| cause.is_no_client),
+            evidence: cause.map(|cause| cause.text),
+            findings: phase.findings.clone(),
+            service_ns: service_ns(phase),
+        }
+    }
+
+    /// Judges it by what is known of the whole search: a limit of requests that are sent, but were not
+    /// here, is not decided; and where all clients waited although requests take so much longer than
+    /// they can, it is the system that they waited for.
+    fn with(&mut self, settings: &SloSettings, kinds: &BTreeSet<Kind>, service_ns: f64) {
+        let asked = settings.latency.iter();
+        let asked = asked.filter(|limit| kinds.contains(&limit.kind));
+        let known = std::mem::take(&mut self.limits);
+        let find = |limit: &Limit| known.iter().find(|of| of.limit == *limit).cloned();
+        self.limits = asked
+            .map(|limit| find(limit).unwrap_or_else(|| ProbeResult::none(*limit)))
+            .collect();
+        if self.verdict == Verdict::Pass && self.limits.len() > known.len() {
+            self.verdict = Verdict::Undecided;
+        }
+        let is_slowed = self.service_ns >= SLOWED * service_ns;
+        if self.verdict == Verdict::ClientLimit && self.had_no_client && is_slowed {
+            (self.verdict, self.evidence) = (Verdict::Fail, None);
+        }
+    }
+
+    /// Operations per second that were asked for.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.key.target_rate.unwrap_or_default()
+    }
+
+    /// What it says of the limit that is nearest to being broken, or farthest over.
+    #[must_use]
+    pub fn worst(&self) -> Option<&ProbeResult> {
+        let of = self.limits.iter();
+        of.max_by(|a, b| a.part().total_cmp(&b.part()))
+    }
+
+    /// The share over that limit to what is allowed of it.
+    fn part(&self) -> f64 {
+        self.worst().map_or(0.0, ProbeResult::part)
+    }
+}
+
+/// From so many times the least service time on clients that are all busy wait for the system.
+const SLOWED: f64 = 2.0;
+
+/// The mean service time of all requests, nanoseconds; infinite where there were none.
+fn service_ns(phase: &Phase) -> f64 {
+    let kinds = phase.kinds.iter();
+    let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
+    let each = halves.map(|(_, result)| (result.service.mean(), result.service.len() as f64));
+    let (sum, count) = each.fold((0.0, 0.0), |(sum, n), (mean, of)| (sum + mean * of, n + of));
+    if count > 0.0 {
+        sum / count
+    } else {
+        f64::INFINITY
+    }
+}
+
+impl ProbeResult {
+    /// Of a limit on requests of which there were none.
+    const fn none(limit: Limit) -> Self {
+        Self {
+            limit,
+            over: None,
+            value: None,
+            verdict: Verdict::Undecided,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// The share over the limit to what is allowed of it.
+    fn part(&self) -> f64 {
+        self.over
+            .map_or(0.0, |over| over.share / self.limit.allowed())
+    }
+}
+
+/// What a phase at a rate says of the limits, of all of them together, and why that is no answer
+/// where it is none.
+fn judge(point: &Point, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, Option<Cause>) {
+    let Point { key, phase } = point;
+    let of = |limit: &Limit, basis| {
+        let counts = counts::of_phase(phase, *limit, basis);
+        let (blocks, block_s) = counts::independent_blocks(&counts, &settings.rule);
+        let over = ShareOver::new(&blocks, block_s);
+        let verdict = over.map_or(Verdict::Undecided, |over| {
+            over.verdict(*limit, &settings.rule)
+        });
+        ProbeResult {
+            limit: *limit,
+            over,
+            value: limit.metric().and_then(|metric| metric.value(phase)),
+            verdict,
+            blocks,
+        }
+    };
+    let is_asked = |limit: &&Limit| phase.kinds.contains_key(&limit.kind);
+    let asked: Vec<&Limit> = settings.latency.iter().filter(is_asked).collect();
+    let in_response = |limit: &&Limit| of(limit, TimeBasis::Response);
+    let mut limits: Vec<ProbeResult> = asked.iter().map(in_response).collect();
+    let found = |code: FindingCode| {
+        let finding = phase.findings.iter().find(|finding| code.is_of(finding));
+        finding.map(|finding| Cause {
+            text: finding.text(),
+            is_no_client: false,
+        })
+    };
+    // It was ended because nothing was answered any more: what was due is over every limit.
+    if let Some(cause) = found(NO_ANSWER) {
+        limits.iter_mut().for_each(|of| of.verdict = Verdict::Fail);
+        return (limits, Verdict::Fail, Some(cause));
+    }
+    if let Some(cause) = found(NOTHING_FOUND).or_else(|| found(CLIENT_STOPPED)) {
+        return (limits, Verdict::Undecided, Some(cause));
+    }
+    let broken = limits.iter().filter(|of| of.verdict == Verdict::Fail);
+    let broken: Vec<Limit> = broken.map(|of| of.limit).collect();
+    if !broken.is_empty() {
+        let is_answered = |limit: &Limit| of(limit, TimeBasis::Service).verdict == Verdict::Pass;
+        let are_answered = broken.iter().all(is_answered);
+        let late = || are_answered.then(|| blame::late(phase, Clients::from_key(key), &broken))?;
+        let cause = found(CLIENT_SATURATED).or_else(late);
+        let verdict = match cause {
+            Some(_) => Verdict::ClientLimit,
+            None => Verdict::Fail,
+        };
+        return (limits, verdict, cause);
+    }
+    let verdicts: Vec<Verdict> = limits.iter().map(|of| of.verdict).collect();
+    let is_steady = !limits.iter().any(|of| is_rising(&of.blocks));
+    let verdict = match Verdict::of_all(&verdicts) {
+        Verdict::Pass if !is_steady => Verdict::NotSteady,
+        verdict => verdict,
+    };
+    (limits, verdict, None)
+}
+
+/// The search of one system and workload: its probes so far, and what is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slo {
+    /// The system's name.
+    pub system: String,
+    /// The workload's name.
+    pub workload: String,
+    /// How keys are drawn.
+    pub distribution: String,
+    /// In the order in which they were made.
+    pub probes: Vec<Probe>,
+    /// Where a sweep says that the answer is, operations per second.
+    hint: Option<f64>,
+}
+
+impl Slo {
+    /// A search whose probes, and points of a sweep, are among these.
+    #[must_use]
+    pub fn new(
+        (system, workload, distribution): (&str, &str, &str),
+        settings: &SloSettings,
+        points: &[Point],
+        probes: &[Probe],
+        allow_errors: f64,
+    ) -> Self {
+        let is_of = |key: &PointKey| {
+            (
+                key.system.as_str(),
+                key.workload.as_str(),
+                key.distribution.as_str(),
+            ) == (system, workload, distribution)
+        };
+        let swept = || points.iter().filter(|point| is_of(&point.key));
+        let valid = || swept().filter(|point| point.phase.fault(allow_errors).is_none());
+        let known: Vec<(f64, bool)> = valid()
+            .map(|point| (point.phase.ops_per_sec(), holds(&point.phase, settings)))
+            .collect();
+        let own = probes.iter().filter(|probe| is_of(&probe.key));
+        let mut own: Vec<Probe> = own.cloned().collect();
+        let in_points = swept().flat_map(|point| point.phase.kinds.keys().copied());
+        let in_probes = own
+            .iter()
+            .flat_map(|of| of.limits.iter().map(|of| of.limit.kind));
+        let kinds: BTreeSet<Kind> = in_points.chain(in_probes).collect();
+        let services = valid().map(|point| service_ns(&point.phase));
+        let mut least_ns = services.fold(f64::INFINITY, f64::min);
+        for probe in &mut own {
+            least_ns = least_ns.min(probe.service_ns);
+            probe.with(settings, &kinds, least_ns);
+        }
+        Self {
+            system: system.to_owned(),
+            workload: workload.to_owned(),
+            distribution: distribution.to_owned(),
+            probes: own,
+            hint: search::hint(&known),
+        }
+    }
+
+    /// Where the name of the system stands.
+    pub fn systems_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let probes = self.probes.iter_mut().map(|probe| &mut probe.key.system);
+        std::iter::once(&mut self.system).chain(probes)
+    }
+
+    /// What is to be tried next, or what is known.
+    #[must_use]
+    pub fn next(&self, settings: &SloSettings) -> Next {
+        let tried = |(index, probe): (usize, &Probe)| Tried {
+            rate: probe.rate(),
+            verdict: probe.verdict,
+            part: probe.part(),
+            together: self.together(index, settings),
+        };
+        let tried: Vec<Tried> = self.probes.iter().enumerate().map(tried).collect();
+        search::next(
+            &settings.bounds,
+            self.hint,
+            &tried,
+            self.tries_left(settings),
+        )
+    }
+
+    /// What a probe and those of its rate before it say together, all their blocks taken as one.
+    fn together(&self, index: usize, settings: &SloSettings) -> Verdict {
+        let (before, last) = (&self.probes[..index], &self.probes[index]);
+        let same = || before.iter().filter(|probe| probe.rate() == last.rate());
+        // Where each says the same there is nothing to weigh.
+        if same().all(|probe| probe.verdict == last.verdict) {
+            return last.verdict;
+        }
+        let of_limit = |of: &ProbeResult| {
+            let like = |probe: &Probe| {
+                probe
+                    .limits
+                    .iter()
+                    .find(|other| other.limit == of.limit)
+                    .cloned()
+            };
+            let earlier: Vec<ProbeResult> = same().filter_map(like).collect();
+            let earlier = earlier.iter();
+            let blocks = earlier.flat_map(|of| &of.blocks).chain(&of.blocks);
+            let blocks: Vec<Count> = blocks.copied().collect();
+            let over = ShareOver::new(&blocks, of.over.map_or(0.0, |over| over.block_s));
+            over.map_or(Verdict::Undecided, |over| {
+                over.verdict(of.limit, &settings.rule)
+            })
+        };
+        let verdicts: Vec<Verdict> = last.limits.iter().map(of_limit).collect();
+        Verdict::of_all(&verdicts)
+    }
+
+    /// What is known; of a search that goes on, what is known so far.
+    #[must_use]
+    pub fn answer(&self, settings: &SloSettings) -> Answer {
+        match self.next(settings) {
+            Next::Done(answer) => answer,
+            Next::Try { .. } => {
+                let (low, high) = self.bracket();
+                Answer {
+                    status: Status::Unfinished,
+                    low,
+                    high,
+                }
+            }
+        }
+    }
+
+    /// The highest rate so far at which the limits held, and the lowest above it at which they did
+    /// not, confirmed or not.
+    #[must_use]
+    pub fn bracket(&self) -> (Option<f64>, Option<f64>) {
+        let is = |wanted: &[Verdict]| {
+            let of = self
+                .probes
+                .iter()
+                .filter(|probe| wanted.contains(&probe.verdict));
+            of.map(Probe::rate).collect::<Vec<f64>>()
+        };
+        let broken = is(&[Verdict::Fail, Verdict::ClientLimit]);
+        let high = broken.into_iter().min_by(f64::total_cmp);
+        let held = is(&[Verdict::Pass]).into_iter();
+        let low = held.filter(|low| high.is_none_or(|high| *low < high));
+        (low.max_by(f64::total_cmp), high)
+    }
+
+    /// How long the probes so far took.
+    #[must_use]
+    pub fn took(&self) -> Duration {
+        self.probes.iter().map(|probe| probe.took).sum()
+    }
+
+    fn tries_left(&self, settings: &SloSettings) -> usize {
+        tries_left(settings.time, self.took(), settings.shortest_probe())
+    }
+
+    /// How many probes of a rate there are.
+    #[must_use]
+    pub fn tries_of(&self, rate: f64) -> u32 {
+        let of = self.probes.iter().filter(|probe| probe.rate() == rate);
+        u32::try_from(of.count()).unwrap_or(u32::MAX)
+    }
+}
+
+/// Whether a point of a sweep held the limits, as far as its quantiles tell.
+fn holds(phase: &Phase, settings: &SloSettings) -> bool {
+    settings.latency.iter().all(|limit| {
+        let value = limit.metric().and_then(|metric| metric.value(phase));
+        // Of too few samples nothing is known: the search looks above it.
+        value.is_none_or(|value| value.value <= limit.latency.as_nanos() as f64)
+    })
+}
+
+#[cfg(test)]
+mod tests;

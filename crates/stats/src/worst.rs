@@ -1,0 +1,287 @@
+//! The seconds in which latency was worst, and what was unusual in them: where one begins to look for
+//! the cause. What is unusual at the same time need not be the cause.
+
+use tailmark_model::{
+    Interval, IntervalKind, Kind, Latencies, Phase, STATISTICS, Series, Span, Stated, Statistic,
+};
+
+use std::cmp::Ordering;
+
+/// How many seconds are listed.
+pub const WORST: usize = 5;
+/// What is unusual is so many standard deviations from what is usual, estimated from the median of
+/// the deviations (which a few unusual seconds do not change),
+const DEVIATIONS: f64 = 5.0;
+/// and so many times as much, or as little.
+const TIMES: f64 = 1.5;
+/// From normal samples the median of absolute deviations is this part of a standard deviation.
+const MEDIAN_OF_DEVIATIONS: f64 = 0.674_5;
+/// Of fewer samples nothing is known of what is usual.
+const SAMPLES_MIN: usize = 8;
+
+/// An interval in which latency was high.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorstSecond {
+    /// Seconds since the start of the measured part.
+    pub start_s: f64,
+    /// Seconds.
+    pub length_s: f64,
+    /// The latency in it.
+    pub latency: Stated,
+    /// What was unusual in it, the most unusual first.
+    pub unusual: Vec<Unusual>,
+}
+
+/// Something that was otherwise than in most of the measured part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unusual {
+    /// What it is of: `nvme0n1`, `machine`.
+    pub subject: String,
+    /// What is looked at, with its unit.
+    pub what: &'static Watched,
+    /// Its value in that second.
+    pub value: f64,
+    /// The median over the measured part.
+    pub usual: f64,
+}
+
+/// Something that is looked at: a row of [`WATCHED`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watched {
+    /// What a report calls it.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The probe that samples it.
+    pub probe: &'static str,
+    /// A counter, of which the change per second is looked at, or a gauge.
+    pub series: &'static str,
+    /// A counter by whose change it is divided: time for each request.
+    pub per: Option<&'static str>,
+}
+
+impl Watched {
+    const fn new(
+        name: &'static str,
+        unit: &'static str,
+        probe: &'static str,
+        series: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            unit,
+            probe,
+            series,
+            per: None,
+        }
+    }
+
+    const fn per(self, count: &'static str) -> Self {
+        Self {
+            per: Some(count),
+            ..self
+        }
+    }
+}
+
+/// Everything that is looked at.
+pub const WATCHED: &[Watched] = &[
+    Watched::new("time of a read at the device", "s", "disk", "read_s").per("reads"),
+    Watched::new("time of a write at the device", "s", "disk", "write_s").per("writes"),
+    Watched::new("requests queued at the device", "", "disk", "weighted_s"),
+    Watched::new("read from the device", "bytes/s", "disk", "read_bytes"),
+    Watched::new("written to the device", "bytes/s", "disk", "write_bytes"),
+    Watched::new(
+        "discarded on the device",
+        "bytes/s",
+        "disk",
+        "discard_bytes",
+    ),
+    Watched::new("flushes of the device", "1/s", "disk", "flushes"),
+    Watched::new("flushes of the database", "1/s", "database", "flushes"),
+    Watched::new("compactions", "1/s", "database", "compactions"),
+    Watched::new("compactions", "1/s", "database", "compaction_tasks"),
+    Watched::new(
+        "writers held back by the database",
+        "s/s",
+        "database",
+        "stall_s",
+    ),
+    Watched::new(
+        "compaction pending",
+        "bytes",
+        "database",
+        "pending_compaction_bytes",
+    ),
+    Watched::new("processors, system", "cores", "cpu", "system_s"),
+    Watched::new("processors, user", "cores", "cpu", "user_s"),
+    Watched::new("processors stolen", "cores", "cpu", "steal_s"),
+    Watched::new("waiting for I/O", "s/s", "pressure", "io_some_s"),
+    Watched::new("waiting for a processor", "s/s", "pressure", "cpu_some_s"),
+    Watched::new("waiting for memory", "s/s", "pressure", "memory_some_s"),
+    Watched::new("page faults with I/O", "1/s", "process", "major_faults"),
+    Watched::new(
+        "memory to be written back",
+        "bytes",
+        "memory",
+        "dirty_bytes",
+    ),
+];
+
+/// The seconds in which a latency was worst, the worst first, and which latency that is: the statistic
+/// that is wanted, or the next lower one of which there are enough samples in most seconds. None where
+/// there is none.
+#[must_use]
+pub fn worst_seconds(
+    phase: &Phase,
+    kind: Kind,
+    wanted: Statistic,
+) -> Option<(Statistic, Vec<WorstSecond>)> {
+    let within = phase.intervals.iter();
+    let within = within.filter(|of| of.start_s < phase.duration_s && of.kinds.contains_key(&kind));
+    let unpacked: Vec<(&Interval, Latencies)> = within
+        .map(|interval| (interval, response(&interval.kinds[&kind])))
+        .collect();
+    let not_above = STATISTICS.iter().rev();
+    let mut not_above = not_above.skip_while(|of| of.name != wanted.name);
+    let (statistic, mut known) = not_above.find_map(|&statistic| {
+        let of_each = unpacked.iter().filter_map(|(interval, latencies)| {
+            let known = interval.kinds[&kind].known(latencies);
+            Some((*interval, statistic.of(known)?))
+        });
+        let known: Vec<(&Interval, Stated)> = of_each.collect();
+        (!known.is_empty() && known.len() * 2 >= unpacked.len()).then_some((statistic, known))
+    })?;
+    let rank = |stated: &Stated| (!stated.is_exact(), stated.value);
+    known.sort_by(|a, b| {
+        rank(&b.1)
+            .partial_cmp(&rank(&a.1))
+            .unwrap_or(Ordering::Equal)
+    });
+    known.truncate(WORST);
+    let tracks = tracks(phase);
+    let second = |(interval, latency): (&Interval, Stated)| WorstSecond {
+        start_s: interval.start_s,
+        length_s: interval.length_s,
+        latency,
+        unusual: unusual(&tracks, interval),
+    };
+    Some((statistic, known.into_iter().map(second).collect()))
+}
+
+/// Response time where it was recorded, otherwise service time.
+fn response(of: &IntervalKind) -> Latencies {
+    of.response.as_ref().unwrap_or(&of.service).unpack()
+}
+
+fn unusual(tracks: &[Track<'_>], interval: &Interval) -> Vec<Unusual> {
+    let at = tracks.iter().filter_map(|track| track.unusual(interval));
+    let mut unusual: Vec<(f64, Unusual)> = at.collect();
+    unusual.sort_by(|a, b| b.0.total_cmp(&a.0));
+    unusual.into_iter().map(|(_, unusual)| unusual).collect()
+}
+
+/// Something that is looked at, over the measured part.
+struct Track<'a> {
+    what: &'static Watched,
+    subject: &'a str,
+    spans: Vec<Span>,
+    median: f64,
+    deviation: f64,
+}
+
+fn tracks(phase: &Phase) -> Vec<Track<'_>> {
+    let mut tracks = Vec::new();
+    for what in WATCHED {
+        let is_it = |series: &&Series| series.probe == what.probe && series.name == what.series;
+        // Of processors the machine as a whole.
+        let is_core = |series: &Series| series.probe == "cpu" && series.subject != "machine";
+        for series in phase.series.iter().filter(is_it).filter(|of| !is_core(of)) {
+            let per = what.per.map(|name| {
+                let is_count = |other: &&Series| {
+                    (other.probe == what.probe && other.name == name)
+                        && other.subject == series.subject
+                };
+                phase.series.iter().find(is_count)
+            });
+            let spans = match per {
+                None => series.spans(),
+                Some(None) => continue,
+                Some(Some(count)) => divided(series.spans(), &count.spans()),
+            };
+            tracks.extend(Track::new(what, &series.subject, spans, phase.duration_s));
+        }
+    }
+    tracks
+}
+
+impl<'a> Track<'a> {
+    /// None where there are too few samples.
+    fn new(
+        what: &'static Watched,
+        subject: &'a str,
+        mut spans: Vec<Span>,
+        end_s: f64,
+    ) -> Option<Self> {
+        spans.retain(|span| span.from_s > -0.5 && span.until_s < end_s + 0.5);
+        if spans.len() < SAMPLES_MIN {
+            return None;
+        }
+        let median = median(spans.iter().map(|span| span.value));
+        let deviation = self::median(spans.iter().map(|span| (span.value - median).abs()));
+        Some(Self {
+            what,
+            subject,
+            spans,
+            median,
+            deviation: deviation / MEDIAN_OF_DEVIATIONS,
+        })
+    }
+
+    /// How unusual it was in an interval, in deviations; none where it was not.
+    fn unusual(&self, interval: &Interval) -> Option<(f64, Unusual)> {
+        let (start, end) = (interval.start_s, interval.start_s + interval.length_s);
+        let overlap = |span: &&Span| span.until_s.min(end) - span.from_s.max(start);
+        let spans = self.spans.iter().filter(|span| overlap(span) > 0.0);
+        let nearest = spans.max_by(|a, b| overlap(a).total_cmp(&overlap(b)))?;
+        let (value, usual) = (nearest.value, self.median);
+        let (less, more) = (value.min(usual), value.max(usual));
+        // What always was the same is unusual as soon as it changes by as much as is told apart.
+        let deviation = self.deviation.max(more * 0.05);
+        let away = (value - usual).abs() / deviation;
+        let is_unusual = away >= DEVIATIONS && more >= TIMES * less;
+        is_unusual.then(|| {
+            let unusual = Unusual {
+                subject: self.subject.to_owned(),
+                what: self.what,
+                value,
+                usual,
+            };
+            (away, unusual)
+        })
+    }
+}
+
+/// Time for each request, where there were any.
+fn divided(seconds: Vec<Span>, counts: &[Span]) -> Vec<Span> {
+    let pairs = seconds.into_iter().zip(counts);
+    let each = pairs.filter(|(_, count)| count.value > 0.0);
+    let divide = |(seconds, count): (Span, &Span)| Span {
+        value: seconds.value / count.value,
+        ..seconds
+    };
+    each.map(divide).collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        0 => f64::midpoint(values[middle - 1], values[middle]),
+        _ => values[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! The comparisons of a study, and one in JSON, the same in the export of a study and in what
+//! `tailmark compare` says.
+
+use serde_json::{Value, json};
+use tailmark_model::{Arrivals, Bound, Header, PointKey, System};
+use tailmark_stats::{
+    Comparison, Run,
+    comparison::{Place, all_pairs, comparisons, equivalence},
+};
+
+/// Each system that is compared with each behind it, in the order of the plan.
+pub(super) fn pairs_of(systems: &[System]) -> Vec<(String, String)> {
+    let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
+    let names: Vec<&str> = compared.map(|system| system.name.as_str()).collect();
+    all_pairs(&names)
+}
+
+/// How the systems of a study compare.
+pub(super) fn comparisons_of(runs: &[Run], systems: &[System], header: &Header) -> Vec<Comparison> {
+    comparisons(runs, &pairs_of(systems), equivalence(header))
+}
+
+/// A comparison as one object; what is not known, or not of a point or a peak, is null.
+///
+/// `ratio` is that of `a` to `b`, `low` and `high` are its 95 % interval, and `ratio_bound` tells
+/// whether it is exact; `rate` is in operations per second, and null in a closed loop.
+#[must_use]
+pub fn comparison_json(of: &Comparison) -> Value {
+    let (mut threads, mut rate, mut how, mut peaks) = (None, None, None, None);
+    match of.place {
+        Place::Point {
+            threads: at,
+            target_rate,
+            arrivals,
+        } => (threads, rate, how) = (Some(at), target_rate, arrivals),
+        Place::Peak {
+            threads_a,
+            threads_b,
+        } => peaks = Some([threads_a, threads_b].map(|n| Some(n).filter(|n| *n != PointKey::PEAK))),
+    }
+    let diagnostics = of.diagnostics();
+    let bootstrap = diagnostics.map(|diagnostics| diagnostics.bootstrap);
+    json!({
+        "workload": of.workload,
+        "distribution": of.distribution,
+        "threads": threads,
+        "rate": rate,
+        "arrivals": how.map(Arrivals::name),
+        "place": if peaks.is_some() { "peak" } else { "point" },
+        "threads_a": peaks.and_then(|[a, _]| a),
+        "threads_b": peaks.and_then(|[_, b]| b),
+        "metric": of.metric.to_string(),
+        "a": of.a,
+        "b": of.b,
+        "ratio": of.ratio.value,
+        "ratio_bound": bound(of.ratio.bound),
+        "low": of.interval.map(|(low, _)| low),
+        "high": of.interval.map(|(_, high)| high),
+        "runs_a": of.runs_a,
+        "runs_b": of.runs_b,
+        "p": of.p,
+        "p_adjusted": of.p_adjusted,
+        "verdict": of.verdict.name(),
+        "bootstrap_low": bootstrap.map(|ratio| ratio.low),
+        "bootstrap_high": bootstrap.map(|ratio| ratio.high),
+        "rank_sum_p": diagnostics.map(|diagnostics| diagnostics.rank_sum_p),
+        "paired_p": diagnostics.and_then(|diagnostics| diagnostics.paired_p),
+        "test": of.test.name(),
+    })
+}
+
+const fn bound(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Exact => "exact",
+        Bound::AtLeast => "at least",
+        Bound::AtMost => "at most",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use tailmark_model::{Metric, Stated};
+    use tailmark_stats::Verdict;
+
+    fn runs(system: &str, threads: u32, ops: &[f64]) -> Vec<Run> {
+        let run = |(repeat, ops): (u32, &f64)| Run {
+            key: PointKey {
+                system: system.to_owned(),
+                workload: "ycsb-a".to_owned(),
+                distribution: "uniform".to_owned(),
+                threads,
+                repeat,
+                target_rate: None,
+                arrivals: None,
+            },
+            is_valid: true,
+            is_client_limit: false,
+            turn: None,
+            values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(*ops))]),
+            is_rate_met: true,
+            read_bytes: None,
+        };
+        (1..).zip(ops).map(run).collect()
+    }
+
+    #[test]
+    fn points_and_peaks_have_the_same_members_and_say_where_they_are() {
+        let a = runs("a", 4, &[80.0, 81.0, 79.0, 80.5]);
+        let b = runs("b", 4, &[100.0, 101.0, 99.0, 100.5]);
+        let pair = [("a".to_owned(), "b".to_owned())];
+        let found = comparisons(&[a, b].concat(), &pair, 0.03);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].verdict, Verdict::Worse);
+        let (point, peak) = (comparison_json(&found[0]), comparison_json(&found[1]));
+        let names =
+            |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+        assert_eq!(names(&point), names(&peak));
+        assert_eq!(
+            (&point["place"], &point["threads"]),
+            (&json!("point"), &json!(4))
+        );
+        assert_eq!(
+            (&point["threads_a"], &point["rate"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert_eq!(
+            (&peak["place"], &peak["threads"]),
+            (&json!("peak"), &Value::Null)
+        );
+        assert_eq!(
+            (&peak["threads_a"], &peak["threads_b"]),
+            (&json!(4), &json!(4))
+        );
+        assert_eq!(
+            (&point["verdict"], &point["ratio_bound"]),
+            (&json!("worse"), &json!("exact"))
+        );
+        let number = |name: &str| point[name].as_f64().unwrap();
+        assert!(number("low") < number("ratio") && number("ratio") < number("high"));
+        assert!(number("bootstrap_low") < 0.8 + 0.01 && number("rank_sum_p") < 0.05);
+    }
+}

@@ -1,0 +1,72 @@
+//! The intervals: one row per interval and kind, also where nothing was done.
+
+use super::{Column, Table, each_phase, headings, key_headings, latency, latency_headings};
+use crate::{Error, Format, Study};
+use std::{collections::BTreeSet, io::Write};
+use tailmark_model::{
+    Interval, IntervalKind, Kind, Known, Latencies, Packed, Phase, new_interval_latencies,
+};
+
+pub const FORMAT: Format = Format {
+    name: "csv-intervals",
+    about: "a table of the intervals of loads and points: a row per interval and kind",
+    write,
+};
+
+const INTERVAL: [Column<Interval>; 4] = [
+    ("start_s", |interval| interval.start_s.to_string()),
+    ("length_s", |interval| interval.length_s.to_string()),
+    ("operations", |interval| interval.operations.to_string()),
+    ("failed_operations", |interval| interval.failed.to_string()),
+];
+
+fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
+    let of_kind = ["kind", "count", "errors"].map(str::to_owned).into_iter();
+    let of_interval = headings(&INTERVAL).chain(of_kind).chain(latency_headings());
+    let mut table = Table::new(&FORMAT, key_headings().chain(of_interval), out)?;
+    each_phase(study, |key, phase| {
+        let kinds = kinds(phase);
+        for interval in &phase.intervals {
+            let mut first = key.to_vec();
+            first.extend(INTERVAL.map(|(_, cell)| cell(interval)));
+            for &kind in &kinds {
+                table.row(first.iter().cloned().chain(kind_cells(interval, kind)))?;
+            }
+        }
+        Ok(())
+    })?;
+    table.end()
+}
+
+/// What each interval has a row for: the kinds of any of them. Where nothing was done in all of
+/// them, still one.
+fn kinds(phase: &Phase) -> Vec<Option<Kind>> {
+    let all = phase.intervals.iter().flat_map(|i| i.kinds.keys().copied());
+    let kinds: BTreeSet<Kind> = all.collect();
+    if kinds.is_empty() {
+        vec![None]
+    } else {
+        kinds.into_iter().map(Some).collect()
+    }
+}
+
+fn kind_cells(interval: &Interval, kind: Option<Kind>) -> Vec<String> {
+    let measured = kind.and_then(|kind| interval.kinds.get(&kind));
+    let count = |of: fn(&IntervalKind) -> u64| measured.map_or(0, of).to_string();
+    let latencies = |of: &Latencies| {
+        let known = measured.map_or_else(|| Known::new(of), |measured| measured.known(of));
+        latency(known).collect::<Vec<_>>()
+    };
+    let unpacked = |packed: &Packed| latencies(&packed.unpack());
+    let service = measured.map(|measured| unpacked(&measured.service));
+    let service = service.unwrap_or_else(|| latencies(&new_interval_latencies()));
+    let response = measured.and_then(|measured| measured.response.as_ref());
+    let response = response.map_or_else(|| service.clone(), unpacked);
+    let counts = [
+        kind.map_or("", Kind::name).to_owned(),
+        count(|measured| measured.count),
+        count(|measured| measured.errors),
+    ];
+    let cells = counts.into_iter().chain(service).chain(response);
+    cells.collect()
+}

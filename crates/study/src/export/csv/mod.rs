@@ -1,0 +1,210 @@
+//! Tables for spreadsheets and for programs that read columns: one file and one table for each thing
+//! that a study has many of. Their columns are in `docs/EXPORT.md`.
+//!
+//! A heading and what stands below it are one row of the tables here, so that neither can move
+//! without the other.
+
+mod comparisons;
+mod intervals;
+mod loads;
+mod points;
+mod qos;
+mod series;
+
+pub use comparisons::FORMAT as COMPARISONS;
+pub use intervals::FORMAT as INTERVALS;
+pub use loads::FORMAT as LOADS;
+pub use points::FORMAT as POINTS;
+pub use qos::FORMAT as QOS;
+pub use series::FORMAT as SERIES;
+
+use super::{Format, failed, numbers, timestamp, us};
+use crate::{Error, Study};
+use std::{collections::BTreeMap, io::Write};
+use tailmark_model::{
+    Arrivals, Bandwidth, DERIVED, Header, Kind, KindResult, Known, Phase, Point, PointKey, Stated,
+    csv_cell, new_latencies,
+};
+
+/// A heading, and the cell below it of what a row is of.
+type Column<Of> = (&'static str, fn(&Of) -> String);
+
+/// The table as it is written.
+struct Table<'o> {
+    format: &'static str,
+    writer: csv::Writer<&'o mut dyn Write>,
+}
+
+impl<'o> Table<'o> {
+    /// Begins with the headings.
+    fn new(
+        format: &Format,
+        headings: impl IntoIterator<Item = impl AsRef<str>>,
+        out: &'o mut dyn Write,
+    ) -> Result<Self, Error> {
+        let mut table = Self {
+            format: format.name,
+            writer: csv::Writer::from_writer(out),
+        };
+        table.row(headings)?;
+        Ok(table)
+    }
+
+    fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) -> Result<(), Error> {
+        for cell in cells {
+            let field = csv_cell(cell.as_ref());
+            let written = self.writer.write_field(field.as_bytes());
+            written.map_err(failed(self.format))?;
+        }
+        let written = self.writer.write_record(None::<&[u8]>);
+        written.map_err(failed(self.format))
+    }
+
+    fn rows(&mut self, rows: Vec<Vec<String>>) -> Result<(), Error> {
+        rows.into_iter().try_for_each(|row| self.row(row))
+    }
+
+    fn end(mut self) -> Result<(), Error> {
+        self.writer.flush().map_err(failed(self.format))
+    }
+}
+
+fn headings<Of>(columns: &[Column<Of>]) -> impl Iterator<Item = String> {
+    columns.iter().map(|(name, _)| (*name).to_owned())
+}
+
+/// Nothing is an empty cell.
+fn cell(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// Of a point, behind the name of its system.
+const POINT: [Column<PointKey>; 6] = [
+    ("workload", |key| key.workload.clone()),
+    ("distribution", |key| key.distribution.clone()),
+    ("threads", |key| cell(key.clients())),
+    ("repeat", |key| key.repeat.to_string()),
+    ("target_rate", |key| cell(key.target_rate)),
+    ("arrivals", |key| cell(key.arrivals.map(Arrivals::name))),
+];
+
+/// The headings in front of what is of loads and points alike.
+fn key_headings() -> impl Iterator<Item = String> {
+    let names = ["system", "load"].map(str::to_owned);
+    names.into_iter().chain(headings(&POINT))
+}
+
+/// Hands over the loads and then the points, each with its cells below [`key_headings`].
+fn each_phase(
+    study: &Study,
+    mut act: impl FnMut(&[String], &Phase) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut number = 0;
+    study.each_load(|load| {
+        number += 1;
+        let mut cells = vec![load.system, number.to_string()];
+        cells.extend(POINT.map(|_| String::new()));
+        act(&cells, &load.phase)
+    })?;
+    study.each_point(|Point { key, phase }| {
+        let mut cells = vec![key.system.clone(), String::new()];
+        cells.extend(POINT.map(|(_, cell)| cell(&key)));
+        act(&cells, &phase)
+    })
+}
+
+/// Of a load or a point.
+const PHASE: [Column<Phase>; 8] = [
+    ("started_at", |phase| cell(phase.started_ms.map(timestamp))),
+    ("duration_s", |phase| phase.duration_s.to_string()),
+    ("operations", |phase| phase.operations.to_string()),
+    ("failed_operations", |phase| phase.failed.to_string()),
+    ("drained_operations", |phase| phase.drained.to_string()),
+    ("censored_operations", |phase| phase.censored.to_string()),
+    ("ops_per_sec", |phase| phase.ops_per_sec().to_string()),
+    ("errors_per_sec", |phase| phase.errors_per_sec().to_string()),
+];
+
+/// Of one kind of request.
+const KIND: [Column<KindResult>; 4] = [
+    ("count", |result| result.count.to_string()),
+    ("not_found", |result| result.not_found.to_string()),
+    ("errors", |result| result.errors.to_string()),
+    ("bytes", |result| result.bytes.to_string()),
+];
+
+const BANDWIDTH: [Column<Bandwidth>; 3] = [
+    ("device_read_mb_per_sec", |of| {
+        cell(of.device.map(|device| device.read))
+    }),
+    ("device_written_mb_per_sec", |of| {
+        cell(of.device.map(|device| device.written))
+    }),
+    ("database_mb_per_sec", |of| of.database.to_string()),
+];
+
+/// The headings that loads and points share, kind by kind.
+fn phase_headings() -> impl Iterator<Item = String> {
+    headings(&PHASE)
+        .chain(["valid", "kind"].map(str::to_owned))
+        .chain(headings(&KIND))
+        .chain(latency_headings())
+        .chain(["findings".to_owned()])
+        .chain(headings(&BANDWIDTH))
+        .chain(DERIVED.iter().map(|row| row.name.to_owned()))
+}
+
+/// The rows of a phase, one for each kind, of a study with this header; each begins with the
+/// same cells.
+fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<String>> {
+    let is_valid = phase.fault(header.allow_errors()).is_none().to_string();
+    let findings = phase.findings.iter();
+    let codes: Vec<&str> = findings.map(|finding| finding.code.as_str()).collect();
+    let bandwidth = phase.bandwidth();
+    let value_bytes = header.value_bytes();
+    let derived = DERIVED.iter().map(|row| cell((row.of)(phase, value_bytes)));
+    let derived: Vec<String> = derived.collect();
+    let row = |(kind, result): (&Kind, &KindResult)| {
+        let mut row = first.to_vec();
+        row.extend(PHASE.map(|(_, cell)| cell(phase)));
+        row.extend([is_valid.clone(), kind.name().to_owned()]);
+        row.extend(KIND.map(|(_, cell)| cell(result)));
+        row.extend(latency(result.known_service()));
+        row.extend(latency(result.known_response()));
+        row.push(codes.join(" "));
+        row.extend(BANDWIDTH.map(|(_, cell)| cell(&bandwidth)));
+        row.extend(derived.iter().cloned());
+        row
+    };
+    phase.kinds.iter().map(row).collect()
+}
+
+/// The headings of service and response time.
+fn latency_headings() -> impl Iterator<Item = String> {
+    let none = new_latencies();
+    let names: Vec<&str> = numbers(Known::new(&none)).map(|(name, _)| name).collect();
+    ["service", "response"].into_iter().flat_map(move |time| {
+        let both = move |n| [format!("{time}_{n}_us"), format!("{time}_{n}_is_at_least")];
+        names.clone().into_iter().flat_map(both)
+    })
+}
+
+/// Each number in two cells; see [`stated_us`].
+fn latency(known: Known<'_>) -> impl Iterator<Item = String> {
+    numbers(known).flat_map(|(_, stated)| stated_us(stated))
+}
+
+/// Microseconds, and whether they are a lower bound; both are empty where there are too few samples,
+/// or nothing is known.
+fn stated_us(stated: Option<Stated>) -> [String; 2] {
+    [
+        cell(stated.map(|ns| us(ns.value))),
+        cell(stated.map(|ns| !ns.is_exact())),
+    ]
+}
+
+/// The driver of each system.
+fn drivers(study: &Study) -> Result<BTreeMap<String, String>, Error> {
+    let systems = study.systems()?.into_iter();
+    Ok(systems.map(|s| (s.name, s.driver)).collect())
+}

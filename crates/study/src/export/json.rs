@@ -1,0 +1,358 @@
+//! The study as one JSON document; `docs/EXPORT.md` says what is in it.
+
+mod document;
+
+use super::{
+    Format,
+    comparison::{comparison_json, comparisons_of, pairs_of},
+    numbers,
+    slo::slo_json,
+    timestamp, us,
+};
+use crate::{Error, Study};
+use document::Document;
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, io::Write};
+use tailmark_model::{
+    Arrivals, BlockQos, BlockValue, DERIVED, DeviceBandwidth, ErrorCount, Fact, Finding, Header,
+    Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase, Point, Qos, System,
+    TimeBasis, Warmup, finding::UNEQUAL_CONDITIONS,
+};
+use tailmark_stats::{
+    Conditions, Run,
+    comparison::RunsRead,
+    scaling::{Curves, SystemScaling},
+};
+
+/// The version of the document's schema.
+const VERSION: u32 = 3;
+
+pub const FORMAT: Format = Format {
+    name: "json",
+    about: "one JSON document with all that is in the study",
+    write,
+};
+
+/// Writes member by member and point by point: the intervals and series of a long study do not fit
+/// into memory together.
+fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
+    let header = study.header()?;
+    let (allowed, systems, facts) = (header.allow_errors(), study.systems()?, study.facts()?);
+    let mut document = Document::begin(out)?;
+    document.member("version", &VERSION.into())?;
+    document.member("study", &header.id.as_str().into())?;
+    document.member("title", &header.title.as_str().into())?;
+    document.member("tailmark", &header.tailmark.as_str().into())?;
+    document.member("created_at", &timestamp(header.created_ms).into())?;
+    document.member("plan", &json!(header.plan))?;
+    document.member("assumed", &json!(header.assumed))?;
+    document.member("systems", &systems.iter().map(system).collect())?;
+    document.member("facts", &json!(facts))?;
+    document.member("notices", &json!(study.notices()?))?;
+    let mut loads = document.list("loads")?;
+    study.each_load(|of| loads.element(&load(&of, &header)))?;
+    loads.end()?;
+    document.member("resolved_rates", &json!(study.resolved_rates()?))?;
+    let (mut runs, mut first_runs) = (Vec::new(), BTreeMap::new());
+    let (mut curves, mut read) = (Curves::default(), RunsRead::default());
+    let mut points = document.list("points")?;
+    study.each_point(|of| {
+        if read.is_new(&of) {
+            runs.push(Run::of_study(&of, &header));
+            curves.add(&of, allowed);
+        }
+        if let Some(ms) = of.phase.started_ms {
+            let first = first_runs.entry(of.key.system.clone()).or_insert(ms);
+            *first = ms.min(*first);
+        }
+        points.element(&point(&of, &header))
+    })?;
+    points.end()?;
+    document.member("slo", &slo_json(study)?.into())?;
+    let comparisons = comparisons_of(&runs, &systems, &header);
+    document.member(
+        "comparisons",
+        &comparisons.iter().map(comparison_json).collect(),
+    )?;
+    document.member("scaling", &curves.laws().iter().map(scaling).collect())?;
+    document.member(
+        "unequal",
+        &unequal((&header, &systems, &facts), &first_runs, &runs).into(),
+    )?;
+    document.end()
+}
+
+/// The conditions that two systems that are compared differ in; `first_runs` has when the first
+/// point of each began.
+fn unequal(
+    (header, systems, facts): (&Header, &[System], &[Fact]),
+    first_runs: &BTreeMap<String, u64>,
+    runs: &[Run],
+) -> Vec<Value> {
+    let conditions = |name: &str| {
+        let system = systems.iter().find(|system| system.name == name)?;
+        let first_run = Some(*first_runs.get(name)?);
+        let mut conditions = Conditions::new(Some(header), system, facts, first_run);
+        for run in runs.iter().filter(|run| run.key.system == name) {
+            conditions.add_read_bytes(&run.key.workload, run.read_bytes);
+        }
+        Some(conditions)
+    };
+    let mut unequal = Vec::new();
+    for (a, b) in pairs_of(systems) {
+        let both = conditions(&a).zip(conditions(&b));
+        for of in both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, false)) {
+            unequal.push(json!({
+                "code": UNEQUAL_CONDITIONS.name,
+                "a": a,
+                "b": b,
+                "condition": of.name,
+                "value_a": of.a,
+                "value_b": of.b,
+            }));
+        }
+    }
+    unequal
+}
+
+fn scaling(law: &SystemScaling) -> Value {
+    json!({
+        "system": law.system,
+        "workload": law.workload,
+        "distribution": law.distribution,
+        "threads_max": law.threads_max,
+        "lambda": law.scaling.lambda,
+        "sigma": law.scaling.sigma,
+        "kappa": law.scaling.kappa,
+        "r_squared": law.scaling.explained,
+        "peak_threads": law.scaling.peak_threads(),
+    })
+}
+
+fn system(system: &System) -> Value {
+    json!({
+        "name": system.name,
+        "driver": system.driver,
+        "place": system.place,
+        "semantics": system.semantics,
+        "settings": system.settings,
+        "ceiling_for": system.ceiling_for,
+    })
+}
+
+fn load(load: &Load, header: &Header) -> Value {
+    let head = json!({
+        "system": load.system,
+        "records": load.records,
+        "threads": load.threads,
+    });
+    joined(head, phase(&load.phase, header))
+}
+
+fn point(point: &Point, header: &Header) -> Value {
+    let head = json!({
+        "system": point.key.system,
+        "workload": point.key.workload,
+        "distribution": point.key.distribution,
+        "threads": point.key.clients(),
+        "repeat": point.key.repeat,
+        "target_rate": point.key.target_rate,
+        "arrivals": point.key.arrivals.map(Arrivals::name),
+        "warmup": point.phase.warmup.as_deref().map(warmup),
+    });
+    joined(head, phase(&point.phase, header))
+}
+
+fn warmup(warmup: &Warmup) -> Value {
+    json!({
+        "length_s": warmup.length_s(),
+        "steady_s": warmup.steady_s,
+        "reason": warmup.reason,
+    })
+}
+
+fn phase(phase: &Phase, header: &Header) -> Value {
+    let value_bytes = header.value_bytes();
+    let derived = DERIVED
+        .iter()
+        .map(|row| (row.name, (row.of)(phase, value_bytes)));
+    let lag = phase.start_lag.as_ref();
+    let causes = lag.and_then(|lag| lag.causes.as_ref());
+    json!({
+        "started_at": phase.started_ms.map(timestamp),
+        "duration_s": phase.duration_s,
+        "operations": phase.operations,
+        "failed_operations": phase.failed,
+        "drained_operations": phase.drained,
+        "censored_operations": phase.censored,
+        "ops_per_sec": phase.ops_per_sec(),
+        "errors_per_sec": phase.errors_per_sec(),
+        "valid": phase.fault(header.allow_errors()).is_none(),
+        "errors": phase.errors(),
+        "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
+        "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),
+        "start_lag_us": lag.map(|lag| latency(Known::new(&lag.all))),
+        "start_lag_no_client_us": causes.map(|causes| counted(&causes.no_client)),
+        "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
+        "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
+        "qos": qos(phase),
+        "bandwidth": bandwidth(phase),
+        "derived": derived.collect::<BTreeMap<_, _>>(),
+        "counters": phase.counters,
+        "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),
+        "series": phase.series,
+        "ranks": phase.ranks,
+    })
+}
+
+fn bandwidth(phase: &Phase) -> Value {
+    let of = phase.bandwidth();
+    let device = |(name, of): &(&str, DeviceBandwidth)| {
+        json!({
+            "device": name,
+            "read_mb_per_sec": of.read,
+            "written_mb_per_sec": of.written,
+        })
+    };
+    json!({
+        "devices": phase.device_bandwidths().iter().map(device).collect::<Vec<_>>(),
+        "device_read_mb_per_sec": of.device.map(|device| device.read),
+        "device_written_mb_per_sec": of.device.map(|device| device.written),
+        "database_mb_per_sec": of.database,
+    })
+}
+
+fn interval(interval: &Interval) -> Value {
+    let kinds = interval.kinds.iter();
+    json!({
+        "start_s": interval.start_s,
+        "length_s": interval.length_s,
+        "operations": interval.operations,
+        "failed_operations": interval.failed,
+        "kinds": kinds.map(|(k, of)| (k.name(), interval_kind(of))).collect::<BTreeMap<_, _>>(),
+    })
+}
+
+fn interval_kind(of: &IntervalKind) -> Value {
+    let latency = |packed: &Packed| latency(of.known(&packed.unpack()));
+    let (service, response) = (latency(&of.service), of.response.as_ref().map(latency));
+    json!({
+        "count": of.count,
+        "errors": of.errors,
+        "service_us": service,
+        "response_us": response.as_ref().unwrap_or(&service),
+    })
+}
+
+/// The quality of service by kind and by the instant from which it is timed: of the whole run, and
+/// of its blocks.
+fn qos(phase: &Phase) -> Value {
+    let of = |kind, time| {
+        phase
+            .qos(kind, time)
+            .iter()
+            .map(quality)
+            .collect::<Vec<_>>()
+    };
+    let kinds = phase.kinds.keys().map(|&kind| {
+        let times = json!({
+            "service": of(kind, TimeBasis::Service),
+            "response": of(kind, TimeBasis::Response),
+        });
+        (kind.name(), times)
+    });
+    json!(kinds.collect::<BTreeMap<_, _>>())
+}
+
+fn quality(qos: &Qos<'_>) -> Value {
+    json!({
+        "quantile": qos.quantile.name,
+        "run_us": qos.run.map(|run| us(run.value)),
+        "run_is_at_least": qos.run.is_some_and(|run| !run.is_exact()),
+        "solid": qos.is_solid,
+        "blocks": qos.blocks.map(blocks),
+    })
+}
+
+fn blocks(of: &BlockQos) -> Value {
+    let value = |value: BlockValue| {
+        json!({
+            "us": us(value.ns as f64),
+            "is_at_least": value.is_at_least,
+            "start_s": value.start_s,
+        })
+    };
+    json!({
+        "count": of.blocks,
+        "samples_min": of.samples_min,
+        "solid": of.is_solid(),
+        "worst": value(of.worst),
+        "median": value(of.median),
+        "best": value(of.best),
+    })
+}
+
+fn error(error: &ErrorCount) -> Value {
+    json!({
+        "kind": error.kind.name(),
+        "cause": error.cause,
+        "count": error.count,
+        "example": error.example,
+    })
+}
+
+pub(super) fn finding(finding: &Finding) -> Value {
+    json!({ "code": finding.code, "text": finding.text(), "evidence": finding.evidence })
+}
+
+fn kind(result: &KindResult) -> Value {
+    json!({
+        "count": result.count,
+        "not_found": result.not_found,
+        "errors": result.errors,
+        "bytes": result.bytes,
+        "censored": result.known_response().censored(),
+        "service_us": latency(result.known_service()),
+        "response_us": latency(result.known_response()),
+        "failed_us": result.failed.as_ref().map(Known::new).map(latency),
+        "only_summary": matches!(result.known_service(), Known::Summary { .. }),
+    })
+}
+
+/// A latency and how many samples it is of.
+fn counted(latencies: &Latencies) -> Value {
+    let count = json!({ "count": latencies.len() });
+    joined(count, latency(Known::new(latencies)))
+}
+
+/// Microseconds; what has too few samples, or is not known, is null. `at_least` names the numbers
+/// that are lower bounds, where there are any.
+fn latency(known: Known<'_>) -> Value {
+    let mut map = Map::new();
+    if let Known::Summary { numbers, .. } = known {
+        map.extend(
+            numbers
+                .numbers()
+                .map(|(name, ns)| (name.to_owned(), json!(us(ns)))),
+        );
+    }
+    let mut at_least = Vec::new();
+    for (name, stated) in numbers(known) {
+        map.insert(name.to_owned(), json!(stated.map(|ns| us(ns.value))));
+        if stated.is_some_and(|ns| !ns.is_exact()) {
+            at_least.push(name);
+        }
+    }
+    if !at_least.is_empty() {
+        map.insert("at_least".to_owned(), json!(at_least));
+    }
+    map.into()
+}
+
+/// One object with the members of both, in this order.
+fn joined(mut head: Value, tail: Value) -> Value {
+    if let (Some(head), Value::Object(tail)) = (head.as_object_mut(), tail) {
+        head.extend(tail);
+    }
+    head
+}

@@ -1,0 +1,68 @@
+//! Searches for the highest rate that holds, in the JSON document.
+
+use crate::{
+    Error, Study,
+    export::{json::finding, us},
+    searches,
+};
+use serde_json::{Value, json};
+use tailmark_stats::slo::{Probe, ProbeResult, Slo, SloSettings};
+
+/// The searches of a study, one for each system and workload that has probes.
+pub fn slo_json(study: &Study) -> Result<Vec<Value>, Error> {
+    let Some((settings, searches)) = searches(study)? else {
+        return Ok(Vec::new());
+    };
+    Ok(searches.iter().map(|slo| search(slo, &settings)).collect())
+}
+
+fn search(slo: &Slo, settings: &SloSettings) -> Value {
+    let answer = slo.answer(settings);
+    json!({
+        "system": slo.system,
+        "workload": slo.workload,
+        "distribution": slo.distribution,
+        "target": settings.target(),
+        "quick": settings.quick,
+        "status": answer.status.name(),
+        "low": answer.low,
+        "high": answer.high,
+        "resolution": settings.bounds.resolution,
+        "measured_s": slo.took().as_secs_f64(),
+        "probes": slo.probes.iter().map(probe).collect::<Vec<_>>(),
+    })
+}
+
+fn probe(probe: &Probe) -> Value {
+    let worst = probe.worst().and_then(|worst| worst.over);
+    json!({
+        "rate": probe.rate(),
+        "attempt": probe.key.repeat,
+        "threads": probe.key.threads,
+        "arrivals": probe.key.arrivals.map(tailmark_model::Arrivals::name),
+        "ops_per_sec": probe.ops_per_sec,
+        "took_s": probe.took.as_secs_f64(),
+        "verdict": probe.verdict.name(),
+        "share_over": worst.map(|over| over.share),
+        "interval": worst.map(|over| [over.low, over.high]),
+        "evidence": probe.evidence,
+        "findings": probe.findings.iter().map(finding).collect::<Vec<_>>(),
+        "limits": probe.limits.iter().map(limit).collect::<Vec<_>>(),
+    })
+}
+
+fn limit(of: &ProbeResult) -> Value {
+    json!({
+        "limit": of.limit.to_string(),
+        "allowed": of.limit.allowed(),
+        "measured_us": of.value.map(|value| us(value.value)),
+        "measured_is_at_least": of.value.is_some_and(|value| !value.is_exact()),
+        "requests": of.over.map(|over| over.requests),
+        "over": of.over.map(|over| over.over),
+        "share_over": of.over.map(|over| over.share),
+        "interval": of.over.map(|over| [over.low, over.high]),
+        "blocks": of.over.map(|over| over.blocks),
+        "block_s": of.over.map(|over| over.block_s),
+        "verdict": of.verdict.name(),
+    })
+}

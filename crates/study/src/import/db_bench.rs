@@ -1,0 +1,526 @@
+//! Results of RocksDB's db_bench: what it prints, and the table that its benchmark.sh writes.
+//!
+//! Neither holds a histogram of more than two digits, so latencies are kept as the summary that was
+//! printed. The number of clients is not printed: time an operation times operations a second is.
+
+use super::{Given, Import, Imported, Source, failed_at, held::Held, nothing_found, number, words};
+use crate::Error;
+use std::path::Path;
+use tailmark_model::{
+    Kind, KindResult, Phase, Summary,
+    finding::{LENGTH_UNKNOWN, SUMMARY_ONLY},
+};
+
+/// The row of the table.
+pub const IMPORT: Import = Import {
+    name: "db_bench",
+    about: "RocksDB's db_bench: its output, and the table (TSV) that its benchmark.sh writes",
+    read,
+    leaves_out: true,
+};
+
+/// What db_bench calls the kinds of its histograms.
+const WORDS: &[(&str, Kind)] = &[
+    ("read", Kind::Read),
+    ("write", Kind::Insert),
+    ("delete", Kind::Delete),
+    ("seek", Kind::Scan),
+    ("update", Kind::Update),
+];
+
+/// The columns of benchmark.sh's table that become counters, with what one unit of them is in that
+/// of the counter.
+const COLUMNS: &[(&str, &str, f64)] = &[
+    ("usec_op", "operation_us", 1.0),
+    ("c_wgb", "compaction_written_mb", 1000.0),
+    ("stall%", "stall_permille", 10.0),
+    ("Nstall", "stalls", 1.0),
+];
+
+/// The columns that are latencies of the test's kind, microseconds each; without a name the
+/// maximum.
+const LATENCIES: &[(&str, Option<f64>)] = &[
+    ("p50", Some(50.0)),
+    ("p99", Some(99.0)),
+    ("p99.9", Some(99.9)),
+    ("p99.99", Some(99.99)),
+    ("pmax", None),
+];
+
+/// Bytes of what both call a megabyte.
+const MIB: f64 = 1_048_576.0;
+
+fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
+    let (mut all, mut held) = (Vec::new(), Held::default());
+    for source in sources {
+        let text = String::from_utf8_lossy(&source.bytes);
+        let stem = words(&source.path)
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| "db_bench".to_owned());
+        let system = given.system.clone().unwrap_or(stem);
+        let results = text.lines().zip(1..).filter(|(line, _)| is_result(line));
+        for (_, number) in results {
+            let added = held.add_point();
+            added.map_err(|reason| failed_at(source, number, &reason))?;
+        }
+        let mut found = if text.lines().any(|line| line.starts_with("ops_sec\t")) {
+            table(&text, &system, given)
+        } else {
+            output(&text, &system, given)
+        };
+        let direction = RangeDirection::of_source(&source.path, &text);
+        let named = found.iter_mut().filter_map(|point| point.workload.as_mut());
+        named.for_each(|workload| direction.name(workload));
+        if found.is_empty() {
+            return Err(Error::Import {
+                path: source.path.clone(),
+                reason: "it has no result line of db_bench and no table of benchmark.sh".to_owned(),
+            });
+        }
+        for point in &mut found {
+            point.file.clone_from(&source.path);
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+/// Whether a line may become a point: the result of a benchmark, or a row of a table.
+fn is_result(line: &str) -> bool {
+    line.contains("micros/op") || line.contains('\t')
+}
+
+/// Which way a seekrandom goes, which its result line does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RangeDirection {
+    Unknown,
+    Forward,
+    Reverse,
+}
+
+impl RangeDirection {
+    /// As benchmark.sh names the file, and by the command that it writes at its beginning.
+    fn of_source(path: &Path, text: &str) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_reverse = |word: &str| {
+            let flag = word.trim_start_matches('-');
+            matches!(
+                flag,
+                "reverse_iterator" | "reverse_iterator=1" | "reverse_iterator=true"
+            )
+        };
+        let mut flags = text.split_whitespace().filter(|word| word.starts_with('-'));
+        match () {
+            () if name.contains("revrange") || flags.any(is_reverse) => Self::Reverse,
+            () if name.contains("fwdrange") => Self::Forward,
+            () => Self::Unknown,
+        }
+    }
+
+    /// Names seekrandom as benchmark.sh's table does: ranges of two directions are two workloads.
+    fn name(self, workload: &mut String) {
+        let Some(rest) = workload.strip_prefix("seekrandom") else {
+            return;
+        };
+        match self {
+            Self::Unknown => {}
+            Self::Forward => *workload = format!("fwdrange{rest}"),
+            Self::Reverse => *workload = format!("revrange{rest}"),
+        }
+    }
+}
+
+/// The numbers of a result line.
+#[derive(Debug, Clone, PartialEq)]
+struct ResultLine {
+    name: String,
+    micros: f64,
+    rate: f64,
+    /// Seconds and operations; db_bench printed neither before RocksDB 7.
+    length: Option<(f64, u64)>,
+    mib_rate: Option<f64>,
+    found: Option<(u64, u64)>,
+}
+
+impl ResultLine {
+    /// `name : N micros/op N ops/sec [N seconds N operations]; [N MB/s] [(N of N found)]`
+    fn parse(line: &str) -> Option<Self> {
+        let (name, rest) = line.split_once(':')?;
+        let tokens: Vec<_> = rest
+            .split([' ', ';', '(', ')'])
+            .filter(|t| !t.is_empty())
+            .collect();
+        let before = |unit: &str| {
+            let at = tokens.iter().position(|token| *token == unit)?;
+            number(tokens.get(at.checked_sub(1)?)?)
+        };
+        let of = tokens.iter().position(|token| *token == "of");
+        let found = of.and_then(|at| {
+            let count = |at: usize| tokens.get(at)?.parse().ok();
+            Some((count(at.checked_sub(1)?)?, count(at + 1)?))
+        });
+        Some(Self {
+            name: name.trim().to_owned(),
+            micros: before("micros/op")?,
+            rate: before("ops/sec")?,
+            length: before("seconds").zip(before("operations").map(|n| n as u64)),
+            mib_rate: before("MB/s"),
+            found,
+        })
+    }
+
+    fn threads(&self) -> u32 {
+        ((self.micros * self.rate / 1e6).round() as u32).max(1)
+    }
+}
+
+fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
+    let mut all: Vec<Imported> = Vec::new();
+    // Warm-ups still to come, and whether the lines are of one.
+    let (mut kind, mut warmups, mut is_warmup) = (None, 0, false);
+    for line in text.lines() {
+        if let Some(count) = warmups_in(line) {
+            warmups = count;
+        } else if let Some(result) = ResultLine::parse(line) {
+            (kind, is_warmup) = (None, warmups > 0);
+            warmups = warmups.saturating_sub(1);
+            // A compaction as a whole is no operation of a client.
+            if result.name != "compact" && !is_warmup {
+                all.push(point(&result, system, given));
+            }
+        } else if let Some(point) = all.last_mut().filter(|_| !is_warmup) {
+            if let Some(word) = line.strip_prefix("Microseconds per ") {
+                let word = word.trim_end_matches(':');
+                kind = WORDS
+                    .iter()
+                    .find(|(known, _)| *known == word)
+                    .map(|(_, kind)| *kind);
+            } else if line.starts_with("---") {
+                kind = None;
+            } else if let Some(kind) = kind {
+                block(&mut point.phase, kind, line);
+            }
+        }
+    }
+    all.iter_mut()
+        .for_each(|imported| conclude(&mut imported.phase));
+    all
+}
+
+/// How many of the results that follow are of the warm-ups of `readrandom[X3-W2]`.
+fn warmups_in(line: &str) -> Option<u32> {
+    let rest = line.strip_prefix("Warming up benchmark by running ")?;
+    rest.strip_suffix(" times")?.parse().ok()
+}
+
+/// A point with the numbers of its result line.
+fn point(line: &ResultLine, system: &str, given: &Given) -> Imported {
+    // Without a length, a second of it: rates are right, counts are not known.
+    let (seconds, operations) = line.length.unwrap_or((1.0, line.rate as u64));
+    let mut phase = phase(seconds, operations);
+    if line.length.is_none() {
+        phase.findings.push(LENGTH_UNKNOWN.finding(
+            "This db_bench printed neither duration nor operations: the rate is what was \
+             measured, the duration of a second is not.",
+        ));
+    }
+    phase
+        .counters
+        .insert("operation_ns".to_owned(), (line.micros * 1000.0) as u64);
+    if let Some(kind) = kind_of(&line.name) {
+        let bytes = line.mib_rate.unwrap_or(0.0) * seconds * MIB;
+        // What one thread found stands for all of them.
+        let missed = line
+            .found
+            .filter(|(_, of)| *of > 0)
+            .map_or(0.0, |(found, of)| 1.0 - (found as f64 / of as f64).min(1.0));
+        let not_found = (missed * operations as f64) as u64;
+        let bytes = bytes as u64;
+        let result = KindResult {
+            not_found,
+            bytes,
+            ..counted(operations)
+        };
+        phase.kinds.insert(kind, result);
+    }
+    // One benchmark reads keys that are not there.
+    if line.name != "readmissing" {
+        phase.findings.extend(nothing_found(&phase));
+    }
+    Imported {
+        system: system.to_owned(),
+        workload: Some(given.workload.clone().unwrap_or_else(|| line.name.clone())),
+        distribution: "unknown".to_owned(),
+        threads: given.threads.unwrap_or_else(|| line.threads()),
+        phase,
+        ..Imported::default()
+    }
+}
+
+/// One line of a histogram's head, whose numbers are microseconds.
+fn block(phase: &mut Phase, kind: Kind, line: &str) {
+    let tokens: Vec<_> = line.split_whitespace().collect();
+    for pair in tokens.windows(2) {
+        let (Some(name), Some(value)) = (pair[0].strip_suffix(':'), number(pair[1])) else {
+            continue;
+        };
+        // Where several kinds make up the operations, only their histograms count them.
+        let result = phase.kinds.entry(kind).or_insert_with(|| counted(0));
+        let summary = result.summary.get_or_insert_default();
+        let ns = value * 1000.0;
+        match name {
+            "Count" if result.count == 0 => result.count = value as u64,
+            "Average" => summary.set(Summary::MEAN, ns),
+            "Min" => summary.set(Summary::MIN, ns),
+            "Max" => summary.set(Summary::MAX, ns),
+            _ => {
+                let percent = name.strip_prefix('P').and_then(number);
+                if let Some(percent) = percent {
+                    summary.set_percentile(percent, ns);
+                }
+            }
+        }
+    }
+}
+
+/// So many operations of a kind, of whose latencies there is no histogram.
+fn counted(count: u64) -> KindResult {
+    KindResult {
+        count,
+        ..KindResult::default()
+    }
+}
+
+/// The rows of benchmark.sh's table.
+fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.starts_with("ops_sec\t"));
+    let names: Vec<_> = lines.next().unwrap_or_default().split('\t').collect();
+    let row = |line: &str| {
+        let cells: Vec<_> = line.split('\t').collect();
+        let cell = |name: &str| {
+            let at = names.iter().position(|known| *known == name)?;
+            cells.get(at).map(|cell| cell.trim())
+        };
+        let number = |name: &str| super::number(cell(name)?.trim_end_matches(char::is_alphabetic));
+        let (rate, test) = (number("ops_sec")?, cell("test")?);
+        let (name, threads) = match test.split_once(".t") {
+            Some((name, rest)) => {
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                (name, digits.parse().ok())
+            }
+            None => (test, None),
+        };
+        let micros = number("usec_op").unwrap_or(0.0);
+        let threads = threads.unwrap_or_else(|| ((micros * rate / 1e6).round() as u32).max(1));
+        let seconds = number("uptime")
+            .filter(|seconds| *seconds > 0.0)
+            .unwrap_or(1.0);
+        let operations = (rate * seconds) as u64;
+        let mut phase = phase(seconds, operations);
+        if let Some(kind) = kind_of(name) {
+            let bytes = number("mb_sec").unwrap_or(0.0) * seconds * MIB;
+            let mut summary = Summary::default();
+            for &(column, percent) in LATENCIES {
+                match (number(column), percent) {
+                    (Some(us), Some(percent)) => summary.set_percentile(percent, us * 1000.0),
+                    (Some(us), None) => summary.set(Summary::MAX, us * 1000.0),
+                    (None, _) => {}
+                }
+            }
+            let result = KindResult {
+                bytes: bytes as u64,
+                summary: summary.if_any(),
+                ..counted(operations)
+            };
+            phase.kinds.insert(kind, result);
+        }
+        for (column, counter, unit) in COLUMNS {
+            if let Some(value) = number(column) {
+                phase
+                    .counters
+                    .insert((*counter).to_owned(), (value * unit) as u64);
+            }
+        }
+        conclude(&mut phase);
+        Some(Imported {
+            system: system.to_owned(),
+            workload: Some(given.workload.clone().unwrap_or_else(|| name.to_owned())),
+            distribution: "unknown".to_owned(),
+            threads: given.threads.unwrap_or(threads),
+            phase,
+            ..Imported::default()
+        })
+    };
+    lines.filter_map(row).collect()
+}
+
+fn phase(duration_s: f64, operations: u64) -> Phase {
+    Phase {
+        duration_s,
+        operations,
+        ..Phase::default()
+    }
+}
+
+/// What a benchmark of db_bench or a test of benchmark.sh sends, where its name says.
+fn kind_of(name: &str) -> Option<Kind> {
+    let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+    match () {
+        () if begins(&["readrandomwriterandom", "mixgraph"]) => None,
+        () if begins(&["read", "multiread"]) => Some(Kind::Read),
+        () if begins(&["bulkload", "fill", "overwrite"]) => Some(Kind::Insert),
+        () if begins(&["fwdrange", "revrange", "seek"]) => Some(Kind::Scan),
+        () if begins(&["delete"]) => Some(Kind::Delete),
+        () if begins(&["update"]) => Some(Kind::Update),
+        () => None,
+    }
+}
+
+fn conclude(phase: &mut Phase) {
+    phase.findings.push(SUMMARY_ONLY.finding(
+        "Only a summary of the latencies was imported: quantiles that it does not name are not \
+         known. db_bench interpolates within buckets that grow by a half, so those that it names \
+         can be off by tens of per cent.",
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn import(text: &str) -> Vec<Imported> {
+        let source = Source {
+            path: PathBuf::from("nvme.log"),
+            bytes: text.as_bytes().to_vec(),
+        };
+        read(&[source], &Given::default()).unwrap()
+    }
+
+    #[test]
+    fn a_result_is_read_with_its_histogram() {
+        let text = include_str!("../../tests/inputs/db_bench.txt");
+        let all = import(text);
+        assert_eq!(all.len(), 2);
+        let read = &all[0];
+        assert_eq!(
+            (read.system.as_str(), read.workload.as_deref()),
+            ("nvme", Some("readrandom"))
+        );
+        assert_eq!((read.threads, read.phase.operations), (4, 2_000_000));
+        let kind = &read.phase.kinds[&Kind::Read];
+        assert_eq!((kind.count, kind.not_found), (2_000_000, 736_000));
+        assert!(kind.service.is_empty());
+        let summary = kind.summary.as_ref().unwrap();
+        let numbers = ["min", "mean", "p50", "p99.9", "max"].map(|name| summary.number(name));
+        let expected = [1e3, 3512.3, 3330.0, 14_810.0, 890e3];
+        for (number, expected) in numbers.into_iter().zip(expected) {
+            assert!(
+                (number.unwrap() - expected).abs() < 1e-6,
+                "{number:?} {expected}"
+            );
+        }
+        assert_eq!(read.phase.findings[0].code, SUMMARY_ONLY.name);
+        assert_eq!(all[1].threads, 1);
+    }
+
+    #[test]
+    fn a_result_of_an_old_version_says_that_its_length_is_unknown() {
+        let text =
+            "readrandom   :      10.218 micros/op 3131616 ops/sec; 1254.3 MB/s (1 of 1 found)\n";
+        let point = &import(text)[0];
+        assert!((point.phase.ops_per_sec() - 3_131_616.0).abs() < 1.0);
+        assert_eq!(point.threads, 32);
+        assert_eq!(point.phase.findings[0].code, LENGTH_UNKNOWN.name);
+    }
+
+    #[test]
+    fn a_number_that_nothing_was_measured_as_is_none() {
+        for seconds in ["NaN", "inf", "2.1e-320", "-1"] {
+            let text =
+                format!("fillseq : 2.000 micros/op 500 ops/sec {seconds} seconds 500 operations;");
+            let phase = &import(&text)[0].phase;
+            assert!((phase.ops_per_sec() - 500.0).abs() < 1e-9, "{seconds}");
+            assert_eq!(phase.findings[0].code, LENGTH_UNKNOWN.name);
+        }
+    }
+
+    #[test]
+    fn a_table_is_read_row_by_row() {
+        let text = "# ops_sec - operations per second\n\
+                    ops_sec\tmb_sec\tusec_op\tp50\tp99\tpmax\tuptime\tstall%\ttest\n\
+                    1000\t3.5\t64000.0\t61.5\t900\t5000\t60\t1.5\treadwhilewriting.t64\n\
+                    failed\t\t\t\t\t\t\t\toverwrite.t64.s0\n";
+        let all = import(text);
+        assert_eq!(all.len(), 1);
+        assert_eq!((all[0].threads, all[0].phase.operations), (64, 60_000));
+        assert_eq!(all[0].workload.as_deref(), Some("readwhilewriting"));
+        let read = &all[0].phase.kinds[&Kind::Read];
+        assert_eq!((read.count, read.bytes), (60_000, 3_670_016 * 60));
+        let summary = read.summary.as_ref().unwrap();
+        assert_eq!(summary.number("p99"), Some(900_000.0));
+        assert_eq!(summary.number(Summary::MAX), Some(5_000_000.0));
+        assert_eq!(all[0].phase.counters["stall_permille"], 15);
+    }
+
+    #[test]
+    fn warm_ups_are_no_repeats() {
+        let result = |micros: u32| {
+            format!(
+                "readrandom   :  {micros}.000 micros/op 500 ops/sec 1.0 seconds 500 operations;\n"
+            )
+        };
+        let text = [
+            "Warming up benchmark by running 2 times\n".to_owned(),
+            result(90),
+            result(80),
+            "Running benchmark for 3 times\n".to_owned(),
+            result(2),
+            result(3),
+            "readrandom [AVG    2 runs] : 500 (\u{b1} 0) ops/sec\n".to_owned(),
+            result(4),
+        ];
+        let all = import(&text.concat());
+        let micros = all.iter().map(|of| of.phase.counters["operation_ns"]);
+        assert_eq!(micros.collect::<Vec<_>>(), [2_000, 3_000, 4_000]);
+    }
+
+    #[test]
+    fn ranges_forward_and_backward_are_two_workloads() {
+        let result = "seekrandom   :  2.000 micros/op 500 ops/sec 1.0 seconds 500 operations;\n";
+        let workload = |path: &str, text: &str| {
+            let source = Source {
+                path: PathBuf::from(path),
+                bytes: text.as_bytes().to_vec(),
+            };
+            let mut all = read(&[source], &Given::default()).unwrap();
+            all.remove(0).workload.unwrap()
+        };
+        // The files of benchmark.sh, and a log that begins with its command.
+        assert_eq!(workload("benchmark_fwdrange.t8.log", result), "fwdrange");
+        assert_eq!(workload("benchmark_revrange.t8.log", result), "revrange");
+        let writing = result.replace("seekrandom ", "seekrandomwhilewriting ");
+        let path = "benchmark_revrangewhilewriting.t8.log";
+        assert_eq!(workload(path, &writing), "revrangewhilewriting");
+        let command = |flag: &str| format!("./db_bench --benchmarks=seekrandom {flag}\n{result}");
+        for (flag, expected) in [
+            ("--reverse_iterator=true", "revrange"),
+            ("--reverse_iterator=false", "seekrandom"),
+            ("", "seekrandom"),
+        ] {
+            assert_eq!(workload("x.log", &command(flag)), expected, "{flag}");
+        }
+    }
+
+    #[test]
+    fn what_is_neither_is_refused() {
+        let source = Source {
+            path: PathBuf::from("x"),
+            bytes: b"hello: world".to_vec(),
+        };
+        assert!(read(&[source], &Given::default()).is_err());
+    }
+}

@@ -1,0 +1,371 @@
+//! fio's results: the JSON of fio 3 (`--output-format=json`), and JSON+, which has histograms.
+//!
+//! Each job is a point of the workload that it is named by. Jobs that numjobs made of one section
+//! ran at the same time, so they are one point together, as group_reporting would have it.
+
+use super::{
+    Given, Import, Imported, Source, failed,
+    fio_job::{Clones, Job, Options},
+    held::{Held, check_json},
+    words,
+};
+use crate::Error;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+pub const IMPORT: Import = Import {
+    name: "fio",
+    about: "fio's JSON, and its JSON+ with histograms (--output-format=json+), of fio 3",
+    read,
+    leaves_out: false,
+};
+
+/// The first version whose latencies are in nanoseconds.
+const VERSION_MIN: u32 = 3;
+
+/// Options that a point has in its name.
+const OF_KEY: &[&str] = &["name", "numjobs", "iodepth", "rate_iops", "rate"];
+
+/// Options that say where is read and written.
+const OF_PLACE: &[&str] = &["filename", "directory"];
+
+/// Options that make up a workload.
+const OF_WORKLOAD: &[&str] = &[
+    "blocksize",
+    "bs",
+    "bsrange",
+    "bssplit",
+    "random_distribution",
+    "readwrite",
+    "rw",
+    "rwmixread",
+    "rwmixwrite",
+];
+
+/// What fio writes.
+#[derive(Deserialize)]
+struct Output {
+    #[serde(rename = "fio version", default)]
+    version: String,
+    #[serde(rename = "global options", default)]
+    global: Options,
+    #[serde(default)]
+    jobs: Vec<Job>,
+}
+
+fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
+    let (mut all, mut held) = (Vec::new(), Held::default());
+    for source in sources {
+        let output = Output::from_source(source)?;
+        all.extend(output.points(source, given, &mut held)?);
+    }
+    Ok(all)
+}
+
+impl Output {
+    fn from_source(source: &Source) -> Result<Self, Error> {
+        let text = String::from_utf8_lossy(&source.bytes);
+        // Remarks come before it in one file.
+        let begin = if text.starts_with('{') {
+            Some(0)
+        } else {
+            text.find("\n{").map(|at| at + 1)
+        };
+        let no_json = || {
+            failed(
+                source,
+                "it has no JSON of fio; run fio with --output-format=json+",
+            )
+        };
+        let output = last_document(&text[begin.ok_or_else(no_json)?..])
+            .map_err(|reason| failed(source, reason))?;
+        let version = output.version.strip_prefix("fio-");
+        let major =
+            version.and_then(|version| version.split(['.', '-']).next()?.parse::<u32>().ok());
+        match major {
+            Some(major) if major >= VERSION_MIN => Ok(output),
+            _ => {
+                let version = &output.version;
+                let reason =
+                    format!("its `fio version` is `{version}`, not fio-{VERSION_MIN} or later");
+                Err(failed(source, reason))
+            }
+        }
+    }
+
+    fn points(
+        mut self,
+        source: &Source,
+        given: &Given,
+        held: &mut Held,
+    ) -> Result<Vec<Imported>, Error> {
+        self.jobs.retain(Job::did_anything);
+        for job in &mut self.jobs {
+            for (name, value) in &self.global {
+                let known = job.options.entry(name.clone());
+                known.or_insert_with(|| value.clone());
+            }
+        }
+        if self.jobs.is_empty() {
+            return Err(failed(
+                source,
+                "no job in it read, wrote or trimmed anything",
+            ));
+        }
+        let common = common(&self.jobs);
+        let settings: Options = common
+            .iter()
+            .filter(|(name, _)| !is_one_of(&[OF_KEY, OF_PLACE, OF_WORKLOAD], name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let place = OF_PLACE.iter().find_map(|name| common.get(*name));
+        let stem = words(&source.path).into_iter().next();
+        let system = given.system.clone().or(stem);
+        let system = system.unwrap_or_else(|| "fio".to_owned());
+        let mut all = Vec::new();
+        for clones in clones(self.jobs) {
+            let refused = |reason| failed(source, reason);
+            let workload = given
+                .workload
+                .clone()
+                .unwrap_or_else(|| clones.name().to_owned());
+            let own = clones.options().iter().filter(|(name, _)| {
+                !settings.contains_key(*name) && !is_one_of(&[OF_KEY, OF_PLACE], name)
+            });
+            let group = format!("fio job {workload}");
+            let mut facts: Vec<_> = own
+                .map(|(name, value)| (group.clone(), name.clone(), value.clone()))
+                .collect();
+            facts.push((group, "latency".to_owned(), clones.latency().to_owned()));
+            facts.push(("fio".to_owned(), "version".to_owned(), self.version.clone()));
+            let phase = clones.phase().map_err(refused)?;
+            held.add_phase(&phase).map_err(refused)?;
+            all.push(Imported {
+                system: system.clone(),
+                workload: Some(workload),
+                distribution: clones.distribution(),
+                threads: given.threads.unwrap_or_else(|| clones.threads()),
+                target_rate: clones.target_rate().map_err(refused)?,
+                phase,
+                place: place.cloned().unwrap_or_default(),
+                settings: settings.clone(),
+                file: source.path.clone(),
+                facts,
+                ..Imported::default()
+            });
+        }
+        Ok(all)
+    }
+}
+
+/// The last of several documents: with `--status-interval` fio writes what it has so far, again and
+/// again, and the result at the end. Text after a document that begins none is left out.
+fn last_document(mut text: &str) -> Result<Output, String> {
+    let no_json = |why: &dyn std::fmt::Display| format!("it is not fio's JSON: {why}");
+    loop {
+        // Within a document fio indents what begins a line.
+        check_json(text.find("\n{").map_or(text, |end| &text[..end]))?;
+        let mut documents = serde_json::Deserializer::from_str(text).into_iter();
+        let Some(output) = documents.next() else {
+            return Err(no_json(&"it is empty"));
+        };
+        let output = output.map_err(|error: serde_json::Error| no_json(&error))?;
+        let rest = &text[documents.byte_offset()..];
+        let next = if rest.trim_start().starts_with('{') {
+            rest.find('{')
+        } else {
+            rest.find("\n{").map(|at| at + 1)
+        };
+        match next {
+            Some(at) => text = &rest[at..],
+            None => return Ok(output),
+        }
+    }
+}
+
+/// The options that all jobs have alike.
+fn common(jobs: &[Job]) -> Options {
+    let mut jobs = jobs.iter().map(|job| &job.options);
+    let mut common = jobs.next().cloned().unwrap_or_default();
+    for options in jobs {
+        common.retain(|name, value| options.get(name) == Some(value));
+    }
+    common
+}
+
+fn is_one_of(lists: &[&[&str]], name: &str) -> bool {
+    lists.iter().any(|list| list.contains(&name))
+}
+
+/// The jobs of each section and group together, in the order of the first of each.
+fn clones(jobs: Vec<Job>) -> Vec<Clones> {
+    let mut order = Vec::new();
+    let mut together: BTreeMap<(String, i64), Vec<Job>> = BTreeMap::new();
+    for job in jobs {
+        let name = (job.name.clone(), job.group);
+        if !together.contains_key(&name) {
+            order.push(name.clone());
+        }
+        together.entry(name).or_default().push(job);
+    }
+    let of = |name| Clones(together.remove(name).unwrap_or_default());
+    order.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_model::{Kind, QUANTILES, Stated, finding::SUMMARY_ONLY};
+
+    /// Real outputs of fio 3.33.
+    const PLUS: &str = include_str!("../../tests/inputs/fio-plus.json");
+    const CLONES: &str = include_str!("../../tests/inputs/fio-clones.json");
+    const SECTIONS: &str = include_str!("../../tests/inputs/fio-sections.json");
+
+    /// Reads, writes, seconds, and the median of reads in nanoseconds, as fio counted them in PLUS.
+    const EXPECTED: (u64, u64, f64, f64) = (5_662, 2_532, 1.044, 342_016.0);
+
+    fn import(text: &str, given: &Given) -> Result<Vec<Imported>, Error> {
+        let source = Source {
+            path: "nvme-fio.json".into(),
+            bytes: text.as_bytes().to_vec(),
+        };
+        read(&[source], given)
+    }
+
+    fn all(text: &str) -> Vec<Imported> {
+        import(text, &Given::default()).unwrap()
+    }
+
+    #[test]
+    fn a_group_of_jobs_is_one_point_with_its_histograms() {
+        let imported = all(PLUS).remove(0);
+        assert_eq!(imported.workload.as_deref(), Some("mix"));
+        assert_eq!((imported.system.as_str(), imported.threads), ("nvme", 8));
+        assert_eq!(
+            (imported.distribution.as_str(), imported.target_rate),
+            ("uniform", None)
+        );
+        let phase = &imported.phase;
+        assert_eq!(
+            (phase.operations, phase.duration_s),
+            (EXPECTED.0 + EXPECTED.1, EXPECTED.2)
+        );
+        let [read, update] = [Kind::Read, Kind::Update].map(|kind| &phase.kinds[&kind]);
+        assert_eq!((read.count, read.service.len()), (EXPECTED.0, EXPECTED.0));
+        assert_eq!(
+            (update.count, update.service.len()),
+            (EXPECTED.1, EXPECTED.1)
+        );
+        assert_eq!(read.bytes, EXPECTED.0 * 4096);
+        // fio's own median, within the width of its bins.
+        let median = read.known_service().quantile(QUANTILES[0]).unwrap().value;
+        assert!((median / EXPECTED.3 - 1.0).abs() < 0.016, "{median}");
+        assert!(phase.findings.is_empty());
+    }
+
+    #[test]
+    fn options_and_version_are_kept() {
+        let imported = all(PLUS).remove(0);
+        assert_eq!(imported.place, "/mnt/nvme0");
+        assert_eq!(imported.settings["ioengine"], "libaio");
+        assert!(!imported.settings.contains_key("iodepth"));
+        let facts = imported.facts("nvme", "fio");
+        let said: Vec<_> = facts
+            .iter()
+            .map(|f| [f.group.as_str(), &f.name, &f.value].join(": "))
+            .collect();
+        for fact in [
+            "imported from: nvme-fio.json: fio",
+            "fio: version: fio-3.33",
+            "fio job mix: rwmixread: 70",
+            "fio job mix: latency: from submission to completion (clat)",
+        ] {
+            assert!(said.iter().any(|said| said == fact), "{fact} in {said:?}");
+        }
+    }
+
+    #[test]
+    fn jobs_that_numjobs_made_are_one_point_at_the_sum_of_their_rates() {
+        let points = all(CLONES);
+        assert_eq!(points.len(), 1);
+        assert_eq!((points[0].threads, points[0].target_rate), (2, Some(600.0)));
+        let phase = &points[0].phase;
+        assert_eq!(phase.kinds[&Kind::Read].count, 400);
+        let read = phase.kinds[&Kind::Read].known_service();
+        // Quantiles of two jobs are none of both together.
+        assert_eq!(read.quantile(QUANTILES[0]), None);
+        let [min, mean, max] = [read.min(), read.mean(), read.max()].map(|ns| ns.unwrap().value);
+        assert!(0.0 < min && min < mean && mean < max);
+        assert!(SUMMARY_ONLY.is_among(&phase.findings));
+    }
+
+    #[test]
+    fn sections_are_points_of_their_own() {
+        let points = all(SECTIONS);
+        let names: Vec<_> = points
+            .iter()
+            .map(|point| point.workload.as_deref())
+            .collect();
+        assert_eq!(names, [Some("reads"), Some("writes")]);
+        let kinds = |at: usize| points[at].phase.kinds.keys().copied().collect::<Vec<_>>();
+        assert_eq!((kinds(0), kinds(1)), (vec![Kind::Read], vec![Kind::Update]));
+        let read = points[0].phase.kinds[&Kind::Read].known_service();
+        assert_eq!(read.quantile(QUANTILES[0]), Some(Stated::exact(92_672.0)));
+        assert_eq!(points[0].settings["ioengine"], "psync");
+        assert_eq!(points[1].distribution, "sequential");
+    }
+
+    #[test]
+    fn what_the_user_says_counts_first() {
+        let given = Given {
+            system: Some("x".into()),
+            workload: Some("w".into()),
+            threads: Some(3),
+            unit_ns: None,
+        };
+        let imported = import(PLUS, &given).unwrap().remove(0);
+        assert_eq!((imported.system.as_str(), imported.threads), ("x", 3));
+        assert_eq!(imported.workload.as_deref(), Some("w"));
+    }
+
+    #[test]
+    fn remarks_before_the_json_are_left_out() {
+        let text = format!("note: both iodepth >= 1 and synchronous I/O engine\n{PLUS}\n");
+        assert_eq!(all(&text).len(), 1);
+    }
+
+    #[test]
+    fn of_several_documents_the_last_is_the_result() {
+        // As fio writes them with --status-interval: what there is so far, and the result.
+        let sofar = PLUS.replace("5662", "1000");
+        let texts = [
+            format!("{sofar}\n{PLUS}"),
+            format!("{}{PLUS}", sofar.trim_end()),
+            format!("note: a\n{sofar}\n{sofar}\nnote: b\n{PLUS}\nnote: c\n"),
+        ];
+        for text in texts {
+            let point = all(&text).remove(0);
+            assert_eq!(point.phase.kinds[&Kind::Read].count, EXPECTED.0);
+        }
+        assert_ne!(all(&sofar)[0].phase.kinds[&Kind::Read].count, EXPECTED.0);
+        let cut = format!("{PLUS}\n{}", &PLUS[..PLUS.len() / 2]);
+        let error = import(&cut, &Given::default()).unwrap_err().to_string();
+        assert!(error.contains("not fio's JSON"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_result_of_fio_3_is_refused() {
+        let refusal = |text: &str| import(text, &Given::default()).unwrap_err().to_string();
+        assert!(refusal("jobs=1").contains("no JSON of fio"));
+        assert!(refusal("{").contains("not fio's JSON"));
+        assert!(refusal("{}").contains("not fio-3 or later"));
+        assert!(refusal(&PLUS.replace("fio-3.33", "fio-2.21")).contains("`fio-2.21`"));
+        assert!(refusal(r#"{"fio version": "fio-3.1", "jobs": []}"#).contains("no job in it"));
+        let error = refusal(&CLONES.replace("200,100", "fast"));
+        assert!(
+            error.contains("rate_iops") && error.contains("fast"),
+            "{error}"
+        );
+    }
+}

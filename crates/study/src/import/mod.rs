@@ -1,0 +1,290 @@
+//! Results of other programs, read into the model: one row of [`IMPORTS`] each.
+//!
+//! What a file does not say stays unknown: a result of which only a summary was written has its
+//! counts and its rate, its latencies as a [`tailmark_model::Summary`] beside empty histograms, and a
+//! finding that says so, but no histogram that would claim more.
+
+mod columns;
+mod command;
+mod csv;
+mod db_bench;
+mod fio;
+mod fio_job;
+mod hdr;
+mod held;
+mod hlog;
+mod log;
+mod log_tag;
+mod ycsb;
+
+use crate::Error;
+use held::Held;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+use tailmark_model::{Arrivals, Fact, Finding, Phase, finding::NOTHING_FOUND};
+
+/// A format that can be imported.
+#[derive(Debug, Clone, Copy)]
+pub struct Import {
+    /// On the command line.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// Reads files that belong together.
+    pub read: fn(&[Source], &Given) -> Result<Vec<Imported>, Error>,
+    /// Whether a file without a result is left out where others have one: one log of many that a
+    /// script has written.
+    pub leaves_out: bool,
+}
+
+/// Every format, sorted by name.
+pub const IMPORTS: &[Import] = &[
+    csv::IMPORT,
+    db_bench::IMPORT,
+    fio::IMPORT,
+    hlog::IMPORT,
+    ycsb::IMPORT,
+];
+
+/// Units of the values of histogram logs (`--unit`), and nanoseconds in one.
+pub const UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000)];
+
+/// One file.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its path, of which the name may say system and threads.
+    pub path: PathBuf,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// What the user says of the files, which counts before what they say of themselves.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    /// The system's name.
+    pub system: Option<String>,
+    /// The workload's name.
+    pub workload: Option<String>,
+    /// The number of clients, from 1.
+    pub threads: Option<u32>,
+    /// Nanoseconds in one unit of the values of histogram logs; see [`UNITS`].
+    pub unit_ns: Option<u64>,
+}
+
+/// One load or point of another program.
+#[derive(Debug, Clone, Default)]
+pub struct Imported {
+    /// The system's name.
+    pub system: String,
+    /// The workload's name; none: a load.
+    pub workload: Option<String>,
+    /// How keys were drawn; `unknown` where it is not said.
+    pub distribution: String,
+    /// The number of clients; [`tailmark_model::PointKey::PEAK`] where only the peak is known.
+    pub threads: u32,
+    /// Operations per second that were asked for, if any.
+    pub target_rate: Option<f64>,
+    /// How operations arrive at that rate, where it is said.
+    pub arrivals: Option<Arrivals>,
+    /// What was measured.
+    pub phase: Phase,
+    /// Directory or device, where the file names it.
+    pub place: String,
+    /// How the other program was set, where the file says so.
+    pub settings: BTreeMap<String, String>,
+    /// The file that it was read from.
+    pub file: PathBuf,
+    /// What else the file says: group, name and value of a fact of the system.
+    pub facts: Vec<(String, String, String)>,
+}
+
+impl Imported {
+    /// What the study keeps of the system under `name`: where its points come from, and what else
+    /// the file says. `format` is that of the import.
+    #[must_use]
+    pub fn facts(&self, name: &str, format: &str) -> Vec<Fact> {
+        let file = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let from = (
+            Fact::IMPORTED.to_owned(),
+            file.into_owned(),
+            format.to_owned(),
+        );
+        let all = std::iter::once(&from).chain(&self.facts);
+        let fact = |(group, fact, value): &(String, String, String)| Fact {
+            system: Some(name.to_owned()),
+            group: group.clone(),
+            name: fact.clone(),
+            value: value.clone(),
+        };
+        all.map(fact).collect()
+    }
+}
+
+impl Import {
+    /// Reads files that belong together.
+    ///
+    /// # Errors
+    /// Where a file is none of the format, and where a unit is given and the format says its own.
+    pub fn import(&self, sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
+        match sources.first() {
+            Some(source) if given.unit_ns.is_some() && self.name != hlog::IMPORT.name => {
+                let own = hlog::IMPORT.name;
+                let reason = format!("{} says its units itself; --unit is for {own}", self.name);
+                Err(failed(source, reason))
+            }
+            _ => (self.read)(sources, given),
+        }
+    }
+
+    /// The same, and why each file was left out that was.
+    ///
+    /// # Errors
+    /// As of [`Self::import`]; where the format leaves files out, only if none has a result.
+    pub fn import_readable(
+        &self,
+        sources: &[Source],
+        given: &Given,
+    ) -> Result<(Vec<Imported>, Vec<Error>), Error> {
+        if !self.leaves_out {
+            return Ok((self.import(sources, given)?, Vec::new()));
+        }
+        let (mut all, mut left_out, mut held) = (Vec::new(), Vec::new(), Held::default());
+        for source in sources {
+            match self.import(std::slice::from_ref(source), given) {
+                Ok(found) => {
+                    let added = found.iter().try_for_each(|_| held.add_point());
+                    added.map_err(|reason| failed(source, reason))?;
+                    all.extend(found);
+                }
+                Err(error) => left_out.push(error),
+            }
+        }
+        if all.is_empty() && !left_out.is_empty() {
+            Err(left_out.remove(0))
+        } else {
+            Ok((all, left_out))
+        }
+    }
+}
+
+/// The format of a name.
+///
+/// # Errors
+/// Names the formats that there are.
+pub fn find(name: &str) -> Result<&'static Import, Error> {
+    IMPORTS
+        .iter()
+        .find(|import| import.name == name)
+        .ok_or_else(|| Error::UnknownFormat {
+            name: name.to_owned(),
+            known: IMPORTS
+                .iter()
+                .map(|import| import.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+}
+
+/// The error of a file that cannot be imported.
+fn failed(source: &Source, reason: impl Into<String>) -> Error {
+    Error::Import {
+        path: source.path.clone(),
+        reason: reason.into(),
+    }
+}
+
+/// The error of a line of a file.
+fn failed_at(source: &Source, line: u64, reason: &str) -> Error {
+    failed(source, format!("line {line}: {reason}"))
+}
+
+/// What to say of results in which nothing was found.
+fn nothing_found(phase: &Phase) -> Option<Finding> {
+    phase.found_nothing().then(|| {
+        NOTHING_FOUND.finding(
+            "Every read found nothing, so nothing was read: this point is no peak and in no \
+             comparison.",
+        )
+    })
+}
+
+/// A number that something was measured as: finite, not negative, and neither so great nor so small
+/// that what is computed from it would not be a number.
+fn number(text: &str) -> Option<f64> {
+    let number = text.trim().parse().ok()?;
+    is_measured(number).then_some(number)
+}
+
+/// See [`number`].
+fn is_measured(number: f64) -> bool {
+    number == 0.0 || (1e-9..=1e18).contains(&number)
+}
+
+/// The words of a file's name.
+fn words(path: &Path) -> Vec<String> {
+    let stem = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let is_between = |c: char| !c.is_alphanumeric();
+    stem.split(is_between)
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The number of clients that a file's name says: `t16`, `16t`, `threads16`, `16threads`, or
+/// `threads-16`.
+fn threads_in(path: &Path) -> Option<u32> {
+    const NAMES: [&str; 5] = ["t", "thr", "thread", "threads", "clients"];
+    let words: Vec<_> = words(path)
+        .iter()
+        .map(|word| word.to_ascii_lowercase())
+        .collect();
+    let joined = words.iter().find_map(|word| {
+        let digits = word.trim_matches(|c: char| !c.is_ascii_digit());
+        let name = word.replace(digits, "");
+        NAMES
+            .contains(&name.as_str())
+            .then(|| digits.parse().ok())
+            .flatten()
+    });
+    joined.or_else(|| {
+        let pair = words
+            .windows(2)
+            .find(|pair| NAMES.contains(&pair[0].as_str()))?;
+        pair[1].parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_sorted_and_described_in_one_line() {
+        assert!(IMPORTS.is_sorted_by(|a, b| a.name < b.name));
+        for import in IMPORTS {
+            assert!(!import.about.is_empty() && !import.about.contains('\n'));
+            assert_eq!(find(import.name).unwrap().name, import.name);
+        }
+        assert!(find("iostat").unwrap_err().to_string().contains("ycsb"));
+    }
+
+    #[test]
+    fn threads_are_read_off_the_name_of_a_file() {
+        for (name, threads) in [
+            ("rocksdb-workloada-t16.txt", Some(16)),
+            ("run_16t.out", Some(16)),
+            ("a/8threads/x-threads-32.log", Some(32)),
+            ("threads128", Some(128)),
+            ("workloada.txt", None),
+            ("nvme0-2026.txt", None),
+        ] {
+            assert_eq!(threads_in(Path::new(name)), threads, "{name}");
+        }
+    }
+}

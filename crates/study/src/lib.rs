@@ -1,0 +1,19 @@
+//! The study file: how everything of one plan is kept, imported, exported and shown to others.
+
+pub mod encoding;
+mod error;
+pub mod export;
+mod file;
+pub mod import;
+pub mod own_files;
+pub mod owner;
+pub mod redact;
+mod study;
+mod unlogged;
+
+pub use error::Error;
+pub use export::{FORMATS, Format};
+pub use file::{NewFile, create_dir_with, create_whole, left_drafts, open_own, replace_file};
+pub use own_files::OwnFiles;
+pub use redact::Redaction;
+pub use study::{Study, pack_phase, searches, unpack_phase};

@@ -1,0 +1,55 @@
+//! Quantiles over the blocks of a run as a column has them: a JSON list for each kind of request.
+
+use super::{RESPONSE, SERVICE};
+use serde::{Deserialize, Serialize};
+use tailmark_model::{BlockQos, BlockValue, Kind, QUANTILES, TimeBasis};
+
+/// One quantile of one kind.
+#[derive(Serialize, Deserialize)]
+pub struct BlockQosRow {
+    time: String,
+    quantile: String,
+    blocks: u64,
+    samples_min: u64,
+    worst: BlockValue,
+    median: BlockValue,
+    best: BlockValue,
+}
+
+impl From<&BlockQos> for BlockQosRow {
+    fn from(of: &BlockQos) -> Self {
+        let time = match of.time {
+            TimeBasis::Service => SERVICE,
+            TimeBasis::Response => RESPONSE,
+        };
+        Self {
+            time: time.to_owned(),
+            quantile: of.quantile.name.to_owned(),
+            blocks: of.blocks,
+            samples_min: of.samples_min,
+            worst: of.worst,
+            median: of.median,
+            best: of.best,
+        }
+    }
+}
+
+impl BlockQosRow {
+    /// As it is of a kind; none where time or quantile is none that is known.
+    pub fn of(self, kind: Kind) -> Option<BlockQos> {
+        Some(BlockQos {
+            kind,
+            time: match self.time.as_str() {
+                SERVICE => TimeBasis::Service,
+                RESPONSE => TimeBasis::Response,
+                _ => return None,
+            },
+            quantile: QUANTILES.into_iter().find(|q| q.name == self.quantile)?,
+            blocks: self.blocks,
+            samples_min: self.samples_min,
+            worst: self.worst,
+            median: self.median,
+            best: self.best,
+        })
+    }
+}

@@ -1,0 +1,453 @@
+//! The study: one SQLite file in a run directory that holds everything of one plan.
+//!
+//! It keeps SQLite's rollback journal (not the write-ahead log): a closed study is a single file
+//! wherever it is copied, it works on every file system, and what a killed run left half-written is
+//! rolled back by whoever opens it next. Every call is one transaction, on the disk when it
+//! returns: a power cut after that does not take it back.
+//! A reader waits for the commit of a writer and the other way round; both are short.
+
+mod block_row;
+mod bounded;
+mod digest;
+mod foreign;
+mod header;
+mod numbers;
+mod one_by_one;
+mod packed_phase;
+mod read;
+mod reading;
+mod remarks;
+mod runs;
+mod schema;
+mod searches;
+mod warmups;
+mod write;
+
+pub use packed_phase::{pack_phase, unpack_phase};
+pub use searches::searches;
+
+use crate::{Error, Redaction, file, owner};
+use foreign::Budget;
+use read::Keyed;
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tailmark_model::{Fact, Header, Load, Phase, Point, PointKey, ResolvedRate, System};
+
+/// How long a reader or writer waits for the other.
+const BUSY: Duration = Duration::from_secs(60);
+
+/// The permissions of a study: what runs and where is not for every user of the machine.
+const MODE: u32 = 0o640;
+
+/// In the table of summaries: from the sending of a request.
+const SERVICE: &str = "service";
+/// In the table of summaries: from the instant a request was due.
+const RESPONSE: &str = "response";
+
+/// An open study.
+#[derive(Debug)]
+pub struct Study {
+    path: PathBuf,
+    connection: Connection,
+    budget: Budget,
+    /// What is private is taken out of what is read.
+    redaction: Option<Redaction>,
+}
+
+/// How much of a phase is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// All of it.
+    Whole,
+    /// Without intervals and series, which are nearly all of its bytes.
+    Totals,
+}
+
+impl Study {
+    /// The name of the file in a run directory.
+    pub const FILE: &str = "study.sqlite";
+
+    /// Group and name of the fact that says when the last load of a system began.
+    pub const LOAD_BEGAN: (&str, &str) = (write::DATA_SET, write::LOADED);
+
+    /// The version of the file's tables that this program writes.
+    pub const VERSION: u32 = 1;
+
+    /// Makes a study in a directory, which is made where there is none. It appears whole or not at
+    /// all.
+    ///
+    /// # Errors
+    /// Where there is one already, or the file cannot be written.
+    pub fn create(dir: &Path, header: &Header, systems: &[System]) -> Result<Self, Error> {
+        let path = dir.join(Self::FILE);
+        if path.exists() {
+            return Err(Error::Exists { path });
+        }
+        owner::create_dir_all(dir).map_err(file_error("make the directory", dir))?;
+        // SQLite gives its journals the permissions and the owner of the file.
+        let draft = file::draft(dir, MODE).map_err(file_error("write in", dir))?;
+        let make = || {
+            let mut connection = Connection::open(draft.path())?;
+            schema::create(&mut connection, header, systems)?;
+            connection.close().map_err(|(_, error)| error)
+        };
+        if let Err(error) = make() {
+            let _ = fs::remove_file(journal_of(draft.path()));
+            return Err(study_error("make", &path)(error));
+        }
+        match file::rename_new(draft, &path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(Error::Exists { path });
+            }
+            renamed => drop(renamed.map_err(file_error("write", &path))?),
+        }
+        // The directory may be as new as the study.
+        if let Some(above) = std::path::absolute(dir).iter().find_map(|dir| dir.parent()) {
+            fs::File::open(above)
+                .and_then(|above| above.sync_all())
+                .map_err(file_error("write the directory", above))?;
+        }
+        Self::open(&path)
+    }
+
+    /// Opens a study, given its directory or its file. If the file cannot be written, it is opened
+    /// for reading, and writing fails later.
+    ///
+    /// # Errors
+    /// If it is missing, not a study, or of another version than [`Study::VERSION`].
+    pub fn open(dir_or_file: &Path) -> Result<Self, Error> {
+        let path = Self::file_of(dir_or_file);
+        if !path.is_file() {
+            let dir = dir_or_file.to_owned();
+            return Err(Error::Missing { dir });
+        }
+        header::check(&path)?;
+        // SQLite falls back to reading by itself where the file cannot be written. Without the
+        // permission to write, what a killed run left could not be rolled back.
+        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, BUSY)
+    }
+
+    /// Opens a study that was found and not named. Neither it nor a file beside it is changed, and
+    /// nothing is waited for.
+    ///
+    /// # Errors
+    /// As [`Study::open`], and if a program is writing it or was killed while it did.
+    pub fn look_at(dir_or_file: &Path) -> Result<Self, Error> {
+        let path = Self::file_of(dir_or_file);
+        header::check(&path)?;
+        header::check_at_rest(&path)?;
+        let study = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, Duration::ZERO)?;
+        study.query_only()
+    }
+
+    fn connect(path: PathBuf, access: OpenFlags, wait: Duration) -> Result<Self, Error> {
+        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = || {
+            let mut connection = Connection::open_with_flags(&path, flags)?;
+            connection.busy_timeout(wait)?;
+            let budget = foreign::distrust(&mut connection)?;
+            Ok((connection, budget))
+        };
+        let (connection, budget) = open().map_err(study_error("open", &path))?;
+        foreign::check_tables(&connection, &path)?;
+        schema::set_up(&connection).map_err(study_error("open", &path))?;
+        Ok(Self {
+            path,
+            connection,
+            budget,
+            redaction: None,
+        })
+    }
+
+    /// Opens the study in a directory, or makes it there.
+    ///
+    /// # Errors
+    /// As [`Study::open`] and [`Study::create`].
+    pub fn open_or_create(dir: &Path, header: &Header, systems: &[System]) -> Result<Self, Error> {
+        if Self::exists(dir) {
+            Self::open(dir)
+        } else {
+            Self::create(dir, header, systems)
+        }
+    }
+
+    /// Opens a study that is never to be changed by what is called on it.
+    ///
+    /// # Errors
+    /// As [`Study::open`].
+    pub fn open_read_only(dir_or_file: &Path) -> Result<Self, Error> {
+        Self::open(dir_or_file)?.query_only()
+    }
+
+    fn query_only(self) -> Result<Self, Error> {
+        let set = self.connection.pragma_update(None, "query_only", true);
+        set.map_err(study_error("open", &self.path))?;
+        Ok(self)
+    }
+
+    /// Whether there is a study in a directory.
+    #[must_use]
+    pub fn exists(dir: &Path) -> bool {
+        Self::file_of(dir).is_file()
+    }
+
+    /// The file of the study.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a system that was not known when the study was made; one of the same name is left as it
+    /// is.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_system(&self, system: &System) -> Result<(), Error> {
+        if self
+            .systems()?
+            .iter()
+            .any(|known| known.name == system.name)
+        {
+            return Ok(());
+        }
+        self.write(|c| write::systems(c, std::slice::from_ref(system)))
+    }
+
+    /// Adds a system and returns the name that it has here. Where one of its name is known and
+    /// differs in its driver, its place or a setting that `counts`, this one's name says in what.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_system_apart(
+        &self,
+        system: &System,
+        counts: impl Fn(&str) -> bool,
+    ) -> Result<String, Error> {
+        let known = self.systems()?;
+        let differs = match known.iter().find(|known| known.name == system.name) {
+            Some(known) => differences(known, system, counts),
+            None => Vec::new(),
+        };
+        let name = if differs.is_empty() {
+            system.name.clone()
+        } else {
+            format!("{} ({})", system.name, differs.join(", "))
+        };
+        let named = System {
+            name: name.clone(),
+            ..system.clone()
+        };
+        self.add_system(&named)?;
+        Ok(name)
+    }
+
+    /// Sets facts; those of the same system, group and name are replaced, in their place.
+    ///
+    /// # Errors
+    /// Where the file cannot be written; so of every method that writes. Then nothing of the call
+    /// is in it.
+    pub fn set_facts(&self, facts: &[Fact]) -> Result<(), Error> {
+        self.write(|c| remarks::facts(c, facts))
+    }
+
+    /// Adds a line that the study says of itself; one that it says already is not said twice.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_notice(&self, text: &str) -> Result<(), Error> {
+        self.write(|c| remarks::notice(c, text))
+    }
+
+    /// Takes back a notice, where it is there.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn remove_notice(&self, text: &str) -> Result<(), Error> {
+        self.write(|c| remarks::no_notice(c, text))
+    }
+
+    /// Sets the keys of the plan: those may change that no point depends on.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn set_plan(&self, keys: &BTreeMap<String, String>) -> Result<(), Error> {
+        self.write(|c| write::plan(c, keys))
+    }
+
+    /// Adds what a percentage among the rates of the plan came to; where that is there already of
+    /// this system, workload and distribution, the first stays.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_resolved_rate(&self, rate: &ResolvedRate) -> Result<(), Error> {
+        self.write(|c| write::resolved_rate(c, rate))
+    }
+
+    /// Adds a load.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_load(&self, load: &Load) -> Result<(), Error> {
+        self.write(|c| write::load(c, load))
+    }
+
+    /// Adds the load of a sweep, which began at this time, and sets the fact of it. Where the last
+    /// load of its system began at the same time it is replaced: a run that ended before the load
+    /// was marked as complete goes on with it.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn replace_load(&self, load: &Load, begun: &str) -> Result<(), Error> {
+        let fact = Fact {
+            system: Some(load.system.clone()),
+            group: Self::LOAD_BEGAN.0.to_owned(),
+            name: Self::LOAD_BEGAN.1.to_owned(),
+            value: begun.to_owned(),
+        };
+        self.write(|c| {
+            write::remove_load(c, &load.system, begun)?;
+            write::load(c, load)?;
+            remarks::facts(c, &[fact])
+        })
+    }
+
+    /// Adds a point; where there is one of its key, as the next repeat that is free.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn append_point(&self, mut key: PointKey, phase: Phase) -> Result<(), Error> {
+        while self.has_point(&key)? {
+            key.repeat += 1;
+        }
+        self.add_point(&Point { key, phase })
+    }
+
+    /// Adds a point; one of the same key is replaced.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_point(&self, point: &Point) -> Result<(), Error> {
+        self.write(|c| write::point(c, Keyed::Point, point))
+    }
+
+    /// Writes the digests of every phase again: for tests, which change a study on purpose.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    #[doc(hidden)]
+    pub fn reseal(&self) -> Result<(), Error> {
+        self.write(digest::seal_all)
+    }
+
+    fn file_of(dir_or_file: &Path) -> PathBuf {
+        if dir_or_file.is_dir() {
+            dir_or_file.join(Self::FILE)
+        } else {
+            dir_or_file.to_owned()
+        }
+    }
+
+    /// Does several things to the study, all of them or nothing: what `act` adds is in the file
+    /// when this returns, or none of it.
+    ///
+    /// # Errors
+    /// That of `act`, or where the file cannot be written.
+    pub fn together(&self, act: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        let failed = || study_error("write", &self.path);
+        let transaction = rusqlite::Transaction::new_unchecked(
+            &self.connection,
+            rusqlite::TransactionBehavior::Immediate,
+        );
+        let transaction = transaction.map_err(failed())?;
+        act()?;
+        transaction.commit().map_err(failed())
+    }
+
+    /// Reads in one transaction, so that what is read is of one moment.
+    fn read<T>(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        if !self.connection.is_autocommit() {
+            return act(&self.connection).map_err(study_error("read", &self.path));
+        }
+        let read = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            let result = act(&transaction)?;
+            transaction.finish().map(|()| result)
+        };
+        self.budget
+            .begin(fs::metadata(&self.path).map_or(0, |file| file.len()));
+        let result = read();
+        self.budget.end();
+        result.map_err(|error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => Error::Endless {
+                path: self.path.clone(),
+            },
+            _ => study_error("read", &self.path)(error),
+        })
+    }
+
+    /// Writes all or nothing, on the disk when it returns.
+    fn write(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), Error> {
+        if !self.connection.is_autocommit() {
+            return act(&self.connection).map_err(study_error("write", &self.path));
+        }
+        let write = || {
+            let transaction = rusqlite::Transaction::new_unchecked(
+                &self.connection,
+                rusqlite::TransactionBehavior::Immediate,
+            )?;
+            act(&transaction)?;
+            transaction.commit()
+        };
+        write().map_err(study_error("write", &self.path))
+    }
+}
+
+/// In what a system differs from a known one, in its own words: `records 2000`.
+fn differences(known: &System, system: &System, counts: impl Fn(&str) -> bool) -> Vec<String> {
+    let own = [
+        ("driver", &known.driver, &system.driver),
+        ("place", &known.place, &system.place),
+        ("semantics", &known.semantics, &system.semantics),
+    ];
+    let own = own.iter().filter(|(_, known, new)| known != new);
+    let mut differs: Vec<_> = own.map(|(name, _, new)| format!("{name} {new}")).collect();
+    let (before, now) = (&known.settings, &system.settings);
+    let names: BTreeSet<_> = before.keys().chain(now.keys()).collect();
+    for name in names.into_iter().filter(|name| counts(name)) {
+        match (before.get(name), now.get(name)) {
+            (before, Some(now)) if before != Some(now) => differs.push(format!("{name} {now}")),
+            (Some(_), None) => differs.push(format!("no {name}")),
+            _ => {}
+        }
+    }
+    differs
+}
+
+fn study_error(action: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::Study {
+        action,
+        path,
+        source,
+    }
+}
+
+fn file_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::File {
+        action,
+        path,
+        source,
+    }
+}
+
+fn journal_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-journal");
+    name.into()
+}

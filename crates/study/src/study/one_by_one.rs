@@ -1,0 +1,73 @@
+//! Loads and points read one after the other, for what does not fit into memory together.
+
+use super::{Detail, Study, read, read::Keyed, write};
+use crate::{Error, Redaction};
+use tailmark_model::{Load, Point};
+
+impl Study {
+    /// Reads one point after the other without intervals and series, and hands it over.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn each_point_total(&self, mut act: impl FnMut(Point)) -> Result<(), Error> {
+        let act = |point| act(self.shown(point, Redaction::point));
+        self.read(|c| read::each_point(c, Detail::Totals, act))
+    }
+
+    /// Reads one load after the other with intervals and series, and hands it over. Each is a
+    /// transaction of its own: a run that goes on does not wait for `act` with its commits.
+    ///
+    /// # Errors
+    /// As [`Study::header`], and that of `act`.
+    pub fn each_load(&self, mut act: impl FnMut(Load) -> Result<(), Error>) -> Result<(), Error> {
+        let mut last = i64::MIN;
+        while let Some((phase, load)) = self.read(|c| read::load_after(c, last))? {
+            act(self.shown(load, Redaction::load))?;
+            last = phase;
+        }
+        Ok(())
+    }
+
+    /// Reads one probe of a search after the other with intervals and series, in the order in which
+    /// they were added, as [`Study::each_load`] does.
+    ///
+    /// # Errors
+    /// As [`Study::header`], and that of `act`.
+    pub fn each_probe(&self, mut act: impl FnMut(Point) -> Result<(), Error>) -> Result<(), Error> {
+        for (_, key) in self.read(|c| read::keys(c, Keyed::Probe))? {
+            if let Some(probe) = self.read(|c| read::point(c, Keyed::Probe, &key))? {
+                act(self.shown(probe, Redaction::point))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there are probes of a search.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn has_probes(&self) -> Result<bool, Error> {
+        self.read(|c| Ok(!read::keys(c, Keyed::Probe)?.is_empty()))
+    }
+
+    /// Adds a probe of a search; one of the same key is replaced.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_probe(&self, probe: &Point) -> Result<(), Error> {
+        self.write(|c| write::point(c, Keyed::Probe, probe))
+    }
+
+    /// Reads one point after the other with intervals and series, as [`Study::each_load`] does.
+    ///
+    /// # Errors
+    /// As [`Study::header`], and that of `act`.
+    pub fn each_point(&self, mut act: impl FnMut(Point) -> Result<(), Error>) -> Result<(), Error> {
+        for key in self.point_keys()? {
+            if let Some(point) = self.point(&key)? {
+                act(point)?;
+            }
+        }
+        Ok(())
+    }
+}

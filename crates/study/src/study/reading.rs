@@ -1,0 +1,149 @@
+//! What is read of a study as a whole: all of it, or as it is shown to others.
+
+use super::{Detail, Study, read, read::Keyed};
+use crate::{Error, Redaction};
+use tailmark_model::{Fact, Header, Load, Point, PointKey, ResolvedRate, System};
+
+impl Study {
+    /// The study as it is shown to others: without serial numbers, host names and addresses. It is
+    /// only to be read then.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn redacted(mut self) -> Result<Self, Error> {
+        if self.redaction.is_none() {
+            let redaction = Redaction::new(&self.facts()?, &self.systems()?);
+            self.redaction = Some(redaction.with_plans([&self.header()?]));
+        }
+        Ok(self)
+    }
+
+    /// What was read, as it is shown.
+    pub(super) fn shown<T>(&self, read: T, redact: impl FnOnce(&Redaction, T) -> T) -> T {
+        match &self.redaction {
+            Some(redaction) => redact(redaction, read),
+            None => read,
+        }
+    }
+
+    /// What the study is of.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is damaged; so of every method that reads.
+    pub fn header(&self) -> Result<Header, Error> {
+        let header = self.read(read::header)?;
+        Ok(self.shown(header, Redaction::header))
+    }
+
+    /// The systems under test, in the order of the plan.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn systems(&self) -> Result<Vec<System>, Error> {
+        let systems = self.read(read::systems)?.into_iter();
+        Ok(systems
+            .map(|one| self.shown(one, Redaction::system))
+            .collect())
+    }
+
+    /// What is known of the machine and of the systems, in the order in which it was first set.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn facts(&self) -> Result<Vec<Fact>, Error> {
+        let facts = self.read(read::facts)?;
+        Ok(self.shown(facts, Redaction::facts))
+    }
+
+    /// What the study says of itself, such as a system left out.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn notices(&self) -> Result<Vec<String>, Error> {
+        let notices = self.read(read::notices)?.into_iter();
+        let text = |redaction: &Redaction, text: String| redaction.text(&text);
+        Ok(notices.map(|notice| self.shown(notice, text)).collect())
+    }
+
+    /// The loads, in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn loads(&self) -> Result<Vec<Load>, Error> {
+        let loads = self.read(|c| read::loads(c, Detail::Whole))?.into_iter();
+        Ok(loads
+            .map(|load| self.shown(load, Redaction::load))
+            .collect())
+    }
+
+    /// The loads without intervals and series.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn load_totals(&self) -> Result<Vec<Load>, Error> {
+        let loads = self.read(|c| read::loads(c, Detail::Totals))?.into_iter();
+        Ok(loads
+            .map(|load| self.shown(load, Redaction::load))
+            .collect())
+    }
+
+    /// The points, in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn points(&self) -> Result<Vec<Point>, Error> {
+        let points = self.read(|c| read::points(c, Detail::Whole))?.into_iter();
+        Ok(points
+            .map(|point| self.shown(point, Redaction::point))
+            .collect())
+    }
+
+    /// The points without intervals and series: quick, however long the study.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn point_totals(&self) -> Result<Vec<Point>, Error> {
+        let points = self.read(|c| read::points(c, Detail::Totals))?.into_iter();
+        Ok(points
+            .map(|point| self.shown(point, Redaction::point))
+            .collect())
+    }
+
+    /// Which points there are, in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn point_keys(&self) -> Result<Vec<PointKey>, Error> {
+        self.read(|c| {
+            Ok(read::keys(c, Keyed::Point)?
+                .into_iter()
+                .map(|(_, key)| key)
+                .collect())
+        })
+    }
+
+    /// What percentages among the rates of the plan came to, in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn resolved_rates(&self) -> Result<Vec<ResolvedRate>, Error> {
+        self.read(read::resolved_rates)
+    }
+
+    /// One point, if it is there.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn point(&self, key: &PointKey) -> Result<Option<Point>, Error> {
+        let point = self.read(|c| read::point(c, Keyed::Point, key))?;
+        Ok(point.map(|point| self.shown(point, Redaction::point)))
+    }
+
+    /// Whether a point is there.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn has_point(&self, key: &PointKey) -> Result<bool, Error> {
+        self.read(|c| Ok(read::phase_of(c, Keyed::Point, key)?.is_some()))
+    }
+}

@@ -1,0 +1,43 @@
+//! The searches for the highest rate that holds, from the probes and points of a study.
+
+use super::Study;
+use crate::Error;
+use tailmark_stats::slo::{Probe, Slo, SloSettings};
+
+/// The searches of a study, in the order of its systems and workloads.
+///
+/// # Errors
+/// As [`Study::header`].
+pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error> {
+    let header = study.header()?;
+    let Some(settings) = SloSettings::from_header(&header) else {
+        return Ok(None);
+    };
+    let mut probes = Vec::new();
+    study.each_probe(|point| {
+        probes.push(Probe::from_point(&point, &settings));
+        Ok(())
+    })?;
+    let points = study.point_totals()?;
+    let mut searches: Vec<Slo> = Vec::new();
+    for probe in &probes {
+        let of = &probe.key;
+        let named = (
+            of.system.as_str(),
+            of.workload.as_str(),
+            of.distribution.as_str(),
+        );
+        let is_it = |slo: &Slo| {
+            (
+                slo.system.as_str(),
+                slo.workload.as_str(),
+                slo.distribution.as_str(),
+            ) == named
+        };
+        if !searches.iter().any(is_it) {
+            let slo = Slo::new(named, &settings, &points, &probes, header.allow_errors());
+            searches.push(slo);
+        }
+    }
+    Ok(Some((settings, searches)))
+}

@@ -1,0 +1,35 @@
+//! How long warm-ups were: read without what was measured in them, because a run asks before each
+//! point.
+
+use super::{Study, read};
+use crate::Error;
+use rusqlite::{Connection, Result, params};
+use tailmark_model::{KeptWarmup, finding::NO_ANSWER};
+
+impl Study {
+    /// How long the warm-ups were that were ended by rule, in the order in which their points were
+    /// added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn warmups(&self) -> std::result::Result<Vec<KeptWarmup>, Error> {
+        self.read(warmups)
+    }
+}
+
+fn warmups(c: &Connection) -> Result<Vec<KeptWarmup>> {
+    let sql = "SELECT duration_s, EXISTS (SELECT 1 FROM finding
+                   WHERE finding.phase = phase.id AND code = ?)
+               FROM phase WHERE warmup_of = ?";
+    let mut kept = Vec::new();
+    for (id, key) in read::keys(c, read::Keyed::Point)? {
+        kept.extend(read::rows(c, sql, params![NO_ANSWER.name, id], |row| {
+            Ok(KeptWarmup {
+                key: key.clone(),
+                length_s: row.get(0)?,
+                is_cut: row.get(1)?,
+            })
+        })?);
+    }
+    Ok(kept)
+}

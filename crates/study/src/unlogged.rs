@@ -1,0 +1,111 @@
+//! What a histogram log has no line for: failures, misses, bytes, and the findings that make a point
+//! invalid. Our export writes it as a comment before the lines of a phase, as JSON, and our import
+//! reads it again. Without it a point of which half failed would come back as a good one.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tailmark_model::{ErrorCount, Finding, Kind, Phase, finding, observation};
+
+/// The words between the tag of a phase and what is not in its lines.
+const NOT_IN_LINES: &str = ": not in its lines: ";
+
+/// Of one phase.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unlogged {
+    duration_s: f64,
+    operations: u64,
+    failed: u64,
+    drained: u64,
+    drained_failed: u64,
+    kinds: BTreeMap<Kind, UnloggedKind>,
+    errors: Vec<ErrorCount>,
+    findings: Vec<Finding>,
+}
+
+/// Of one kind of request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct UnloggedKind {
+    not_found: u64,
+    errors: u64,
+    bytes: u64,
+    drained_bytes: u64,
+}
+
+impl Unlogged {
+    /// What the lines of this phase do not have.
+    pub fn from_phase(phase: &Phase) -> Self {
+        let kinds = phase.kinds.iter().map(|(kind, result)| {
+            let unlogged = UnloggedKind {
+                not_found: result.not_found,
+                errors: result.errors,
+                bytes: result.bytes,
+                drained_bytes: result.drained_bytes,
+            };
+            (*kind, unlogged)
+        });
+        Self {
+            duration_s: phase.duration_s,
+            operations: phase.operations,
+            failed: phase.failed,
+            drained: phase.drained,
+            drained_failed: phase.drained_failed,
+            kinds: kinds.collect(),
+            errors: phase.errors.clone(),
+            findings: phase.findings.clone(),
+        }
+    }
+
+    /// The comment, without its `#`, of the phase with a tag.
+    pub fn comment(&self, tag: &str) -> serde_json::Result<String> {
+        let json = serde_json::to_string(self)?;
+        Ok(format!(" {tag}{NOT_IN_LINES}{json}"))
+    }
+
+    /// The tag and what it is of, if a line is such a comment.
+    ///
+    /// # Errors
+    /// Where it is one and damaged.
+    pub fn parse(line: &str) -> Option<Result<(&str, Self), String>> {
+        let (tag, json) = line.strip_prefix("# ")?.split_once(NOT_IN_LINES)?;
+        let unlogged = serde_json::from_str(json);
+        let damaged = |error| format!("what is `not in its lines` is damaged: {error}");
+        Some(unlogged.map(|unlogged| (tag, unlogged)).map_err(damaged))
+    }
+
+    /// Adds it to a phase that was read from lines.
+    ///
+    /// # Errors
+    /// Where it contradicts itself.
+    pub fn add_to(self, phase: &mut Phase) -> Result<(), String> {
+        let is_length = self.duration_s.is_finite() && self.duration_s > 0.0;
+        let ended = self.failed.checked_add(self.drained);
+        if !is_length || ended.is_none_or(|ended| ended > self.operations) {
+            return Err(format!(
+                "what is `not in its lines` contradicts itself: {} of {} operations failed and {} \
+                 were drained, in {} s",
+                self.failed, self.operations, self.drained, self.duration_s
+            ));
+        }
+        phase.duration_s = self.duration_s;
+        (phase.operations, phase.failed) = (self.operations, self.failed);
+        (phase.drained, phase.drained_failed) = (self.drained, self.drained_failed);
+        for (kind, unlogged) in self.kinds {
+            let result = phase.kinds.entry(kind).or_default();
+            // A log may have the lines of some kinds alone.
+            result.not_found = unlogged.not_found.min(result.count);
+            (result.errors, result.bytes) = (unlogged.errors, unlogged.bytes);
+            result.drained_bytes = unlogged.drained_bytes;
+        }
+        phase.errors = self.errors;
+        let known: Vec<_> = phase.findings.iter().map(|f| f.code.clone()).collect();
+        let others = self.findings.into_iter();
+        let others = others.filter(|finding| !known.contains(&finding.code));
+        for other in others {
+            observation::check(&other.evidence).map_err(|damaged| damaged.to_string())?;
+            phase.findings.push(finding::known(other));
+        }
+        Ok(())
+    }
+}
