@@ -1,5 +1,5 @@
 //! The other end of a connection to the host of a server: a small program without databases, which
-//! carries out the rows of `host` there.
+//! carries out the rows of `machine` and `prepare` there.
 //!
 //! It reads requests from standard input and writes answers and samples to standard output, a line of
 //! JSON each ([`protocol`]). It opens no port, leaves no file and ends with its connection.

@@ -8,10 +8,10 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
-use tailmark_host::prepare::{
+use tailmark_model::in_one_line;
+use tailmark_prepare::{
     Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Target, Watch,
 };
-use tailmark_model::in_one_line;
 
 /// How often progress is sent at most.
 const PROGRESS: Duration = Duration::from_millis(100);
@@ -96,7 +96,7 @@ fn look(request: &JobRequest, watch: &dyn Watch) -> Result<Looked, Error> {
     } else {
         job.refusals(watch)?
     };
-    let done = |(step, commands): &(&tailmark_host::prepare::PrepareStep, Vec<String>)| Done {
+    let done = |(step, commands): &(&tailmark_prepare::PrepareStep, Vec<String>)| Done {
         step: step.name.to_owned(),
         command: commands.join("; "),
         found: Vec::new(),

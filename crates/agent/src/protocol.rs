@@ -3,11 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use tailmark_host::{
-    prepare::{Done, JobRequest},
-    probe::Reading,
-};
+use tailmark_machine::probe::Reading;
 use tailmark_model::{Fact, SeriesKind};
+use tailmark_prepare::{Done, JobRequest};
 
 /// The version of what is said here. Both ends must have the same.
 pub const PROTOCOL: u32 = 3;

@@ -19,7 +19,8 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tailmark_host::{CacheDrop, prepare::append_to_log};
+use tailmark_machine::CacheDrop;
+use tailmark_prepare::append_to_log;
 
 /// The other end says something at least every few seconds; after so long without a word it is gone.
 pub const SILENCE: Duration = Duration::from_secs(60);
@@ -192,13 +193,13 @@ fn answer(
             destroys,
         } => preparing.carry_out(request, whose, *destroys),
         Ask::PutBack => preparing.put_back(),
-        Ask::Facts => Answer::Facts(tailmark_host::machine_facts()),
+        Ask::Facts => Answer::Facts(tailmark_machine::machine_facts()),
         Ask::PlaceFacts { system, places } => {
-            let each = places.iter().flat_map(|of| tailmark_host::places_of(of));
+            let each = places.iter().flat_map(|of| tailmark_machine::places_of(of));
             let places: Vec<_> = each.collect();
-            Answer::Facts(tailmark_host::place_facts(system, &places))
+            Answer::Facts(tailmark_machine::place_facts(system, &places))
         }
-        Ask::DropCaches => match tailmark_host::drop_caches(&[]) {
+        Ask::DropCaches => match tailmark_machine::drop_caches(&[]) {
             CacheDrop::Dropped | CacheDrop::Advised(_) => Answer::Done,
             CacheDrop::Skipped(why) => Answer::Refused(why),
         },
@@ -240,7 +241,7 @@ fn hello() -> Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: uname.nodename().to_string_lossy().into_owned(),
         boot_id: boot_id.trim().to_owned(),
-        memory: tailmark_host::memory().total,
+        memory: tailmark_machine::memory().total,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The probes that are sampled, and what of a sample is new.
 
 use crate::protocol::{Line, Sample, Sampled, Watch};
-use tailmark_host::{
+use tailmark_machine::{
     places_of,
     probe::{OpenProbe, Target, open_probes},
 };

@@ -23,7 +23,7 @@ use support::{
     measured::{self, Budget},
 };
 use tailmark_driver::{Clients, Database, db};
-use tailmark_host::probe::{PROBES, Probe, Target};
+use tailmark_machine::probe::{PROBES, Probe, Target};
 use tailmark_runner::capture::Watched;
 use tailmark_workload::Workload;
 

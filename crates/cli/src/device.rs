@@ -8,7 +8,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
-use tailmark_host::{BlockDevice, DeviceUse, device_facts, device_named, devices, places_of};
+use tailmark_machine::{BlockDevice, DeviceUse, device_facts, device_named, devices, places_of};
 use tailmark_model::{Fact, json_text, number, printable};
 use tailmark_report::{Cell, Column, Table, TableRow, text_table};
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use tailmark_console::{Closed, Exit, closed};
-use tailmark_host::prepare as host;
 use tailmark_plan as plan;
+use tailmark_prepare as prepare;
 use tailmark_report as report;
 use tailmark_runner as runner;
 use tailmark_study as study;
@@ -31,7 +31,7 @@ pub fn of(error: &anyhow::Error) -> Exit {
     let is_stopped = |cause: &runner::Error| {
         matches!(
             cause,
-            runner::Error::Prepare(host::Error::Stopped { .. }) | runner::Error::Stopped { .. }
+            runner::Error::Prepare(prepare::Error::Stopped { .. }) | runner::Error::Stopped { .. }
         )
     };
     if error

@@ -57,11 +57,11 @@ fn rows(kind: ListKind) -> Vec<Line> {
             .iter()
             .map(|check| row(check.name, check.about))
             .collect(),
-        ListKind::Steps => tailmark_host::prepare::STEPS
+        ListKind::Steps => tailmark_prepare::STEPS
             .iter()
             .map(|step| row(step.name, step.about))
             .collect(),
-        ListKind::Guards => tailmark_host::prepare::GUARDS
+        ListKind::Guards => tailmark_prepare::GUARDS
             .iter()
             .map(|guard| row(guard.name, guard.about))
             .collect(),
@@ -70,7 +70,7 @@ fn rows(kind: ListKind) -> Vec<Line> {
 
 /// Each probe, and whether it has to be asked for.
 fn probes() -> Vec<Line> {
-    let of_machine = tailmark_host::probe::PROBES.iter().map(|row| {
+    let of_machine = tailmark_machine::probe::PROBES.iter().map(|row| {
         let about = if row.is_default {
             row.about.to_owned()
         } else {

@@ -9,8 +9,8 @@ use crate::{
 };
 use tailmark_console::{Console, Exit, listen};
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::prepare::LeftChanges;
 use tailmark_model::printable;
+use tailmark_prepare::LeftChanges;
 
 /// Prepares the devices of one system, or says what that would do.
 pub fn prepare(args: &PrepareDeviceArgs, console: &Console) -> anyhow::Result<Exit> {

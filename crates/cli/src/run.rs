@@ -20,9 +20,9 @@ use std::{
 use tailmark_cluster::{Cluster, let_first_speak};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
-use tailmark_host::prepare::{LeftChanges, shell_line};
 use tailmark_model::{Fault, PointKey, instant::dated, number, printable};
 use tailmark_plan::{self as plan, Plan, RawPlan};
+use tailmark_prepare::{LeftChanges, shell_line};
 use tailmark_report::{Written, write_studies};
 use tailmark_runner::{Facts, Ranks, Summary, dismiss};
 use tailmark_study::Study;

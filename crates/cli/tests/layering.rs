@@ -15,16 +15,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("stats", &["model"]),
     ("study", &["model", "stats"]),
     ("workload", &["driver"]),
-    ("host", &["model", "stats"]),
-    ("agent", &["model", "host"]),
-    ("remote", &["cluster", "model", "host", "agent"]),
+    ("machine", &["model"]),
+    ("prepare", &["model", "stats", "machine"]),
+    ("agent", &["model", "machine", "prepare"]),
+    (
+        "remote",
+        &["cluster", "model", "machine", "prepare", "agent"],
+    ),
     ("engine", &["driver", "workload", "model", "stats"]),
     ("plan", &["driver", "workload", "model", "stats"]),
     (
         "runner",
         &[
-            "cluster", "driver", "workload", "model", "stats", "study", "host", "agent", "remote",
-            "engine", "plan",
+            "cluster", "driver", "workload", "model", "stats", "study", "machine", "prepare",
+            "agent", "remote", "engine", "plan",
         ],
     ),
     ("report", &["model", "stats", "study"]),
@@ -34,8 +38,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "cluster", "driver", "workload", "model", "stats", "study", "host", "engine", "plan",
-            "runner", "report", "console", "ycsb", "db-bench",
+            "cluster", "driver", "workload", "model", "stats", "study", "machine", "prepare",
+            "engine", "plan", "runner", "report", "console", "ycsb", "db-bench",
         ],
     ),
     // Imported by tests alone.
@@ -45,8 +49,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// What stands in for another program reads no plan.
 const DROP_IN: &[&str] = &[
-    "driver", "workload", "model", "stats", "study", "host", "engine", "runner", "report",
-    "console",
+    "driver", "workload", "model", "stats", "study", "machine", "prepare", "engine", "runner",
+    "report", "console",
 ];
 
 /// Crates from outside that only some of ours may import.

@@ -81,7 +81,7 @@ fn every_machine_has_these() {
 #[test]
 fn what_cannot_be_sampled_is_said_once_in_a_study() {
     let dir = TempDir::new().unwrap();
-    if tailmark_host::block_device_of(dir.path()).is_none() {
+    if tailmark_machine::block_device_of(dir.path()).is_none() {
         not_here("the temporary directory is on no disk");
     }
     let asked = ["--probe", "block-latency"];

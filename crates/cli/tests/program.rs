@@ -319,7 +319,7 @@ fn a_plan_with_example_places_is_explained_and_runs_where_they_are_given() {
 #[test]
 fn two_systems_on_one_device_are_refused_before_anything_is_made() {
     let dir = TempDir::new().unwrap();
-    if tailmark_host::physical_devices(dir.path()).is_empty() {
+    if tailmark_machine::physical_devices(dir.path()).is_empty() {
         not_here("the temporary directory is in memory");
     }
     let args = [

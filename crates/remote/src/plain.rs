@@ -66,7 +66,7 @@ mod tests {
             let mut named = facts.iter().filter(|f| f.group == group && f.name == name);
             named.next().map(|fact| fact.value.clone()).unwrap()
         };
-        let whole = tailmark_host::machine_facts();
+        let whole = tailmark_machine::machine_facts();
         for (group, name) in [
             ("machine", "hostname"),
             ("kernel", "release"),

@@ -21,7 +21,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tailmark_host::prepare::shell_line;
+use tailmark_prepare::shell_line;
 use tempfile::TempDir;
 
 /// How long a connection may take to be made.

@@ -8,7 +8,7 @@
 
 use crate::{Error, dataset::Dataset, servers::Servers};
 use tailmark_driver::Place;
-use tailmark_host::CacheDrop;
+use tailmark_machine::CacheDrop;
 use tailmark_plan::{DropCaches, Plan, SystemPlan};
 
 /// Why caches were not dropped before a point.
@@ -107,12 +107,12 @@ pub(crate) fn drop_caches(
         return Ok(refused);
     }
     // A server's files are its own, and it may not run.
-    let files = if tailmark_host::can_drop_caches() || system.driver.place == Place::Hosts {
+    let files = if tailmark_machine::can_drop_caches() || system.driver.place == Place::Hosts {
         Vec::new()
     } else {
         dataset.open()?.files()
     };
-    Ok(match tailmark_host::drop_caches(&files) {
+    Ok(match tailmark_machine::drop_caches(&files) {
         CacheDrop::Dropped | CacheDrop::Advised(_) => None,
         CacheDrop::Skipped(why) => Some(CachesKept::Refused(why)),
     })

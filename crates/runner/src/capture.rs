@@ -14,7 +14,7 @@ use crate::{
 use std::{path::PathBuf, sync::Arc};
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
-use tailmark_host::probe::{OpenProbe, PROBES, Reading, Target, open_probes};
+use tailmark_machine::probe::{OpenProbe, PROBES, Reading, Target, open_probes};
 use tailmark_model::{Series, SeriesKind, series::DATABASE};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_remote::Server;

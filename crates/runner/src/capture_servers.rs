@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 use tailmark_agent::protocol::Watch;
-use tailmark_host::probe::{PROBES, Reading};
+use tailmark_machine::probe::{PROBES, Reading};
 use tailmark_model::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
 use tailmark_remote::{Received, Server, own_ns};
 

@@ -103,7 +103,7 @@ impl Cleaning {
             remains,
             not_touched,
             may_be_left,
-            groups: tailmark_host::left_groups(),
+            groups: tailmark_machine::left_groups(),
             has_changes: prepare::has_changes(),
             results,
             _lock: lock,
@@ -179,7 +179,7 @@ fn hosts(study: &Study) -> Result<Vec<String>, Error> {
     };
     let hosts: Vec<_> = (0..).map_while(host).collect();
     Ok(if hosts.is_empty() {
-        vec![tailmark_host::hostname()]
+        vec![tailmark_machine::hostname()]
     } else {
         hosts
     })
@@ -188,7 +188,7 @@ fn hosts(study: &Study) -> Result<Vec<String>, Error> {
 /// The places of a system, each once, by the hosts of its ranks; with what is to be said of one that is
 /// on another host.
 fn places(place: &str, hosts: &[String]) -> BTreeMap<String, String> {
-    let own = tailmark_host::hostname();
+    let own = tailmark_machine::hostname();
     let mut places = BTreeMap::new();
     for (rank, host) in (0_u32..).zip(hosts) {
         let said = if *host == own {

@@ -5,7 +5,7 @@
 //! from where it was: what was counted before stays counted, and what the new count has came on top.
 
 use std::collections::BTreeMap;
-use tailmark_host::probe::Reading;
+use tailmark_machine::probe::Reading;
 use tailmark_model::SeriesKind;
 
 /// The counters of one probe, by what they are of.

@@ -7,8 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::Place;
-use tailmark_host::{physical_devices, prepare::real_path};
+use tailmark_machine::physical_devices;
 use tailmark_plan::{Plan, SystemPlan};
+use tailmark_prepare::real_path;
 
 /// The physical devices below a place.
 type Below<'a> = &'a dyn Fn(&Path) -> BTreeSet<String>;

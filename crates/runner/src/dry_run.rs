@@ -26,7 +26,7 @@ use bytesize::ByteSize;
 use cost::totals;
 use std::{collections::BTreeMap, path::Path, time::Duration};
 use tailmark_driver::Place;
-use tailmark_host::Space;
+use tailmark_machine::Space;
 use tailmark_model::{PointKey, ResolvedRate, number};
 use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
 use tailmark_stats::steady::{WINDOW_MIN_S, WINDOWS};
@@ -141,8 +141,8 @@ impl Facts {
         });
         Self {
             systems: systems.collect(),
-            can_drop_caches: tailmark_host::can_drop_caches(),
-            memory: tailmark_host::memory().total,
+            can_drop_caches: tailmark_machine::can_drop_caches(),
+            memory: tailmark_machine::memory().total,
             refusal: refusal.err().map(|error| error.to_string()),
             order: Some(order),
             notices,
@@ -171,7 +171,7 @@ impl SystemFacts {
         };
         let state = is_known.then(|| refused.and_then(|()| dataset.state()));
         let place = system.location.path().filter(|_| is_place);
-        let space = place.and_then(|place| tailmark_host::space(place).ok());
+        let space = place.and_then(|place| tailmark_machine::space(place).ok());
         Self {
             server,
             begun: matches!(state, Some(Ok(State::Begun(_)))),
@@ -198,7 +198,7 @@ fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
     if system.location.path().is_none_or(Path::exists) {
         return None;
     }
-    let device = tailmark_host::block_device_of(&space.at).map(|device| {
+    let device = tailmark_machine::block_device_of(&space.at).map(|device| {
         let model = device.model.map(|model| format!(" ({model})"));
         format!(", device {}{}", device.disk, model.unwrap_or_default())
     });

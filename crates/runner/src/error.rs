@@ -19,7 +19,7 @@ pub enum Error {
     Engine(#[from] tailmark_engine::Error),
     /// The machine could not be examined.
     #[error(transparent)]
-    Host(#[from] tailmark_host::Error),
+    Host(#[from] tailmark_machine::Error),
     /// The host of a server cannot be used.
     #[error("the `host` of system `{system}` cannot be used: {why}")]
     NoServerHost {
@@ -388,7 +388,7 @@ pub enum Error {
     },
     /// A device or a setting of the machine could not be prepared.
     #[error(transparent)]
-    Prepare(#[from] tailmark_host::prepare::Error),
+    Prepare(#[from] tailmark_prepare::Error),
     /// The load of a system would overwrite what is not tailmark's, without consent.
     #[error("system `{system}`: its load overwrites {what}")]
     Overwrites {
@@ -397,7 +397,7 @@ pub enum Error {
         /// The device, and what is on it.
         what: String,
         /// Everything that speaks against it, with the flags that agree.
-        source: Box<tailmark_host::prepare::Error>,
+        source: Box<tailmark_prepare::Error>,
     },
     /// Nothing is to be prepared of a system.
     #[error("nothing can be prepared of `{system}`: {why}")]
@@ -519,7 +519,7 @@ impl Error {
     /// Whether it is what was asked for that is wrong, found before anything was measured.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        use tailmark_host::prepare::Error as Prepare;
+        use tailmark_prepare::Error as Prepare;
         match self {
             Self::Rank { is_usage, .. } => *is_usage,
             // A place that this user may not use.

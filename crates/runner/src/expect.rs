@@ -11,7 +11,7 @@ use bytesize::ByteSize;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tailmark_driver::Place;
-use tailmark_host::{BlockDevice, Mount};
+use tailmark_machine::{BlockDevice, Mount};
 use tailmark_model::{Finding, Sentence, finding::UNEXPECTED};
 use tailmark_plan::{ClientHost, Expect, Plan, SystemPlan, Unexpected};
 
@@ -321,15 +321,15 @@ pub(crate) fn said(unexpected: &[String]) -> Sentence {
 
 /// What is known of a place.
 fn see(place: &Path) -> SeenPlace {
-    let is_device = tailmark_host::is_device(place);
+    let is_device = tailmark_machine::is_device(place);
     SeenPlace {
         place: place.to_owned(),
         mount: if is_device {
             None
         } else {
-            tailmark_host::mount_of(place)
+            tailmark_machine::mount_of(place)
         },
-        disks: tailmark_host::disks(place),
+        disks: tailmark_machine::disks(place),
     }
 }
 
@@ -462,7 +462,7 @@ fn other_host(expect: &Expect, system: &SystemPlan, is_this_machine: Option<bool
     }
     let mut here = Vec::new();
     for point in system.location.hosts() {
-        match tailmark_host::is_this_machine(point.host()) {
+        match tailmark_machine::is_this_machine(point.host()) {
             None => return Seen::Unknown(format!("`{point}` has no address")),
             Some(is_here) => here.push((point, is_here)),
         }

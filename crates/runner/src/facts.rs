@@ -2,9 +2,10 @@
 
 use crate::ranks::Ranks;
 use bytesize::ByteSize;
-use tailmark_host::{MemoryLimit, prepare::Kernel};
+use tailmark_machine::MemoryLimit;
 use tailmark_model::{Fact, System};
 use tailmark_plan::{Plan, SystemPlan};
+use tailmark_prepare::Kernel;
 use tailmark_workload::Workload;
 
 /// The facts that a study of a plan keeps: where it is redacted, none that are private.
@@ -40,7 +41,7 @@ fn use_case(workload: &Workload) -> Option<&str> {
 /// The machine and those of other ranks, the program and its memory, and what the workloads stand
 /// for.
 pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks) -> Vec<Fact> {
-    let mut facts = tailmark_host::machine_facts();
+    let mut facts = tailmark_machine::machine_facts();
     facts.extend(ranks.facts());
     let mut add = |group: &str, name: &str, value: String| {
         let (group, name) = (group.to_owned(), name.to_owned());
@@ -58,7 +59,10 @@ pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks)
         add(
             "memory",
             "limit",
-            format!("none; {} in all", ByteSize(tailmark_host::memory().total)),
+            format!(
+                "none; {} in all",
+                ByteSize(tailmark_machine::memory().total)
+            ),
         );
     }
     // As they are when the run begins: set by it, by a run before, or not at all.

@@ -84,8 +84,8 @@ impl<'a> Evidence<'a> {
             unscaled: None,
             key,
             phase: &measured.phase,
-            memory: tailmark_host::memory().total,
-            cpus: tailmark_host::cpus(),
+            memory: tailmark_machine::memory().total,
+            cpus: tailmark_machine::cpus(),
             settle: Duration::ZERO,
             settled_before: Settled::Unknown,
             settled_after: Settled::Unknown,
@@ -304,7 +304,7 @@ pub(crate) fn settings_left(settings: &[String]) -> Option<Finding> {
         let sentence = Sentence::new(format!(
             "This machine has settings that a killed run of tailmark set and did not put back: \
              {{Settings}}. Put them back with `{}`, and measure again.",
-            tailmark_host::prepare::RESTORE
+            tailmark_prepare::RESTORE
         ));
         finding::SETTINGS_LEFT.finding(sentence.text("Settings", settings.join("; ")))
     })

@@ -2,7 +2,7 @@
 
 use crate::findings::Evidence;
 use std::{collections::BTreeSet, path::PathBuf};
-use tailmark_host::chain;
+use tailmark_machine::chain;
 use tailmark_model::Sentence;
 
 /// What to do about one.

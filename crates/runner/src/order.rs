@@ -8,8 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::Place;
-use tailmark_host::prepare::real_path;
 use tailmark_plan::{Order, Plan, SystemPlan};
+use tailmark_prepare::real_path;
 
 /// The order in which these systems of a plan are measured, and why it is not the plan's.
 pub(crate) fn in_effect(plan: &Plan, systems: &[&SystemPlan]) -> (Order, Option<String>) {

@@ -15,7 +15,7 @@ pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
         return places;
     }
     for watched in system.watched() {
-        for place in tailmark_host::places_of(watched) {
+        for place in tailmark_machine::places_of(watched) {
             if !places.contains(&place) {
                 places.push(place);
             }
@@ -32,6 +32,6 @@ pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
 
 /// The disks that a place is on, by name.
 fn disks(place: &Path) -> BTreeSet<String> {
-    let disks = tailmark_host::disks(place).into_iter();
+    let disks = tailmark_machine::disks(place).into_iter();
     disks.map(|disk| disk.disk).collect()
 }

@@ -16,8 +16,8 @@ use std::{
 };
 use tailmark_driver::Database;
 use tailmark_engine::{Observer, Spec, Stop, clock_step_ms, unix_ms};
-use tailmark_host::prepare::LeftChanges;
 use tailmark_model::{Fact, Finding, Header, Load, Phase, PointKey, System};
+use tailmark_prepare::LeftChanges;
 use tailmark_study::Study;
 
 /// A phase as it was measured.
@@ -108,8 +108,8 @@ impl CallStudy {
     ) -> Result<Self, Error> {
         let study = Study::open_or_create(dir, header, std::slice::from_ref(system))?;
         let name = study.add_system_apart(system, counts)?;
-        let mut facts = tailmark_host::machine_facts();
-        facts.extend(tailmark_host::place_facts(
+        let mut facts = tailmark_machine::machine_facts();
+        facts.extend(tailmark_machine::place_facts(
             &name,
             &[PathBuf::from(&system.place)],
         ));

@@ -20,8 +20,9 @@ use std::{
 };
 use tailmark_driver::{Location, Place};
 use tailmark_engine::Observer;
-use tailmark_host::{Space, prepare::Unwatched};
+use tailmark_machine::Space;
 use tailmark_plan::{Adopt, Plan, SystemPlan};
+use tailmark_prepare::Unwatched;
 use tailmark_study::owner::create_dir;
 
 /// What can be measured of a plan.
@@ -314,7 +315,7 @@ impl Room {
             available,
             file_system,
             ..
-        } = tailmark_host::space(place).map_err(|source| Error::Io {
+        } = tailmark_machine::space(place).map_err(|source| Error::Io {
             action: "examine",
             path: place.to_owned(),
             source,

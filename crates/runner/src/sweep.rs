@@ -38,9 +38,10 @@ pub use resume::take_up;
 use std::path::{Path, PathBuf};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::{LeftGroup, MemoryLimit, prepare::LeftChanges};
+use tailmark_machine::{LeftGroup, MemoryLimit};
 use tailmark_model::PointKey;
 use tailmark_plan::{Order, Plan, SystemPlan};
+use tailmark_prepare::LeftChanges;
 use tailmark_study::Study;
 
 /// Carries out `plan`, with its study in the directory `out`.
@@ -257,7 +258,7 @@ fn tell_and_keep(notices: &[String], study: &Study, observer: &dyn Observer) -> 
 
 /// Limits the memory of the run, as long as the limit is kept, or says why that is not possible.
 fn limit_memory(plan: &Plan, observer: &dyn Observer) -> (Option<MemoryLimit>, Option<String>) {
-    let left = tailmark_host::remove_left_groups();
+    let left = tailmark_machine::remove_left_groups();
     let notices = left.iter().filter_map(LeftGroup::notice);
     notices.for_each(|notice| observer.notice(&notice));
     match plan.host.memory_limit.map(MemoryLimit::enter) {

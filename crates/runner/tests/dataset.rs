@@ -18,9 +18,9 @@ use std::{
 use support::{RECORDS, loads, plan, points, run, system};
 use tailmark_driver::{Access, Params};
 use tailmark_engine::{Observer, PhaseStart, Stop};
-use tailmark_host::prepare::Uses;
 use tailmark_model::{Finding, Kind, Load};
 use tailmark_plan::{Adopt, Consent, Plan};
+use tailmark_prepare::Uses;
 use tailmark_runner::Error;
 use tailmark_study::Study;
 use tailmark_testing::{LoopDevice, test};

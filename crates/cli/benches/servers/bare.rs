@@ -38,7 +38,7 @@ pub trait Client: Sized + 'static {
 
 /// Runs so many clients for a time; microseconds of processor time an operation.
 pub fn run<C: Client>(hosts: &str, clients: u32, time: Duration) -> f64 {
-    let processors = u32::try_from(tailmark_host::cpus()).unwrap();
+    let processors = u32::try_from(tailmark_machine::cpus()).unwrap();
     let threads = clients.div_ceil(CLIENTS).min(processors);
     let gate = Barrier::new(threads as usize + 1);
     let (stop, operations) = (Arc::new(AtomicBool::new(false)), AtomicU64::new(0));

@@ -111,7 +111,7 @@ fn latte_run(
     clients: u32,
     duration: &str,
 ) -> (f64, u64) {
-    let processors = u32::try_from(tailmark_host::cpus()).unwrap();
+    let processors = u32::try_from(tailmark_machine::cpus()).unwrap();
     let threads = clients.div_ceil(CLIENTS).min(processors);
     let report = script.with_extension("json");
     let _ = std::fs::remove_file(&report);

@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     process::{Command, Output, Stdio},
 };
-use tailmark_host::prepare::Uses;
+use tailmark_prepare::Uses;
 use tailmark_testing::{LoopDevice, Program, err, not_here, out};
 use tempfile::TempDir;
 

@@ -30,7 +30,7 @@ pub struct Ground {
 
 /// Why nothing can be mounted here, where that is so.
 pub fn refusal() -> Option<&'static str> {
-    if !tailmark_host::is_root() {
+    if !tailmark_machine::is_root() {
         return Some("not root");
     }
     let found = |program: &str| Command::new(program).arg("-V").output().is_ok();

@@ -6,7 +6,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use tailmark_host::prepare::Uses;
+use tailmark_prepare::Uses;
 use tailmark_testing::{LoopDevice, SshHosts, err, not_here, test};
 use tempfile::TempDir;
 

@@ -92,7 +92,7 @@ fn what_the_clock_says_does_not_wait_for_what_takes_longer() {
             .map(|fact| format!("{}.{}", fact.group, fact.name))
             .collect()
     };
-    assert_eq!(names(&facts), names(&tailmark_host::machine_facts()));
+    assert_eq!(names(&facts), names(&tailmark_machine::machine_facts()));
 }
 
 /// The first line of an agent that speaks this.

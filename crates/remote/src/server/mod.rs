@@ -20,8 +20,8 @@ use std::{
 };
 use tailmark_agent::{Answer, Ask, protocol::Watch};
 use tailmark_cluster::ClockLine;
-use tailmark_host::prepare::JobRequest;
 use tailmark_model::{Fact, Login};
+use tailmark_prepare::JobRequest;
 
 /// How long a short command may take: longer than a machine whose disk is busy takes for any.
 pub const SHORT: Duration = Duration::from_secs(120);

@@ -7,7 +7,7 @@ use crate::{
     link::Link,
 };
 use tailmark_agent::{Answer, Ask, protocol::Looked};
-use tailmark_host::prepare::{Done, JobRequest, MachineRequest, Watch as Progress};
+use tailmark_prepare::{Done, JobRequest, MachineRequest, Watch as Progress};
 
 impl Server {
     /// What would be prepared there, and what speaks against it.

@@ -2,8 +2,8 @@
 
 use super::{Problem, Scene};
 use bytesize::ByteSize;
-use tailmark_host::prepare::RESTORE;
 use tailmark_model::number;
+use tailmark_prepare::RESTORE;
 
 /// Others may have so much of the processors, 0 to 1.
 const LOAD_MAX: f64 = 0.05;

@@ -4,7 +4,7 @@ use super::{PlaceScene, Problem, Scene, SystemScene};
 use crate::links;
 use bytesize::ByteSize;
 use std::collections::BTreeSet;
-use tailmark_host::Mount;
+use tailmark_machine::Mount;
 use tailmark_model::number;
 
 /// A disk may do so many requests a second for others, and so many bytes.

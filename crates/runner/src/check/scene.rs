@@ -16,12 +16,12 @@ use std::{
     time::Duration,
 };
 use tailmark_driver::Place;
-use tailmark_host::{
+use tailmark_machine::{
     BlockDevice, CpuQuota, Mount, Space,
-    prepare::LeftChanges,
     probe::{PROBES, Probe, Reading, Target},
 };
 use tailmark_plan::{ClientHost, Plan, SystemPlan};
+use tailmark_prepare::LeftChanges;
 
 /// What processors do when they work, among their times.
 const WORKING: &[&str] = &[
@@ -127,7 +127,7 @@ impl Scene {
             // A place that is not there yet will be on the disk of the directory above it.
             places: all
                 .iter()
-                .filter_map(|place| Some(tailmark_host::space(place).ok()?.at))
+                .filter_map(|place| Some(tailmark_machine::space(place).ok()?.at))
                 .collect(),
             background_threads: "",
         };
@@ -137,20 +137,20 @@ impl Scene {
         let after = watch.look()?;
         let memory = memory(plan);
         Ok(Self {
-            cpus: tailmark_host::processors(),
-            governors: tailmark_host::governors(),
+            cpus: tailmark_machine::processors(),
+            governors: tailmark_machine::governors(),
             quota: after.quota,
             throttled: after.throttled().saturating_sub(before.throttled()),
             thermal_throttles: after
                 .thermal
                 .zip(before.thermal)
                 .map(|(a, b)| a.saturating_sub(b)),
-            io_limits: tailmark_host::io_limits(),
+            io_limits: tailmark_machine::io_limits(),
             busy: share(&before.cpu, &after.cpu, WORKING),
             steal: share(&before.cpu, &after.cpu, &["steal_s"]),
-            swapped: tailmark_host::swapped(),
+            swapped: tailmark_machine::swapped(),
             left: LeftChanges::look(),
-            huge_pages: tailmark_host::huge_pages(),
+            huge_pages: tailmark_machine::huge_pages(),
             disks: activity(&before.disks, &after.disks, watched_for),
             links: degraded_of(&all),
             surprises: Surprises::from_systems(systems.iter().copied()),
@@ -169,7 +169,7 @@ impl Scene {
 
 /// Bytes of memory that a run of the plan may use.
 fn memory(plan: Option<&Plan>) -> u64 {
-    let total = tailmark_host::memory().total;
+    let total = tailmark_machine::memory().total;
     let limit = plan.and_then(|plan| plan.host.memory_limit);
     limit.map_or(total, |limit| limit.min(total))
 }
@@ -178,7 +178,7 @@ impl SystemScene {
     fn new(plan: &Plan, system: &SystemPlan, memory: u64) -> Self {
         let hosts = system.location.hosts();
         let here: Vec<Option<bool>> = hosts
-            .map(|h| tailmark_host::is_this_machine(h.host()))
+            .map(|h| tailmark_machine::is_this_machine(h.host()))
             .collect();
         let is_embedded = matches!(
             system.driver.place,
@@ -218,13 +218,13 @@ impl SystemScene {
 impl PlaceScene {
     fn from_place(place: PathBuf) -> Self {
         Self {
-            mount: if tailmark_host::is_device(&place) {
+            mount: if tailmark_machine::is_device(&place) {
                 None
             } else {
-                tailmark_host::mount_of(&place)
+                tailmark_machine::mount_of(&place)
             },
-            space: tailmark_host::space(&place).ok(),
-            chain: tailmark_host::chain(&place),
+            space: tailmark_machine::space(&place).ok(),
+            chain: tailmark_machine::chain(&place),
             place,
         }
     }
@@ -271,8 +271,8 @@ impl Watch {
                 Some(disks) => disks.sample()?,
                 None => Vec::new(),
             },
-            quota: tailmark_host::cpu_quota(),
-            thermal: tailmark_host::thermal_throttles(),
+            quota: tailmark_machine::cpu_quota(),
+            thermal: tailmark_machine::thermal_throttles(),
         })
     }
 }

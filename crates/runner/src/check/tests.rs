@@ -3,7 +3,7 @@
 use super::{CHECKS, DiskActivity, PlaceScene, Problem, Scene, SystemScene, WATCHED_FOR, check};
 use crate::{expect::Surprises, findings::Cached};
 use std::{collections::BTreeMap, path::Path, time::Duration};
-use tailmark_host::{CpuQuota, Mount, Space};
+use tailmark_machine::{CpuQuota, Mount, Space};
 use tailmark_plan::ClientHost;
 
 /// What a check says of a scene; none where it does not look.
@@ -30,7 +30,7 @@ fn finds(name: &str, scene: &Scene, word: &str) {
 }
 
 fn mount(options: &[&str]) -> Mount {
-    let mut mount = tailmark_host::mount_of(Path::new("/")).unwrap();
+    let mut mount = tailmark_machine::mount_of(Path::new("/")).unwrap();
     mount.options = options.iter().map(ToString::to_string).collect();
     mount.kind = "xfs".to_owned();
     mount.point = "/mnt/a".into();

@@ -30,9 +30,9 @@ use std::{
     time::SystemTime,
 };
 use tailmark_driver::{Access, Database, Location, Look, Made, Params, db::stamp};
-use tailmark_host::prepare::Unwatched;
 use tailmark_model::instant::dated;
 use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
+use tailmark_prepare::Unwatched;
 
 /// A system's data set.
 #[derive(Debug)]

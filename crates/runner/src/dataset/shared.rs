@@ -8,8 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::Place;
-use tailmark_host::prepare::real_path;
 use tailmark_plan::{Plan, SystemPlan};
+use tailmark_prepare::real_path;
 
 /// What a path leads to, the same for every name of it: the last part of the path that exists, by its
 /// number, and what is missing below that.

@@ -113,7 +113,7 @@ fn a_place_of_a_server_that_is_not_there_is_told() {
 #[test]
 fn options_that_the_kernel_does_not_show_are_known_by_what_is_missing() {
     let mount = |options: &[&str]| {
-        let mut mount = tailmark_host::mount_of(Path::new("/")).unwrap();
+        let mut mount = tailmark_machine::mount_of(Path::new("/")).unwrap();
         mount.options = options.iter().map(ToString::to_string).collect();
         mount
     };

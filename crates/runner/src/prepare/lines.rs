@@ -8,8 +8,8 @@ use super::{
 };
 use crate::error::in_one_line;
 use std::{collections::BTreeSet, path::Path};
-use tailmark_host::prepare::{self as host, Changes, Job, Unwatched};
 use tailmark_plan::{Plan, SystemPlan};
+use tailmark_prepare::{Changes, Job, Unwatched};
 
 /// What a dry run says first: a line for each device that holds something and would be overwritten.
 /// `alone` is the system whose devices alone are prepared.
@@ -63,7 +63,7 @@ fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<S
     }
     let mut lines = vec![format!("prepare `{name}`:")];
     if let Some(emulate) = &of.emulate {
-        let commands = host::plan_emulate(&volume(emulate), &emulate.directory);
+        let commands = tailmark_prepare::plan_emulate(&volume(emulate), &emulate.directory);
         let commands = commands.into_iter();
         lines.extend(commands.map(|command| format!("  emulate: {command}")));
         lines.push("    undone: removed with all that is on it, when the run ends".to_owned());

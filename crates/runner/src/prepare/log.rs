@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::prepare::{Watch, append_to_log};
 use tailmark_model::number;
+use tailmark_prepare::{Watch, append_to_log};
 
 /// Tells the observer a line, and appends it to the log of the machine.
 pub(crate) fn tell(observer: &dyn Observer, text: &str) {

@@ -3,12 +3,10 @@
 use super::overwrite::raw_targets;
 use crate::{Error, devices::InAdvance};
 use std::path::{Path, PathBuf};
-use tailmark_host::{
-    physical_devices,
-    prepare::{Changes, Job, Target, real_path},
-};
+use tailmark_machine::physical_devices;
 use tailmark_model::number;
 use tailmark_plan::{Plan, SystemPlan};
+use tailmark_prepare::{Changes, Job, Target, real_path};
 
 /// Refuses results in a directory that a device is mounted on, where they would be hidden or on
 /// what is measured, and one such directory for two systems.

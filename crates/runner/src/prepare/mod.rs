@@ -26,9 +26,9 @@ use servers::There;
 use std::path::Path;
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::prepare::{self as host, Changes, Done, JOURNAL_DIRECTORY, Job, Journal, STEPS};
 use tailmark_model::Fact;
 use tailmark_plan::{ClientHost, Plan, SystemPlan};
+use tailmark_prepare::{Changes, Done, JOURNAL_DIRECTORY, Job, Journal, STEPS};
 use tailmark_study::Study;
 
 /// The group of facts of what was prepared.
@@ -66,7 +66,7 @@ pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
         || mount.is_some_and(|point| {
             // As the table of mounts has it: without links.
             let real = point.canonicalize().ok();
-            let mounted = tailmark_host::mount_of(point).map(|mount| mount.point);
+            let mounted = tailmark_machine::mount_of(point).map(|mount| mount.point);
             real.is_none() || mounted != real
         })
 }
@@ -88,7 +88,7 @@ fn not_set(plan: &Plan) -> Option<&'static str> {
         system.is_here() && system.expect.client_host != Some(ClientHost::Other)
     };
     let is_elsewhere = !plan.systems.iter().any(is_here);
-    match (is_elsewhere, plan.scale == 1.0, tailmark_host::is_root()) {
+    match (is_elsewhere, plan.scale == 1.0, tailmark_machine::is_root()) {
         (true, ..) => Some(ELSEWHERE),
         (_, false, _) => Some("they are of the plan at full scale"),
         (.., false) => Some("that needs root"),
@@ -429,13 +429,13 @@ fn emulate_all(
             continue;
         };
         let volume = volume(emulate);
-        let command = host::plan_emulate(&volume, &emulate.directory).join("; ");
+        let command = tailmark_prepare::plan_emulate(&volume, &emulate.directory).join("; ");
         let whose = format!("system `{}`", system.name);
         tell(observer, &format!("{whose}: emulate begins: {command}"));
         journal.emulates(&emulate.directory)?;
         // One that an earlier run has left outside the journal is in nobody's use.
-        host::remove_emulated(&emulate.directory, &far)?;
-        host::emulate(&volume, &emulate.directory, &far)?;
+        tailmark_prepare::remove_emulated(&emulate.directory, &far)?;
+        tailmark_prepare::emulate(&volume, &emulate.directory, &far)?;
         tell(observer, &format!("{whose}: emulate is done"));
         facts.push(fact(Some(&system.name), "emulate", command));
     }
@@ -472,7 +472,7 @@ pub fn restore(log: &dyn Fn(&str)) -> Result<usize, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_host::prepare::Erase;
+    use tailmark_prepare::Erase;
 
     #[test]
     fn steps_are_keys_of_a_plan() {
@@ -491,7 +491,10 @@ mod tests {
     #[test]
     fn what_a_plan_may_say_is_what_the_host_can_do() {
         assert_eq!(tailmark_plan::ERASES, Erase::NAMES);
-        let made: Vec<_> = host::FILE_SYSTEMS.iter().map(|row| row.name).collect();
+        let made: Vec<_> = tailmark_prepare::FILE_SYSTEMS
+            .iter()
+            .map(|row| row.name)
+            .collect();
         assert_eq!(tailmark_plan::FILE_SYSTEMS, made);
     }
 }

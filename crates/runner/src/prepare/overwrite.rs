@@ -13,8 +13,8 @@ use crate::{Error, dataset::is_device, error::in_one_line};
 use std::path::Path;
 use tailmark_driver::Place;
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::prepare::{self as host, Changes, RawDevice, Target, Watch};
 use tailmark_plan::{Adopt, Plan, SystemPlan};
+use tailmark_prepare::{Changes, RawDevice, Target, Watch};
 
 /// How a line begins that says what is lost.
 const OVERWRITES: &str = "OVERWRITES";
@@ -74,9 +74,13 @@ fn refuse(system: &SystemPlan, device: &RawDevice, watch: &dyn Watch) -> Result<
 }
 
 /// Why a device is not overwritten, with what is on it.
-pub(crate) fn refused(system: &SystemPlan, device: &RawDevice, error: host::Error) -> Error {
+pub(crate) fn refused(
+    system: &SystemPlan,
+    device: &RawDevice,
+    error: tailmark_prepare::Error,
+) -> Error {
     match error {
-        refused @ host::Error::Refused { .. } => Error::Overwrites {
+        refused @ tailmark_prepare::Error::Refused { .. } => Error::Overwrites {
             system: system.name.clone(),
             what: device.describe(),
             source: Box::new(refused),

@@ -2,11 +2,10 @@
 
 use crate::Error;
 use std::path::{Path, PathBuf};
-use tailmark_host::prepare::{
-    self as host, DeviceRequest, Erase, JOURNAL_DIRECTORY, Job, JobRequest, MachineRequest, Mix,
-    Over,
-};
 use tailmark_plan::{Emulate, Plan, Steady, SystemPlan};
+use tailmark_prepare::{
+    DeviceRequest, Erase, JOURNAL_DIRECTORY, Job, JobRequest, MachineRequest, Mix, Over,
+};
 
 /// What is to be done to the devices of a system, found.
 pub(super) fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
@@ -34,12 +33,16 @@ pub(super) fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobReq
 }
 
 /// What is agreed to of the devices of a system, for a run into `out`.
-pub(super) fn consent_of(plan: &Plan, system: &SystemPlan, out: &Path) -> host::Consent {
+pub(super) fn consent_of(
+    plan: &Plan,
+    system: &SystemPlan,
+    out: &Path,
+) -> tailmark_prepare::Consent {
     let mut serials = plan.consent.serials.clone();
     // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
     let made = system.emulate.as_ref();
     let made: Vec<_> = made
-        .map(|of| host::emulated_file(&of.directory))
+        .map(|of| tailmark_prepare::emulated_file(&of.directory))
         .into_iter()
         .collect();
     serials.extend(made.iter().map(|file| file.display().to_string()));
@@ -49,7 +52,7 @@ pub(super) fn consent_of(plan: &Plan, system: &SystemPlan, out: &Path) -> host::
     } else {
         Vec::new()
     };
-    host::Consent {
+    tailmark_prepare::Consent {
         serials,
         destroys: plan.consent.destroys.clone(),
         unseen: plan.consent.unseen.clone(),
@@ -92,8 +95,8 @@ pub(super) fn settings_of(plan: &Plan) -> MachineRequest {
 }
 
 /// A volume as the host takes it.
-pub(super) fn volume(emulate: &Emulate) -> host::Volume {
-    host::Volume {
+pub(super) fn volume(emulate: &Emulate) -> tailmark_prepare::Volume {
+    tailmark_prepare::Volume {
         bytes: emulate.bytes,
         iops: emulate.iops,
         bandwidth: emulate.bandwidth,

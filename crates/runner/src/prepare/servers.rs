@@ -13,9 +13,9 @@ use crate::{Error, error::in_one_line, servers::Servers};
 use std::{path::Path, sync::Arc};
 use tailmark_agent::protocol::Looked;
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::prepare::{DeviceRequest, JobRequest, MachineRequest};
 use tailmark_model::Fact;
 use tailmark_plan::{Plan, SystemPlan};
+use tailmark_prepare::{DeviceRequest, JobRequest, MachineRequest};
 use tailmark_remote::Server;
 
 /// What is to be done on one host.

@@ -19,7 +19,7 @@ use std::{
 use tailmark_cluster::Cluster;
 use tailmark_driver::{Database, Made, Settled};
 use tailmark_engine::{Silent, Spec, Stop};
-use tailmark_host::MemoryLimit;
+use tailmark_machine::MemoryLimit;
 use tailmark_model::PointKey;
 use tailmark_plan::{Plan, RawPlan, SystemPlan};
 
@@ -132,7 +132,7 @@ impl<'a> Follower<'a> {
         let limit = self.plan.host.memory_limit.map(MemoryLimit::enter);
         // Those of a rank before it on its machine are the same.
         let facts = if self.is_first_of_host() {
-            crate::facts::kept(self.plan, tailmark_host::machine_facts())
+            crate::facts::kept(self.plan, tailmark_machine::machine_facts())
         } else {
             Vec::new()
         };
@@ -203,7 +203,7 @@ impl<'a> Follower<'a> {
                 let system = self.system(system)?;
                 let dataset = Dataset::new(self.plan, system);
                 dataset.adopt(self.plan)?;
-                let facts = tailmark_host::place_facts(&system.name, &places(system));
+                let facts = tailmark_machine::place_facts(&system.name, &places(system));
                 let facts = crate::facts::kept(self.plan, facts);
                 let is_loaded = dataset.is_loaded()?;
                 Ok(Answer::Loaded { is_loaded, facts })

@@ -322,14 +322,14 @@ impl Sweeper<'_> {
     fn server_memory(&self, system: &SystemPlan) -> Option<u64> {
         let limit = prepare::server_limit(self.plan, system).unwrap_or(u64::MAX);
         match (system.driver.place, system.is_here()) {
-            (Place::Hosts, true) => Some(limit.min(tailmark_host::memory().total)),
+            (Place::Hosts, true) => Some(limit.min(tailmark_machine::memory().total)),
             _ => self.servers.memory(system, limit),
         }
     }
 
     /// Bytes of memory that this run may use.
     fn memory(&self) -> u64 {
-        let total = tailmark_host::memory().total;
+        let total = tailmark_machine::memory().total;
         match (self.plan.host.memory_limit, &self.memory_unlimited) {
             (Some(limit), None) => limit.min(total),
             _ => total,

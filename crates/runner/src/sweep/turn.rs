@@ -123,7 +123,7 @@ impl<'a> Sweeper<'a> {
         let SystemState {
             system, dataset, ..
         } = state;
-        let facts = tailmark_host::place_facts(&system.name, &places(system));
+        let facts = tailmark_machine::place_facts(&system.name, &places(system));
         self.study.set_facts(&kept(self.plan, facts))?;
         let facts = self.awaited(system, || self.servers.facts(self.plan, system))?;
         let Some(facts) = facts else {

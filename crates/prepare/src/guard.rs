@@ -1,0 +1,478 @@
+//! The interlock: every reason not to touch a device, as rows over one scene.
+//!
+//! A row that finds something names its evidence. What cannot be told counts as a reason too. All
+//! rows are asked, so that one refusal says everything.
+
+use super::{
+    Identity, Signature, Target,
+    command::quoted,
+    uses::{Below, Uses},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+use tailmark_machine::{BlockDevice, chain, controller, sysfs};
+
+/// How a device may be attached: its machine has it alone, or it can be asked whether others do.
+const TRANSPORTS: &[&str] = &["loop", "nvme", "sata", "virtio", "xen"];
+/// How far sizes may be apart: a plan says 7.68 TB, a drive 7,681,501,126,656 bytes.
+const SIZE_PART: f64 = 0.01;
+
+/// What somebody agrees to, and what the plan says of the device.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// Serial numbers whose devices may be erased.
+    pub serials: Vec<String>,
+    /// Signatures of others that may be destroyed.
+    pub destroys: Vec<String>,
+    /// What the model contains, in whichever case.
+    pub model: Option<String>,
+    /// Bytes of the device, within a hundredth.
+    pub bytes: Option<u64>,
+    /// Programs that are known not to use it, where it cannot be seen what they use.
+    pub unseen: Vec<String>,
+    /// Directories that must not be on the device: the results.
+    pub kept: Vec<PathBuf>,
+    /// Where an earlier preparation has mounted it, which is unmounted first: that this process sees
+    /// it there is no reason.
+    pub own_mount: Option<PathBuf>,
+    /// The files of the volumes that this run has made: no one else can use a device over them.
+    #[serde(skip)]
+    pub made: Vec<PathBuf>,
+}
+
+impl Consent {
+    /// Whether this run has made the device.
+    pub(super) fn has_made(&self, identity: &Identity) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let is_it = |made: &PathBuf| {
+            let found = fs::metadata(made).ok();
+            let found = found.map(|found| (found.dev(), found.ino()));
+            identity.serial.as_deref() == made.to_str() && found.is_some() && identity.file == found
+        };
+        self.made.iter().any(is_it)
+    }
+}
+
+/// How far an action reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The device itself.
+    Device,
+    /// Every namespace of the NVMe subsystem.
+    Subsystem,
+}
+
+/// A reason not to touch a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    /// The row that found it.
+    pub guard: &'static str,
+    /// What it found.
+    pub text: String,
+}
+
+/// What is looked at.
+pub struct GuardScene<'a> {
+    /// The device.
+    pub target: &'a Target,
+    /// Every device that the action reaches; the target is one.
+    pub reached: &'a [Identity],
+    /// What is agreed to.
+    pub consent: &'a Consent,
+    /// What is in use.
+    pub uses: &'a Uses,
+    /// Whether this run has made the device, so that guards about use by others are not asked.
+    pub is_own: bool,
+    /// What is on the devices that are reached, or why that cannot be told.
+    pub signatures: Result<Vec<Signature>, String>,
+    /// Who has reserved or registered with it, or why that cannot be told.
+    pub reserved: Result<Option<String>, String>,
+}
+
+/// What a guard asks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// The device and what is on it.
+    Device,
+    /// Its use by others, of which a device that this run has made has none.
+    Use,
+}
+
+/// A reason not to touch a device: a row of [`GUARDS`].
+pub struct Guard {
+    /// Its name in refusals and documentation.
+    pub name: &'static str,
+    /// What must be so, in a line.
+    pub about: &'static str,
+    /// What it asks about.
+    pub asks: Asks,
+    /// Why not.
+    pub check: fn(&GuardScene<'_>) -> Vec<String>,
+}
+
+/// Every guard, in the order of the documentation.
+pub const GUARDS: &[Guard] = &[
+    Guard {
+        name: "name",
+        about: "the device is named so that it is the same after a restart",
+        asks: Asks::Device,
+        check: |scene| scene.target.unstable.iter().cloned().collect(),
+    },
+    Guard {
+        name: "serial",
+        about: "its serial number is given on the command line, whole",
+        asks: Asks::Device,
+        check: not_confirmed,
+    },
+    Guard {
+        name: "kind",
+        about: "it is a whole disk of a kind that this machine has alone",
+        asks: Asks::Device,
+        check: other_kind,
+    },
+    Guard {
+        name: "read-only",
+        about: "it can be written, and removed by nobody",
+        asks: Asks::Device,
+        check: read_only,
+    },
+    Guard {
+        name: "plan",
+        about: "its model and size are those of the plan",
+        asks: Asks::Device,
+        check: unlike_the_plan,
+    },
+    Guard {
+        name: "kept",
+        about: "the results are not on it",
+        asks: Asks::Device,
+        check: kept,
+    },
+    Guard {
+        name: "start",
+        about: "neither /etc/fstab nor the command line of the kernel names it",
+        asks: Asks::Use,
+        check: |scene| used(scene, &scene.uses.named, "is named as"),
+    },
+    Guard {
+        name: "mounted",
+        about: "nothing on it is mounted, in any mount namespace",
+        asks: Asks::Use,
+        check: mounted,
+    },
+    Guard {
+        name: "swap",
+        about: "no swap is on it",
+        asks: Asks::Use,
+        check: |scene| used(scene, &scene.uses.swaps, "is swap:"),
+    },
+    Guard {
+        name: "held",
+        about: "no device is made of it: LVM, RAID, encryption, multipath",
+        asks: Asks::Use,
+        check: held,
+    },
+    Guard {
+        name: "stacked",
+        about: "no loop device is over it or over a file on it",
+        asks: Asks::Use,
+        check: stacked,
+    },
+    Guard {
+        name: "open",
+        about: "no process has it open",
+        asks: Asks::Use,
+        check: open,
+    },
+    Guard {
+        name: "reserved",
+        about: "no host has reserved it",
+        asks: Asks::Use,
+        check: reserved,
+    },
+    Guard {
+        name: "signatures",
+        about: "what is on it is ours, or named on the command line",
+        asks: Asks::Device,
+        check: foreign,
+    },
+    Guard {
+        name: "unseen",
+        about: "everything that uses devices could be looked at",
+        asks: Asks::Use,
+        check: unseen,
+    },
+];
+
+fn unseen(scene: &GuardScene<'_>) -> Vec<String> {
+    let unseen = scene.uses.unseen.iter();
+    let missed = unseen.filter(|of| !scene.consent.unseen.contains(&of.name));
+    let say = |of: &super::uses::Unseen| {
+        format!(
+            "it cannot be seen {}; whoever knows that it does not use the device says --unseen {}",
+            of.what,
+            quoted(&of.name)
+        )
+    };
+    missed.map(say).collect()
+}
+
+/// Everything that speaks against touching the device.
+#[must_use]
+pub fn refusals(scene: &GuardScene<'_>) -> Vec<Objection> {
+    let of = |guard: &Guard| {
+        let found = (guard.check)(scene).into_iter();
+        let name = guard.name;
+        found.map(move |text| Objection { guard: name, text })
+    };
+    let asked = GUARDS.iter();
+    let asked = asked.filter(|guard| !(scene.is_own && guard.asks == Asks::Use));
+    asked.flat_map(of).collect()
+}
+
+fn not_confirmed(scene: &GuardScene<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let serials: BTreeSet<_> = scene.reached.iter().map(|of| of.serial.clone()).collect();
+    for serial in serials {
+        match serial {
+            Some(serial) if scene.consent.serials.contains(&serial) => {}
+            Some(serial) => wrong.push(format!(
+                "its serial number is `{serial}`; whoever agrees that all on it is lost says \
+                 --erase {}",
+                quoted(&serial)
+            )),
+            None => wrong.push("it has no serial number to confirm".to_owned()),
+        }
+    }
+    wrong
+}
+
+/// What can be named instead.
+const WHOLE_DISKS: &str = "only whole disks are erased or overwritten; name one, or make a file system \
+                           on this and give its mount point as `path`";
+
+fn other_kind(scene: &GuardScene<'_>) -> Vec<String> {
+    let device = &scene.target.device;
+    let mut wrong = Vec::new();
+    if device.name != device.disk {
+        let disk = &device.disk;
+        wrong.push(format!("it is a partition of `{disk}`: {WHOLE_DISKS}"));
+    } else if let Some(Below::Device((major, minor))) = scene.uses.loops.get(&device.name) {
+        wrong.push(format!(
+            "it is a loop device over another block device ({major}:{minor}): name that"
+        ));
+    } else if !device.members.is_empty() || device.composition.is_some() {
+        let kind = device.kind();
+        wrong.push(format!("it is made of others ({kind}): {WHOLE_DISKS}"));
+    } else {
+        match device.transport {
+            Some(transport) if TRANSPORTS.contains(&transport) => {}
+            Some(transport) => wrong.push(format!(
+                "it is a device on {transport}, which another machine may use; these are \
+                 accepted: {}",
+                TRANSPORTS.join(", ")
+            )),
+            None => wrong.push("how it is attached is not known".to_owned()),
+        }
+    }
+    wrong
+}
+
+fn read_only(scene: &GuardScene<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for of in scene.reached {
+        let directory = scene.uses.sys.join("class/block").join(&of.name);
+        // What the kernel does not say counts as a reason.
+        if sysfs::flag(&directory.join("ro")) != Some(false) {
+            wrong.push(format!("`{}` is read-only", of.name));
+        }
+        // The kernel says it of a disk alone.
+        let is_part = directory.join("partition").exists();
+        let disk = if is_part {
+            directory.join("..")
+        } else {
+            directory
+        };
+        if sysfs::flag(&disk.join("removable")) != Some(false) {
+            wrong.push(format!("`{}` is removable", of.name));
+        }
+    }
+    wrong
+}
+
+fn unlike_the_plan(scene: &GuardScene<'_>) -> Vec<String> {
+    let Identity { model, bytes, .. } = &scene.target.identity;
+    let mut wrong = Vec::new();
+    if let Some(expected) = &scene.consent.model {
+        let model = model.as_deref().unwrap_or_default();
+        if !model.to_lowercase().contains(&expected.to_lowercase()) {
+            wrong.push(format!(
+                "its model is `{model}`, and the plan says `{expected}`"
+            ));
+        }
+    }
+    if let Some(expected) = scene.consent.bytes {
+        let whole = controller::controller_bytes(&scene.uses.sys, &scene.target.device.disk);
+        let is_near =
+            |bytes: u64| (bytes as f64 - expected as f64).abs() <= expected as f64 * SIZE_PART;
+        if !is_near(*bytes) && !whole.is_some_and(is_near) {
+            wrong.push(format!(
+                "it has {bytes} bytes, and the plan says {expected}"
+            ));
+        }
+    }
+    wrong
+}
+
+fn kept(scene: &GuardScene<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for place in &scene.consent.kept {
+        let below = chain(place);
+        let is_reached =
+            |device: &BlockDevice| scene.reached.iter().any(|of| of.name == device.disk);
+        if below.iter().any(is_reached) {
+            wrong.push(format!("`{}` is on it", place.display()));
+        }
+    }
+    wrong
+}
+
+/// Every device on those that are reached.
+fn above<'a>(scene: &'a GuardScene<'_>) -> Vec<&'a BlockDevice> {
+    let of = |identity: &Identity| scene.uses.on_disk(&identity.name);
+    scene.reached.iter().flat_map(of).collect()
+}
+
+fn used(scene: &GuardScene<'_>, uses: &[(String, (u32, u32))], how: &str) -> Vec<String> {
+    let above = above(scene);
+    let found = uses.iter().filter_map(|(what, number)| {
+        let device = above.iter().find(|d| (d.major, d.minor) == *number)?;
+        Some(format!("`{}` {how} {what}", device.name))
+    });
+    found.collect()
+}
+
+fn mounted(scene: &GuardScene<'_>) -> Vec<String> {
+    let above = above(scene);
+    let btrfs = scene.uses.btrfs_with(&above);
+    let mut wrong = Vec::new();
+    for (process, mount) in &scene.uses.mounts {
+        let is_source = |device: &&&BlockDevice| {
+            format!("{}:{}", device.major, device.minor) == mount.device
+                || is_device(Path::new(&mount.source), device)
+        };
+        let source = Path::new(&mount.source).file_name().unwrap_or_default();
+        let found = above.iter().find(is_source).map(|d| d.name.clone());
+        let found = found.or_else(|| {
+            let name = source.to_string_lossy().into_owned();
+            (mount.kind == "btrfs" && btrfs.contains(&name)).then_some(name)
+        });
+        let is_own = scene.consent.own_mount.as_deref() == Some(&*mount.point);
+        // Of the namespace of this process it is the one that is named.
+        if let Some(name) = found.filter(|_| !(is_own && *process == std::process::id())) {
+            let place = format!("`{name}` is mounted on `{}`", mount.point.display());
+            let said = format!("{place} ({}), as process {process} sees it", mount.kind);
+            // Other namespaces mostly have copies of what was there before them.
+            if !wrong
+                .iter()
+                .any(|text: &String| text.starts_with(&format!("{place} (")))
+            {
+                wrong.push(said);
+            }
+        }
+    }
+    wrong
+}
+
+fn is_device(source: &Path, device: &BlockDevice) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    source.starts_with("/dev")
+        && fs::metadata(source).is_ok_and(|metadata| {
+            let number = metadata.rdev();
+            metadata.file_type().is_block_device()
+                && (rustix::fs::major(number), rustix::fs::minor(number))
+                    == (device.major, device.minor)
+        })
+}
+
+fn held(scene: &GuardScene<'_>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for device in above(scene) {
+        let holders = scene.uses.sys.join("class/block").join(&device.name);
+        let holders = sysfs::names(&holders.join("holders"));
+        if !holders.is_empty() {
+            wrong.push(format!(
+                "`{}` is held by {}",
+                device.name,
+                holders.join(", ")
+            ));
+        }
+    }
+    wrong
+}
+
+fn stacked(scene: &GuardScene<'_>) -> Vec<String> {
+    let is_reached = |device: &&&BlockDevice| scene.reached.iter().any(|of| of.name == device.disk);
+    let above = above(scene);
+    let others = above.iter().filter(|device| !is_reached(device));
+    let say = |device: &&BlockDevice| {
+        let file = device.backing_file.as_deref();
+        let file = file.map_or(String::new(), |file| format!(" over `{}`", file.display()));
+        format!("`{}`{file} is on it ({})", device.name, device.kind())
+    };
+    others.map(say).collect()
+}
+
+fn open(scene: &GuardScene<'_>) -> Vec<String> {
+    let above = above(scene);
+    let found = scene
+        .uses
+        .open
+        .iter()
+        .filter_map(|(process, program, number)| {
+            let device = above.iter().find(|d| (d.major, d.minor) == *number)?;
+            Some(format!(
+                "process {process} ({program}) has `{}` open",
+                device.name
+            ))
+        });
+    let mut found: Vec<_> = found.collect();
+    found.dedup();
+    found
+}
+
+fn reserved(scene: &GuardScene<'_>) -> Vec<String> {
+    match &scene.reserved {
+        Ok(None) => Vec::new(),
+        Ok(Some(who)) => vec![who.clone()],
+        Err(why) => vec![format!("whether another host has it cannot be told: {why}")],
+    }
+}
+
+fn foreign(scene: &GuardScene<'_>) -> Vec<String> {
+    let signatures = match &scene.signatures {
+        Ok(signatures) => signatures,
+        Err(why) => return vec![format!("what is on it cannot be told: {why}")],
+    };
+    let agreed = |signature: &&Signature| {
+        signature.is_ours || scene.consent.destroys.contains(&signature.name)
+    };
+    let others = signatures.iter().filter(|signature| !agreed(signature));
+    let say = |signature: &Signature| {
+        format!(
+            "`{}` holds {}, which is not ours; whoever agrees that it is destroyed says --destroy \
+             {}",
+            signature.device,
+            signature.name,
+            quoted(&signature.name)
+        )
+    };
+    others.map(say).collect()
+}
+
+#[cfg(test)]
+mod tests;

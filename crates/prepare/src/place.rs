@@ -1,0 +1,112 @@
+//! What speaks against mounting a device where the plan says: looked at before the first device is
+//! touched, for afterwards it is too late to say no.
+
+use super::{Error, Job, file_system_on};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+use tailmark_machine::mount;
+
+/// A path as the kernel names it: without links, as far as it is there.
+#[must_use]
+pub fn real_path(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for above in path.ancestors() {
+        if let Ok(real) = above.canonicalize() {
+            let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() {
+                real
+            } else {
+                real.join(rest)
+            };
+        }
+    }
+    path
+}
+
+impl Job {
+    /// Refuses a directory that the file system of the device cannot be mounted on, or must not.
+    /// `makes` says whether that file system is made before.
+    ///
+    /// # Errors
+    /// Names everything that speaks against it.
+    pub fn refuse_place(&self, makes: bool) -> Result<(), Error> {
+        let Some((row, target, point)) = self.mount() else {
+            return Ok(());
+        };
+        let mut wrong: Vec<String> = target.unstable.iter().cloned().collect();
+        let real_point = real_path(point);
+        let kept = self.request.consent.kept.iter();
+        let below = kept.filter(|kept| real_path(kept).starts_with(&real_point));
+        wrong.extend(below.map(|kept| format!("`{}` is in it", kept.display())));
+        if self.own_mount().is_none() {
+            wrong.extend(occupied(&real_point));
+            let found = if makes {
+                Some(row.name.to_owned())
+            } else {
+                file_system_on(target)?
+            };
+            if found.as_deref() != Some(row.name) {
+                let found = found.unwrap_or_else(|| "no file system that is known".to_owned());
+                wrong.push(format!(
+                    "the device holds {found}, and not {}, which is made where {} is given",
+                    row.name,
+                    self.flags()
+                ));
+            }
+        }
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Place {
+                point: point.to_owned(),
+                device: target.identity.describe(),
+                why: wrong.join("; "),
+            })
+        }
+    }
+}
+
+/// Why nothing can be mounted on a directory, which need not be there.
+fn occupied(point: &Path) -> Option<String> {
+    if let Some(mount) = mount::mounts().iter().rfind(|mount| mount.point == *point) {
+        return Some(format!(
+            "`{}` ({}) is mounted on it",
+            mount.source, mount.kind
+        ));
+    }
+    match fs::read_dir(point) {
+        Ok(mut entries) => entries.next().map(|_| "it is not empty".to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_not_there_yet_is_known_by_what_is_there_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let link = top.join("link");
+        fs::create_dir(top.join("there")).unwrap();
+        std::os::unix::fs::symlink(top.join("there"), &link).unwrap();
+        assert_eq!(real_path(&link), top.join("there"));
+        assert_eq!(real_path(&link.join("not/yet")), top.join("there/not/yet"));
+    }
+
+    #[test]
+    fn a_directory_with_something_in_it_or_on_it_is_occupied() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(occupied(&dir.path().join("not yet")), None);
+        assert_eq!(occupied(dir.path()), None);
+        fs::write(dir.path().join("file"), "").unwrap();
+        assert_eq!(occupied(dir.path()).unwrap(), "it is not empty");
+        assert!(occupied(&dir.path().join("file")).is_some());
+        let said = occupied(Path::new("/proc")).unwrap();
+        assert!(said.contains("proc"), "{said}");
+    }
+}

@@ -1,0 +1,499 @@
+//! Preconditioning by a mix of requests, in rounds, until the device is steady: what a drive does when
+//! it is fresh, full or idle is not what it does after hours of the same work.
+//!
+//! The requests are those of the driver `file`: each client has one in flight, past the page cache,
+//! and draws its places uniformly. Rounds follow each other without a pause; the rule is that of
+//! [`Rounds`]. Over the device it takes a claim; over a file system, a file that is removed again.
+
+use super::nvme::{self, Drive};
+use super::{
+    Claim, Error, Watch,
+    data::{Data, next},
+    precondition::{Aligned, LOOK_EVERY, part, past_cache, write_all},
+};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    ops::Range,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+use tailmark_stats::steady::{ROUNDS_MAX, Round, Rounds};
+
+/// The name of the file that fills a file system.
+const FILE: &str = "tailmark.precondition";
+/// Its size is a multiple of this.
+const GRAIN: u64 = 1 << 20;
+
+/// A mix of requests that a device is brought to its steady state by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mix {
+    /// Reads of a hundred requests; the others are writes.
+    pub read_percent: u32,
+    /// Bytes of a request; a multiple of 4 KiB.
+    pub block_bytes: u64,
+    /// Requests in flight.
+    pub depth: u32,
+    /// How long a round lasts.
+    pub round: Duration,
+    /// What the requests go to.
+    pub over: Over,
+}
+
+/// What the requests of a mix go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Over {
+    /// The device.
+    Device,
+    /// A file in the file system on it, of so many hundredths of the room that there is.
+    FileSystem(u32),
+}
+
+/// What a dry run says of it.
+#[must_use]
+pub fn plan_steady(mix: &Mix, place: &Path) -> Vec<String> {
+    let Mix {
+        read_percent,
+        block_bytes,
+        depth,
+        round,
+        over,
+    } = mix;
+    let rounds = |place: &str| {
+        format!(
+            "at most {ROUNDS_MAX} rounds of {} s: {depth} requests in flight of {block_bytes} \
+             bytes at random places of {place}, {read_percent} % reads, O_DIRECT; until steady",
+            round.as_secs_f64()
+        )
+    };
+    match over {
+        Over::Device => vec![rounds(&place.display().to_string())],
+        Over::FileSystem(percent) => {
+            let file = file_in(place).display().to_string();
+            vec![
+                format!("random data to {file}, in order, {percent} % of the room that is free"),
+                rounds(&file),
+                format!("rm {file}"),
+            ]
+        }
+    }
+}
+
+/// Brings the device that is held to its steady state; what each round did.
+///
+/// # Errors
+/// Where it is not the device any more, a request fails, or it is stopped.
+pub fn steady_device(claim: &Claim, mix: &Mix, watch: &dyn Watch) -> Result<Rounds, Error> {
+    claim.confirm()?;
+    let failed = |source: io::Error| claim.failed("write", source);
+    let (file, part) = (claim.file(), part(claim.identity().bytes));
+    let spare = spare_of(&mut &*file, claim.identity().bytes);
+    let media = MediaBytes::new(&claim.identity().name);
+    let rounds = past_cache(file, || run(file, &part, mix, (spare, media), watch));
+    let rounds = rounds.map_err(failed)?;
+    file.sync_all().map_err(failed)?;
+    rounds.ok_or_else(|| stopped(&claim.identity().name))
+}
+
+/// The same through a file in the file system that is mounted on a directory. The file is removed,
+/// whatever comes of it; what it was in, the drive may go on holding until that is discarded.
+///
+/// # Errors
+/// Where there is no room for the file, a request fails, or it is stopped.
+pub fn steady_file(
+    point: &Path,
+    percent: u32,
+    mix: &Mix,
+    watch: &dyn Watch,
+) -> Result<Rounds, Error> {
+    let name = point.display().to_string();
+    let failed = |source| Error::Step {
+        action: "fill the file system on",
+        device: name.clone(),
+        source,
+    };
+    let own = file_in(point);
+    let space = tailmark_machine::space(point).map_err(failed)?;
+    let free = space.available;
+    let bytes = free / 100 * u64::from(percent) / GRAIN * GRAIN;
+    let part = 0..bytes;
+    if bytes < mix.block_bytes {
+        let why = format!("{percent} % of {free} bytes are less than a MiB and a request");
+        return Err(failed(io::Error::other(why)));
+    }
+    let file = Removed::new(&own).map_err(failed)?;
+    let filled = file.0.set_len(bytes).and_then(|()| {
+        let is_whole = write_all(&file.0, &part, 1, watch)?;
+        file.0.sync_all()?;
+        Ok(is_whole)
+    });
+    let rounds = if filled.map_err(failed)? {
+        let spare = (space.total / SPARE_PART, MediaBytes::none());
+        run(&file.0, &part, mix, spare, watch).map_err(failed)?
+    } else {
+        None
+    };
+    rounds.ok_or_else(|| stopped(&name))
+}
+
+/// The spare area of a drive whose own is not known is this part of its capacity.
+const SPARE_PART: u64 = 4;
+/// Less than this part of its capacity is not what a drive leaves unallocated, but rounding.
+const ROUNDING_PART: u64 = 100;
+
+/// Bytes that are written before a drive has used the room that no namespace has: what NVMe tells of the
+/// drive beyond its namespaces, and a quarter of the device where it tells of none. What a drive has
+/// beyond its capacity it does not tell.
+fn spare_of(drive: &mut impl Drive, device_bytes: u64) -> u64 {
+    let unknown = device_bytes / SPARE_PART;
+    let known = unallocated(drive).unwrap_or(0);
+    if known > device_bytes / ROUNDING_PART {
+        known
+    } else {
+        unknown
+    }
+}
+
+/// Bytes of an NVMe drive that are in no namespace.
+fn unallocated(drive: &mut impl Drive) -> io::Result<u64> {
+    let all = nvme::controller(drive)?.bytes;
+    let mut used = 0_u128;
+    for number in nvme::allocated(drive)? {
+        let namespace = nvme::identify_namespace(drive, number)?;
+        used += u128::from(namespace.blocks) * u128::from(namespace.block_bytes);
+    }
+    Ok(u64::try_from(all.saturating_sub(used)).unwrap_or(u64::MAX))
+}
+
+/// The bytes that a drive has written to its media, where it keeps a log of them.
+struct MediaBytes(Option<Box<dyn FnMut() -> Option<u64>>>);
+
+impl MediaBytes {
+    const fn none() -> Self {
+        Self(None)
+    }
+
+    fn new(disk: &str) -> Self {
+        Self(tailmark_machine::nvme::ocp::media_written(disk))
+    }
+
+    fn now(&mut self) -> Option<u64> {
+        self.0.as_mut().and_then(|read| read())
+    }
+}
+
+/// The file that fills a file system.
+fn file_in(point: &Path) -> PathBuf {
+    point.join(FILE)
+}
+
+fn stopped(device: &str) -> Error {
+    Error::Stopped {
+        device: device.to_owned(),
+        doing: "brought to its steady state",
+    }
+}
+
+/// A file that is removed when this is dropped.
+struct Removed(File, PathBuf);
+
+impl Removed {
+    /// An empty file; one that is there is of an earlier attempt, by its name, and is replaced.
+    fn new(path: &Path) -> io::Result<Self> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .custom_flags(OFlags::DIRECT.bits().cast_signed())
+            .open(path)?;
+        Ok(Self(file, path.to_owned()))
+    }
+}
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        // Where it cannot be, the next attempt removes it, and until then it is there to be seen.
+        let _ = fs::remove_file(&self.1);
+    }
+}
+
+/// Rounds of a mix over a part of a file, until they are steady or as many as may be; none where it
+/// was stopped.
+fn run(
+    file: &File,
+    part: &Range<u64>,
+    mix: &Mix,
+    (spare, media): (u64, MediaBytes),
+    watch: &dyn Watch,
+) -> io::Result<Option<Rounds>> {
+    let done = Done::default();
+    let stop = AtomicBool::new(false);
+    let data = Data::default();
+    let client = &|number: u64| {
+        let sent = requests(file, part, mix, &data, number, (&done, &stop));
+        if sent.is_err() {
+            stop.store(true, Relaxed);
+        }
+        sent
+    };
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..u64::from(mix.depth))
+            .map(|number| scope.spawn(move || client(number)))
+            .collect();
+        // Reads alone fill nothing.
+        let spare = if mix.read_percent < 100 { spare } else { 0 };
+        let rounds = measure(mix, (&done, &stop), (Rounds::new(spare), media), watch);
+        stop.store(true, Relaxed);
+        for client in clients {
+            client.join().expect("a client does not panic")?;
+        }
+        Ok(rounds)
+    })
+}
+
+/// Requests that are done.
+#[derive(Default)]
+struct Done {
+    all: AtomicU64,
+    writes: AtomicU64,
+}
+
+/// One client: sends requests until it is told to stop.
+fn requests(
+    file: &File,
+    part: &Range<u64>,
+    mix: &Mix,
+    data: &Data,
+    number: u64,
+    (done, stop): (&Done, &AtomicBool),
+) -> io::Result<()> {
+    let blocks = (part.end - part.start) / mix.block_bytes;
+    let mut buffer = Aligned::new(usize::try_from(mix.block_bytes).map_err(io::Error::other)?);
+    let mut state = number;
+    while !stop.load(Relaxed) {
+        let block = (u128::from(next(&mut state)) * u128::from(blocks)) >> 64;
+        let at = part.start + block as u64 * mix.block_bytes;
+        if next(&mut state) % 100 < u64::from(mix.read_percent) {
+            file.read_exact_at(buffer.bytes(), at)?;
+        } else {
+            data.fill(buffer.bytes());
+            file.write_all_at(buffer.bytes(), at)?;
+            done.writes.fetch_add(1, Relaxed);
+        }
+        done.all.fetch_add(1, Relaxed);
+    }
+    Ok(())
+}
+
+/// Counts what is done in each round; none where it was stopped, or a client has failed.
+fn measure(
+    mix: &Mix,
+    (done, stop): (&Done, &AtomicBool),
+    (mut rounds, mut media): (Rounds, MediaBytes),
+    watch: &dyn Watch,
+) -> Option<Rounds> {
+    let counts = || (done.all.load(Relaxed), done.writes.load(Relaxed));
+    let mut media_before = media.now();
+    while !rounds.is_over() {
+        let (began, before) = (Instant::now(), counts());
+        while began.elapsed() < mix.round {
+            if watch.is_stopped() || stop.load(Relaxed) {
+                return None;
+            }
+            let left = mix.round.saturating_sub(began.elapsed());
+            thread::park_timeout(LOOK_EVERY.min(left));
+            // Of all rounds that there may be: it may end earlier.
+            let part = rounds.values().len() as f64
+                + (began.elapsed().as_secs_f64() / mix.round.as_secs_f64()).min(1.0);
+            watch.progress((part * 1000.0) as u64, ROUNDS_MAX as u64 * 1000);
+        }
+        let (length_s, now) = (began.elapsed().as_secs_f64(), counts());
+        let media_now = media.now();
+        let media_of_round = media_now.zip(media_before);
+        rounds.push(Round {
+            per_sec: (now.0 - before.0) as f64 / length_s,
+            length_s,
+            written: (now.1 - before.1) * mix.block_bytes,
+            media: media_of_round.and_then(|(now, before)| now.checked_sub(before)),
+        });
+        media_before = media_now;
+        if let Some(left) = rounds.spare_left() {
+            watch.waits(&left);
+        }
+    }
+    Some(rounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nvme::recorded::{Script, structure};
+    use std::cell::Cell;
+
+    const MIX: Mix = Mix {
+        read_percent: 50,
+        block_bytes: 4096,
+        depth: 4,
+        round: Duration::from_millis(20),
+        over: Over::Device,
+    };
+
+    /// Stops after so many looks.
+    struct Looks(Cell<u32>);
+
+    impl Watch for Looks {
+        fn progress(&self, _: u64, _: u64) {}
+
+        fn is_stopped(&self) -> bool {
+            let left = self.0.get();
+            self.0.set(left.saturating_sub(1));
+            left == 0
+        }
+    }
+
+    /// A spare area of so many bytes, of a drive without logs.
+    fn no_drive(spare: u64) -> (u64, MediaBytes) {
+        (spare, MediaBytes::none())
+    }
+
+    #[test]
+    fn the_spare_area_is_what_no_namespace_has_and_a_quarter_where_that_is_unknown() {
+        const TB: u64 = 1_000_000_000_000;
+        let of = |capacity: u64| {
+            // One namespace of 800 GB in blocks of 4 KiB.
+            let blocks = (800_000_000_000_u64 / 4096).to_le_bytes();
+            let controller = structure(&[(280, &u128::from(capacity).to_le_bytes())]);
+            let namespaces = structure(&[(0, &1_u32.to_le_bytes())]);
+            let namespace = structure(&[(0, &blocks), (26, &[0]), (130, &[12])]);
+            let answers = vec![controller, namespaces, namespace];
+            spare_of(&mut Script::new(answers), 800_000_000_000)
+        };
+        assert_eq!(of(TB), 200 * TB / 1000);
+        assert_eq!(
+            of(800_001_000_000),
+            200 * TB / 1000,
+            "a quarter of the device"
+        );
+        assert_eq!(of(1_200_000_000_000), 400 * TB / 1000);
+        let refused = spare_of(&mut &tempfile::tempfile().unwrap(), 4 * TB);
+        assert_eq!(refused, TB);
+    }
+
+    #[test]
+    fn a_small_device_writes_its_quarter_and_a_large_one_is_told_as_not_steady() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        let part = 0..1 << 20;
+        let looks = || Looks(Cell::new(u32::MAX));
+        let small = spare_of(&mut &file, 1 << 20);
+        assert_eq!(small, 1 << 18);
+        let rounds = run(&file, &part, &MIX, no_drive(small), &looks()).unwrap();
+        assert_eq!(rounds.unwrap().spare_left(), None);
+        let rounds = run(&file, &part, &MIX, no_drive(1 << 60), &looks()).unwrap();
+        let rounds = rounds.unwrap();
+        assert!(!rounds.is_steady() && rounds.values().len() == ROUNDS_MAX);
+        assert!(
+            rounds.verdict().contains("of 1153 PB spare written"),
+            "{}",
+            rounds.verdict()
+        );
+        // Reads alone write nothing, and are not asked to.
+        let reads = Mix {
+            read_percent: 100,
+            ..MIX
+        };
+        let rounds = run(&file, &part, &reads, no_drive(1 << 60), &looks()).unwrap();
+        assert_eq!(rounds.unwrap().spare_left(), None);
+    }
+
+    #[test]
+    fn every_request_is_within_the_part_and_each_write_has_data_of_its_own() {
+        let file = tempfile::tempfile().unwrap();
+        let part = 1 << 20..2 << 20;
+        file.set_len(3 << 20).unwrap();
+        let rounds = run(&file, &part, &MIX, no_drive(0), &Looks(Cell::new(u32::MAX))).unwrap();
+        let rounds = rounds.unwrap();
+        assert!(
+            rounds.is_over() && rounds.values().iter().any(|value| *value > 0.0),
+            "{rounds:?}"
+        );
+        let mut bytes = vec![0; 3 << 20];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        let is_blank = |range: Range<usize>| bytes[range].iter().all(|byte| *byte == 0);
+        assert!(is_blank(0..1 << 20) && is_blank(2 << 20..3 << 20));
+        let sectors: Vec<_> = bytes[1 << 20..2 << 20].chunks(4096).collect();
+        let mut written: Vec<_> = sectors
+            .iter()
+            .filter(|sector| super::super::data::is_ours(sector))
+            .collect();
+        let count = written.len();
+        written.sort_unstable();
+        written.dedup();
+        assert!(count > 0 && written.len() == count, "{count}");
+    }
+
+    #[test]
+    fn it_stops_where_that_is_asked_for_and_fails_where_a_request_does() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        let mix = Mix {
+            round: Duration::from_secs(3600),
+            ..MIX
+        };
+        let stopped = run(
+            &file,
+            &(0..1 << 20),
+            &mix,
+            no_drive(0),
+            &Looks(Cell::new(3)),
+        )
+        .unwrap();
+        assert_eq!(stopped, None);
+        // Reads behind the end of the file.
+        let part = 1 << 20..2 << 20;
+        let reads = Mix {
+            read_percent: 100,
+            ..mix
+        };
+        assert!(
+            run(
+                &file,
+                &part,
+                &reads,
+                no_drive(0),
+                &Looks(Cell::new(u32::MAX))
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn a_file_fills_its_part_of_the_room_and_is_gone_afterwards() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = file_in(dir.path());
+        fs::write(&own, "of an earlier attempt").unwrap();
+        // No room of this machine is less than a request of a petabyte.
+        let large = Mix {
+            block_bytes: 1 << 50,
+            ..MIX
+        };
+        let error = steady_file(dir.path(), 1, &large, &Looks(Cell::new(0))).unwrap_err();
+        assert!(
+            tailmark_model::in_one_line(&error).contains("1 % of"),
+            "{error}"
+        );
+        let removed = Removed::new(&own).unwrap();
+        assert_eq!(removed.0.metadata().unwrap().len(), 0);
+        drop(removed);
+        assert!(!own.exists());
+    }
+}
