@@ -17,18 +17,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("workload", &["driver"]),
     ("machine", &["model"]),
     ("prepare", &["model", "stats", "machine"]),
-    ("agent", &["model", "machine", "prepare"]),
-    (
-        "remote",
-        &["cluster", "model", "machine", "prepare", "agent"],
-    ),
+    ("remote", &["cluster", "model", "machine", "prepare"]),
     ("engine", &["driver", "workload", "model", "stats"]),
     ("plan", &["driver", "workload", "model", "stats"]),
     (
         "runner",
         &[
             "cluster", "driver", "workload", "model", "stats", "study", "machine", "prepare",
-            "agent", "remote", "engine", "plan",
+            "remote", "engine", "plan",
         ],
     ),
     ("report", &["model", "stats", "study"]),

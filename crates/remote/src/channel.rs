@@ -1,5 +1,9 @@
 //! One agent at the other end: requests and answers, samples, and what its clock says.
 
+use crate::agent::{
+    Answer, Ask, Hello, Line, PROTOCOL, Request, now_ns,
+    protocol::{Sample, Sampled},
+};
 use crate::{
     Error,
     lines::{self, LINE_BYTES_MAX, Rate},
@@ -14,10 +18,6 @@ use std::{
     },
     thread,
     time::{Duration, Instant},
-};
-use tailmark_agent::{
-    Answer, Ask, Hello, Line, PROTOCOL, Request, now_ns,
-    protocol::{Sample, Sampled},
 };
 use tailmark_cluster::{Exchange, Measurement};
 

@@ -5,6 +5,7 @@
 //! host and started (`tailmark-agent`), which ends with the connection, and leaves nothing there. Where
 //! no agent can be copied, plain commands do what they can.
 
+pub mod agent;
 mod channel;
 mod command;
 mod error;

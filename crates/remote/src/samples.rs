@@ -1,7 +1,7 @@
 //! What was sampled on a host, and its clock, as this machine's clock has them.
 
+use crate::agent::now_ns;
 use crate::channel::Taken;
-use tailmark_agent::now_ns;
 use tailmark_cluster::{ClockLine, Measurement};
 use tailmark_model::SeriesKind;
 

@@ -13,9 +13,9 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-use tailmark_agent::protocol::Watch;
 use tailmark_machine::probe::{PROBES, Reading};
 use tailmark_model::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
+use tailmark_remote::agent::protocol::Watch;
 use tailmark_remote::{Received, Server, own_ns};
 
 /// The probe of this process, which on another machine would be the agent.

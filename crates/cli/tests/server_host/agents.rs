@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
-use tailmark_agent::{Hello, Line, PROTOCOL, now_ns, serve};
+use tailmark_remote::agent::{Hello, Line, PROTOCOL, now_ns, serve};
 
 /// One whose clock is a hundredth faster than that of its machine.
 pub const DRIFTING: &str = "drifting";

@@ -1,8 +1,8 @@
 //! Agents of this program and hostile ends, over sockets of this machine.
 
 use super::*;
+use crate::agent::protocol::Watch;
 use std::{collections::BTreeSet, os::unix::net::UnixStream};
-use tailmark_agent::protocol::Watch;
 use tailmark_cluster::ClockLine;
 
 /// An agent of this program, in a thread, whose clock is this.
@@ -10,7 +10,7 @@ fn agent(clock: impl Fn() -> u64 + Send + Sync + 'static) -> Channel {
     let (own, other) = UnixStream::pair().unwrap();
     thread::spawn(move || {
         let input = BufReader::new(other.try_clone().unwrap());
-        tailmark_agent::serve(input, other, &clock, &|| {})
+        crate::agent::serve(input, other, &clock, &|| {})
     });
     Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap()
 }

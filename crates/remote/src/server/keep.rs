@@ -1,13 +1,13 @@
 //! A connection is looked at every two seconds, and made again where it is lost.
 
 use super::{About, LONG, SHORT, Server, State};
+use crate::agent::{Answer, Ask};
 use crate::{Error, channel::Channel, command::END_ALL, link::Link, ssh::summary};
 use std::{
     sync::{Arc, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
-use tailmark_agent::{Answer, Ask};
 use tailmark_cluster::{ClockLine, Measurement};
 
 /// How often it is asked whether it is there, or called again where it is not.

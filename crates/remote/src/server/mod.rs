@@ -4,6 +4,7 @@
 mod keep;
 mod prepare;
 
+use crate::agent::{Answer, Ask, protocol::Watch};
 use crate::{
     Error,
     link::Link,
@@ -18,7 +19,6 @@ use std::{
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
-use tailmark_agent::{Answer, Ask, protocol::Watch};
 use tailmark_cluster::ClockLine;
 use tailmark_model::{Fact, Login};
 use tailmark_prepare::JobRequest;

@@ -1,12 +1,12 @@
 //! What is prepared on a host, by the agent there.
 
 use super::{LONG, Server};
+use crate::agent::{Answer, Ask, protocol::Looked};
 use crate::{
     Error,
     channel::{Channel, Said},
     link::Link,
 };
-use tailmark_agent::{Answer, Ask, protocol::Looked};
 use tailmark_prepare::{Done, JobRequest, MachineRequest, Watch as Progress};
 
 impl Server {

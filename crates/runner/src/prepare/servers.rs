@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{Error, error::in_one_line, servers::Servers};
 use std::{path::Path, sync::Arc};
-use tailmark_agent::protocol::Looked;
 use tailmark_engine::{Observer, Stop};
 use tailmark_model::Fact;
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_prepare::{DeviceRequest, JobRequest, MachineRequest};
 use tailmark_remote::Server;
+use tailmark_remote::agent::protocol::Looked;
 
 /// What is to be done on one host.
 pub(super) struct OnHost<'a> {

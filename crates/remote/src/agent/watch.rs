@@ -1,6 +1,6 @@
 //! The probes that are sampled, and what of a sample is new.
 
-use crate::protocol::{Line, Sample, Sampled, Watch};
+use crate::agent::protocol::{Line, Sample, Sampled, Watch};
 use tailmark_machine::{
     places_of,
     probe::{OpenProbe, Target, open_probes},

@@ -9,7 +9,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
 };
-use tailmark_agent::{Answer, Ask, Line, PROTOCOL, Request};
+use tailmark_remote::agent::{Answer, Ask, Line, PROTOCOL, Request};
 
 const AGENT: &str = env!("CARGO_BIN_EXE_tailmark-agent");
 

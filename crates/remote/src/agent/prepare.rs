@@ -1,7 +1,7 @@
 //! Devices and the machine, prepared as a run on this machine would: the same steps, guards and journal.
 //! What can be put back is when the connection ends.
 
-use crate::protocol::{Answer, Line, Looked, LookedAt};
+use crate::agent::protocol::{Answer, Line, Looked, LookedAt};
 use std::{
     cell::Cell,
     path::Path,

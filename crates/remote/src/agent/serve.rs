@@ -5,7 +5,7 @@
 //! takes no more holds up nothing else. A fourth ends the program when the other end has not been heard
 //! of for [`SILENCE`], which a connection whose link is gone does not tell.
 
-use crate::{
+use crate::agent::{
     prepare::Preparing,
     protocol::{Answer, Ask, Hello, Line, PROTOCOL, Request},
     watch::Watched,
@@ -259,7 +259,7 @@ fn write(mut output: impl Write, lines: &Receiver<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Watch;
+    use crate::agent::protocol::Watch;
     use std::{
         io::BufReader,
         os::unix::net::UnixStream,

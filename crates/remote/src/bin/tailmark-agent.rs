@@ -10,7 +10,7 @@ fn main() -> ExitCode {
         None => {}
         Some(word) if word == "--version" => {
             let version = env!("CARGO_PKG_VERSION");
-            let protocol = tailmark_agent::PROTOCOL;
+            let protocol = tailmark_remote::agent::PROTOCOL;
             write(&format!("tailmark-agent {version}, protocol {protocol}"));
             return ExitCode::SUCCESS;
         }
@@ -20,8 +20,8 @@ fn main() -> ExitCode {
         }
     }
     let gone = || std::process::exit(3);
-    let clock = tailmark_agent::now_ns;
-    match tailmark_agent::serve(BufReader::new(io::stdin()), io::stdout(), &clock, &gone) {
+    let clock = tailmark_remote::agent::now_ns;
+    match tailmark_remote::agent::serve(BufReader::new(io::stdin()), io::stdout(), &clock, &gone) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
