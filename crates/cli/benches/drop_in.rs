@@ -219,7 +219,7 @@ impl Bench<'_> {
              field_length = {}\nwrite_all_fields = true\n[sweep]\nworkloads = ['bench']\n\
              threads = [{threads}]\noperations = {OPERATIONS}\nduration = '{}s'\nwarmup = '0s'\n\
              distribution = 'uniform'\n\
-             [host]\ndrop_caches = false\n\
+             [machine]\ndrop_caches = false\n\
              [[workload]]\nname = 'bench'\nread = {reads}\nupdate = {}\n\
              [[system]]\nname = 'bench'\npath = '{}'\n",
             fields.0,

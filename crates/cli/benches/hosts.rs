@@ -43,7 +43,7 @@ done
 /// Where a sweep runs.
 #[derive(Clone, Copy, PartialEq)]
 enum Clients {
-    /// On another machine than the server, with a `host`.
+    /// On another machine than the server, with a `ssh`.
     Elsewhere,
     /// Beside the server.
     BesideIt,
@@ -113,11 +113,11 @@ fn sweep(
     let plan = format!(
         "[database]\ndriver = 'cassandra'\n[dataset]\nrecords = 1000\nfields = 2\nfield_length = 100\n\
          [sweep]\nworkloads = 'ycsb-c'\nthreads = 2\nrepeats = {points}\nduration = '{seconds}s'\n\
-         warmup = '1s'\nsettle = '0s'\n[host]\ndrop_caches = true\n[[system]]\nname = 'cluster'\n\
-         hosts = '{}:9042'\n{}\n",
+         warmup = '1s'\nsettle = '0s'\n[machine]\ndrop_caches = true\n[[system]]\nname = 'cluster'\n\
+         contact_points = '{}:9042'\n{}\n",
         hosts.network().address(SERVER),
         match clients {
-            Clients::Elsewhere => "host = 'db2'",
+            Clients::Elsewhere => "ssh = 'db2'",
             Clients::BesideIt => "",
         }
     );

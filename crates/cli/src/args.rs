@@ -200,10 +200,10 @@ pub struct ConsentArgs {
     pub erase: Vec<String>,
     /// Destroy also this, which is on such a device and not tailmark's, as the refusal names it
     #[arg(long, value_name = "SIGNATURE", display_order = KeyFlags::order(21))]
-    pub destroy: Vec<String>,
+    pub overwrite_signature: Vec<String>,
     /// Trust that this program, whose open files cannot be seen, does not use such a device
     #[arg(long, value_name = "PROGRAM", display_order = KeyFlags::order(21))]
-    pub unseen: Vec<String>,
+    pub trust_program: Vec<String>,
 }
 
 impl ConsentArgs {
@@ -211,8 +211,8 @@ impl ConsentArgs {
     pub fn consent(&self) -> Consent {
         Consent {
             serials: self.erase.clone(),
-            destroys: self.destroy.clone(),
-            unseen: self.unseen.clone(),
+            destroys: self.overwrite_signature.clone(),
+            unseen: self.trust_program.clone(),
         }
     }
 }

@@ -169,7 +169,7 @@ fn a_directory_that_an_options_file_names_keeps_the_database_of_others() {
     let before = files(dir);
     assert!(before.keys().any(|name| name.ends_with(".sst")));
     let run = "run --system a=new --records 1000 --threads 1 --duration 1s --warmup 0s --workload \
-               ycsb-c --set host.drop_caches=false --set database.options_file=o.ini -o out";
+               ycsb-c --set machine.drop_caches=false --set database.options_file=o.ini -o out";
     let core = "-p workload=site.ycsb.workloads.CoreWorkload -p recordcount=500";
     for (section, key) in [
         ("[DBOptions]", "db_log_dir"),

@@ -159,7 +159,7 @@ fn a_log_on_a_device_of_its_own_is_watched_too() {
     let (data, log) = (Disk::new(), Disk::new());
     let dir = data.dir.path();
     let text = format!(
-        "[database]\ndriver = 'rocksdb'\nwal_dir = '{}'\n[dataset]\nrecords = 200\n[host]\n\
+        "[database]\ndriver = 'rocksdb'\nwal_dir = '{}'\n[dataset]\nrecords = 200\n[machine]\n\
          drop_caches = false\n[sweep]\nworkloads = 'ycsb-a'\nthreads = 1\noperations = 2000\n\
          warmup = '0s'\n[[system]]\nname = 'two disks'\npath = '{}'\n",
         log.place().join("log").display(),

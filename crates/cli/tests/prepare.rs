@@ -39,7 +39,7 @@ fn a_dry_run_says_every_command_and_what_speaks_against_it_and_touches_nothing()
             bench.serial()
         ),
         "against it (signatures): ",
-        "--destroy data:",
+        "--overwrite-signature data:",
     ];
     assert_says(&said, &words);
     assert!(!said.contains("ip_default_ttl"), "{said}");
@@ -101,10 +101,10 @@ fn nothing_is_erased_without_the_serial_number_or_for_another_one() {
             "--erase yes",
             "--erase yes: no device that the plan prepares",
         ),
-        ("--erase $serial $unseen", "--destroy data:"),
+        ("--erase $serial $unseen", "--overwrite-signature data:"),
         (
-            "--erase $serial $unseen --destroy data:0",
-            "--destroy data:",
+            "--erase $serial $unseen --overwrite-signature data:0",
+            "--overwrite-signature data:",
         ),
     ] {
         let command = format!("$tailmark device prepare plan.toml --system disk {flags}");
@@ -219,7 +219,10 @@ fn a_file_system_of_somebody_else_in_the_place_of_ours_is_neither_erased_nor_unm
         "mkdir mounted && mount $device mounted && echo hello > mounted/file\n{PREPARE}\n\
          echo ended with $? && cat mounted/file"
     ));
-    assert_says(&said, &["--destroy ext4:", "ended with 2", "hello"]);
+    assert_says(
+        &said,
+        &["--overwrite-signature ext4:", "ended with 2", "hello"],
+    );
 }
 
 #[test]

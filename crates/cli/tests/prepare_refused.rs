@@ -119,7 +119,7 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
     let device = bench.device.path().display();
     let holds = format!("{device}: ext4 \"payroll\" (UUID {uuid})");
     let erase = format!("--erase {}", bench.serial());
-    let destroy = format!("--destroy ext4:{uuid}");
+    let destroy = format!("--overwrite-signature ext4:{uuid}");
     let before = fs::read(bench.device.path()).unwrap();
     let refused = format!("system `x`: its load overwrites {holds}");
     assert_refused(&bench, run, &[&refused, &erase, &destroy]);

@@ -102,7 +102,7 @@ const RUN: &[&str] = &["run", "--driver", "null", "--system", "a=x"];
 const REFUSED_FLAGS: &[(&[&str], &[&str])] = &[
     (
         &["--probe", "cpu", "--probe", "nvme"],
-        &["host.probes", "`nvme`", "nvme-smart", "none"],
+        &["machine.probes", "`nvme`", "nvme-smart", "none"],
     ),
     (&["--system", "a=y"], &["[[system]]", "`a`", "unique"]),
     (&["--threads", "0"], &["--threads", "`0`", "1 to 1,024"]),

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 fn sweep(dir: &Path, service: &str, ready_timeout: &str) -> Output {
     let plan = format!(
         "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '{ready_timeout}'\n[[system]]\n\
-         name = 'server'\nhosts = '127.0.0.1:1'\nservice = {{ {service} }}\n"
+         name = 'server'\ncontact_points = '127.0.0.1:1'\nservice = {{ {service} }}\n"
     );
     fs::write(dir.join("plan.toml"), plan).unwrap();
     let path = format!("{}:{}", dir.display(), env::var("PATH").unwrap());

@@ -199,7 +199,7 @@ impl LeftGroup {
         (self.killed > 0).then(|| {
             format!(
                 "the kernel killed an earlier run (process {}) because it needed more than its memory \
-                 limit{} (host.memory_limit): raise the limit",
+                 limit{} (machine.memory_limit): raise the limit",
                 self.process,
                 limit.unwrap_or_default()
             )

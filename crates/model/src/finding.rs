@@ -263,7 +263,7 @@ pub const FITS_IN_MEMORY: FindingCode = FindingCode {
     name: "fits-in-memory",
     about: "the data set fits in memory or in the cache",
     means: "Most reads did not reach the device, so memory is what was measured. Use more \
-            records, a smaller cache, direct reads or host.memory_limit.",
+            records, a smaller cache, direct reads or machine.memory_limit.",
     changes_headline: true,
 };
 

@@ -1,4 +1,4 @@
-//! Which agent a system with `host` may have there.
+//! Which agent a system with `ssh` may have there.
 
 use super::accept::{Accept, Accepted};
 use std::path::PathBuf;

@@ -149,10 +149,15 @@ impl Names<'_> {
                 self.all_of_database(|name| vec![of_system(system, name)])
             }
             ["system", system, "database", name] => vec![of_system(system, name)],
-            ["system", system, name @ ("path" | "device" | "hosts")] => {
+            [
+                "system",
+                system,
+                name @ ("path" | "device" | "contact_points"),
+            ] => {
                 let is_server =
                     |s: &SystemPlan| s.name == *system && s.driver.place == Place::Hosts;
-                let is_watched = *name != "hosts" && self.plan.systems.iter().any(is_server);
+                let is_watched =
+                    *name != "contact_points" && self.plan.systems.iter().any(is_server);
                 let place = if is_watched { "watch" } else { "place" };
                 vec![format!("system.{system}.{place}")]
             }
@@ -206,7 +211,7 @@ impl Names<'_> {
             };
             matches!(
                 key,
-                "dataset.records" | "sweep.operations" | "host.memory_limit"
+                "dataset.records" | "sweep.operations" | "machine.memory_limit"
             ) || self.plan.systems.iter().any(is_cache)
         };
         let times = [

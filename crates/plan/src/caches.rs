@@ -45,7 +45,7 @@ impl Plan {
     /// too: the page cache of its machine is left alone unless the plan says `always`.
     #[must_use]
     pub fn drops_caches_of(&self, system: &SystemPlan) -> bool {
-        match self.host.drop_caches {
+        match self.machine.drop_caches {
             DropCaches::Never => false,
             DropCaches::Always => true,
             DropCaches::Own => system.driver.place != Place::Hosts || system.service.is_some(),

@@ -1,7 +1,7 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    AbortLimit, Adopt, Consent, DefaultInputs, Error, HostPlan, MachineSettings, Order, Plan,
+    AbortLimit, Adopt, Consent, DefaultInputs, Error, MachinePlan, MachineSettings, Order, Plan,
     RawPlan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench,
     effective, keys,
     rate::{Rates, refuse_unknown_peak},
@@ -56,7 +56,7 @@ impl RawPlan {
         refuse_to_change_adopted(&dataset, &sweep, &systems)?;
         refuse_beside_ladder(&keys, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
-        let host = host(&top.table("host", &[])?, scale)?;
+        let machine = machine(&top.table("machine", &[])?, scale)?;
         let report = ReportPlan::read(&top.table("report", &[])?, &sweep.workloads, &systems)?;
         let slo = slo::read(&top.table("slo", &[])?, &sweep.workloads, |time| {
             timed(time, time_scale)
@@ -69,7 +69,7 @@ impl RawPlan {
             header,
             systems,
             sweep,
-            host,
+            machine,
             report,
             slo,
             abort,
@@ -212,11 +212,11 @@ fn thread_points(keys: &TableReader<'_>, rates: &Rates) -> Result<Threads, Error
     }
 }
 
-fn host(reader: &TableReader<'_>, scale: f64) -> Result<HostPlan, Error> {
+fn machine(reader: &TableReader<'_>, scale: f64) -> Result<MachinePlan, Error> {
     let given: Option<u64> = reader.optional("memory_limit")?;
     let scaled = given.map(|bytes| times(bytes, scale));
     let min = given.map(|bytes| bytes.min(MEMORY_LIMIT_FLOOR));
-    Ok(HostPlan {
+    Ok(MachinePlan {
         memory_limit: scaled.max(min),
         memory_limit_scaled: scaled.filter(|_| scaled < min),
         drop_caches: reader.get("drop_caches")?,

@@ -17,8 +17,8 @@ pub(super) fn keys(plan: &Plan) -> BTreeMap<String, String> {
     let mut put = |key: &str, value: String| {
         keys.insert(key.to_owned(), value);
     };
-    if let Some(scaled) = plan.host.memory_limit_scaled {
-        put("host.memory_limit.scaled", scaled.to_string());
+    if let Some(scaled) = plan.machine.memory_limit_scaled {
+        put("machine.memory_limit.scaled", scaled.to_string());
     }
     let workloads = plan.sweep.workloads.iter();
     workloads.for_each(|workload| put_workload(workload, &mut put));
@@ -116,8 +116,8 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, String)) {
         let watched = system.watch.iter().map(|path| path.display().to_string());
         put("watch", watched.collect::<Vec<_>>().join(", "));
     }
-    if !system.host.is_empty() {
-        put("host", system.host.join(", "));
+    if !system.ssh.is_empty() {
+        put("ssh", system.ssh.join(", "));
     }
     for (name, value) in system.expect.keys() {
         put(&format!("expect.{name}"), value);

@@ -7,7 +7,7 @@ use tailmark_model::Login;
 use toml::Value;
 
 /// The key that says it.
-const KEY: &str = "host";
+const KEY: &str = "ssh";
 
 /// Where the server of a system runs, as `ssh` takes it.
 pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error> {
@@ -77,7 +77,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The value of a key as an error repeats it: of a `host` in it, what may be shown.
+/// The value of a key as an error repeats it: of a `ssh` in it, what may be shown.
 pub(super) fn showable(key: &str, value: &Value) -> Value {
     let is_host = key == KEY;
     match value {

@@ -77,7 +77,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "database", Table).about("the database of every system, and its settings"),
     PlanKey::new("", "dataset", Table).about("what is loaded"),
     PlanKey::new("", "sweep", Table).about("what is run: the axes and the budget of each point"),
-    PlanKey::new("", "host", Table).about("what is done to the machine"),
+    PlanKey::new("", "machine", Table).about("what is done to the machine"),
     PlanKey::new("", "prepare", Table)
         .about("what is done to the machine and to devices before systems are measured"),
     PlanKey::new("", "report", Table).about("what the report states and compares"),
@@ -285,22 +285,22 @@ pub const KEYS: &[PlanKey] = &[
         .about("operations that may fail in a point that is a peak and in comparisons")
         .or("0.1%")
         .sets(|plan| Some(units::percent_text(plan.sweep.allow_errors))),
-    PlanKey::new("host", "memory_limit", Size(16 << 20, 1 << 50))
+    PlanKey::new("machine", "memory_limit", Size(16 << 20, 1 << 50))
         .about("memory that the run may use, page cache included")
-        .sets(|plan| Some(plan.host.memory_limit?.to_string())),
-    PlanKey::new("host", "drop_caches", Choice(DropCaches::NAMES))
+        .sets(|plan| Some(plan.machine.memory_limit?.to_string())),
+    PlanKey::new("machine", "drop_caches", Choice(DropCaches::NAMES))
         .about(
             "whether caches are dropped before each point; always: also those of a server that the \
              plan does not start",
         )
         .or("true")
-        .sets(|plan| Some(plan.host.drop_caches.name().to_owned())),
-    PlanKey::new("host", "probes", Words)
+        .sets(|plan| Some(plan.machine.drop_caches.name().to_owned())),
+    PlanKey::new("machine", "probes", Words)
         .about("probes beside those that are always sampled; with `none`, they alone")
         .flag(17, "--probe", "NAMES")
         .help("Samples these too; with none, them alone (`tailmark list probes`)")
         .sets(|plan| {
-            let probes = &plan.host.probes;
+            let probes = &plan.machine.probes;
             (!probes.is_empty()).then(|| probes.join(", "))
         }),
     PlanKey::new("report", "latency", Latency)
@@ -425,15 +425,15 @@ pub const KEYS: &[PlanKey] = &[
         "the block device that the driver writes itself; of a server: what is watched, devices or \
          NVMe controllers",
     ),
-    PlanKey::new("system", "hosts", Words)
+    PlanKey::new("system", "contact_points", Words)
         .about("the contact points of a server: [\"host:port\", ...]"),
-    PlanKey::new("system", "host", Words).about(
+    PlanKey::new("system", "ssh", Words).about(
         "where its server runs, one or several, as `ssh` takes them (\"root@db1\"): what is done and \
              sampled there",
     ),
     PlanKey::new("system", "agent", FlagOrPath)
         .about(
-            "whether a small program may be copied to `host`, where it samples while it runs; or \
+            "whether a small program may be copied to `ssh`, where it samples while it runs; or \
              which, for another processor",
         )
         .or("true"),

@@ -80,7 +80,7 @@ pub struct Plan {
     /// The axes and the budget of the sweep.
     pub sweep: Sweep,
     /// What is done to the machine.
-    pub host: HostPlan,
+    pub machine: MachinePlan,
     /// What the report is about.
     pub report: ReportPlan,
     /// What the highest rate that holds is searched for.
@@ -136,7 +136,7 @@ pub struct SystemPlan {
     /// what is watched.
     pub watch: Vec<PathBuf>,
     /// Where its server runs, as `ssh` takes it; none: what is done to it is done on this machine.
-    pub host: Vec<String>,
+    pub ssh: Vec<String>,
     /// Which agent may be copied there.
     pub agent: Agent,
     /// What the plan expects of its place.
@@ -210,13 +210,13 @@ impl SystemPlan {
     pub fn is_here(&self) -> bool {
         let is_here =
             self.driver.place != Place::Hosts || !self.watch.is_empty() || self.location.is_here();
-        is_here && self.host.is_empty()
+        is_here && self.ssh.is_empty()
     }
 }
 
 /// What is done to the machine.
 #[derive(Debug, Clone, Default)]
-pub struct HostPlan {
+pub struct MachinePlan {
     /// Bytes of memory that the run may use, page cache included.
     pub memory_limit: Option<u64>,
     /// What `scale` made of it, where that is less than a run needs.
@@ -227,14 +227,14 @@ pub struct HostPlan {
     pub probes: Vec<String>,
 }
 
-impl HostPlan {
+impl MachinePlan {
     /// What is said where the limit of memory is less than a run may need for itself.
     #[must_use]
     pub fn too_little(&self) -> Option<String> {
         let needed = check::MEMORY_LIMIT_FLOOR;
         let limit = self.memory_limit.filter(|limit| *limit < needed)?;
         Some(format!(
-            "host.memory_limit is {}, and a run may need {} for itself: the kernel kills a run that \
+            "machine.memory_limit is {}, and a run may need {} for itself: the kernel kills a run that \
              needs more than its limit",
             ByteSize(limit),
             ByteSize(needed)
@@ -246,7 +246,7 @@ impl HostPlan {
     pub fn limit_notice(&self) -> Option<String> {
         let (limit, scaled) = self.memory_limit.zip(self.memory_limit_scaled)?;
         Some(format!(
-            "host.memory_limit is {} and not {}, as scaled: a run needs so much. A larger part \
+            "machine.memory_limit is {} and not {}, as scaled: a run needs so much. A larger part \
              of the data fits in it than at full scale",
             ByteSize(limit),
             ByteSize(scaled)

@@ -14,7 +14,7 @@ use tailmark_model::secret::masked;
 use toml::{Table, Value};
 
 /// The keys that say where a system is.
-const PLACES: &[&str] = &["path", "device", "hosts"];
+const PLACES: &[&str] = &["path", "device", "contact_points"];
 
 /// A plan that is not checked yet.
 #[derive(Debug, Clone, Default)]
@@ -314,7 +314,7 @@ impl RawPlan {
         let name = driver(system).or_else(|| driver(&self.table));
         let driver = name.and_then(|name| tailmark_driver::db::find(&name).ok());
         match driver.map(|driver| driver.place) {
-            Some(tailmark_driver::Place::Hosts) => "hosts",
+            Some(tailmark_driver::Place::Hosts) => "contact_points",
             _ => "path",
         }
     }

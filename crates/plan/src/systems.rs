@@ -191,7 +191,7 @@ impl<'a> Systems<'a> {
                 Place::Hosts => paths(reader, &["path", "device"])?,
                 _ => Vec::new(),
             },
-            host: hosts(reader, driver)?,
+            ssh: hosts(reader, driver)?,
             agent: agent(reader)?,
             expect: Expect::read(reader, driver)?,
             service: service(reader, driver)?,
@@ -270,8 +270,8 @@ fn location_keys(driver: &Driver) -> &'static [&'static str] {
     match driver.place {
         Place::Directory => &["path"],
         Place::DirectoryOrDevice => &["path", "device"],
-        Place::Hosts => &["hosts"],
-        Place::Nowhere => &["path", "device", "hosts"],
+        Place::Hosts => &["contact_points"],
+        Place::Nowhere => &["path", "device", "contact_points"],
     }
 }
 
@@ -280,8 +280,8 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
     let accepted = location_keys(driver);
     // A server's path and device only say what is watched.
     let keys: &[&str] = match driver.place {
-        Place::Hosts => &["hosts"],
-        _ => &["path", "device", "hosts"],
+        Place::Hosts => &["contact_points"],
+        _ => &["path", "device", "contact_points"],
     };
     let emulate = Emulate::read(reader, &reader.name()?)?;
     let mut found = None;
@@ -300,7 +300,7 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
                 value: texts.unwrap_or_default().join(", "),
                 accepted: format!(
                     "one {}: driver `{}` keeps its data in one place; several say what is watched \
-                     of a server (`hosts`)",
+                     of a server (`contact_points`)",
                     if key == "path" {
                         "directory"
                     } else {
@@ -328,7 +328,7 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
             });
         }
         found = Some(match key {
-            "hosts" => Location::of_hosts(&text),
+            "contact_points" => Location::of_hosts(&text),
             "device" => Location::Device(absolute(reader, key, &text)?),
             _ => Location::Directory(absolute(reader, key, &text)?),
         });

@@ -213,7 +213,7 @@ fn unseen(scene: &GuardScene<'_>) -> Vec<String> {
     let missed = unseen.filter(|of| !scene.consent.unseen.contains(&of.name));
     let say = |of: &super::uses::Unseen| {
         format!(
-            "it cannot be seen {}; whoever knows that it does not use the device says --unseen {}",
+            "it cannot be seen {}; whoever knows that it does not use the device says --trust-program {}",
             of.what,
             quoted(&of.name)
         )
@@ -464,7 +464,7 @@ fn foreign(scene: &GuardScene<'_>) -> Vec<String> {
     let others = signatures.iter().filter(|signature| !agreed(signature));
     let say = |signature: &Signature| {
         format!(
-            "`{}` holds {}, which is not ours; whoever agrees that it is destroyed says --destroy \
+            "`{}` holds {}, which is not ours; whoever agrees that it is destroyed says --overwrite-signature \
              {}",
             signature.device,
             signature.name,

@@ -65,7 +65,7 @@ fn another_name_of_a_mounted_device_is_refused() {
     let evidence = Claim::refusals(&target, Reach::Device, &disk.consent()).unwrap();
     assert!(text(&evidence, "mounted").contains("ext4"), "{evidence:#?}");
     // And everything else that speaks against it is said at once.
-    assert!(text(&evidence, "signatures").contains("--destroy ext4:"));
+    assert!(text(&evidence, "signatures").contains("--overwrite-signature ext4:"));
     let refused = disk.refused(&disk.consent());
     for guard in ["exclusive", "mounted", "signatures"] {
         assert!(refused.contains(&guard), "{refused:?}");
@@ -183,7 +183,7 @@ fn swap_is_refused_though_no_mount_shows_it() {
     assert!(refused.contains(&"swap"), "{refused:?}");
     // Afterwards it is still a foreign signature.
     let said = text(&disk.evidence(), "signatures");
-    assert!(said.contains("--destroy swap:"), "{said}");
+    assert!(said.contains("--overwrite-signature swap:"), "{said}");
 }
 
 /// A process that has something in use while this lives.

@@ -83,7 +83,11 @@ fn a_foreign_file_system_is_refused_without_a_terminal_and_goes_by_its_name() {
         Err(why) => not_here(format!("blkdiscard: {why}")),
     }
     let said = text(&disk.evidence(), "signatures");
-    let name = said.rsplit("--destroy ").next().unwrap().to_owned();
+    let name = said
+        .rsplit("--overwrite-signature ")
+        .next()
+        .unwrap()
+        .to_owned();
     assert!(name.starts_with("ext4:"), "{said}");
     assert_eq!(disk.refused(&disk.consent()), ["signatures"]);
     let other = Consent {
@@ -121,7 +125,7 @@ fn data_that_no_signature_shows_is_refused_and_so_is_the_copy_of_a_marked_device
     // As the raw device of a database: what tools know by signatures sees nothing.
     assert_eq!(system("wipefs", &["--no-act", disk.path()]).unwrap(), "");
     let said = text(&disk.evidence(), "signatures");
-    assert!(said.contains("--destroy data:"), "{said}");
+    assert!(said.contains("--overwrite-signature data:"), "{said}");
     assert_eq!(ours.refused(&ours.consent()), [""; 0]);
 }
 
@@ -140,7 +144,11 @@ fn what_others_write_behind_our_mark_is_refused_until_it_is_named() {
     file.sync_all().unwrap();
     drop(file);
     let said = text(&disk.evidence(), "signatures");
-    let name = said.rsplit("--destroy ").next().unwrap().to_owned();
+    let name = said
+        .rsplit("--overwrite-signature ")
+        .next()
+        .unwrap()
+        .to_owned();
     assert!(name.starts_with("data:"), "{said}");
     assert_eq!(disk.refused(&disk.consent()), ["signatures"]);
     let agreed = Consent {
@@ -284,7 +292,7 @@ fn assert_needs_consent(disk: &Disk, kind: &str) {
     };
     assert!(fs::read(path).unwrap() == before, "{kind} was written");
     let names = evidence.iter().filter(|of| of.guard == "signatures");
-    let names = names.filter_map(|of| of.text.split("--destroy ").nth(1));
+    let names = names.filter_map(|of| of.text.split("--overwrite-signature ").nth(1));
     let agreed = Consent {
         destroys: names
             .map(|name| name.trim_matches('\'').to_owned())

@@ -260,7 +260,11 @@ fn raw_data() {
     guest::say(&format!("raw data: {said}"));
     let target = Target::find("serial:guest1").unwrap();
     let evidence = Claim::refusals(&target, Reach::Device, &agreed).unwrap();
-    let named = evidence[0].text.rsplit("--destroy ").next().unwrap();
+    let named = evidence[0]
+        .text
+        .rsplit("--overwrite-signature ")
+        .next()
+        .unwrap();
     agreed.destroys.push(named.to_owned());
     let said = outcome("serial:guest1", Reach::Device, &agreed);
     guest::say(&format!("raw data that was named: {said}"));

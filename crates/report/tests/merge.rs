@@ -181,7 +181,7 @@ fn every_condition_tells_apart() {
                 drop(
                     d.headers[0]
                         .plan
-                        .insert("host.memory_limit".into(), "5".into()),
+                        .insert("machine.memory_limit".into(), "5".into()),
                 )
             },
             "disk (memory_limit 5)",

@@ -1,7 +1,7 @@
 //! The caches of a system, dropped before a point so that it does not profit from the one before
 //! it.
 //!
-//! Those of a server are dropped on its `host`, on each where there are several. Where the plan names
+//! Those of a server are dropped on its `ssh`, on each where there are several. Where the plan names
 //! none, those of a server on another machine are left alone. So are those of a server that the plan does
 //! not start, unless the plan says `always`: other programs use it. The client's own are left alone with any
 //! server elsewhere: nothing reads through them.
@@ -30,7 +30,7 @@ pub enum CachesKept {
 impl CachesKept {
     /// Of a server on another machine, whose caches are out of reach.
     pub(crate) fn elsewhere(system: &SystemPlan) -> Option<Self> {
-        (!system.is_here() && system.host.is_empty()).then(|| Self::Elsewhere {
+        (!system.is_here() && system.ssh.is_empty()).then(|| Self::Elsewhere {
             restarted: system.service.is_some(),
         })
     }
@@ -46,14 +46,14 @@ impl CachesKept {
     pub fn describe(&self) -> (String, &'static str) {
         match self {
             Self::AsPlanned => (
-                "host.drop_caches is false".to_owned(),
+                "machine.drop_caches is false".to_owned(),
                 "Set it to true, or use more data than memory.",
             ),
             Self::Refused(why) => (why.clone(), "Run as root."),
             Self::Foreign => (
                 "tailmark did not start this server, so it leaves the page cache of its machine alone"
                     .to_owned(),
-                "Set host.drop_caches to \"always\" if nothing else there needs it, have the plan \
+                "Set machine.drop_caches to \"always\" if nothing else there needs it, have the plan \
                  start the server (`service`), or use more data than its memory.",
             ),
             Self::Elsewhere { restarted: true } => (
@@ -61,12 +61,12 @@ impl CachesKept {
                  commands of its service: a restart empties the caches of the database, not the page \
                  cache of the machine"
                     .to_owned(),
-                "Name that machine as the system's `host`, or let those commands drop its page cache \
+                "Name that machine as the system's `ssh`, or let those commands drop its page cache \
                  too.",
             ),
             Self::Elsewhere { restarted: false } => (
                 "they are the server's, on its machine, where tailmark does nothing".to_owned(),
-                "Name that machine as the system's `host`, restart the server and drop the page cache \
+                "Name that machine as the system's `ssh`, restart the server and drop the page cache \
                  there before each point by commands of a service, or use more data than its memory.",
             ),
         }
@@ -84,13 +84,13 @@ pub(crate) fn drop_caches(
     system: &SystemPlan,
     servers: &Servers,
 ) -> Result<Option<CachesKept>, Error> {
-    if plan.host.drop_caches == DropCaches::Never {
+    if plan.machine.drop_caches == DropCaches::Never {
         return Ok(Some(CachesKept::AsPlanned));
     }
     if let Some(kept) = CachesKept::left_alone(plan, system) {
         return Ok(Some(kept));
     }
-    if !system.host.is_empty() {
+    if !system.ssh.is_empty() {
         let mut refused = None;
         for server in servers.of(system) {
             match server.drop_caches() {

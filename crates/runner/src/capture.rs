@@ -24,7 +24,7 @@ use turns::Turns;
 /// minutes with a minute of warm-up keeps one a second.
 const SAMPLES_MAX: usize = 1300;
 
-/// The word of `host.probes` for no probe but those that are named beside it.
+/// The word of `machine.probes` for no probe but those that are named beside it.
 pub const NO_PROBES: &str = "none";
 
 /// The statistics of an open database: a probe too, though not of the machine.
@@ -69,7 +69,7 @@ impl Watched {
     pub fn of_system(plan: &Plan, system: &SystemPlan) -> Self {
         Self {
             places: places(system),
-            probes: plan.host.probes.clone(),
+            probes: plan.machine.probes.clone(),
             ..Self::of_location(&system.location, system.driver)
         }
     }
@@ -123,7 +123,7 @@ pub(crate) fn refuse_unknown_probes(plan: &Plan) -> Result<(), Error> {
         rows.chain([DATABASE, NO_PROBES])
     };
     match plan
-        .host
+        .machine
         .probes
         .iter()
         .find(|name| !known().any(|k| k == *name))

@@ -222,8 +222,8 @@ mod tests {
     fn servers_are_compared_by_what_is_watched_of_them() {
         let plan = |a: &str, b: &str| {
             format!(
-                "[database]\ndriver = 'DRIVER'\n[[system]]\nname = 'a'\nhosts = 'x:1'\n{a}\n\
-                 [[system]]\nname = 'b'\nhosts = 'x:1'\n{b}\n"
+                "[database]\ndriver = 'DRIVER'\n[[system]]\nname = 'a'\ncontact_points = 'x:1'\n{a}\n\
+                 [[system]]\nname = 'b'\ncontact_points = 'x:1'\n{b}\n"
             )
         };
         let (a, b) = ("path = 'DIR/x'", "path = 'DIR/y'");

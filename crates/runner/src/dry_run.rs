@@ -243,7 +243,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     lines.extend(facts.notices.iter().map(|notice| format!("  {notice}")));
     lines.extend(ladder::lines(plan, facts));
     lines.extend(turns::lines(plan, facts));
-    if let Some(limit) = plan.host.memory_limit {
+    if let Some(limit) = plan.machine.memory_limit {
         lines.push(format!(
             "  limit the memory of the run to {} of {} (a memory cgroup; needs root)",
             ByteSize(limit),
@@ -262,8 +262,8 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
             limits.join(" or ")
         ));
     }
-    let notices = plan.host.limit_notice().into_iter();
-    let notices = notices.chain(plan.host.too_little());
+    let notices = plan.machine.limit_notice().into_iter();
+    let notices = notices.chain(plan.machine.too_little());
     lines.extend(notices.map(|notice| format!("  {notice}")));
     let prepared = crate::prepare::dry_run(plan, None, out);
     lines.extend(prepared.into_iter().map(|line| format!("  {line}")));

@@ -21,7 +21,7 @@ pub enum Error {
     #[error(transparent)]
     Host(#[from] tailmark_machine::Error),
     /// The host of a server cannot be used.
-    #[error("the `host` of system `{system}` cannot be used: {why}")]
+    #[error("the `ssh` of system `{system}` cannot be used: {why}")]
     NoServerHost {
         /// The system's name.
         system: String,
@@ -50,7 +50,7 @@ pub enum Error {
     #[error(transparent)]
     Results(#[from] tailmark_study::Error),
     /// The plan names a probe that there is not.
-    #[error("`host.probes` has `{name}`, but it must be of {known} (`tailmark list probes`)")]
+    #[error("`machine.probes` has `{name}`, but it must be of {known} (`tailmark list probes`)")]
     UnknownProbe {
         /// As it is in the plan.
         name: String,
@@ -234,7 +234,7 @@ pub enum Error {
         found: String,
         /// Which marker is missing.
         why: String,
-        /// What else the plan may name: `path`, `hosts`.
+        /// What else the plan may name: `path`, `contact_points`.
         other: &'static str,
     },
     /// There is no data, but something that tailmark did not create, in which it would create tables.

@@ -36,7 +36,7 @@ pub struct Expectation {
 pub enum Check {
     /// With each place: what is there instead, where that is something else.
     OfPlace(fn(&Expect, &SeenPlace) -> Option<String>),
-    /// With the server, of whose `host` it may be known whether it is this machine: what is there
+    /// With the server, of whose `ssh` it may be known whether it is this machine: what is there
     /// instead, or none where it is as expected.
     OfServer(fn(&Expect, &SystemPlan, Option<bool>) -> Seen),
     /// With the database, when it is open; always a finding.
@@ -145,7 +145,7 @@ impl Surprises {
         Self::of_connected(systems, &|_| None)
     }
 
-    /// The same where it may be known of a system whether its `host` is this machine.
+    /// The same where it may be known of a system whether its `ssh` is this machine.
     pub fn of_connected<'a>(
         systems: impl Iterator<Item = &'a SystemPlan>,
         is_this_machine: &dyn Fn(&SystemPlan) -> Option<bool>,
@@ -188,7 +188,7 @@ impl Surprises {
             let found: Vec<String> = match row.check {
                 Check::OfDatabase => Vec::new(),
                 Check::OfPlace(_) if seen.is_empty() => {
-                    let why = if system.host.is_empty() {
+                    let why = if system.ssh.is_empty() {
                         NO_PLACE
                     } else {
                         PLACE_THERE
@@ -271,7 +271,7 @@ const NO_PLACE: &str = "no place of it is known on this machine (`path` or `devi
                         look at)";
 
 /// The same of a system whose places are on another machine.
-const PLACE_THERE: &str = "its places are on its `host`, where this is not looked up; the facts of the \
+const PLACE_THERE: &str = "its places are on its `ssh`, where this is not looked up; the facts of the \
                            report say what they are";
 
 fn unknown(system: &SystemPlan, expected: &str, why: &str) -> String {
@@ -453,7 +453,7 @@ fn other_host(expect: &Expect, system: &SystemPlan, is_this_machine: Option<bool
     // What its own host says counts for more than an address, which may be that of a proxy.
     if let Some(is_here) = is_this_machine {
         let machine = if is_here { "this" } else { "another" };
-        let hosts = system.host.join("` and `");
+        let hosts = system.ssh.join("` and `");
         return if is_here == wants_here {
             Seen::AsExpected
         } else {

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn one_server_holds_one_data_set_unless_services_or_settings_tell_them_apart() {
-        let here = "hosts = '10.0.0.1:9042'";
+        let here = "contact_points = '10.0.0.1:9042'";
         let with = |more: &str| format!("{here}\n{more}");
         let two = |a: &str, b: &str| order(&of("cassandra", &[&with(a), &with(b)]));
         let consistency = "database = { read_consistency = 'one' }";
@@ -133,7 +133,7 @@ mod tests {
         let [a, b] = ["a", "b"].map(|unit| format!("service = {{ systemd = '{unit}' }}"));
         assert_eq!(two(&a, &b), Order::Interleaved);
         assert_eq!(two(&a, &format!("{a}\n{consistency}")), Order::Systems);
-        let elsewhere = "hosts = '10.0.0.2:9042'";
+        let elsewhere = "contact_points = '10.0.0.2:9042'";
         let text = of("cassandra", &[here, elsewhere]);
         assert_eq!(order(&text), Order::Interleaved);
     }
@@ -143,7 +143,7 @@ mod tests {
         if tailmark_driver::db::find("cassandra").is_err() {
             return;
         }
-        let here = "hosts = '10.0.0.1:9042'";
+        let here = "contact_points = '10.0.0.1:9042'";
         let plan = plan(&of("cassandra", &[here, here]));
         let systems: Vec<_> = plan.systems.iter().collect();
         let notice = in_effect(&plan, &systems).1.unwrap();

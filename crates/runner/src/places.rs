@@ -11,7 +11,7 @@ use tailmark_plan::SystemPlan;
 pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = Vec::new();
     // What is watched of a server with a host is there.
-    if !system.host.is_empty() {
+    if !system.ssh.is_empty() {
         return places;
     }
     for watched in system.watched() {

@@ -36,7 +36,7 @@ impl Servers {
     ) -> Result<Self, Error> {
         // A host is called the same in every run of a study.
         let mut logins: Vec<&str> = Vec::new();
-        for login in plan.systems.iter().flat_map(|system| &system.host) {
+        for login in plan.systems.iter().flat_map(|system| &system.ssh) {
             if !logins.contains(&login.as_str()) {
                 logins.push(login);
             }
@@ -49,7 +49,7 @@ impl Servers {
             let of_host: Vec<_> = plan
                 .systems
                 .iter()
-                .filter(|of| of.host.iter().any(|host| host == login))
+                .filter(|of| of.ssh.iter().any(|host| host == login))
                 .collect();
             if !is_any || !of_host.iter().any(is_needed) {
                 continue;
@@ -108,7 +108,7 @@ impl Servers {
     /// Why not.
     pub fn refuse(&self, system: &SystemPlan) -> Result<(), Error> {
         let mut refused = self.refused.iter();
-        match refused.find(|(login, _)| system.host.contains(login)) {
+        match refused.find(|(login, _)| system.ssh.contains(login)) {
             None => Ok(()),
             Some((_, why)) => Err(Error::NoServerHost {
                 system: system.name.clone(),
@@ -120,7 +120,7 @@ impl Servers {
     /// Those of a system, in the order of the plan.
     pub fn of(&self, system: &SystemPlan) -> Vec<Arc<Server>> {
         let of = |login: &String| self.all.iter().find(|server| server.login() == login);
-        system.host.iter().filter_map(of).cloned().collect()
+        system.ssh.iter().filter_map(of).cloned().collect()
     }
 
     /// Bytes of memory of all hosts of a system together, of each as much as this limit; none where it
@@ -128,7 +128,7 @@ impl Servers {
     pub fn memory(&self, system: &SystemPlan, limit: u64) -> Option<u64> {
         let each = self.of(system).into_iter().map(|server| server.memory());
         let sum: Option<u64> = each.map(|memory| Some(memory?.min(limit))).sum();
-        sum.filter(|_| !system.host.is_empty())
+        sum.filter(|_| !system.ssh.is_empty())
     }
 
     /// What is missing of those that have no agent.
@@ -226,7 +226,7 @@ impl Servers {
     pub fn are_this_machine(&self, system: &SystemPlan) -> Option<bool> {
         let hosts = self.of(system);
         let each: Vec<_> = hosts.iter().map(|of| of.is_this_machine()).collect();
-        all_alike(&each).filter(|_| each.len() == system.host.len())
+        all_alike(&each).filter(|_| each.len() == system.ssh.len())
     }
 
     /// Puts back what was prepared on all of them; on which how many changes could not be, as far as that
@@ -377,7 +377,7 @@ fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
     let needs = [
         (
             plan.drops_caches_of(system),
-            "dropping caches (host.drop_caches)",
+            "dropping caches (machine.drop_caches)",
         ),
         (has_unit, "a unit of systemd (service.systemd)"),
         (prepares, "what [prepare] asks for"),
@@ -412,7 +412,7 @@ mod tests {
     fn settings_that_a_scaled_plan_does_not_set_need_no_root() {
         let needs = |scale: &str, prepare: &str| {
             let text = format!(
-                "scale = {scale}\n[database]\ndriver = 'null'\n[host]\ndrop_caches = false\n\
+                "scale = {scale}\n[database]\ndriver = 'null'\n[machine]\ndrop_caches = false\n\
                  [prepare]\n{prepare}\n[[system]]\nname = 'a'\n"
             );
             let plan = tailmark_plan::RawPlan::parse("test", &text).and_then(|raw| raw.check());

@@ -236,8 +236,8 @@ fn of_order_and_machine(
 
 /// What is said of a plan, with what is said of its systems.
 fn notices(plan: &Plan, of_systems: Vec<String>, servers: &Servers, ranks: &Ranks) -> Vec<String> {
-    let of_plan = plan.host.limit_notice().into_iter();
-    let of_plan = of_plan.chain(plan.host.too_little());
+    let of_plan = plan.machine.limit_notice().into_iter();
+    let of_plan = of_plan.chain(plan.machine.too_little());
     let of_others = servers
         .notices()
         .into_iter()
@@ -261,7 +261,7 @@ fn limit_memory(plan: &Plan, observer: &dyn Observer) -> (Option<MemoryLimit>, O
     let left = tailmark_machine::remove_left_groups();
     let notices = left.iter().filter_map(LeftGroup::notice);
     notices.for_each(|notice| observer.notice(&notice));
-    match plan.host.memory_limit.map(MemoryLimit::enter) {
+    match plan.machine.memory_limit.map(MemoryLimit::enter) {
         None => (None, None),
         Some(Ok(limit)) => (Some(limit), None),
         Some(Err(why)) => {

@@ -354,7 +354,7 @@ fn a_device_that_something_else_was_made_of_is_loaded_again_with_consent_alone()
     assert!(matches!(error, Error::Overwrites { .. }), "{error:?}");
     let said = std::error::Error::source(&error).unwrap().to_string();
     assert!(fs::read(device.path()).unwrap() == before, "it was written");
-    let signature = said.split("--destroy ").nth(1).unwrap();
+    let signature = said.split("--overwrite-signature ").nth(1).unwrap();
     let signature = signature.split(' ').next().unwrap();
     plan.consent.destroys = vec![signature.to_owned()];
     run(&plan, second.path()).unwrap();

@@ -197,8 +197,8 @@ fn data_read_past_every_cache_is_none() {
 #[test]
 fn kept_caches_are_a_finding() {
     let mut plan = scripted(&[]);
-    plan.host.drop_caches = DropCaches::Never;
-    assert!(text(&point(&plan), "caches-not-dropped").contains("host.drop_caches"));
+    plan.machine.drop_caches = DropCaches::Never;
+    assert!(text(&point(&plan), "caches-not-dropped").contains("machine.drop_caches"));
 }
 
 /// `sim-threads` as a server, which keeps a marker.
@@ -247,7 +247,7 @@ fn the_caches_of_a_server_on_another_machine_are_left_alone_and_that_is_said() {
     system.location = Location::of_hosts("10.0.0.1:9042,127.0.0.1:9042");
     system.driver = driver;
     let mut plan = plan(vec![system], &["ycsb-c"], &[1]);
-    plan.host.drop_caches = DropCaches::Own;
+    plan.machine.drop_caches = DropCaches::Own;
     let alone = point(&plan);
     let said = text(&alone, "caches-not-dropped");
     assert!(
@@ -293,7 +293,7 @@ fn an_embedded_database_of_another_version_than_the_plans_is_a_finding() {
 #[test]
 fn a_memory_limit_that_cannot_be_applied_is_a_finding() {
     let mut plan = scripted(&[]);
-    plan.host.memory_limit = Some(1 << 20); // less than the program itself uses
+    plan.machine.memory_limit = Some(1 << 20); // less than the program itself uses
     assert!(text(&point(&plan), "memory-not-limited").contains("1.0 MiB"));
 }
 

@@ -48,7 +48,7 @@ fn plan(systems: &[(&str, &str)], sweep: &str) -> Plan {
         .map(|(key, value)| format!("{key} = {value}\n"))
         .collect();
     let text = format!(
-        "[database]\ndriver = 'sim'\n{systems}[dataset]\nrecords = 1000\n[host]\n\
+        "[database]\ndriver = 'sim'\n{systems}[dataset]\nrecords = 1000\n[machine]\n\
          drop_caches = false\n[sweep]\n{defaults}{sweep}"
     );
     let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());

@@ -31,7 +31,7 @@ seed = 7
 settle = "1h"
 reload = "workload"
 compressibility = 0.5
-[host]
+[machine]
 memory_limit = "1GiB"
 drop_caches = true
 [[workload]]

@@ -19,7 +19,7 @@ use tailmark_study::Study;
 
 fn plan(database: &str, sweep: &str) -> Plan {
     let text = format!(
-        "{database}\n[dataset]\nrecords = 1000\nfields = 1\nfield_length = 100\n[host]\ndrop_caches = false\n\
+        "{database}\n[dataset]\nrecords = 1000\nfields = 1\nfield_length = 100\n[machine]\ndrop_caches = false\n\
          [sweep]\n{sweep}\n"
     );
     RawPlan::parse("test", &text).unwrap().check().unwrap()

@@ -31,7 +31,7 @@ fn plan(model: &str, limit: &str, seed: u64, more: &str) -> String {
         "[database]\ndriver = 'sim'\nmodel = '{model}'\n\
          [dataset]\nrecords = 1000\nfields = 1\nfield_length = 10\n\
          [sweep]\nworkloads = ['ycsb-c']\nthreads = [1, 8]\nduration = '10s'\nwarmup = '1s'\n\
-         seed = {seed}\n[host]\ndrop_caches = false\n\
+         seed = {seed}\n[machine]\ndrop_caches = false\n\
          [slo]\nlatency = '{limit}'\nwarmup = '10s'\n{more}\n[[system]]\nname = 'a'\n"
     )
 }

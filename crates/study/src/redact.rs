@@ -70,7 +70,7 @@ impl Redaction {
     /// services.
     #[must_use]
     pub fn with_plans<'a>(mut self, headers: impl IntoIterator<Item = &'a Header>) -> Self {
-        let is_host = |key: &str| key.starts_with("system.") && key.ends_with(".host");
+        let is_host = |key: &str| key.starts_with("system.") && key.ends_with(".ssh");
         for header in headers {
             for command in commands(header) {
                 let is_known = self.values.iter().any(|(known, _)| known == command);
@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn the_hosts_of_servers_are_known_from_the_plan_alone() {
         let plan = [(
-            "system.a.host",
+            "system.a.ssh",
             "root@db-berlin, ssh://me@10.1.1.1:2222/, ssh://[fe80::7]:2222, d1",
         )];
         let plan = plan.map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -482,7 +482,7 @@ mod tests {
 
     #[test]
     fn the_evidence_of_a_finding_is_redacted_and_fills_its_gaps() {
-        let plan = [("system.a.host".to_owned(), "db-berlin".to_owned())];
+        let plan = [("system.a.ssh".to_owned(), "db-berlin".to_owned())];
         let header = Header {
             plan: plan.into(),
             ..Header::without_plan("", String::new())
@@ -504,7 +504,7 @@ mod tests {
     #[test]
     fn a_host_that_is_called_by_a_word_of_subjects_stays_a_host() {
         let plan = ["server", "machine", "on", "db-berlin"].map(|host| {
-            let key = format!("system.{host}.host");
+            let key = format!("system.{host}.ssh");
             (key, host.to_owned())
         });
         let header = Header {

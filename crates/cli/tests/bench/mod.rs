@@ -89,7 +89,9 @@ impl Bench {
     /// here as `/var/lib`.
     pub fn script(&self, script: &str) -> Output {
         let unseen = Uses::look().unseen().to_vec();
-        let unseen = unseen.iter().map(|of| format!("--unseen={}", of.name));
+        let unseen = unseen
+            .iter()
+            .map(|of| format!("--trust-program={}", of.name));
         let unseen: Vec<_> = unseen.collect();
         let before = "mount --make-rprivate / && mount --bind state /var/lib && exec 2>&1\n";
         let output = Command::new("unshare")

@@ -340,15 +340,15 @@ fn a_run_that_the_kernel_killed_for_want_of_memory_is_told_by_the_next_one() {
 #[test]
 fn a_memory_limit_under_which_a_run_may_be_killed_is_told_before_it() {
     let dir = TempDir::new().unwrap();
-    let told = "host.memory_limit is 96.0 MiB, and a run may need 512.0 MiB for itself";
-    let dry = [SHORT, &["--set=host.memory_limit=96MiB", "--dry-run"]].concat();
+    let told = "machine.memory_limit is 96.0 MiB, and a run may need 512.0 MiB for itself";
+    let dry = [SHORT, &["--set=machine.memory_limit=96MiB", "--dry-run"]].concat();
     let dry = output(dir.path(), &dry);
     assert!(out(&dry).contains(told), "{}", out(&dry));
-    let plan = "[database]\ndriver = 'null'\n[host]\nmemory_limit = '96MiB'\n\
+    let plan = "[database]\ndriver = 'null'\n[machine]\nmemory_limit = '96MiB'\n\
                 [[system]]\nname = 'a'\npath = 'x'\n";
     fs::write(dir.path().join("plan.toml"), plan).unwrap();
     let checked = output(dir.path(), &["check", "plan.toml"]);
     assert!(out(&checked).contains(told), "{}", out(&checked));
-    let enough = [SHORT, &["--set=host.memory_limit=1GiB", "--dry-run"]].concat();
+    let enough = [SHORT, &["--set=machine.memory_limit=1GiB", "--dry-run"]].concat();
     assert!(!out(&output(dir.path(), &enough)).contains("for itself"));
 }

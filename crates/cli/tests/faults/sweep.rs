@@ -172,7 +172,7 @@ impl Sweep {
             let place = match self.target.needs {
                 Needs::Cassandra => {
                     settings.push("keyspace = \"faults\"".to_owned());
-                    format!("hosts = {:?}", cassandra().unwrap_or_default())
+                    format!("contact_points = {:?}", cassandra().unwrap_or_default())
                 }
                 Needs::Device => format!("device = {:?}", ground.device()),
                 Needs::Nothing => format!("path = {:?}", data.join(driver)),
@@ -200,7 +200,7 @@ impl Sweep {
             "same_device = true\n\n[dataset]\nrecords = {records}\nfields = {}\nfield_length = \
              {}\n\n[sweep]\n\
              workloads = {:?}\nthreads = {:?}\nrepeats = {}\nreload = {:?}\n{}\n\n\
-             [host]\ndrop_caches = false\n",
+             [machine]\ndrop_caches = false\n",
             self.fields,
             self.field_length,
             self.workloads,

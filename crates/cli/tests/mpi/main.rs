@@ -70,7 +70,7 @@ fn play(who: &str) {
 /// Three points on all ranks.
 fn plan(who: &str) -> Plan {
     let text = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[dataset]\nrecords = 1000\n\
-                [host]\nprobes = []\n[sweep]\nworkloads = ['ycsb-c']\nthreads = [3, 6, 9]\n\
+                [machine]\nprobes = []\n[sweep]\nworkloads = ['ycsb-c']\nthreads = [3, 6, 9]\n\
                 duration = '2s'\nwarmup = '0s'\n";
     let mut plan = RawPlan::parse("test", text).unwrap().check().unwrap();
     if who == "client" {

@@ -19,7 +19,7 @@ fn points_outlive_a_connection_over_a_jump_host_and_the_next_one_waits_for_it() 
     cassandra.start(&hosts);
     let sweep = "threads = [1, 2, 3]\nduration = '45s'\nwarmup = '0s'";
     let before = hosts.on(2, &format!("cat {SETTING}"));
-    let plan = format!("{PREPARE}{}", cassandra.plan(sweep, "host = 'far2'"));
+    let plan = format!("{PREPARE}{}", cassandra.plan(sweep, "ssh = 'far2'"));
     let mut run = start(&hosts, dir, &plan);
     until_said(dir, "loaded", &mut run);
     until_busy(&hosts, &mut run);

@@ -15,7 +15,7 @@ fn a_point_whose_database_was_killed_is_kept_and_the_next_one_has_it_started_ove
     let (dir, cassandra) = (dir.path(), Cassandra::new(&hosts));
     let act = |action: &str| hosts.on(2, &cassandra.act(action));
     let service = format!(
-        "host = '{SSH_GREETED}@db2'\nagent = '{}'\nservice = {{ start = '{}', stop = '{}' }}",
+        "ssh = '{SSH_GREETED}@db2'\nagent = '{}'\nservice = {{ start = '{}', stop = '{}' }}",
         agents::program(dir, DRIFTING).display(),
         cassandra.act("start"),
         cassandra.act("stop")

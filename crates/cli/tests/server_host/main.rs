@@ -101,7 +101,7 @@ impl Cassandra {
             "[database]\ndriver = 'cassandra'\n[dataset]\nrecords = 500\nfields = 2\n\
              field_length = 100\n[sweep]\nworkloads = 'ycsb-c'\nsettle = '1s'\n\
              ready_timeout = '10m'\n{sweep}\n[[system]]\nname = 'cluster'\n\
-             hosts = '{}:9042'\npath = '{}'\n{system}\n",
+             contact_points = '{}:9042'\npath = '{}'\n{system}\n",
             self.address,
             self.data.display()
         )

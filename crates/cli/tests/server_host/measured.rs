@@ -27,7 +27,7 @@ fn service(cassandra: &Cassandra, order: &Path) -> String {
         )
     };
     format!(
-        "host = ['db2', '{SSH_SUDOER}@db3']\n[system.service]\nstart = '{}'\nstop = '{}'",
+        "ssh = ['db2', '{SSH_SUDOER}@db3']\n[system.service]\nstart = '{}'\nstop = '{}'",
         script("start"),
         script("stop")
     )
@@ -139,8 +139,7 @@ fn a_cassandra_behind_ssh_is_started_and_stopped_between_points_and_a_killed_run
 /// Without an agent less is known, and that is said. The service is one that does not end.
 fn without_an_agent(hosts: &SshHosts, cassandra: &Cassandra) {
     let plain = TempDir::new().unwrap();
-    let without =
-        "host = 'db2'\nagent = false\nservice = { start = 'echo begins; exec sleep 600' }";
+    let without = "ssh = 'db2'\nagent = false\nservice = { start = 'echo begins; exec sleep 600' }";
     let once = "threads = [1, 2]\noperations = 300\nwarmup = '0s'";
     let ran = run(hosts, plain.path(), &cassandra.plan(once, without));
     assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));

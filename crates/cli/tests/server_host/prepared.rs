@@ -68,7 +68,7 @@ fn agreed(serial: &str) -> Vec<String> {
     let mut unseen: BTreeSet<_> = unseen.iter().map(|of| of.name.to_owned()).collect();
     // The hosts of the test have process numbers of their own.
     unseen.insert("pid-namespace".to_owned());
-    let unseen = unseen.iter().map(|name| format!("--unseen={name}"));
+    let unseen = unseen.iter().map(|name| format!("--trust-program={name}"));
     unseen.chain([format!("--erase={serial}")]).collect()
 }
 
@@ -76,7 +76,7 @@ fn agreed(serial: &str) -> Vec<String> {
 fn plan(cassandra: &Cassandra, device: &Path, group: &Group, limits: &Path) -> String {
     let (data, limit) = (cassandra.data.display(), group.limit.display());
     let system = format!(
-        "host = 'db2'\nprepare = {{ device = '{device}', erase = 'discard', filesystem = 'ext4', \
+        "ssh = 'db2'\nprepare = {{ device = '{device}', erase = 'discard', filesystem = 'ext4', \
          mount = '{data}' }}\nservice = {{ start = '{start}; cat {limit} >>{limits}', stop = '{stop}' }}",
         device = device.display(),
         start = cassandra.act("start"),

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 fn plan(hosts: &SshHosts, host: &str) -> String {
     format!(
-        "[host]\ndrop_caches = 'always'\n[database]\ndriver = 'cassandra'\n[[system]]\nname = 'cluster'\nhosts = '{}:9042'\n\
-         host = '{host}'\n",
+        "[machine]\ndrop_caches = 'always'\n[database]\ndriver = 'cassandra'\n[[system]]\nname = 'cluster'\ncontact_points = '{}:9042'\n\
+         ssh = '{host}'\n",
         hosts.network().address(2)
     )
 }
@@ -21,7 +21,7 @@ fn refusal(hosts: &SshHosts, dir: &Path, host: &str) -> String {
     let said = err(&refused);
     assert_eq!(refused.status.code(), Some(2), "{host}: {said}");
     assert_eq!(said.lines().count(), 1, "{said}");
-    let whose = "error: the `host` of system `cluster` cannot be used: ";
+    let whose = "error: the `ssh` of system `cluster` cannot be used: ";
     assert!(said.starts_with(whose), "{said}");
     assert!(!dir.join("out/study.sqlite").exists(), "{host}");
     said
@@ -66,7 +66,7 @@ fn who_needs_root_and_may_not_use_sudo_is_told_what_for() {
     let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
     let said = refusal(&hosts, dir.path(), &format!("{SSH_USER}@db2"));
     assert!(
-        said.contains("sudo") && said.contains("host.drop_caches"),
+        said.contains("sudo") && said.contains("machine.drop_caches"),
         "{said}"
     );
     let left = hosts.on(2, &format!("ls -A {}", hosts.tmp(2).display()));
@@ -80,7 +80,7 @@ fn a_password_in_a_plan_is_refused_and_not_repeated() {
     assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
     let said = err(&refused);
     assert!(
-        said.contains("system.cluster.host") && said.contains("password"),
+        said.contains("system.cluster.ssh") && said.contains("password"),
         "{said}"
     );
     assert!(!said.contains("hunter2"), "{said}");

@@ -53,7 +53,7 @@ impl Keyspace {
     fn load(&self) -> Output {
         let workload = "workload=site.ycsb.workloads.CoreWorkload";
         let (host, port) = self.hosts.rsplit_once(':').unwrap();
-        let hosts = format!("hosts={host}");
+        let hosts = format!("contact_points={host}");
         let (port, keyspace) = (
             format!("port={port}"),
             format!("cassandra.keyspace={}", self.name),
@@ -192,7 +192,7 @@ fn a_preflight_that_fails_later_has_created_nothing() {
     let plan = format!(
         "[database]\ndriver = 'cassandra'\nkeyspace = '{}'\n[dataset]\nrecords = 10\n[sweep]\n\
          workloads = ['ycsb-c']\nthreads = [1]\noperations = 10\n[[system]]\nname = 'a'\n\
-         hosts = '{}'\n[[system]]\nname = 'b'\npath = '{}'\ndatabase = {{ driver = 'file' }}\n",
+         contact_points = '{}'\n[[system]]\nname = 'b'\npath = '{}'\ndatabase = {{ driver = 'file' }}\n",
         keyspace.name,
         keyspace.hosts,
         lost.display()

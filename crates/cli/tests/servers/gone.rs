@@ -123,7 +123,7 @@ fn a_server_that_goes_away_before_a_client_is_at_work_is_awaited() {
         "[database]\ndriver = 'cassandra'\nkeyspace = 'gone_{}'\n[dataset]\nrecords = 500\n\
          [sweep]\nworkloads = 'ycsb-c'\nthreads = [1, 2]\noperations = 300\nwarmup = '0s'\n\
          settle = '2s'\nready_timeout = '60s'\n[[system]]\nname = 'server'\n\
-         hosts = '127.0.0.1:{}'\n",
+         contact_points = '127.0.0.1:{}'\n",
         std::process::id(),
         proxy.port
     );

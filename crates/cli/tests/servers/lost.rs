@@ -74,7 +74,7 @@ fn a_server_that_is_gone_while_it_is_loaded_and_between_points_is_awaited() {
     let plan = format!(
         "[database]\ndriver = 'cassandra'\nrequest_timeout_ms = 2000\n[dataset]\nrecords = 40000\n\
          [sweep]\nworkloads = ['ycsb-b']\nthreads = [2, 4]\nduration = '12s'\nwarmup = '0s'\n\
-         load_threads = 1\nready_timeout = '90s'\n[[system]]\nname = 'server'\nhosts = '{}'\n",
+         load_threads = 1\nready_timeout = '90s'\n[[system]]\nname = 'server'\ncontact_points = '{}'\n",
         server.hosts()
     );
     std::fs::write(dir.path().join("plan.toml"), plan).unwrap();
@@ -127,7 +127,7 @@ fn a_cluster_that_lost_a_node_is_measured_where_the_consistency_allows_it_and_sa
              read_consistency = '{consistency}'\nwrite_consistency = '{consistency}'\n\
              [dataset]\nrecords = 2000\n[sweep]\nworkloads = ['ycsb-a', 'ycsb-e']\n\
              threads = [4]\noperations = 1000\nwarmup = '0s'\nready_timeout = '20s'\n\
-             [[system]]\nname = 'both'\nhosts = '{},127.0.0.2:9246'\n",
+             [[system]]\nname = 'both'\ncontact_points = '{},127.0.0.2:9246'\n",
             first.hosts()
         );
         std::fs::write(dir.path().join("plan.toml"), plan).unwrap();

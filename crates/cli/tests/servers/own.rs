@@ -152,7 +152,7 @@ pub fn plan_with_services(sweep: &str, systems: &[(&str, &Server, &str)]) -> Str
     );
     let system = |(name, server, start): &(&str, &Server, &str)| {
         format!(
-            "[[system]]\nname = '{name}'\nhosts = ['{}']\npath = '{}'\n\
+            "[[system]]\nname = '{name}'\ncontact_points = ['{}']\npath = '{}'\n\
              service = {{ start = '{start}', stop = '{}' }}\n",
             server.hosts(),
             server.dir.path().display(),

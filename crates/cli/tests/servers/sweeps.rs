@@ -97,7 +97,7 @@ fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refuse
         let plan = format!(
             "[database]\ndriver = 'cassandra'\nconnect_timeout_ms = 10000\n{user}{password}{tls}\n\
              [dataset]\nrecords = 500\n[sweep]\nworkloads = ['ycsb-a']\nthreads = [2]\n\
-             operations = 500\nwarmup = '0s'\n[[system]]\nname = 'server'\nhosts = '{}'\n",
+             operations = 500\nwarmup = '0s'\n[[system]]\nname = 'server'\ncontact_points = '{}'\n",
             server.hosts()
         );
         std::fs::write(dir.path().join("plan.toml"), plan).unwrap();

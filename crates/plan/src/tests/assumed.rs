@@ -6,7 +6,7 @@ use tailmark_testing::assert_says;
 
 const PLAN: &str = "\
 assumed = ['database.latency_us', 'database.semantics', 'dataset', 'sweep.distribution', 'sweep.warmup',
-    'sweep.duration', 'host.memory_limit', 'system.b.database.miss_every', 'system.\"c d\".ceiling_for',
+    'sweep.duration', 'machine.memory_limit', 'system.b.database.miss_every', 'system.\"c d\".ceiling_for',
     'workload.mine.scan', 'workload.mine.distribution.theta']
 [database]
 driver = 'sim-threads'
@@ -17,7 +17,7 @@ records = 1000
 workloads = ['ycsb-c', 'mine']
 duration = '20m'
 warmup = '1m'
-[host]
+[machine]
 memory_limit = '4GiB'
 [[system]]
 name = 'a'
@@ -48,7 +48,7 @@ fn every_key_that_an_assumed_one_becomes_is_marked() {
     let marked = marked(|_| {});
     for key in [
         "sweep.warmup",
-        "host.memory_limit",
+        "machine.memory_limit",
         "dataset.records",
         "dataset.compressibility",
         "system.a.database.latency_us",
@@ -69,7 +69,7 @@ fn every_key_that_an_assumed_one_becomes_is_marked() {
         "system.a.driver",
         "system.a.place",
         "sweep.threads",
-        "host.drop_caches",
+        "machine.drop_caches",
         "workload.ycsb-c.mix",
     ] {
         assert!(!marked.contains(&key.to_owned()), "{key}: {marked:?}");
@@ -114,7 +114,7 @@ fn what_the_user_gives_is_not_marked() {
     let scaled = marked(|raw| raw.set("--scale", "scale", "2".into()).unwrap());
     lacks(
         scaled,
-        &["dataset.records", "host.memory_limit"],
+        &["dataset.records", "machine.memory_limit"],
         &["dataset.fields", "sweep.duration"],
     );
     let timed = marked(|raw| raw.set("--time-scale", "time_scale", "0.5".into()).unwrap());
@@ -177,7 +177,7 @@ fn an_unknown_name_is_refused_with_the_nearest() {
         ("database.latency", "`database.latency_us`"),
         ("database.block_cache", "keys of this plan"),
         ("sweep.wramup", "`sweep.warmup`"),
-        ("host.memory", "keys of this plan"),
+        ("machine.memory", "keys of this plan"),
         ("system.e.optional", "`system.a.optional`"),
         (
             "system.b.database.mis_every",

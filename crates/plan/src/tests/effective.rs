@@ -35,7 +35,7 @@ load_threads = 2
 settle = '1s'
 ready_timeout = '1s'
 allow_errors = '1%'
-[host]
+[machine]
 memory_limit = '1GiB'
 drop_caches = true
 probes = ['none']
@@ -156,7 +156,7 @@ const SERVER: &str = "\
 driver = 'cassandra'
 [[system]]
 name = 'a'
-hosts = 'x:1'
+contact_points = 'x:1'
 path = '/x'
 service = { start = 's', stop = 't', ready = 'r', log = '/l' }
 ";
@@ -239,7 +239,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("database", BASE, "latency_us = 1", "latency_us = 2"),
     ("dataset", BASE, "records = 100", "records = 200"),
     ("sweep", BASE, "seed = 1", "seed = 2"),
-    ("host", BASE, "drop_caches = true", "drop_caches = false"),
+    ("machine", BASE, "drop_caches = true", "drop_caches = false"),
     ("system", BASE, "name = 'b'", "name = 'c'"),
     ("workload", BASE, "read = 1", "read = 2"),
     ("database.driver", BASE, "'sim-threads'\nlatency_us = 1", "'null'"),
@@ -297,14 +297,14 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("slo.warmup", SLO, "warmup = '20s'", "warmup = '21s'"),
     ("slo.time", SLO, "time = '1h'", "time = '2h'"),
     ("slo.quick", SLO, "quick = false", "quick = true"),
-    ("host.memory_limit", BASE, "'1GiB'", "'2GiB'"),
-    ("host.drop_caches", BASE, "drop_caches = true", "drop_caches = false"),
-    ("host.probes", BASE, "probes = ['none']", "probes = ['none', 'cpu']"),
+    ("machine.memory_limit", BASE, "'1GiB'", "'2GiB'"),
+    ("machine.drop_caches", BASE, "drop_caches = true", "drop_caches = false"),
+    ("machine.probes", BASE, "probes = ['none']", "probes = ['none', 'cpu']"),
     ("system.name", BASE, "name = 'b'", "name = 'c'"),
     ("system.path", FILE, "'/x'", "'/y'"),
     ("system.device", SERVER, "path = '/x'", "device = '/y'"),
-    ("system.hosts", SERVER, "x:1", "y:1"),
-    ("system.host", SERVER, "path = '/x'", "path = '/x'\nhost = 'db1'"),
+    ("system.contact_points", SERVER, "x:1", "y:1"),
+    ("system.ssh", SERVER, "path = '/x'", "path = '/x'\nssh = 'db1'"),
     ("system.ceiling_for", BASE, "ceiling_for = 'a'", ""),
     ("system.database", BASE, "{ semantics = 'faithful' }", "{ latency_us = 3 }"),
     ("system.service", SERVER, "service = \

@@ -70,7 +70,7 @@ fn an_expectation_of_what_a_driver_has_not_is_refused() {
 
 #[test]
 fn a_server_may_have_several_places_and_an_embedded_database_one() {
-    let keys = "hosts = 'x:1'\npath = '/a'\ndevice = ['/dev/nvme0', '/dev/sd,b']";
+    let keys = "contact_points = 'x:1'\npath = '/a'\ndevice = ['/dev/nvme0', '/dev/sd,b']";
     let several = plan(&system("cassandra", keys));
     let watched = ["/a", "/dev/nvme0", "/dev/sd,b"].map(PathBuf::from);
     assert_eq!(several.systems[0].watch, watched);

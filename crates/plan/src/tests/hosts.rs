@@ -4,7 +4,9 @@ use super::{RawPlan, check, message};
 
 /// A system of a server with these keys.
 fn server(keys: &str) -> String {
-    format!("[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\nhosts = 'x:1'\n{keys}\n")
+    format!(
+        "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\ncontact_points = 'x:1'\n{keys}\n"
+    )
 }
 
 fn refusal(text: &str) -> String {
@@ -38,17 +40,17 @@ fn a_password_in_a_host_is_never_repeated() {
         "{ password = 'hunter2' }",
         "[{ name = 'db1', password = 'hunter2' }]",
     ] {
-        let said = refusal(&server(&format!("host = {host}")));
-        assert!(said.contains("system.a.host is"), "{host}: {said}");
+        let said = refusal(&server(&format!("ssh = {host}")));
+        assert!(said.contains("system.a.ssh is"), "{host}: {said}");
         assert!(!said.contains("hun"), "{host}: {said}");
     }
 }
 
 #[test]
 fn a_password_is_not_repeated_with_the_table_that_it_is_in() {
-    let table = "[database]\ndriver = 'null'\n[system]\nname = 'a'\nhost = 'root:hunter2@db1'\n";
+    let table = "[database]\ndriver = 'null'\n[system]\nname = 'a'\nssh = 'root:hunter2@db1'\n";
     let of_no_server =
-        "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\nhost = 'root:hunter2@db1'\n";
+        "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\nssh = 'root:hunter2@db1'\n";
     for text in [
         table,
         of_no_server,
@@ -62,14 +64,14 @@ fn a_password_is_not_repeated_with_the_table_that_it_is_in() {
 #[test]
 fn a_password_that_set_gives_is_not_repeated() {
     let mut raw = RawPlan::parse("test", &server("")).unwrap();
-    raw.assign("system.a.host=root:hunter2@db1").unwrap();
+    raw.assign("system.a.ssh=root:hunter2@db1").unwrap();
     for error in [
         raw.check().unwrap_err(),
-        raw.assign("system.a.host.name=db1").unwrap_err(),
+        raw.assign("system.a.ssh.name=db1").unwrap_err(),
     ] {
         let said = message(&error);
         assert!(
-            said.contains("system.a.host") && !said.contains("hunter"),
+            said.contains("system.a.ssh") && !said.contains("hunter"),
             "{said}"
         );
     }
@@ -77,10 +79,10 @@ fn a_password_that_set_gives_is_not_repeated() {
 
 #[test]
 fn a_host_is_what_ssh_takes() {
-    let hosts = "host = ['db1', 'root@db2', 'me@example.org@db3', 'ssh://root@db4:2222', 'fe80::7', \
+    let hosts = "ssh = ['db1', 'root@db2', 'me@example.org@db3', 'ssh://root@db4:2222', 'fe80::7', \
                  'root@fe80::7%eth0', 'ssh://[fe80::8]:22/']";
     let plan = check(&server(hosts)).unwrap_or_else(|error| panic!("{}", message(&error)));
-    assert_eq!(plan.systems[0].host.len(), 7);
+    assert_eq!(plan.systems[0].ssh.len(), 7);
     for (host, words) in [
         ("'db1:2222'", "ssh://root@db1:2222"),
         ("'ssh://db1:ssh'", "ssh://root@db1:2222"),
@@ -88,7 +90,7 @@ fn a_host_is_what_ssh_takes() {
         ("'db 1'", "as `ssh` takes it"),
         ("['db1', 'db1']", "each host once"),
     ] {
-        let said = refusal(&server(&format!("host = {host}")));
+        let said = refusal(&server(&format!("ssh = {host}")));
         assert!(said.contains(words), "{host}: {said}");
     }
 }

@@ -61,8 +61,8 @@ fn everything_has_a_default_but_one_system() {
     assert_eq!(plan.sweep.workloads[0].name, "ycsb-a");
     assert_eq!(plan.sweep.workloads[0].distribution_name(), "zipfian");
     assert_eq!(plan.systems[0].semantics, Semantics::Faithful);
-    assert_eq!(plan.host.drop_caches, DropCaches::Own);
-    assert!(plan.host.memory_limit.is_none());
+    assert_eq!(plan.machine.drop_caches, DropCaches::Own);
+    assert!(plan.machine.memory_limit.is_none());
     assert_eq!(plan.unscaled, None);
     assert_eq!(plan.header.title, "a");
 }
@@ -126,7 +126,7 @@ fn every_key_takes_effect() {
         [sweep]\nworkloads = ['mine', 'ycsb-c']\nthreads = { from = 1, to = 20, factor = 3 }\n\
         operations = '10k'\nduration = '5s'\nwarmup = '2s'\nrepeats = 2\nrate = '20k'\nseed = 9\n\
         reload = 'workload'\norder = 'systems'\nload_threads = 3\nsettle = '1m'\n\
-        [host]\nmemory_limit = '2GiB'\ndrop_caches = false\n\
+        [machine]\nmemory_limit = '2GiB'\ndrop_caches = false\n\
         [[system]]\nname = 'a'\noptional = true\n[[system]]\nname = 'b'\nceiling_for = 'a'\n\
         database = { semantics = 'faithful' }\n\
         [[workload]]\nname = 'mine'\nread = 3\nscan = 1\nscan_length_max = 50\n\
@@ -135,7 +135,7 @@ fn every_key_takes_effect() {
         header,
         systems,
         sweep,
-        host,
+        machine,
         ..
     } = plan(text);
     assert_eq!((header.title.as_str(), header.source.as_str()), ("T", text));
@@ -186,7 +186,7 @@ fn every_key_takes_effect() {
     assert_eq!(sweep.order, Order::Systems);
     assert_eq!((sweep.write_all_fields, sweep.compressibility), (true, 0.5));
     assert_eq!(
-        (host.memory_limit, host.drop_caches),
+        (machine.memory_limit, machine.drop_caches),
         (Some(2 << 30), DropCaches::Never)
     );
 }
@@ -253,14 +253,14 @@ fn bad_assignments_are_refused() {
 fn scale_shrinks_counts_and_memory_and_keeps_threads() {
     let text = format!(
         "scale = 0.001\n{SYSTEM}[dataset]\nrecords = '1M'\n[sweep]\noperations = '2M'\n\
-         [host]\nmemory_limit = '2TiB'"
+         [machine]\nmemory_limit = '2TiB'"
     );
     let plan = plan(&text);
     assert_eq!(plan.systems[0].data.records, 1_000);
     assert_eq!(plan.sweep.operations, Some(2_000));
     assert_eq!(plan.sweep.threads, [1, 4, 16]);
-    assert_eq!(plan.host.memory_limit, Some(2_199_023_256));
-    assert_eq!(plan.host.limit_notice(), None);
+    assert_eq!(plan.machine.memory_limit, Some(2_199_023_256));
+    assert_eq!(plan.machine.limit_notice(), None);
     assert_eq!(plan.unscaled.unwrap().records, 1_000_000);
 }
 
@@ -268,9 +268,9 @@ fn scale_shrinks_counts_and_memory_and_keeps_threads() {
 fn scale_leaves_the_memory_that_a_run_needs() {
     let host = |limit: &str| {
         plan(&format!(
-            "scale = 0.0002\n{SYSTEM}[host]\nmemory_limit = '{limit}'"
+            "scale = 0.0002\n{SYSTEM}[machine]\nmemory_limit = '{limit}'"
         ))
-        .host
+        .machine
     };
     let raised = host("256GB");
     assert_eq!(raised.memory_limit, Some(512 << 20));
@@ -350,7 +350,7 @@ fn two_systems_cannot_share_a_database() {
 fn a_workload_that_a_driver_cannot_do_is_refused_with_both_names() {
     let error = check(
         "[database]\ndriver = 'aerospike'\n[sweep]\nworkloads = ['ycsb-e']\n\
-         [[system]]\nname = 'a'\nhosts = 'x'",
+         [[system]]\nname = 'a'\ncontact_points = 'x'",
     );
     let error = message(&error.unwrap_err());
     assert!(
@@ -372,7 +372,7 @@ fn the_place_is_what_the_driver_takes() {
     );
     for (line, word) in [
         ("", "system.a.path is missing"),
-        ("hosts = 'x:1'", "system.a.hosts is `x:1`"),
+        ("contact_points = 'x:1'", "system.a.contact_points is `x:1`"),
         ("path = '/x'\ndevice = '/y'", "system.a.device is `/y`"),
         ("path = '~/x'", "system.a.path is `~/x`"),
     ] {
@@ -385,7 +385,7 @@ fn the_place_is_what_the_driver_takes() {
 fn faithful_is_not_said_of_updates_that_merge() {
     let check = |database: &str| {
         check(&format!(
-            "[database]\ndriver = 'aerospike'\n{database}\n[[system]]\nname = 'a'\nhosts = 'x:1'"
+            "[database]\ndriver = 'aerospike'\n{database}\n[[system]]\nname = 'a'\ncontact_points = 'x:1'"
         ))
     };
     let semantics = |database: &str| check(database).unwrap().systems[0].semantics;

@@ -37,12 +37,12 @@ fn a_path_for_a_server_names_the_embedded_drivers() {
     for server in servers.map(|of| of.name) {
         for place in ["./dir", "/mnt/nvme0", "..", "~/dir"] {
             let error = refused(Some(server), place);
-            let value = format!("system.c.hosts is `{place}`");
+            let value = format!("system.c.contact_points is `{place}`");
             assert!(error.contains(&value), "{error}");
             assert!(error.contains("did you mean driver `file`"), "{error}");
         }
         let text = format!(
-            "[database]\ndriver = '{server}'\n[[system]]\nname = 'a'\nhosts = ['db1', '/x']"
+            "[database]\ndriver = '{server}'\n[[system]]\nname = 'a'\ncontact_points = ['db1', '/x']"
         );
         let error = message(&check(&text).unwrap_err());
         assert!(error.contains("this is a path"), "{error}");

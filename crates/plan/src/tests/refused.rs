@@ -9,7 +9,10 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["sweep.thread", "did you mean `threads`?"],
     ),
     ("+[swep]\nthreads = [1]", &["swep", "did you mean `sweep`?"]),
-    ("+[host]\nmemory = '1GiB'", &["host.memory", "memory_limit"]),
+    (
+        "+[machine]\nmemory = '1GiB'",
+        &["machine.memory", "memory_limit"],
+    ),
     (
         "+colour = 'red'",
         &["system.a.colour", "keys there: name, path"],
@@ -296,13 +299,16 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["sweep.distribution.theta", "uniform"],
     ),
     (
-        "+[host]\nmemory_limit = '2 apples'",
-        &["host.memory_limit is `2 apples`", "`64MiB`"],
+        "+[machine]\nmemory_limit = '2 apples'",
+        &["machine.memory_limit is `2 apples`", "`64MiB`"],
     ),
-    ("+[host]\nmemory_limit = 0", &["host.memory_limit is `0`"]),
     (
-        "+[host]\ndrop_caches = 'maybe'",
-        &["host.drop_caches is `maybe`", "true, false, always"],
+        "+[machine]\nmemory_limit = 0",
+        &["machine.memory_limit is `0`"],
+    ),
+    (
+        "+[machine]\ndrop_caches = 'maybe'",
+        &["machine.drop_caches is `maybe`", "true, false, always"],
     ),
     ("+[[system]]\nname = 'a'", &["[[system]]", "`a`", "unique"]),
     (

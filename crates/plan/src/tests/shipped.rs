@@ -136,7 +136,7 @@ fn the_studies_have_the_memory_versions_and_competitors_that_were_published() {
         ),
     ] {
         let plan = shipped(name).check().unwrap();
-        assert_eq!(plan.host.memory_limit, Some(memory << 30), "{name}");
+        assert_eq!(plan.machine.memory_limit, Some(memory << 30), "{name}");
         let names: Vec<_> = plan.systems.iter().map(|system| &system.name[..]).collect();
         assert_eq!(names, systems);
         for system in &plan.systems {
@@ -144,7 +144,7 @@ fn the_studies_have_the_memory_versions_and_competitors_that_were_published() {
             assert!(system.placeholder, "{name}");
         }
         let marked = |key: &str| plan.header.assumed.contains(&key.to_owned());
-        assert!(!marked("host.memory_limit"), "{name}");
+        assert!(!marked("machine.memory_limit"), "{name}");
     }
     let quickstart = RawPlan::find("quickstart").unwrap();
     assert!(!quickstart.source().contains("placeholder"));

@@ -69,7 +69,7 @@ pub fn cpu_throttled(scene: &Scene) -> Found {
 
 pub fn limit(scene: &Scene) -> Found {
     let too_little = scene.memory_limit.as_ref()?;
-    let problem = |why| Problem::new(why, "raise host.memory_limit, or leave it out");
+    let problem = |why| Problem::new(why, "raise machine.memory_limit, or leave it out");
     one(too_little.clone().map(problem))
 }
 

@@ -193,7 +193,7 @@ pub fn fits_in_memory(scene: &Scene) -> Found {
                 cached.by,
                 ByteSize(cached.room)
             ),
-            "use more records, a smaller cache, direct reads or host.memory_limit",
+            "use more records, a smaller cache, direct reads or machine.memory_limit",
         ))
     };
     Some(scene.systems.iter().filter_map(problem).collect())

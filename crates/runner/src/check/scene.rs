@@ -155,8 +155,8 @@ impl Scene {
             links: degraded_of(&all),
             surprises: Surprises::from_systems(systems.iter().copied()),
             memory_limit: plan
-                .filter(|plan| plan.host.memory_limit.is_some())
-                .map(|plan| plan.host.too_little()),
+                .filter(|plan| plan.machine.memory_limit.is_some())
+                .map(|plan| plan.machine.too_little()),
             systems: plan.map_or_else(Vec::new, |plan| {
                 let systems = systems.into_iter();
                 systems
@@ -170,7 +170,7 @@ impl Scene {
 /// Bytes of memory that a run of the plan may use.
 fn memory(plan: Option<&Plan>) -> u64 {
     let total = tailmark_machine::memory().total;
-    let limit = plan.and_then(|plan| plan.host.memory_limit);
+    let limit = plan.and_then(|plan| plan.machine.memory_limit);
     limit.map_or(total, |limit| limit.min(total))
 }
 

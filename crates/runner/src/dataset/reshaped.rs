@@ -63,7 +63,7 @@ mod tests {
         let cut_down = |settings: &str, fields: u32, workload: &str, writes_all: bool| {
             let text = format!(
                 "[database]\ndriver = 'aerospike'\n{settings}\n[dataset]\nfields = {fields}\n\
-                 [[system]]\nname = 'a'\nhosts = '127.0.0.1:3000'"
+                 [[system]]\nname = 'a'\ncontact_points = '127.0.0.1:3000'"
             );
             let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
             let plan = plan.unwrap();

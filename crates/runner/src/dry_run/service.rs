@@ -10,17 +10,17 @@ pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) ->
     let mut steps = Vec::new();
     if let Some(service) = &system.service {
         let stop = service.stop().map(|words| format!(": {}", shown(&words)));
-        let hosts = on(system.host.iter().rev());
+        let hosts = on(system.ssh.iter().rev());
         steps.push(format!(
             "stop the service{hosts}{}",
             stop.unwrap_or_default()
         ));
     }
-    if plan.host.drop_caches != DropCaches::Never {
+    if plan.machine.drop_caches != DropCaches::Never {
         steps.push(caches(plan, system, facts));
     }
     if let Some(service) = &system.service {
-        let (hosts, start) = (on(system.host.iter()), shown(&service.start()));
+        let (hosts, start) = (on(system.ssh.iter()), shown(&service.start()));
         steps.push(format!("start the service{hosts}: {start}"));
     }
     steps
@@ -41,9 +41,9 @@ fn caches(plan: &Plan, system: &SystemPlan, facts: &Facts) -> String {
     if CachesKept::left_alone(plan, system) == Some(CachesKept::Foreign) {
         return "leave the caches alone: tailmark does not start this server".to_owned();
     }
-    match (&system.host[..], system.is_here(), facts.can_drop_caches) {
+    match (&system.ssh[..], system.is_here(), facts.can_drop_caches) {
         ([_, ..], ..) => {
-            let all = system.host.join(" and ");
+            let all = system.ssh.join(" and ");
             format!("drop the caches of {all} (/proc/sys/vm/drop_caches)")
         }
         ([], false, _) => {
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn what_is_done_on_hosts_is_said_with_them_and_in_their_order() {
-        let text = "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\nhosts = 'x:1'\n\
-                    host = ['root@db1', 'db2']\nservice = { start = 'up', stop = 'down' }\n";
+        let text = "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\ncontact_points = 'x:1'\n\
+                    ssh = ['root@db1', 'db2']\nservice = { start = 'up', stop = 'down' }\n";
         let plan = RawPlan::parse("test", text).and_then(|raw| raw.check());
         let plan = plan.unwrap();
         let lines = between_points(&plan, &plan.systems[0], &Facts::default());
@@ -79,8 +79,8 @@ mod tests {
     fn the_caches_of_a_server_that_the_plan_does_not_start_are_left_alone_unless_it_says_always() {
         let lines = |host: &str, drops: &str| {
             let text = format!(
-                "[host]\ndrop_caches = {drops}\n[database]\ndriver = 'cassandra'\n[[system]]\n\
-                 name = 'a'\nhosts = '127.0.0.1:1'\n{host}"
+                "[machine]\ndrop_caches = {drops}\n[database]\ndriver = 'cassandra'\n[[system]]\n\
+                 name = 'a'\ncontact_points = '127.0.0.1:1'\n{host}"
             );
             let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
             let plan = plan.unwrap();
@@ -91,7 +91,7 @@ mod tests {
             between_points(&plan, &plan.systems[0], &facts).join("; ")
         };
         let left = "leave the caches alone: tailmark does not start this server";
-        for host in ["", "host = 'root@db1'"] {
+        for host in ["", "ssh = 'root@db1'"] {
             assert_eq!(lines(host, "true"), left);
             assert!(lines(host, "'always'").starts_with("drop the caches of"));
         }

@@ -17,17 +17,20 @@ fn plan(text: &str) -> Plan {
 #[test]
 fn a_dry_run_says_that_a_limit_was_not_scaled_as_far_as_the_data() {
     let plan = plan(&format!(
-        "scale = 0.0002\n{SYSTEM}[host]\nmemory_limit = '256GB'"
+        "scale = 0.0002\n{SYSTEM}[machine]\nmemory_limit = '256GB'"
     ));
     let lines = dry_run(&plan, Path::new("out"), &Facts::default()).join("\n");
-    assert!(lines.contains("host.memory_limit is 512.0 MiB"), "{lines}");
+    assert!(
+        lines.contains("machine.memory_limit is 512.0 MiB"),
+        "{lines}"
+    );
 }
 
 #[test]
 fn a_dry_run_names_every_step_with_time_and_space() {
     let text = format!(
         "{SYSTEM}[[system]]\nname = 'b'\n[sweep]\nworkloads = ['ycsb-a', 'ycsb-c']\n\
-         threads = [1, 4]\nduration = '9s'\nwarmup = '1s'\nrate = 5000\n[host]\nmemory_limit = '1GiB'"
+         threads = [1, 4]\nduration = '9s'\nwarmup = '1s'\nrate = 5000\n[machine]\nmemory_limit = '1GiB'"
     );
     let facts = Facts {
         systems: vec![
@@ -87,7 +90,7 @@ fn a_dry_run_tells_what_each_place_must_hold() {
 fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
     let plan = plan(
         "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '3m'\n[[system]]\n\
-         name = 'a'\nhosts = '127.0.0.1:1'\nservice = { systemd = 'cassandra-a' }",
+         name = 'a'\ncontact_points = '127.0.0.1:1'\nservice = { systemd = 'cassandra-a' }",
     );
     let facts = Facts {
         can_drop_caches: true,
@@ -276,7 +279,7 @@ fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
 
 #[test]
 fn a_limit_beyond_the_memory_of_the_machine_is_remarked_on() {
-    let text = format!("{SYSTEM}[host]\nmemory_limit = '2GiB'");
+    let text = format!("{SYSTEM}[machine]\nmemory_limit = '2GiB'");
     let said = |memory| {
         let facts = Facts {
             memory,
@@ -292,8 +295,8 @@ fn a_limit_beyond_the_memory_of_the_machine_is_remarked_on() {
 fn a_dry_run_promises_nothing_of_the_caches_of_a_server_on_another_machine() {
     let said = |hosts: &str, more: &str| {
         let plan = plan(&format!(
-            "[host]\ndrop_caches = 'always'\n[database]\ndriver = 'cassandra'\n[[system]]\n\
-             name = 'a'\nhosts = {hosts}\n{more}"
+            "[machine]\ndrop_caches = 'always'\n[database]\ndriver = 'cassandra'\n[[system]]\n\
+             name = 'a'\ncontact_points = {hosts}\n{more}"
         ));
         let facts = Facts {
             can_drop_caches: true,

@@ -163,7 +163,7 @@ mod tests {
     fn a_dry_run_says_what_stopping_services_costs() {
         let system = |name: &str| {
             format!(
-                "[[system]]\nname = '{name}'\nhosts = '127.0.0.1:1'\n\
+                "[[system]]\nname = '{name}'\ncontact_points = '127.0.0.1:1'\n\
                  service = {{ systemd = 'cassandra-{name}' }}\n"
             )
         };

@@ -68,7 +68,7 @@ fn a_missing_directory_of_the_root_file_system_is_not_mounted() {
 #[test]
 fn a_server_is_on_this_machine_or_on_another() {
     let said = |hosts: &str, host: &str| {
-        let hosts = format!("hosts = '{hosts}'");
+        let hosts = format!("contact_points = '{hosts}'");
         wrong("cassandra", &hosts, &format!("client_host = '{host}'"))
     };
     assert_eq!(said("127.0.0.1:9042", "same"), Surprises::default());
@@ -93,14 +93,18 @@ fn a_server_is_on_this_machine_or_on_another() {
 
 #[test]
 fn what_cannot_be_seen_from_here_is_not_known() {
-    let said = wrong("cassandra", "hosts = '192.0.2.1:9042'", "model = '7450'");
+    let said = wrong(
+        "cassandra",
+        "contact_points = '192.0.2.1:9042'",
+        "model = '7450'",
+    );
     assert!(said.systems.is_empty());
     assert!(said.unknown[0].contains("not known"), "{said:?}");
 }
 
 #[test]
 fn a_place_of_a_server_that_is_not_there_is_told() {
-    let place = "hosts = '127.0.0.1:1'\npath = ['/dev/shm', '/no/such/place']";
+    let place = "contact_points = '127.0.0.1:1'\npath = ['/dev/shm', '/no/such/place']";
     let said = wrong("cassandra", place, "filesystem = 'tmpfs'");
     assert!(
         said.unknown[0].contains("`/no/such/place` is not there"),
@@ -162,8 +166,8 @@ fn a_version_is_compared_part_by_part() {
 fn a_host_says_itself_whether_it_is_this_machine_also_where_its_devices_are_mounted_there() {
     let text = |host: &str| {
         format!(
-            "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\nhosts = '127.0.0.1:9042'\n\
-             host = 'db1'\nexpect = {{ client_host = '{host}', filesystem = 'xfs' }}\n\
+            "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\ncontact_points = '127.0.0.1:9042'\n\
+             ssh = 'db1'\nexpect = {{ client_host = '{host}', filesystem = 'xfs' }}\n\
              prepare = {{ device = '/dev/no-such-device', filesystem = 'xfs', mount = '/mnt/no-such-place' }}"
         )
     };
@@ -174,7 +178,7 @@ fn a_host_says_itself_whether_it_is_this_machine_also_where_its_devices_are_moun
     let other = said("other", Some(false));
     assert_eq!(other.systems, []);
     // What is not looked up is not said to be as expected.
-    assert!(other.unknown[0].contains("on its `host`"), "{other:?}");
+    assert!(other.unknown[0].contains("on its `ssh`"), "{other:?}");
     // Its contact point is a proxy on this machine.
     for (host, is_this_machine, why) in [
         ("same", Some(false), "`db1` is another machine"),

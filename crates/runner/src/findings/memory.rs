@@ -51,6 +51,6 @@ pub fn fits_in_memory(e: &Evidence<'_>) -> Option<Sentence> {
         let scaled = Sentence::new("At full scale it is {At full scale}.");
         scaled.number("At full scale", full.bytes() as f64, Unit::Bytes)
     });
-    let remedy = "Use more records, a smaller cache, direct reads or host.memory_limit.";
+    let remedy = "Use more records, a smaller cache, direct reads or machine.memory_limit.";
     Some(fits.and(scaled).and(remedy.into()))
 }

@@ -52,8 +52,8 @@ fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<S
     if of.placeholder {
         return vec![format!("prepare `{name}` (an example): {keys}")];
     }
-    if !of.host.is_empty() {
-        let hosts = of.host.join(", then on ");
+    if !of.ssh.is_empty() {
+        let hosts = of.ssh.join(", then on ");
         let looked =
             "its commands, and what speaks against them, are looked up there when the run begins";
         return vec![
@@ -93,7 +93,7 @@ fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<S
 
 /// Of the machine, and of those of servers.
 fn settings_lines(plan: &Plan) -> Vec<String> {
-    let hosts = plan.systems.iter().flat_map(|of| &of.host);
+    let hosts = plan.systems.iter().flat_map(|of| &of.ssh);
     let hosts: BTreeSet<&str> = hosts.map(String::as_str).collect();
     let there = hosts.iter().filter(|_| plan.scale == 1.0);
     let there = there.map(|host| format!("set on {host} what [prepare] says of the machine"));

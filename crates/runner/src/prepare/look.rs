@@ -15,7 +15,7 @@ use tailmark_prepare::{Changes, Job, Target, real_path};
 /// Names the directories and whose they are.
 pub(crate) fn refuse_places(plan: &Plan, out: Option<&Path>) -> Result<(), Error> {
     let mut seen: Vec<(&SystemPlan, PathBuf)> = Vec::new();
-    for system in plan.systems.iter().filter(|of| of.host.is_empty()) {
+    for system in plan.systems.iter().filter(|of| of.ssh.is_empty()) {
         let Some(point) = &system.prepare.mount else {
             continue;
         };

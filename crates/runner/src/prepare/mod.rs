@@ -52,7 +52,7 @@ pub(crate) fn is_needed(plan: &Plan) -> bool {
 
 /// The systems whose devices are on this machine: what has a host is prepared there.
 fn here(plan: &Plan) -> impl Iterator<Item = &SystemPlan> {
-    plan.systems.iter().filter(|system| system.host.is_empty())
+    plan.systems.iter().filter(|system| system.ssh.is_empty())
 }
 
 /// Whether the place of a system is not there yet, but will be: its device is emulated, or its file
@@ -61,7 +61,7 @@ pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
     let emulate = system.emulate.as_ref();
     // That of a server is mounted on its host.
     let mount = system.prepare.mount.as_deref();
-    let mount = mount.filter(|_| system.host.is_empty());
+    let mount = mount.filter(|_| system.ssh.is_empty());
     emulate.is_some_and(|emulate| !emulate.device().exists())
         || mount.is_some_and(|point| {
             // As the table of mounts has it: without links.
@@ -98,7 +98,7 @@ fn not_set(plan: &Plan) -> Option<&'static str> {
 
 /// Bytes that the control group of a system's server is limited to, where that is set.
 pub(crate) fn server_limit(plan: &Plan, system: &SystemPlan) -> Option<u64> {
-    let is_set = if system.host.is_empty() {
+    let is_set = if system.ssh.is_empty() {
         not_set(plan).is_none()
     } else {
         plan.scale == 1.0
@@ -181,7 +181,7 @@ impl<'a> Prepared<'a> {
         log: &'a dyn Fn(&str),
         (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Option<Here<'a, 'p>>, Error> {
-        let are_there = plan.systems.iter().any(|system| !system.host.is_empty());
+        let are_there = plan.systems.iter().any(|system| !system.ssh.is_empty());
         let is_elsewhere = |why: &str| are_there && why == ELSEWHERE;
         if let Some(why) = not_set(plan)
             && !plan.settings.is_empty()
@@ -407,8 +407,8 @@ fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
             "its `prepare` names no device (`device`) that outlives a run",
         ));
     }
-    if !found.host.is_empty() {
-        let hosts = found.host.join(" and ");
+    if !found.ssh.is_empty() {
+        let hosts = found.ssh.join(" and ");
         return Err(refused(&format!(
             "its devices are on {hosts}: a run prepares them"
         )));

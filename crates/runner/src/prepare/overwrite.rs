@@ -21,7 +21,7 @@ const OVERWRITES: &str = "OVERWRITES";
 
 /// The device that the driver of a system writes itself, as the plan names it.
 fn raw_device(system: &SystemPlan) -> Option<&Path> {
-    let is_raw = system.driver.place == Place::DirectoryOrDevice && system.host.is_empty();
+    let is_raw = system.driver.place == Place::DirectoryOrDevice && system.ssh.is_empty();
     let place = system
         .location
         .path()
@@ -119,7 +119,7 @@ pub(crate) fn refuse_overwrites(
 
 /// Whether the steps of a system that destroy are carried out before it is loaded.
 fn is_prepared(plan: &Plan, system: &SystemPlan, out: &Path, begun: &[String]) -> bool {
-    let is_new = !begun.contains(&system.name) && system.host.is_empty();
+    let is_new = !begun.contains(&system.name) && system.ssh.is_empty();
     let is_asked = !system.prepare.devices.is_empty() && is_new;
     is_asked
         && job(plan, system, out).is_ok_and(|job| {
@@ -159,7 +159,7 @@ fn overwritten(
     (out, begun): (&Path, &[String]),
 ) -> Vec<RawDevice> {
     let consent = || consent_of(plan, system, out);
-    let is_new = system.host.is_empty() && !system.prepare.devices.is_empty();
+    let is_new = system.ssh.is_empty() && !system.prepare.devices.is_empty();
     let destroys = is_new && (is_alone || is_prepared(plan, system, out, begun));
     let prepared = destroys.then(|| job(plan, system, out).ok()).flatten();
     let prepared = prepared.filter(|job| {

@@ -47,7 +47,7 @@ pub(super) fn consent_of(
         .collect();
     serials.extend(made.iter().map(|file| file.display().to_string()));
     let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let kept = if system.host.is_empty() {
+    let kept = if system.ssh.is_empty() {
         vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own]
     } else {
         Vec::new()

@@ -40,11 +40,11 @@ impl<'a> There<'a> {
             MachineRequest::default()
         };
         let (mut jobs, mut devices) = (Vec::new(), Elsewhere::default());
-        for system in plan.systems.iter().filter(|system| !system.host.is_empty()) {
+        for system in plan.systems.iter().filter(|system| !system.ssh.is_empty()) {
             let hosts = servers.of(system);
             let has_devices = !system.prepare.devices.is_empty();
             // One of which a host is missing is left out, or measured already.
-            if hosts.len() < system.host.len() {
+            if hosts.len() < system.ssh.len() {
                 devices.is_part |= has_devices;
                 continue;
             }
@@ -91,7 +91,7 @@ impl Prepared<'_> {
         begun: &[String],
         observer: &dyn Observer,
     ) -> Result<Vec<(OnHost<'p>, bool)>, Error> {
-        let has_hosts = plan.systems.iter().any(|system| !system.host.is_empty());
+        let has_hosts = plan.systems.iter().any(|system| !system.ssh.is_empty());
         let is_said = not_set(plan) != Some(ELSEWHERE);
         if has_hosts && plan.scale != 1.0 && !plan.settings.is_empty() && !is_said {
             self.leave_settings(plan, "they are of the plan at full scale", observer);
@@ -144,7 +144,7 @@ impl Prepared<'_> {
                     failed(system, source)
                 }
             })?;
-            let number = system.host.iter().position(|of| of == server.login());
+            let number = system.ssh.iter().position(|of| of == server.login());
             let group = Fact::group_of_server(GROUP, number.map_or(1, |at| at + 1));
             self.keep_done(Some(&system.name), &group, &whose, done);
         }

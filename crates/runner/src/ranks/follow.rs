@@ -129,7 +129,7 @@ type Open<'a> = (&'a SystemPlan, Box<dyn Database>);
 
 impl<'a> Follower<'a> {
     fn carry_out(&self) {
-        let limit = self.plan.host.memory_limit.map(MemoryLimit::enter);
+        let limit = self.plan.machine.memory_limit.map(MemoryLimit::enter);
         // Those of a rank before it on its machine are the same.
         let facts = if self.is_first_of_host() {
             crate::facts::kept(self.plan, tailmark_machine::machine_facts())

@@ -44,7 +44,7 @@ mod tests {
     fn a_server_that_nothing_stops_is_told_where_it_answers_before_it_is_started() {
         let said = |address: &str, service: &str| {
             let text = format!(
-                "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\nhosts = '{address}'\n\
+                "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\ncontact_points = '{address}'\n\
                  service = {{ {service} }}"
             );
             let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());

@@ -9,7 +9,7 @@
 //! waits for it. systemd counts starts, and refuses one too many in a short time: it is told that
 //! ours are meant.
 //!
-//! The commands of a system with `host` are run there (`process.rs`), on several hosts in their order and
+//! The commands of a system with `ssh` are run there (`process.rs`), on several hosts in their order and
 //! stopped in the opposite one. Where the connection is lost meanwhile, it is awaited, and the service
 //! is stopped and started again: whether a command was run is not known then.
 
@@ -179,7 +179,7 @@ fn machines(
     system: &SystemPlan,
 ) -> Vec<(Machine, ServiceLog)> {
     let log = |name: &str| ServiceLog::new(out, name, &plan.header.id);
-    if system.host.is_empty() {
+    if system.ssh.is_empty() {
         return vec![(Machine::Here, log(&system.name))];
     }
     let there = |server: Arc<Server>| {

@@ -112,7 +112,10 @@ impl Sweeper<'_> {
             put_back: &put_back,
             links: &links,
             is_here: system.is_here() || server_memory.is_some(),
-            memory_unlimited: plan.host.memory_limit.zip(self.memory_unlimited.as_deref()),
+            memory_unlimited: plan
+                .machine
+                .memory_limit
+                .zip(self.memory_unlimited.as_deref()),
             adopted: state.adopted.as_deref(),
             steady: (!asked.workload.starts_empty()).then_some(asked.steady),
             ..Evidence::new(system.driver, &dataset.params, &key, &measured)
@@ -330,7 +333,7 @@ impl Sweeper<'_> {
     /// Bytes of memory that this run may use.
     fn memory(&self) -> u64 {
         let total = tailmark_machine::memory().total;
-        match (self.plan.host.memory_limit, &self.memory_unlimited) {
+        match (self.plan.machine.memory_limit, &self.memory_unlimited) {
             (Some(limit), None) => limit.min(total),
             _ => total,
         }

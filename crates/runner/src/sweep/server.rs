@@ -29,7 +29,7 @@ impl Sweeper<'_> {
     ) -> Result<Option<Option<CachesKept>>, Error> {
         let plan = self.plan;
         self.stop_service()?;
-        if plan.drops_caches_of(system) && (system.is_here() || !system.host.is_empty()) {
+        if plan.drops_caches_of(system) && (system.is_here() || !system.ssh.is_empty()) {
             self.observer.step("dropping caches");
         }
         let drops = || drop_caches(plan, dataset, system, self.servers);

@@ -131,7 +131,7 @@ impl<'a> Sweeper<'a> {
         };
         self.study.set_facts(&facts)?;
         let is_first_look = state.before.is_none();
-        let drops = self.plan.host.drop_caches;
+        let drops = self.plan.machine.drop_caches;
         let is_said = drops != DropCaches::Never && is_first_look;
         let kept = CachesKept::left_alone(self.plan, system).filter(|_| is_said);
         if let Some((why, remedy)) = kept.map(|kept| kept.describe()) {

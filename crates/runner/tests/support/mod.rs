@@ -7,8 +7,8 @@ use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
 use tailmark_model::{ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings};
 use tailmark_plan::{
-    Adopt, Agent, Expect, HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected,
-    Warmup,
+    Adopt, Agent, Expect, MachinePlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan,
+    Unexpected, Warmup,
 };
 use tailmark_runner::{Error, Summary};
 use tailmark_stats::statistics::EQUIVALENCE;
@@ -41,7 +41,7 @@ pub fn system_with(
         field_length: 100,
     };
     SystemPlan {
-        host: Vec::new(),
+        ssh: Vec::new(),
         agent: Agent::Own,
         name: name.into(),
         place: place.display().to_string(),
@@ -108,7 +108,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             ready_timeout: Duration::from_secs(1),
             allow_errors: ALLOW_ERRORS,
         },
-        host: HostPlan::default(),
+        machine: MachinePlan::default(),
         report: ReportPlan {
             settings: ReportSettings::default(),
             equivalence: EQUIVALENCE,
