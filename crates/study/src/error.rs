@@ -44,6 +44,15 @@ pub enum Error {
         /// What is there.
         path: PathBuf,
     },
+    /// What would be written is perhaps the study of another directory.
+    #[error(
+        "`{path}` is a link, symbolic or hard, and may be the study of another directory; name that \
+         directory, or copy the file"
+    )]
+    Linked {
+        /// The link.
+        path: PathBuf,
+    },
     /// SQLite would act on what is beside a study, and no run of tailmark left it.
     #[error(
         "`{path}` is not a journal of this study, and SQLite would open it with the study; move it \

@@ -41,6 +41,22 @@ fn read(dir: &Path) -> Result<(), StudyError> {
     study.points().map(drop)
 }
 
+#[test]
+fn a_link_in_the_place_of_a_study_is_read_and_not_written_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let (own, linked) = (dir.path().join("own"), dir.path().join("linked"));
+    drop(study(&own));
+    std::fs::create_dir(&linked).unwrap();
+    let (file, link) = (own.join(Study::FILE), linked.join(Study::FILE));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let refused = |path: &Path| matches!(Study::open(path), Err(StudyError::Linked { .. }));
+    assert!(refused(&linked) && !refused(&own));
+    read(&linked).unwrap();
+    std::fs::remove_file(&link).unwrap();
+    std::fs::hard_link(&file, &link).unwrap();
+    assert!(refused(&linked));
+}
+
 /// What reading a study says after these statements, with every cause.
 fn after(sql: &str) -> Result<(), String> {
     let dir = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 
 use super::Entry;
 use std::path::{Path, PathBuf};
-use tailmark_model::{Load, Point};
+use tailmark_model::{Load, Point, printable};
 use tailmark_study::Study;
 
 /// A study that is in the folder twice.
@@ -17,7 +17,8 @@ pub struct Copied {
 impl Copied {
     /// Which is which, in words.
     pub fn words(&self) -> String {
-        format!("{} is a copy of {}", self.dir.display(), self.of.display())
+        let words = format!("{} is a copy of {}", self.dir.display(), self.of.display());
+        printable(&words).into_owned()
     }
 }
 

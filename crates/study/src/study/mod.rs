@@ -33,6 +33,7 @@ use rusqlite::{Connection, OpenFlags};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -115,12 +116,23 @@ impl Study {
         Self::open(&path)
     }
 
-    /// Opens a study, given its directory or its file. If the file cannot be written, it is opened
-    /// for reading, and writing fails later.
+    /// Opens a study to write to it, given its directory or its file. If the file cannot be written,
+    /// it is opened for reading, and writing fails later.
     ///
     /// # Errors
-    /// If it is missing, not a study, or of another version than [`Study::VERSION`].
+    /// If it is missing, not a study, of another version than [`Study::VERSION`], or a link: then it may
+    /// be a study of another directory.
     pub fn open(dir_or_file: &Path) -> Result<Self, Error> {
+        let path = Self::file_of(dir_or_file);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() || (found.is_file() && found.nlink() > 1) => {
+                Err(Error::Linked { path })
+            }
+            _ => Self::open_any(dir_or_file),
+        }
+    }
+
+    fn open_any(dir_or_file: &Path) -> Result<Self, Error> {
         let path = Self::file_of(dir_or_file);
         if !path.is_file() {
             let dir = dir_or_file.to_owned();
@@ -181,7 +193,7 @@ impl Study {
     /// # Errors
     /// As [`Study::open`].
     pub fn open_read_only(dir_or_file: &Path) -> Result<Self, Error> {
-        Self::open(dir_or_file)?.query_only()
+        Self::open_any(dir_or_file)?.query_only()
     }
 
     fn query_only(self) -> Result<Self, Error> {
