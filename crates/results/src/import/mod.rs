@@ -19,6 +19,7 @@ mod ycsb;
 
 use crate::{Arrivals, Error, Fact, Finding, Phase, finding::NOTHING_FOUND};
 use held::Held;
+use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -57,6 +58,15 @@ pub struct Source {
     pub path: PathBuf,
     /// What is in it.
     pub bytes: Vec<u8>,
+}
+
+impl Source {
+    /// What only files of the same content have in common: the SHA-256, in hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let digest = Sha256::digest(&self.bytes);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// What the user says of the files, which counts before what they say of themselves.
@@ -102,6 +112,8 @@ pub struct Imported {
 impl Imported {
     /// The group of the facts that name the files which a system's points were read from.
     pub const FILES: &str = "imported from";
+    /// The group of the facts that name the contents of those files, by [`Source::digest`].
+    pub const CONTENTS: &str = "imported contents";
 
     /// What the study keeps of the system under `name`: where its points come from, and what else
     /// the file says. `format` is that of the import.
