@@ -12,7 +12,7 @@ use hdrhistogram::serialization::{
 };
 use std::time::{Duration, UNIX_EPOCH};
 use tailmark_results::{
-    Arrivals, FORMATS, Kind, Packed, Phase, Study,
+    Arrivals, FORMATS, Kind, Packed, Phase, QUANTILES, Stated, Study,
     finding::{CENSORED, NO_ANSWER},
     import::{Given, Imported, Source, find},
     new_latencies,
@@ -286,7 +286,7 @@ fn a_quantile_among_what_was_never_done_is_a_bound_after_an_import_too() {
     let found = &all[0].phase;
     let is_bound = |phase: &Phase| {
         let known = phase.kinds[&Kind::Read].known_response();
-        known.quantile(0.99).map(|of| of.stated().is_exact())
+        known.quantile(QUANTILES[3]).map(Stated::is_exact)
     };
     assert_eq!(is_bound(found), Some(false));
     assert_eq!(is_bound(found), is_bound(&rated.phase));

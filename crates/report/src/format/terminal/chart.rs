@@ -61,6 +61,11 @@ impl<'o> Item<'o> {
         self.0.get("itemStyle").is_some()
     }
 
+    /// Whether it is a lower bound.
+    fn is_at_least(self) -> bool {
+        self.0["atLeast"][0] == true
+    }
+
     fn label(self) -> Option<&'o str> {
         self.0.get("label")?.get("formatter")?.as_str()
     }

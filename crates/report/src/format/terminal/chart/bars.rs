@@ -34,14 +34,21 @@ impl<'o> Bars<'o> {
         /// For the value behind a bar.
         const VALUE: usize = 12;
         const NOT_VALID: &str = " (not valid)";
+        const AT_LEAST: &str = "≥ ";
         let items = || self.series.iter().flat_map(|series| &series.data);
         let values = items().filter_map(|item| item.value().as_f64());
         let highest = values.fold(0.0, f64::max);
-        let value_width = if items().any(|item| item.is_apart()) {
-            VALUE + NOT_VALID.len()
+        let sign_width = if items().any(|item| item.is_at_least()) {
+            width(AT_LEAST)
         } else {
-            VALUE
+            0
         };
+        let value_width = sign_width
+            + if items().any(|item| item.is_apart()) {
+                VALUE + NOT_VALID.len()
+            } else {
+                VALUE
+            };
         let widest = |names: &mut dyn Iterator<Item = &String>| {
             names.map(|name| width(name)).max().unwrap_or(0).min(NAME)
         };
@@ -73,7 +80,8 @@ impl<'o> Bars<'o> {
                 let bar = screen.tint(series.color, &bar(value / highest, room));
                 let apart = if item.is_apart() { NOT_VALID } else { "" };
                 let value = number::rate(value);
-                lines.push(format!("{category}  {name}  {bar} {value}{apart}"));
+                let sign = if item.is_at_least() { AT_LEAST } else { "" };
+                lines.push(format!("{category}  {name}  {bar} {sign}{value}{apart}"));
                 category = " ".repeat(of_category);
             }
         }
