@@ -3,7 +3,7 @@
 use super::support::*;
 use std::time::Duration;
 use tailmark_report::{Block, Data};
-use tailmark_results::{Arrivals, Kind, KindResult, Metric, finding::RATE_NOT_MET};
+use tailmark_results::{Arrivals, Kind, KindResult, Metric, Point, finding::RATE_NOT_MET};
 
 /// The study of 2022: about 10 and 23 ms at 40,000 ops/s; 45,000 and 23,000 ops/s at 15 ms.
 const OF_2022: [Curve; 2] = [
