@@ -3,12 +3,13 @@
 use crate::args::ImportArgs;
 use anyhow::Context;
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 use tailmark_console::{Console, Exit};
-use tailmark_model::{Header, Load, PointKey, System, secret::own_words};
+use tailmark_model::{Fact, Header, Load, PointKey, System, secret::own_words};
 use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_study::{
     Error, Study,
@@ -31,9 +32,11 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
             bytes,
         })
     };
+    let mut seen = BTreeSet::new();
     let sources = args
         .files
         .iter()
+        .filter(|path| seen.insert(*path))
         .map(read)
         .collect::<anyhow::Result<Vec<_>>>()?;
     let (system, workload) = (args.system.clone(), args.workload.clone());
@@ -48,8 +51,16 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
         console.warn(&format!("left out: {error}"));
     }
     refuse_foreign(&["html"], &args.out)?;
+    let digests = sources.iter().map(|of| (of.path.clone(), of.digest()));
+    let digests: BTreeMap<PathBuf, String> = digests.collect();
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
-    add_all(&args.out, all, format.name).with_context(failed)?;
+    let copies = add_all(&args.out, all, &digests, format.name).with_context(failed)?;
+    for path in copies {
+        console.warn(&format!(
+            "left out: `{}` is in the study already, with the same content",
+            path.display()
+        ));
+    }
     let reported = write_studies(std::slice::from_ref(&args.out), &["html"], &args.out);
     let page = reported.context("the study is complete, but has no report")?;
     console.say(&page.path().display().to_string())?;
@@ -77,8 +88,13 @@ fn unit_ns(name: &str) -> Option<u64> {
 }
 
 /// Adds everything to the study in a directory, or nothing: a study and a directory that were made
-/// for it go again.
-fn add_all(out: &Path, all: Vec<Imported>, format: &str) -> Result<(), Error> {
+/// for it go again. Returns the files that were left out as copies of others.
+fn add_all(
+    out: &Path,
+    all: Vec<Imported>,
+    digests: &BTreeMap<PathBuf, String>,
+    format: &str,
+) -> Result<Vec<PathBuf>, Error> {
     let (had_study, had_directory) = (Study::exists(out), out.exists());
     let remove_directory = || {
         if !had_directory {
@@ -90,14 +106,119 @@ fn add_all(out: &Path, all: Vec<Imported>, format: &str) -> Result<(), Error> {
     } else {
         Study::create(out, &header(format), &[]).inspect_err(|_| remove_directory())?
     };
-    let mut all = all.into_iter();
-    let added = study.together(|| all.try_for_each(|imported| add(&study, imported, format)));
+    let mut copies = Vec::new();
+    let added = Contents::from_study(&study).and_then(|mut known| {
+        study.together(|| {
+            all.into_iter().try_for_each(|imported| {
+                let digest = &digests[&imported.file];
+                if known.is_copy(&imported, digest) {
+                    copies.extend((!copies.contains(&imported.file)).then_some(imported.file));
+                    return Ok(());
+                }
+                let content = content(&imported, digest);
+                add(&study, imported, format)?;
+                study.set_facts(&[content])
+            })
+        })
+    });
     if added.is_err() && !had_study {
         drop(study);
         let _ = fs::remove_file(out.join(Study::FILE));
         remove_directory();
     }
-    added
+    added.map(|()| copies)
+}
+
+/// The fact that names the content of the file that a system was read from.
+fn content(imported: &Imported, digest: &str) -> Fact {
+    let file = imported.file.file_name().unwrap_or_default();
+    Fact {
+        system: Some(imported.system.clone()),
+        group: Fact::IMPORTED_CONTENTS.to_owned(),
+        name: digest.to_owned(),
+        value: file.to_string_lossy().into_owned(),
+    }
+}
+
+/// What a file has of a point, or of a load: two files with the same content have the same runs, where
+/// they are of the same point.
+#[derive(PartialEq)]
+struct Place {
+    system: String,
+    workload: Option<String>,
+    distribution: String,
+    threads: u32,
+    target_rate: Option<f64>,
+}
+
+impl Place {
+    fn from_imported(of: &Imported) -> Self {
+        let (system, workload) = (of.system.clone(), of.workload.clone());
+        let distribution = workload.as_ref().map(|_| of.distribution.clone());
+        Self {
+            system,
+            workload,
+            distribution: distribution.unwrap_or_default(),
+            threads: of.threads,
+            target_rate: of.target_rate,
+        }
+    }
+
+    fn from_key(key: PointKey) -> Self {
+        Self {
+            system: key.system,
+            workload: Some(key.workload),
+            distribution: key.distribution,
+            threads: key.threads,
+            target_rate: key.target_rate,
+        }
+    }
+}
+
+/// What was imported before, so that the same file is not taken for two runs.
+struct Contents {
+    /// The contents of each system, by their digests.
+    facts: Vec<Fact>,
+    places: Vec<Place>,
+    /// What this import has read so far, from which file.
+    read: Vec<(PathBuf, String, Place)>,
+}
+
+impl Contents {
+    fn from_study(study: &Study) -> Result<Self, Error> {
+        let mut facts = study.facts()?;
+        facts.retain(|fact| fact.group == Fact::IMPORTED_CONTENTS);
+        let points = study.point_keys()?.into_iter().map(Place::from_key);
+        let loads = study.loads()?.into_iter().map(|load| Place {
+            system: load.system,
+            workload: None,
+            distribution: String::new(),
+            threads: load.threads,
+            target_rate: None,
+        });
+        Ok(Self {
+            facts,
+            places: points.chain(loads).collect(),
+            read: Vec::new(),
+        })
+    }
+
+    /// Whether a file with the same content was imported before; rows of one file are repeats.
+    fn is_copy(&mut self, imported: &Imported, digest: &str) -> bool {
+        let place = Place::from_imported(imported);
+        let is_content =
+            |fact: &Fact| fact.name == digest && fact.system.as_ref() == Some(&imported.system);
+        let is_other = |(file, of, at): &(PathBuf, String, Place)| {
+            *file != imported.file && of == digest && *at == place
+        };
+        let is_known = self.facts.iter().any(is_content) && self.places.contains(&place);
+        if is_known || self.read.iter().any(is_other) {
+            return true;
+        }
+        self.read
+            .push((imported.file.clone(), digest.to_owned(), place));
+        false
+    }
 }
 
 fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {

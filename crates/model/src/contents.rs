@@ -162,6 +162,8 @@ impl Fact {
     pub const USE_CASE: &str = "use case";
     /// The group of the facts that name the files which a system's points were imported from.
     pub const IMPORTED: &str = "imported from";
+    /// The group of the facts that name the contents of those files, by their SHA-256.
+    pub const IMPORTED_CONTENTS: &str = "imported contents";
     /// The group of what was done to a device before it was measured, by step.
     pub const PREPARATION: &str = "preparation";
 

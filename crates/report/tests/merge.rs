@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::BTreeMap;
-use tailmark_model::{Fact, Header, Phase, Point, PointKey, System};
+use tailmark_model::{Fact, Header, Kind, KindResult, Phase, Point, PointKey, System};
 use tailmark_report::Data;
 
 fn point(system: &str, threads: u32, repeat: u32) -> Point {
@@ -16,9 +16,12 @@ fn point(system: &str, threads: u32, repeat: u32) -> Point {
         target_rate: None,
         arrivals: None,
     };
+    let mut read = KindResult::default();
+    read.service.record_n(1_000, 10).unwrap();
     let phase = Phase {
         duration_s: 1.0,
         operations: 10,
+        kinds: [(Kind::Read, read)].into(),
         ..Phase::default()
     };
     Point { key, phase }

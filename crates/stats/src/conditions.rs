@@ -227,7 +227,8 @@ impl Conditions {
         }
         let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
         for fact in facts.iter().filter(own) {
-            let passes = [Fact::IMPORTED, Fact::USE_CASE].contains(&fact.group.as_str())
+            let passes = [Fact::IMPORTED, Fact::IMPORTED_CONTENTS, Fact::USE_CASE]
+                .contains(&fact.group.as_str())
                 || PASSING_FACTS.contains(&(plain(&fact.group), fact.name.as_str()));
             if !passes {
                 put(

@@ -1,10 +1,12 @@
-//! What a histogram log has no line for: failures, misses, bytes, and the findings that make a point
-//! invalid. Our export writes it as a comment before the lines of a phase, as JSON, and our import
+//! What a histogram log has no line for: failures, misses, bytes, operations that were never done, and
+//! the findings that make a point invalid. Our export writes it as a comment before the lines of a phase, as JSON, and our import
 //! reads it again. Without it a point of which half failed would come back as a good one.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tailmark_model::{ErrorCount, Finding, Kind, Phase, finding, observation};
+use tailmark_model::{
+    Censored, ErrorCount, Finding, Kind, Latencies, Phase, finding, new_latencies, observation,
+};
 
 /// The words between the tag of a phase and what is not in its lines.
 const NOT_IN_LINES: &str = ": not in its lines: ";
@@ -18,6 +20,7 @@ pub struct Unlogged {
     failed: u64,
     drained: u64,
     drained_failed: u64,
+    censored: u64,
     kinds: BTreeMap<Kind, UnloggedKind>,
     errors: Vec<ErrorCount>,
     findings: Vec<Finding>,
@@ -31,6 +34,45 @@ struct UnloggedKind {
     errors: u64,
     bytes: u64,
     drained_bytes: u64,
+    never_done: Option<NeverDone>,
+}
+
+/// The ages of operations that were never done, nanoseconds, and how many have each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct NeverDone {
+    since_sent: Vec<(u64, u64)>,
+    since_due: Vec<(u64, u64)>,
+}
+
+impl NeverDone {
+    fn from_censored(of: &Censored) -> Self {
+        let ages = |of: &Latencies| {
+            let recorded = of.iter_recorded();
+            recorded
+                .map(|age| (age.value_iterated_to(), age.count_at_value()))
+                .collect()
+        };
+        Self {
+            since_sent: ages(&of.service),
+            since_due: ages(&of.response),
+        }
+    }
+
+    fn into_censored(self) -> Censored {
+        let ages = |of: Vec<(u64, u64)>| {
+            let mut ages = new_latencies();
+            for (age_ns, count) in of {
+                ages.record_n(age_ns, count)
+                    .expect("a histogram that grows takes any value");
+            }
+            ages
+        };
+        Censored {
+            service: ages(self.since_sent),
+            response: ages(self.since_due),
+        }
+    }
 }
 
 impl Unlogged {
@@ -42,6 +84,7 @@ impl Unlogged {
                 errors: result.errors,
                 bytes: result.bytes,
                 drained_bytes: result.drained_bytes,
+                never_done: result.censored.as_deref().map(NeverDone::from_censored),
             };
             (*kind, unlogged)
         });
@@ -51,6 +94,7 @@ impl Unlogged {
             failed: phase.failed,
             drained: phase.drained,
             drained_failed: phase.drained_failed,
+            censored: phase.censored,
             kinds: kinds.collect(),
             errors: phase.errors.clone(),
             findings: phase.findings.clone(),
@@ -74,6 +118,19 @@ impl Unlogged {
         Some(unlogged.map(|unlogged| (tag, unlogged)).map_err(damaged))
     }
 
+    /// How many counts its histograms hold at most: 8 bytes each.
+    pub fn counts(&self) -> usize {
+        let ages = self
+            .kinds
+            .values()
+            .filter_map(|kind| kind.never_done.as_ref());
+        let all = ages.flat_map(|of| [&of.since_sent, &of.since_due]);
+        let highest = all.filter_map(|ages| ages.iter().map(|(age_ns, _)| *age_ns).max());
+        // A histogram of three digits has 1,024 counts for each doubling beyond the first 2,048.
+        let counts = highest.map(|ns| 1_024 * (1 + ns.max(2_048).ilog2() as usize - 10));
+        counts.sum()
+    }
+
     /// Adds it to a phase that was read from lines.
     ///
     /// # Errors
@@ -91,18 +148,20 @@ impl Unlogged {
         phase.duration_s = self.duration_s;
         (phase.operations, phase.failed) = (self.operations, self.failed);
         (phase.drained, phase.drained_failed) = (self.drained, self.drained_failed);
+        phase.censored = self.censored;
         for (kind, unlogged) in self.kinds {
             let result = phase.kinds.entry(kind).or_default();
             // A log may have the lines of some kinds alone.
             result.not_found = unlogged.not_found.min(result.count);
             (result.errors, result.bytes) = (unlogged.errors, unlogged.bytes);
             result.drained_bytes = unlogged.drained_bytes;
+            let censored = unlogged.never_done.map(NeverDone::into_censored);
+            result.censored = censored.map(Box::new);
         }
         phase.errors = self.errors;
-        let known: Vec<_> = phase.findings.iter().map(|f| f.code.clone()).collect();
-        let others = self.findings.into_iter();
-        let others = others.filter(|finding| !known.contains(&finding.code));
-        for other in others {
+        let is_told = |finding: &Finding| self.findings.iter().any(|of| of.code == finding.code);
+        phase.findings.retain(|finding| !is_told(finding));
+        for other in self.findings {
             observation::check(&other.evidence).map_err(|damaged| damaged.to_string())?;
             phase.findings.push(finding::known(other));
         }

@@ -12,7 +12,7 @@ use hdrhistogram::serialization::{
 };
 use std::time::{Duration, UNIX_EPOCH};
 use tailmark_model::{
-    Arrivals, Kind, Packed, Phase,
+    Arrivals, Kind, Packed, Phase, QUANTILES, Stated,
     finding::{CENSORED, NO_ANSWER},
     new_latencies,
 };
@@ -93,6 +93,10 @@ fn what_was_exported_comes_back_with_the_same_histograms() {
         assert_eq!(imported.phase.started_ms, point.phase.started_ms);
         let never_done = point.phase.censored > 0;
         assert_eq!(CENSORED.is_among(&imported.phase.findings), never_done);
+        assert_eq!(imported.phase.censored, point.phase.censored);
+        for (kind, of) in &point.phase.kinds {
+            assert_eq!(imported.phase.kinds[kind].censored, of.censored, "{kind:?}");
+        }
     }
     let rated = points[0].key.arrivals;
     assert_eq!(rated, Some(Arrivals::Poisson));
@@ -266,6 +270,31 @@ fn what_failed_has_failed_after_an_export_and_an_import_too() {
     // Without them, as other programs write logs, nothing is known of failures.
     let all = import("study.hlog", others.join("\n").as_bytes(), &in_unit(1)).unwrap();
     assert!(all.iter().all(|imported| imported.phase.failed == 0));
+}
+
+#[test]
+fn a_quantile_among_what_was_never_done_is_a_bound_after_an_import_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    let mut rated = point(4, true);
+    let read = rated.phase.kinds.get_mut(&Kind::Read).unwrap();
+    let never = &mut read.censored.as_mut().unwrap().response;
+    never.record_n(5_000_000_000, 400_000).unwrap();
+    rated
+        .phase
+        .findings
+        .push(CENSORED.finding("400,000 were never done."));
+    study.add_point(&rated).unwrap();
+    let all = import("study.hlog", &exported(&study), &in_unit(1)).unwrap();
+    let found = &all[0].phase;
+    let is_bound = |phase: &Phase| {
+        let known = phase.kinds[&Kind::Read].known_response();
+        known.quantile(QUANTILES[3]).map(Stated::is_exact)
+    };
+    assert_eq!(is_bound(found), Some(false));
+    assert_eq!(is_bound(found), is_bound(&rated.phase));
+    let censored = found.findings.iter().filter(|of| CENSORED.is_of(of));
+    assert_eq!(censored.count(), 1);
 }
 
 #[test]

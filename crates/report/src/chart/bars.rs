@@ -10,7 +10,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_model::System;
+use tailmark_model::{System, number};
 
 /// Ops/s of each system against client counts; ceilings as dashed lines.
 pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> (Value, Plot) {
@@ -68,11 +68,30 @@ fn mark_faults(bars: &mut Bars, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>
     }
 }
 
-/// The peaks of all workloads.
+/// The peaks of all workloads; one that is a lower bound has `≥` before its number.
 pub fn peaks(sweep: &SweepTable<'_>) -> (Value, Plot) {
-    by_workload(sweep, |group, system| {
+    let (mut option, mut plot) = by_workload(sweep, |group, system| {
         group.peak(&system.name).map(|p| p.ops)
-    })
+    });
+    // The bars of the systems come first.
+    let series = option["series"].as_array_mut().into_iter().flatten();
+    for ((series, plotted), system) in series.zip(&mut plot.series).zip(&sweep.systems) {
+        for (i, group) in sweep.groups.iter().enumerate() {
+            let peak = group.peak(&system.name).map(|peak| peak.stated());
+            let Some(bound) = peak.filter(|peak| !peak.is_exact()) else {
+                continue;
+            };
+            let label = number::stated_rate(bound);
+            if let Some(mark) = &mut plotted.marks[i] {
+                mark.label.clone_from(&label);
+            }
+            let value = series["data"][i].take();
+            series["data"][i] = json!({
+                "value": value, "atLeast": [true], "label": {"formatter": label},
+            });
+        }
+    }
+    (option, plot)
 }
 
 /// MB/s of all workloads.

@@ -45,7 +45,7 @@ const charts = (function () {
   const between = (low, high, how, least) =>
     low === undefined ? ''
       : ' (' + sign(least, 1) + how(low) + ' – ' + sign(least, 2) + how(high) + ')';
-  /* Before a latency that is a lower bound. */
+  /* Before a value that is a lower bound. */
   const sign = (least, which) => (least && least[which] ? '≥ ' : '');
 
   /* What a tooltip says. */
@@ -81,7 +81,8 @@ const charts = (function () {
         return bar ? between(bar.value[1], bar.value[2], full.rate) : '';
       };
       return table(title, shown.map((p) =>
-        [p.seriesName, full.rate(p.value) + ' ops/s' + around(p), p.marker]));
+        [p.seriesName, sign(p.data && p.data.atLeast, 0) + full.rate(p.value) + ' ops/s' + around(p),
+          p.marker]));
     },
     timeline: (list) => {
       const units = ['rate', 'latency', 'bandwidth', 'rate', 'percent'];

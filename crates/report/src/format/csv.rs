@@ -3,7 +3,7 @@
 use super::{Folder, Report, ReportFile, ReportFormat, names::tables};
 use crate::{Cell, Column, Error, Table};
 use ::csv::Writer;
-use tailmark_model::csv_cell;
+use tailmark_model::{Bound, csv_cell};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
@@ -27,17 +27,49 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
 }
 
 /// The titles with their groups and units, then the rows: numbers as they were measured, without
-/// rounding, and other cells as they read. Details are left out, and what has no value is empty.
+/// rounding, and other cells as they read. Details are left out, and what has no value is empty, as
+/// are words in a column of numbers. A column in which a number is a bound has columns of `true` and
+/// `false` after it that say so, as exports have.
 #[must_use]
 pub fn csv(table: &Table) -> String {
     let mut out = Writer::from_writer(Vec::new());
-    let titles = table.columns.iter().map(title);
+    let bounds: Vec<Vec<Bound>> = (0..table.columns.len())
+        .map(|at| bounds(table, at))
+        .collect();
+    let titles = table
+        .columns
+        .iter()
+        .zip(&bounds)
+        .flat_map(|(column, bounds)| {
+            let flags = bounds.iter().map(|bound| flag_title(column, *bound));
+            std::iter::once(title(column)).chain(flags)
+        });
     out.write_record(titles).expect(MEMORY);
     for row in &table.rows {
-        out.write_record(row.cells.iter().map(value)).expect(MEMORY);
+        let columns = table.columns.iter().zip(&bounds);
+        let cells = row.cells.iter().zip(columns);
+        let values = cells.flat_map(|(cell, (column, bounds))| {
+            let flags = bounds.iter().map(|bound| flag(cell, *bound));
+            std::iter::once(value(cell, column)).chain(flags)
+        });
+        out.write_record(values).expect(MEMORY);
     }
     let bytes = out.into_inner().expect(MEMORY);
     String::from_utf8(bytes).expect("every cell is text")
+}
+
+/// The sides on which numbers of a column are bounds.
+fn bounds(table: &Table, at: usize) -> Vec<Bound> {
+    let cells = || table.rows.iter().filter_map(|row| row.cells.get(at)?.value);
+    let mut sides = vec![Bound::AtLeast, Bound::AtMost];
+    sides.retain(|side| cells().any(|of| of.bound == *side));
+    sides
+}
+
+/// Whether the number of a cell is a bound of this side; empty where it has none.
+fn flag(cell: &Cell, side: Bound) -> String {
+    let is_it = cell.value.map(|of| (of.bound == side).to_string());
+    is_it.unwrap_or_default()
 }
 
 const MEMORY: &str = "memory takes whole rows, and all have a cell for each column";
@@ -48,16 +80,30 @@ fn title(column: &Column) -> String {
         "" => String::new(),
         unit => format!("[{unit}]"),
     };
-    let parts = [&column.group, &column.title, &unit];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    text(&parts.map(String::as_str).collect::<Vec<_>>().join(" "))
+    joined(&[&column.group, &column.title, &unit])
 }
 
-fn value(cell: &Cell) -> String {
+/// `Drive A peak at least`.
+fn flag_title(column: &Column, side: Bound) -> String {
+    let side = if side == Bound::AtMost {
+        "at most"
+    } else {
+        "at least"
+    };
+    joined(&[&column.group, &column.title, side])
+}
+
+fn joined(parts: &[&str]) -> String {
+    let parts = parts.iter().copied().filter(|part| !part.is_empty());
+    text(&parts.collect::<Vec<_>>().join(" "))
+}
+
+fn value(cell: &Cell, column: &Column) -> String {
+    let is_of_unit = column.numeric && !column.unit.is_empty();
     match cell.value {
-        // As exports have it: `≥84.2`.
-        Some(of) => format!("{}{}", of.bound.sign().trim_end(), of.value),
+        Some(of) => of.value.to_string(),
         None if cell.text == Cell::none().text => String::new(),
+        None if is_of_unit && cell.text.parse::<f64>().is_err() => String::new(),
         None => text(&cell.text),
     }
 }
@@ -76,17 +122,37 @@ mod tests {
     #[test]
     fn neither_titles_nor_cells_are_formulas() {
         let table = Table {
-            columns: vec![
-                Column::text("@a"),
-                Column::number("peak").of("=1+1").unit("ops/s"),
-            ],
+            columns: vec![Column::text("@a"), Column::number("peak").of("=1+1")],
             rows: vec![TableRow {
                 cells: ["\tb", "+12 %"].map(Cell::from).into(),
                 total: false,
             }],
             ..Table::default()
         };
-        assert_eq!(csv(&table), "'@a,'=1+1 peak [ops/s]\n'\tb,+12 %\n");
+        assert_eq!(csv(&table), "'@a,'=1+1 peak\n'\tb,+12 %\n");
+    }
+
+    #[test]
+    fn a_column_of_numbers_has_numbers_alone() {
+        let rows = [
+            Cell::new("≤ 49 us").with_stated(Stated::at_most(49.9)),
+            Cell::new("none: above it at every load"),
+            Cell::new("50 us").with_value(50.0),
+        ];
+        let table = Table {
+            columns: vec![Column::number("p99").unit("us")],
+            rows: rows
+                .map(|cell| TableRow {
+                    cells: vec![cell],
+                    total: false,
+                })
+                .into(),
+            ..Table::default()
+        };
+        assert_eq!(
+            csv(&table),
+            "p99 [us],p99 at most\n49.9,true\n,\n50,false\n"
+        );
     }
 
     #[test]
@@ -119,7 +185,8 @@ mod tests {
         };
         assert_eq!(
             csv(&table),
-            "Workload,\"a, \"\"b\"\" peak [ops/s]\",p99 [us]\nYCSB A,12345.25,1234.5\n'=1+1,,≥84000.5\n"
+            "Workload,\"a, \"\"b\"\" peak [ops/s]\",p99 [us],p99 at least\n\
+             YCSB A,12345.25,1234.5,false\n'=1+1,,84000.5,true\n"
         );
     }
 }

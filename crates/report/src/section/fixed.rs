@@ -49,8 +49,8 @@ fn render(data: &Data) -> Vec<Block> {
                     service time: on its rising branch, at the first crossing, the logarithm of the \
                     latency linear in ops/s between two points, and never beyond the ends of what \
                     was measured or across a point that is missing. They are no measurement at that \
-                    rate, and nothing is tested. ≥ marks a curve that lies below the latency at every \
-                    measured load.";
+                    rate, and nothing is tested. ≥ marks a curve that lies below the latency up to its \
+                    end, or up to a point of which the latency is not known.";
         blocks.insert(0, Block::Text(Text::plain(text)));
     }
     blocks
@@ -183,7 +183,8 @@ impl Fixed {
                 columns: columns.into_iter().chain(values).collect(),
                 rows,
                 note: "– means that nothing was measured there, and that the rising branch of the curve \
-                       does not get there from below."
+                       does not get there from below, or that a point before is missing or lacks the \
+                       latency."
                     .into(),
             }),
             Block::Statements(lines),
@@ -292,7 +293,7 @@ impl Fixed {
         }
         let ratio = ratio(of_a, of_b)?;
         let value = ratio.value;
-        if let Some(same) = same(sweep, metric, (a, of_a), (b, of_b), ratio) {
+        if let Some(same) = same(sweep, (metric, stated), (a, of_a), (b, of_b), ratio) {
             return Some(text.and(format!("{same} ({figures}; {source}).")));
         }
         let text = text.and_strong(a).and(" ");
@@ -323,23 +324,29 @@ impl Fixed {
                 "{missed} did not reach {place}, so that there is no comparison"
             ));
         }
-        let one = |within: &str, other: &str, most: f64| {
-            let (most, place) = (number::bound_rate(Stated::at_least(most)), self.place());
+        let one = |within: &str, other: &str, most: &str| {
+            let place = self.place();
             format!(
-                "{within} does at least {most} ops/s within {place}; {other} exceeds {place} at \
-                 every measured load"
+                "{within} does {most} ops/s within {place}; {other} exceeds {place} at every \
+                 measured load"
             )
+        };
+        let at_least = |most: f64| {
+            let most = number::bound_rate(Stated::at_least(most));
+            format!("at least {most}")
         };
         match (of_a, of_b) {
             (Reading::Exceeds, Reading::Exceeds) => Some(format!(
                 "{a} and {b} exceed {} at every measured load",
                 self.place()
             )),
-            (Reading::Exceeds, Reading::Within(most) | Reading::Interpolated(most)) => {
-                Some(one(b, a, *most))
+            (Reading::Exceeds, Reading::Within(most)) => Some(one(b, a, &at_least(*most))),
+            (Reading::Within(most), Reading::Exceeds) => Some(one(a, b, &at_least(*most))),
+            (Reading::Exceeds, Reading::Interpolated(most)) => {
+                Some(one(b, a, &number::rate(*most)))
             }
-            (Reading::Within(most) | Reading::Interpolated(most), Reading::Exceeds) => {
-                Some(one(a, b, *most))
+            (Reading::Interpolated(most), Reading::Exceeds) => {
+                Some(one(a, b, &number::rate(*most)))
             }
             (Reading::Searched { answer: of_a, .. }, Reading::Searched { answer: of_b, .. }) => {
                 let ends = |of: &Answer| (of.low.unwrap_or(0.0), of.high);
@@ -416,7 +423,7 @@ impl Fixed {
 /// otherwise as they are. None where they do.
 fn same(
     sweep: &SweepTable<'_>,
-    metric: Metric,
+    (metric, stated): (Metric, Metric),
     (a, of_a): (&str, &Reading<'_, '_>),
     (b, of_b): (&str, &Reading<'_, '_>),
     ratio: Stated,
@@ -439,6 +446,10 @@ fn same(
     if compare::is_certain(ratio) {
         compare::alike(outcome, (a, b), sweep.comparisons)
     } else {
-        Some(format!("which of {a} and {b} is lower is not certain"))
+        let side = match stated {
+            Metric::OpsPerSec => "higher",
+            _ => "lower",
+        };
+        Some(format!("which of {a} and {b} is {side} is not certain"))
     }
 }

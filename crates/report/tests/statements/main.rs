@@ -325,6 +325,28 @@ fn latencies_are_ratios_from_twice_on_and_never_hundreds_of_percent() {
     }
 }
 
+/// What the bars of lower bounds say in the charts of peaks.
+fn bars_of_peaks(data: &Data) -> Vec<String> {
+    let blocks = blocks("peaks", data).into_iter();
+    let charts = blocks.filter_map(|block| match block {
+        Block::Figure(figure) => Some(figure.charts),
+        _ => None,
+    });
+    let options = charts
+        .flatten()
+        .flat_map(|chart| [vec![chart.base], chart.variants].concat());
+    let mut texts = Vec::new();
+    for option in options {
+        let series = option["series"].as_array().into_iter().flatten();
+        let items = series.flat_map(|series| series["data"].as_array().into_iter().flatten());
+        let bounds = items.filter(|item| item["atLeast"][0] == true);
+        texts.extend(
+            bounds.filter_map(|item| item["label"]["formatter"].as_str().map(str::to_owned)),
+        );
+    }
+    texts
+}
+
 #[test]
 fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
     let mut data = one(&[A, B]);
@@ -338,6 +360,7 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
     });
     let peaks = &tables("peaks", &data)[0].rows[0].cells;
     assert_eq!(peaks[1].text, "≥ 400");
+    assert_eq!(bars_of_peaks(&data), ["≥ 400", "≥ 250"]);
     assert_eq!(
         peaks.last().unwrap().text,
         "–",

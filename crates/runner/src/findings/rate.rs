@@ -29,12 +29,14 @@ pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<Sentence> {
     let may_be_missing = (MISSING_MAX * due).max(in_flight(e.phase, e.key.threads));
     (missing > may_be_missing).then(|| {
         Sentence::new(
-            "{Rate reached} were reached of {Rate offered}, so response times grow with the length of \
-             the run. Use more clients (sweep.rate_threads, sweep.threads), or a rate that the system \
-             holds.",
+            "{Rate reached} were reached of {Rate offered}; {Done late} operations were done after the \
+             end, or never. If they queued up over the whole run, response times grow with its length: \
+             use more clients (sweep.rate_threads, sweep.threads), or a rate that the system holds. \
+             If the system stalled near the end, they do not.",
         )
         .number("Rate reached", e.phase.ops_per_sec(), Unit::OpsPerSecond)
         .number("Rate offered", target, Unit::OpsPerSecond)
+        .count("Done late", known as u64)
     })
 }
 

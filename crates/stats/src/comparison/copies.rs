@@ -1,11 +1,13 @@
 //! Runs that are copies of others: the same file imported again, or the same point twice in a merged
-//! study. Two runs never measure the same to the last nanosecond, so equal content is one run.
+//! study. Two runs never have the same histograms to the last nanosecond, so equal ones are one run.
+//! Published figures of a few digits do repeat, so runs without a histogram are copies only where they
+//! are also the same repeat, as in a copy of a study.
 
 use std::{
     collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
 };
-use tailmark_model::{Latencies, Load, Phase, Point, PointName, Summary};
+use tailmark_model::{KindResult, Latencies, Load, Phase, Point, PointName, Summary};
 
 /// The runs and loads that were read so far. Whoever reads runs leaves out those that are not new, so
 /// that a copy is in no value, interval, verdict or count.
@@ -18,6 +20,10 @@ impl RunsRead {
         let mut hasher = DefaultHasher::new();
         (&point.key.system, PointName::from(&point.key)).hash(&mut hasher);
         add_phase(&point.phase, &mut hasher);
+        let has_histogram = |of: &KindResult| !of.service.is_empty() || of.response.is_some();
+        if !point.phase.kinds.values().any(has_histogram) {
+            point.key.repeat.hash(&mut hasher);
+        }
         self.0.insert(hasher.finish())
     }
 
@@ -59,22 +65,39 @@ fn add_latencies(latencies: &Latencies, hasher: &mut DefaultHasher) {
 mod tests {
     use super::super::{Run, Verdict, all_pairs, comparisons, tests::runs};
     use super::*;
+    use tailmark_model::Kind;
 
     fn verdict(runs: &[Run]) -> (Verdict, usize, Option<f64>) {
         let found = &comparisons(runs, &all_pairs(&["a", "b"]), 0.03)[0];
         (found.verdict, found.runs_a, found.p)
     }
 
+    /// A repeat that did so many operations, all of them reads of 1 us if they have a histogram.
+    fn run(repeat: u32, operations: u64, has_histogram: bool) -> Point {
+        let key = runs("a", 4, 1.0, true)[repeat as usize].key.clone();
+        let mut read = KindResult::default();
+        if has_histogram {
+            read.service.record_n(1_000, operations).unwrap();
+        }
+        let phase = Phase {
+            operations,
+            kinds: [(Kind::Read, read)].into(),
+            ..Phase::default()
+        };
+        Point { key, phase }
+    }
+
+    #[test]
+    fn equal_figures_without_a_histogram_are_repeats_unless_they_are_the_same_repeat() {
+        let mut read = RunsRead::default();
+        let all = [0, 1, 2].map(|repeat| run(repeat, 100, false));
+        assert_eq!(all.clone().map(|run| read.is_new(&run)), [true; 3]);
+        assert_eq!(all.map(|run| read.is_new(&run)), [false; 3]);
+    }
+
     #[test]
     fn copies_of_a_run_count_once() {
-        let run = |repeat: u32, operations| {
-            let key = runs("a", 4, 1.0, true)[repeat as usize].key.clone();
-            let phase = Phase {
-                operations,
-                ..Phase::default()
-            };
-            Point { key, phase }
-        };
+        let run = |repeat, operations| run(repeat, operations, true);
         let mut read = RunsRead::default();
         let all = [run(0, 7), run(1, 7), run(2, 8)];
         assert_eq!(all.map(|run| read.is_new(&run)), [true, false, true]);

@@ -108,7 +108,8 @@ fn of_two<'r>(
     found.test = Test::Peaks;
     found.interval = ratio.map(|ratio| ratio.interval);
     found.one_sided = ratio.map(|ratio| ratio.one_sided);
-    if all().any(|runs| runs.len() < RUNS_MIN) && found.verdict == Verdict::NoDifferenceShown {
+    let has_too_few = ratio.is_none_or(|ratio| ratio.runs_min < RUNS_MIN);
+    if has_too_few && found.verdict == Verdict::NoDifferenceShown {
         found.verdict = Verdict::TooFewRuns;
     }
     let is_tested = found.verdict == Verdict::NoDifferenceShown;

@@ -76,18 +76,34 @@ fn reason(phase: &Phase, clients: Clients, limit: Limit) -> Option<Reason> {
         let is_by_database = DATABASE_SATURATED.is_among(&phase.findings);
         return (!is_by_database).then_some(Reason::WokenLate);
     }
-    (no_client > 0 && are_too_few(phase, clients, limit, spare_ns)).then_some(Reason::TooFewClients)
+    let service = &phase.kinds.get(&limit.kind)?.service;
+    (no_client > 0 && are_too_few(phase, clients, limit, service)).then_some(Reason::TooFewClients)
 }
 
-/// Whether there were too few clients even had the system taken its mean time for every operation:
-/// then as many as the limit allows, or more, would have waited too long for a free one. Where not,
-/// all clients waited for the system at once, as in a stall, and more would have waited with them.
-fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, spare_ns: f64) -> bool {
+/// Whether there were too few clients even without a stall: then as many as the limit allows, or more,
+/// would have been over it, each by its own time and its wait for a free client. Where not, all
+/// clients waited for the system at once, as in a stall, and more would have waited with them.
+fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencies) -> bool {
     let each_ns = phase.busy_ns() / phase.operations.max(1) as f64;
     let busy = clients.rate * each_ns / 1e9;
     let idle = f64::from(clients.count) - busy;
+    if idle <= 0.0 {
+        return true;
+    }
     let waits = erlang_c(clients.count, busy);
-    idle <= 0.0 || waits * (-idle * spare_ns.max(0.0) / each_ns).exp() >= limit.allowed()
+    let limit_ns = limit.latency.as_nanos() as f64;
+    let share_over = |own_ns: f64| {
+        let spare_ns = limit_ns - own_ns;
+        if spare_ns < 0.0 {
+            1.0
+        } else {
+            waits * (-idle * spare_ns / each_ns).exp()
+        }
+    };
+    let recorded = service.iter_recorded();
+    let over =
+        recorded.map(|of| share_over(of.value_iterated_to() as f64) * of.count_at_value() as f64);
+    over.sum::<f64>() / service.len().max(1) as f64 >= limit.allowed()
 }
 
 /// The share of operations that find none of so many clients free, where they arrive at random and so

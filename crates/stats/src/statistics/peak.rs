@@ -19,6 +19,7 @@ use super::{
     student::{t_above, t_quantile},
     welch::Gap,
 };
+use std::collections::BTreeSet;
 
 /// The part of alpha for taking a count for implausible, for each system that has several.
 const IMPLAUSIBLE: f64 = 0.1;
@@ -32,6 +33,8 @@ pub struct PeakRatio {
     pub one_sided: (f64, f64),
     /// The lowest alpha at which the interval excludes 1.
     pub p: f64,
+    /// The fewest runs of a count that may be a peak.
+    pub runs_min: usize,
 }
 
 /// A run at one client count: its position in the study, where systems took turns, and its value.
@@ -55,6 +58,12 @@ pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio>
             (low.exp(), high.exp())
         },
         p: peaks.p(),
+        runs_min: [(0, &a), (1, &b)]
+            .into_iter()
+            .flat_map(|(side, logs)| logs.iter().zip(peaks.plausible(side, SIGNIFICANCE)))
+            .filter(|(_, is_plausible)| *is_plausible)
+            .map(|(of, _)| of.count as usize)
+            .min()?,
     })
 }
 
@@ -74,9 +83,9 @@ pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
     Some((low.exp(), high.exp()))
 }
 
-/// Of each repeat that all counts have, the count with the highest geometric mean over the other
-/// repeats: its index, and the repeat. Where fewer than two repeats are common, every run of the
-/// highest count. Of equal counts the first. `counts` has the repeats and values of each count;
+/// Of each repeat, the count with the highest geometric mean over the other repeats: its index, and
+/// the repeat. A repeat that this count does not have is left out. Where fewer than two are left,
+/// every run of the highest count. Of equal counts the first. `counts` has the repeats and values of each count;
 /// counts with a value that is not positive are never chosen.
 #[must_use]
 pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
@@ -105,18 +114,18 @@ pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
     let Some(highest) = best(None) else {
         return Vec::new();
     };
-    let has = |runs: &[(u32, f64)], repeat: u32| runs.iter().any(|(of, _)| *of == repeat);
-    let mut positive = counts.iter().filter(|runs| is_positive(runs));
-    let repeats = counts[highest].iter().map(|(repeat, _)| *repeat);
-    let common: Vec<u32> = repeats
-        .clone()
-        .filter(|repeat| positive.clone().all(|runs| has(runs, *repeat)))
-        .collect();
-    if common.len() < 2 || positive.nth(1).is_none() {
-        return repeats.map(|repeat| (highest, repeat)).collect();
+    let repeats: BTreeSet<u32> = counts.iter().flatten().map(|(repeat, _)| *repeat).collect();
+    let chosen = repeats.into_iter().filter_map(|repeat| {
+        let index = best(Some(repeat))?;
+        let is_there = counts[index].iter().any(|(of, _)| *of == repeat);
+        is_there.then_some((index, repeat))
+    });
+    let chosen: Vec<(usize, u32)> = chosen.collect();
+    if chosen.len() < 2 {
+        let own = counts[highest].iter();
+        return own.map(|(repeat, _)| (highest, *repeat)).collect();
     }
-    let chosen = |&repeat: &u32| Some((best(Some(repeat))?, repeat));
-    common.iter().filter_map(chosen).collect()
+    chosen
 }
 
 /// The logarithms of the runs of each count, without their common trend where positions are known.
@@ -377,6 +386,26 @@ mod tests {
         let single = [vec![(1, 12.0)], vec![(1, 13.0)], vec![(1, 0.0)]];
         assert_eq!(leave_one_out(&single), [(1, 1)]);
         assert_eq!(leave_one_out(&[]), []);
+    }
+
+    #[test]
+    fn a_count_with_fewer_repeats_that_is_no_peak_takes_none_from_the_others() {
+        let at_8 = [1104.85, 1078.01, 1095.41, 1096.5, 1111.96];
+        let counts = [
+            (1..).zip([1012.0, 998.0, 1001.0, 985.0, 1003.0]).collect(),
+            (1..).zip(at_8).collect(),
+            vec![(1, 903.9), (2, 906.4)],
+        ];
+        let chosen = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5)];
+        assert_eq!(leave_one_out(&counts), chosen);
+        let a = [&at_8[..], &[903.9, 906.4]];
+        let b = [900.0, 905.0, 890.0, 897.0, 903.0];
+        let found = peak_ratio(&untimed(&a), &untimed(&[&b])).unwrap();
+        assert!(found.p < 0.001 && found.runs_min == 5, "{found:?}");
+        // One that may be the peak counts.
+        let high = [&at_8[..], &[1103.9, 1106.4]];
+        let found = peak_ratio(&untimed(&high), &untimed(&[&b])).unwrap();
+        assert_eq!(found.runs_min, 2);
     }
 
     #[test]

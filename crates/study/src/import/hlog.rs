@@ -102,12 +102,15 @@ impl Log {
             );
             let never_done = never_done.count("Operations never done", count);
             let point = self.found(Some(tag), held)?;
-            point.phase.findings.push(CENSORED.finding(never_done));
+            if !CENSORED.is_among(&point.phase.findings) {
+                point.phase.findings.push(CENSORED.finding(never_done));
+            }
             return Ok(());
         }
         if let Some(unlogged) = Unlogged::parse(line) {
             let (tag, unlogged) = unlogged?;
             let tag = PointTag::parse(tag).ok_or_else(|| format!("`{tag}` names no point"))?;
+            held.add_counts(unlogged.counts())?;
             self.found(Some(tag), held)?.unlogged = Some(unlogged);
             return Ok(());
         }

@@ -19,6 +19,7 @@ mod ycsb;
 
 use crate::Error;
 use held::Held;
+use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -58,6 +59,15 @@ pub struct Source {
     pub path: PathBuf,
     /// What is in it.
     pub bytes: Vec<u8>,
+}
+
+impl Source {
+    /// What only files of the same content have in common: the SHA-256, in hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let digest = Sha256::digest(&self.bytes);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// What the user says of the files, which counts before what they say of themselves.

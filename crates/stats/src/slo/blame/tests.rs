@@ -93,3 +93,19 @@ fn erlangs_formula_gives_the_published_shares() {
         assert!((erlang_c(clients, busy) - share).abs() < 5e-4, "{clients}");
     }
 }
+
+#[test]
+fn own_time_and_waits_count_together() {
+    // Requests take exponential(1 ms), so exp(-5) = 0.67 % of them take over 5 ms. With 6.8 of 8
+    // clients busy, 0.5 % wait over 4 ms, and 1.9 % wait and take over 5 ms together.
+    let quantile = |part: f64| (-(1.0 - part).ln() * 1e6) as u64;
+    let samples: Vec<(u64, u64)> = (0..10_000)
+        .map(|at| (quantile((f64::from(at) + 0.5) / 1e4), 10))
+        .collect();
+    let few = phase(&samples, &[(6 * MS, 5_000)], &[]);
+    let limit = Limit::parse("p99 read < 5ms").unwrap();
+    let blamed =
+        |count, rate| late(&few, Clients { count, rate }, &[limit]).map(|cause| cause.is_no_client);
+    assert_eq!(blamed(8, 6_800.0), Some(true));
+    assert_eq!(blamed(256, 6_800.0), None);
+}

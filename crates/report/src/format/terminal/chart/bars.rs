@@ -16,7 +16,7 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
     /// names often differ at their ends.
     const NAME: usize = 24;
     /// For the value behind a bar.
-    const VALUE: usize = 12;
+    const VALUE: usize = 14;
     const NOT_VALID: &str = " (not valid)";
     let marks = || series.iter().flat_map(|series| &series.marks).flatten();
     let highest = marks().map(|mark| mark.y).fold(0.0, f64::max);
@@ -49,7 +49,11 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
             let name = fitted(name, of_series);
             let bar = screen.tint(series.color, &bar(mark.y / highest, room));
             let invalid = if mark.is_invalid { NOT_VALID } else { "" };
-            let value = number::rate(mark.y);
+            let value = if mark.label.is_empty() {
+                number::rate(mark.y)
+            } else {
+                mark.label.clone()
+            };
             lines.push(format!("{category}  {name}  {bar} {value}{invalid}"));
             category = " ".repeat(of_category);
         }
