@@ -275,3 +275,44 @@ fn a_second_program_that_runs_or_cleans_the_same_place_changes_nothing() {
     drop(open);
     succeeded(&run(&place, &other));
 }
+
+#[test]
+fn a_copy_of_our_identity_makes_no_foreign_database_ours() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let database = place.join("rocksdb");
+    let identity = fs::read(database.join("IDENTITY")).unwrap();
+    fs::remove_dir_all(&database).unwrap();
+    make_theirs(&database);
+    // As an older RocksDB makes it, whose manifest has no identity: the one in it is another here.
+    fs::write(database.join("IDENTITY"), identity).unwrap();
+    let before = contents(&database);
+    assert_left(&clean(&study, &["--yes"]));
+    assert!(contents(&database) == before, "a file changed");
+}
+
+#[test]
+fn a_run_makes_nothing_inside_the_directory_of_another_database() {
+    let dir = TempDir::new().unwrap();
+    let theirs = dir.path().join("theirs");
+    make_theirs(&theirs);
+    let before = contents(&theirs);
+    let wal = format!("database.wal_dir={}", theirs.display());
+    for (place, more) in [
+        (theirs.clone(), vec![]),
+        (theirs.join("below"), vec![]),
+        (dir.path().join("ours"), vec!["--set", wal.as_str()]),
+    ] {
+        let ran = run_with(&place, &dir.path().join("study"), &more);
+        refused(
+            &ran,
+            &[
+                "in the directory of another database",
+                "name another directory",
+            ],
+        );
+        assert!(contents(&theirs) == before, "a file changed");
+        assert!(!theirs.join("rocksdb").exists() && !theirs.join("rocksdb-wal").exists());
+    }
+}
