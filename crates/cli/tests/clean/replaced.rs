@@ -316,3 +316,37 @@ fn a_run_makes_nothing_inside_the_directory_of_another_database() {
         assert!(!theirs.join("rocksdb").exists() && !theirs.join("rocksdb-wal").exists());
     }
 }
+
+#[test]
+fn the_sample_of_a_database_that_db_bench_made_is_read_at_once() {
+    let dir = TempDir::new().unwrap();
+    let database = dir.path().join("place/rocksdb");
+    fs::create_dir(dir.path().join("place")).unwrap();
+    let mut fill = Command::new(PROGRAM);
+    fill.args(["db-bench", "--benchmarks=fillseq", "--num=1000"]);
+    fill.arg(format!("--db={}", database.display()));
+    succeeded(&fill.output().unwrap());
+    let mut adopt = Command::new("timeout");
+    adopt.args(["-k", "5", "60", PROGRAM, "run", "--system"]);
+    adopt.arg(format!("a={}", dir.path().join("place").display()));
+    adopt.args(["--workload", "readrandom", "--set", "database.layout=raw"]);
+    adopt.args(["--adopt", "--records", "1000", "--operations", "1000"]);
+    adopt.args(["--threads", "1", "--warmup", "0s", "-o", "study"]);
+    adopt.args(["--set", "dataset.fields=1", "--set"]);
+    adopt.args(["dataset.field_length=100", "--set", "dataset.key_length=16"]);
+    succeeded(&adopt.current_dir(dir.path()).output().unwrap());
+}
+
+#[test]
+fn an_export_never_replaces_the_study_that_it_reads() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let file = study.join(Study::FILE);
+    let before = fs::read(&file).unwrap();
+    let mut export = Command::new(PROGRAM);
+    export.arg("export").arg(&study).args(["--format", "csv"]);
+    let exported = export.arg("-o").arg(&file).output().unwrap();
+    refused(&exported, &["is the study that is read", "another file"]);
+    assert!(fs::read(&file).unwrap() == before);
+}
