@@ -263,8 +263,8 @@ fn a_second_program_that_runs_or_cleans_the_same_place_changes_nothing() {
         "db-bench --db={} --num=10 --benchmarks=fillseq",
         database.display()
     );
-    for more in ["", " --use_existing_db=1"] {
-        let line = format!("{line}{more}");
+    for more in [0, 1] {
+        let line = format!("{line} --use_existing_db={more}");
         let bench = Command::new(PROGRAM)
             .args(line.split(' '))
             .output()

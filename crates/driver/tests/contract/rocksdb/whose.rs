@@ -76,14 +76,14 @@ fn what_a_killed_creation_left_is_no_damaged_database() {
     let bench = Bench::new("rocksdb");
     fs::create_dir(bench.data_path()).unwrap();
     for (name, content) in [
-        ("LOCK", &b""[..]),
+        ("LOCK", ""),
         (
             "LOG",
-            b"2026/11/25-12:34:23.123456 1 RocksDB version: 11.12.0\nGit sh",
+            "2026/11/25-12:34:23.123456 1 RocksDB version: 11.12.0\nGit sh",
         ),
-        ("IDENTITY", b"0b5a2a43-94b5-4b4c-9a4a-3c54b43be1a3"),
-        ("000001.dbtmp", b"MANIFEST-000001\n"),
-        ("MANIFEST-000001", b"crc4\x02\x00\x01\x02\x00"),
+        ("IDENTITY", "0b5a2a43-94b5-4b4c-9a4a-3c54b43be1a3"),
+        ("000001.dbtmp", "MANIFEST-000001\n"),
+        ("MANIFEST-000001", "crc4\x02\x00\x01\x02\x00"),
     ] {
         fs::write(bench.data_path().join(name), content).unwrap();
     }
