@@ -1,7 +1,8 @@
 //! `tailmark export`: what was measured, for other programs.
 
 use crate::args::ExportArgs;
-use anyhow::Context;
+use anyhow::{Context, ensure};
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
 use tailmark_console::{Console, Exit};
 use tailmark_study::{NewFile, Study, export::FORMATS};
 
@@ -18,6 +19,11 @@ pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
     match &args.out {
         Some(path) => {
             let failed = || format!("failed to write `{}`", path.display());
+            ensure!(
+                !is_same_file(path, study.path()),
+                "`{}` is the study that is read; name another file with -o",
+                path.display()
+            );
             let mut out = NewFile::create(path).with_context(failed)?;
             (format.write)(&study, &mut out).with_context(failed)?;
             out.finish().with_context(failed)?;
@@ -25,4 +31,9 @@ pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
         None => console.write(|out| Ok((format.write)(&study, out)?))?,
     }
     Ok(Exit::Done)
+}
+
+fn is_same_file(path: &Path, other: &Path) -> bool {
+    let number = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    matches!((number(path), number(other)), (Ok(one), Ok(other)) if one == other)
 }

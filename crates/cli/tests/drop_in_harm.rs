@@ -225,6 +225,12 @@ fn a_directory_with_files_of_a_database_but_no_current_is_left_as_it_is() {
         &["000012.sst", "LOG", "IDENTITY"][..],
         &["000009.log"],
         &["archive/000009.log"],
+        &["CURRENT"],
+        &["IDENTITY"],
+        &["LOG"],
+        &["LOG.old.1"],
+        &["000001.dbtmp"],
+        &["MANIFEST-000001"],
     ] {
         let dir = TempDir::new().unwrap();
         let dir = dir.path();

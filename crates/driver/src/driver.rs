@@ -105,6 +105,9 @@ pub struct Identity {
     pub id: Option<String>,
     /// Whether no record was ever written to it.
     pub is_new: bool,
+    /// Whether more than the file of its name says that it has this name. Another program's data with
+    /// a copy of that file does not.
+    pub is_confirmed: bool,
 }
 
 /// A database that can be tested: a row of [`crate::db::DRIVERS`].

@@ -37,6 +37,7 @@ pub struct Look {
     pub creates: Vec<String>,
     /// The same of [`crate::Database::set_marker`].
     pub marks: String,
-    /// The same of the driver's `destroy`.
-    pub removes: String,
+    /// The same of the driver's `destroy`; none if it removes nothing there, because others may keep
+    /// their own records in the same place.
+    pub removes: Option<String>,
 }

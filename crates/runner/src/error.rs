@@ -251,6 +251,20 @@ pub enum Error {
         /// `keyspace ycsb`.
         place: String,
     },
+    /// Records would have to be removed where other programs may keep their own.
+    #[error(
+        "system `{system}`: {place} at `{location}` was there before tailmark, which removes no records \
+         from it: set sweep.reload = \"never\", leave out workloads that begin with an empty database, or \
+         give another `keyspace`"
+    )]
+    KeptRecords {
+        /// The system's name.
+        system: String,
+        /// Which server.
+        location: Location,
+        /// `table ycsb.usertable`.
+        place: String,
+    },
     /// What is to be used as it is is missing, or not complete.
     #[error(
         "system `{system}`: nothing can be adopted in {place}: {why}; --adopt (dataset.adopt) never \
@@ -544,6 +558,7 @@ impl Error {
             | Self::NoRoom { .. }
             | Self::ForeignData { .. }
             | Self::ForeignKeyspace { .. }
+            | Self::KeptRecords { .. }
             | Self::NothingToAdopt { .. }
             | Self::OtherData { .. }
             | Self::UnknownData { .. }

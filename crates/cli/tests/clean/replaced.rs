@@ -263,8 +263,8 @@ fn a_second_program_that_runs_or_cleans_the_same_place_changes_nothing() {
         "db-bench --db={} --num=10 --benchmarks=fillseq",
         database.display()
     );
-    for more in ["", " --use_existing_db=1"] {
-        let line = format!("{line}{more}");
+    for more in [0, 1] {
+        let line = format!("{line} --use_existing_db={more}");
         let bench = Command::new(PROGRAM)
             .args(line.split(' '))
             .output()
@@ -274,4 +274,79 @@ fn a_second_program_that_runs_or_cleans_the_same_place_changes_nothing() {
     assert!(contents(&place) == before, "a file changed");
     drop(open);
     succeeded(&run(&place, &other));
+}
+
+#[test]
+fn a_copy_of_our_identity_makes_no_foreign_database_ours() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let database = place.join("rocksdb");
+    let identity = fs::read(database.join("IDENTITY")).unwrap();
+    fs::remove_dir_all(&database).unwrap();
+    make_theirs(&database);
+    // As an older RocksDB makes it, whose manifest has no identity: the one in it is another here.
+    fs::write(database.join("IDENTITY"), identity).unwrap();
+    let before = contents(&database);
+    assert_left(&clean(&study, &["--yes"]));
+    assert!(contents(&database) == before, "a file changed");
+}
+
+#[test]
+fn a_run_makes_nothing_inside_the_directory_of_another_database() {
+    let dir = TempDir::new().unwrap();
+    let theirs = dir.path().join("theirs");
+    make_theirs(&theirs);
+    let before = contents(&theirs);
+    let wal = format!("database.wal_dir={}", theirs.display());
+    for (place, more) in [
+        (theirs.clone(), vec![]),
+        (theirs.join("below"), vec![]),
+        (dir.path().join("ours"), vec!["--set", wal.as_str()]),
+    ] {
+        let ran = run_with(&place, &dir.path().join("study"), &more);
+        refused(
+            &ran,
+            &[
+                "in the directory of another database",
+                "name another directory",
+            ],
+        );
+        assert!(contents(&theirs) == before, "a file changed");
+        assert!(!theirs.join("rocksdb").exists() && !theirs.join("rocksdb-wal").exists());
+    }
+}
+
+#[test]
+fn the_sample_of_a_database_that_db_bench_made_is_read_at_once() {
+    let dir = TempDir::new().unwrap();
+    let database = dir.path().join("place/rocksdb");
+    fs::create_dir(dir.path().join("place")).unwrap();
+    let mut fill = Command::new(PROGRAM);
+    fill.args(["db-bench", "--benchmarks=fillseq", "--num=1000"]);
+    fill.arg(format!("--db={}", database.display()));
+    succeeded(&fill.output().unwrap());
+    let mut adopt = Command::new("timeout");
+    adopt.args(["-k", "5", "60", PROGRAM, "run", "--system"]);
+    adopt.arg(format!("a={}", dir.path().join("place").display()));
+    adopt.args(["--workload", "readrandom", "--set", "database.layout=raw"]);
+    adopt.args(["--adopt", "--records", "1000", "--operations", "1000"]);
+    adopt.args(["--threads", "1", "--warmup", "0s", "-o", "study"]);
+    adopt.args(["--set", "dataset.fields=1", "--set"]);
+    adopt.args(["dataset.field_length=100", "--set", "dataset.key_length=16"]);
+    succeeded(&adopt.current_dir(dir.path()).output().unwrap());
+}
+
+#[test]
+fn an_export_never_replaces_the_study_that_it_reads() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let file = study.join(Study::FILE);
+    let before = fs::read(&file).unwrap();
+    let mut export = Command::new(PROGRAM);
+    export.arg("export").arg(&study).args(["--format", "csv"]);
+    let exported = export.arg("-o").arg(&file).output().unwrap();
+    refused(&exported, &["is the study that is read", "another file"]);
+    assert!(fs::read(&file).unwrap() == before);
 }

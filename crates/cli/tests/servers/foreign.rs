@@ -237,10 +237,8 @@ fn adopted_records_are_read_and_nothing_is_written_next_to_them() {
 fn a_table_that_the_user_created_in_the_place_of_ours_is_the_users() {
     let keyspace = Keyspace::missing("replaced");
     succeeded(&keyspace.run(&["-o", "out"]));
-    let fields = "y_id varchar PRIMARY KEY, field0 varchar, field1 varchar, field2 varchar, \
-                  field3 varchar";
     keyspace.cql("DROP TABLE $.usertable");
-    keyspace.cql(&format!("CREATE TABLE $.usertable ({fields})"));
+    keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
     let created = ["was not created by tailmark", "--into-existing"];
     let empty = keyspace.run(&["-o", "empty"]);
     refused(&empty, &created);
@@ -254,6 +252,98 @@ fn a_table_that_the_user_created_in_the_place_of_ours_is_the_users() {
     assert_says(&out(&cleaned), &["not touched", "no marker of this study"]);
     let rows = keyspace.cql("SELECT y_id, field0 FROM $.usertable");
     assert_eq!(rows, [["user1", "theirs"]]);
+}
+
+const FIELDS: &str = "y_id varchar PRIMARY KEY, field0 varchar, field1 varchar, field2 varchar, \
+                      field3 varchar";
+
+#[test]
+fn records_that_others_keep_in_a_table_of_their_own_stay() {
+    let keyspace = Keyspace::of_user("shared");
+    keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
+    let reload = [
+        "--into-existing",
+        "--set",
+        "sweep.reload=point",
+        "-o",
+        "reload",
+    ];
+    refused(
+        &keyspace.run(&reload),
+        &["removes no records", "sweep.reload"],
+    );
+    succeeded(&keyspace.run(&["--into-existing", "-o", "out"]));
+    keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
+    let cleaned = TAILMARK.run(keyspace.dir.path(), &["clean", "out", "--yes"]);
+    let parts = ["not touched", "was there before tailmark loaded it"];
+    assert_says(&out(&cleaned), &parts);
+    assert_eq!(cleaned.status.code(), Some(3), "{}", err(&cleaned));
+    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable").len(), 201);
+    // A load that was killed before it marked a record is written over what it left.
+    let marker = &keyspace.cql("SELECT name, marker FROM $.tailmark")[0];
+    let mut begun: serde_json::Value = serde_json::from_str(&marker[1]).unwrap();
+    begun["loaded"] = 0.into();
+    begun["complete"] = false.into();
+    let name = &marker[0];
+    keyspace.cql(&format!(
+        "UPDATE $.tailmark SET marker = '{begun}' WHERE name = '{name}'"
+    ));
+    succeeded(&keyspace.run(&["--into-existing", "-o", "resumed"]));
+    let mine = keyspace.cql("SELECT field0 FROM $.usertable WHERE y_id = 'mine'");
+    assert_eq!(mine, [["precious"]]);
+    // What holds no record goes: the marker.
+    keyspace.cql("TRUNCATE $.usertable");
+    succeeded(&TAILMARK.run(keyspace.dir.path(), &["clean", "resumed", "--yes"]));
+    assert_eq!(keyspace.tables(), [["accounts", ""], ["usertable", ""]]);
+}
+
+#[test]
+fn a_table_that_was_created_again_with_the_same_id_is_not_ours() {
+    let keyspace = Keyspace::missing("same_id");
+    succeeded(&keyspace.run(&["-o", "out"]));
+    // The marker has the id in its name.
+    let name = keyspace
+        .cql("SELECT name FROM $.tailmark")
+        .concat()
+        .concat();
+    let id = name.split(' ').nth(1).unwrap();
+    keyspace.cql("DROP TABLE $.usertable");
+    let with = format!("WITH id = {id} AND comment = 'payroll'");
+    keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS}) {with}"));
+    keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
+    let cleaned = TAILMARK.run(keyspace.dir.path(), &["clean", "out", "--yes"]);
+    assert_says(&out(&cleaned), &["not touched", "no marker of this study"]);
+    refused(
+        &keyspace.run(&["-o", "other"]),
+        &["was not loaded by tailmark"],
+    );
+    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable"), [["mine"]]);
+}
+
+#[test]
+fn a_load_ends_at_once_when_its_table_is_created_again() {
+    let keyspace = Keyspace::missing("again");
+    let said = std::thread::scope(|scope| {
+        let load = scope.spawn(|| keyspace.run(&["--load-rate", "40", "-o", "out"]));
+        let has_records = || {
+            let tables = keyspace.tables();
+            tables.len() == 2
+                && !keyspace
+                    .cql("SELECT y_id FROM $.usertable LIMIT 1")
+                    .is_empty()
+        };
+        while !has_records() {
+            assert!(!load.is_finished(), "it ended");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        keyspace.cql("DROP TABLE $.usertable");
+        keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
+        keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
+        err(&load.join().unwrap())
+    });
+    let parts = ["created it again, while it was loaded", "is left alone"];
+    assert_says(&said, &parts);
+    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable"), [["mine"]]);
 }
 
 #[test]

@@ -36,6 +36,8 @@ impl Dataset<'_> {
         let mut session = database.session()?;
         let records = self.system.data.records;
         let sample = records.min(SAMPLE);
+        // Keeps what the streams share, such as db_bench's pool of values: it is made once.
+        let _shared = self.stream(plan, 0)?;
         for index in 0..u128::from(sample) {
             let place = index * u128::from(records - 1) / u128::from(sample - 1).max(1);
             self.compare(plan, place as u64, session.as_mut())?;
@@ -52,14 +54,10 @@ impl Dataset<'_> {
         )))
     }
 
-    /// Reads the record of this number and compares it with what a load would have written.
-    fn compare(&self, plan: &Plan, number: u64, session: &mut dyn Session) -> Result<(), Error> {
-        let workload = Arc::new(loader(plan));
-        let is_fixed = workload
-            .record_layout()
-            .is_none_or(|layout| matches!(layout.sizes, Sizes::Fixed));
-        let mut stream = Stream::new(&StreamConfig {
-            workload,
+    /// What a load would write from this record on.
+    fn stream(&self, plan: &Plan, number: u64) -> Result<Stream, Error> {
+        Ok(Stream::new(&StreamConfig {
+            workload: Arc::new(loader(plan)),
             group: 0,
             data: self.system.data.clone(),
             keys: Arc::new(KeySpace::new(number, number)),
@@ -68,7 +66,15 @@ impl Dataset<'_> {
             operations: None,
             write_all_fields: true,
             compressibility: plan.sweep.compressibility,
-        })?;
+        })?)
+    }
+
+    /// Reads the record of this number and compares it with what a load would have written.
+    fn compare(&self, plan: &Plan, number: u64, session: &mut dyn Session) -> Result<(), Error> {
+        let is_fixed = loader(plan)
+            .record_layout()
+            .is_none_or(|layout| matches!(layout.sizes, Sizes::Fixed));
+        let mut stream = self.stream(plan, number)?;
         let (name, values) = written(&stream.next_item());
         let key = Key { number, name };
         let lengths = is_fixed.then_some(values.lengths);

@@ -96,6 +96,7 @@ impl Dataset<'_> {
         if aborted.is_err() || !phase.errors.is_empty() {
             // Of no consequence where that fails too: the marker promises less.
             let _ = self.mark(database.as_ref(), &begun, loaded);
+            self.refuse_replaced_table(database.as_ref())?;
             aborted?;
             return Err(self.load_failed(&phase, from, loaded));
         }
@@ -145,6 +146,8 @@ impl Dataset<'_> {
         match self.state()? {
             // One at least is written, so that the load has a rate.
             State::Begun(loaded) => Ok(loaded.min(self.system.data.records - 1)),
+            // Each record of it is written, over what a killed load left.
+            State::Empty if self.kept_records()?.is_some() => Ok(0),
             _ => self.remove().map(|()| 0),
         }
     }

@@ -10,6 +10,7 @@ mod identity;
 mod load;
 mod marker;
 mod reshaped;
+mod server;
 mod shared;
 mod trial;
 mod wal;
@@ -29,7 +30,7 @@ use std::{
     sync::{Mutex, PoisonError},
     time::SystemTime,
 };
-use tailmark_driver::{Access, Database, Location, Look, Made, Params, db::stamp};
+use tailmark_driver::{Access, Database, Location, Made, Params, db::stamp};
 use tailmark_model::instant::dated;
 use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
 use tailmark_prepare::Unwatched;
@@ -270,18 +271,6 @@ impl<'a> Dataset<'a> {
         matches!(self.store, Store::File(_)) && !holds_something(self.path())
     }
 
-    /// What a server holds of it; nothing is changed there.
-    pub(crate) fn look_at_server(&self) -> Result<Look, Error> {
-        let look = self.system.driver.look;
-        Ok(look.map_or_else(|| Ok(Look::default()), |look| (look.at)(&self.params))?)
-    }
-
-    /// Whether a load would create everything on its server.
-    pub fn begins_on_server(&self) -> bool {
-        let look = self.look_at_server();
-        self.store == Store::Server && look.is_ok_and(|l| !l.exists && l.foreign.is_none())
-    }
-
     /// Refuses to adopt less than a complete data set, and data next to a marker that promises nothing:
     /// it may be of another program.
     fn refuse_incomplete(&self, marker: &Marker, state: State) -> Result<(), Error> {
@@ -418,7 +407,9 @@ impl<'a> Dataset<'a> {
     /// # Errors
     /// Where it cannot be opened, or something else is in its place.
     pub fn try_open(&self) -> Result<(), Error> {
-        match (self.state()?, &self.store) {
+        let state = self.state()?;
+        self.refuse_reload()?;
+        match (state, &self.store) {
             (State::Empty, Store::File(_)) => self.make_trial(),
             // To see what there is, it was asked.
             (State::Empty, Store::Server) => Ok(()),
@@ -493,6 +484,12 @@ impl<'a> Dataset<'a> {
     fn empty(&self) -> Result<(), Error> {
         (self.system.driver.check_destroy)(&self.params)?;
         let before = self.read()?.0;
+        if let (Store::File(_), Some(marker)) = (&self.store, &before)
+            && let Some(why) =
+                identity::difference_of_removed(self.system.driver, self.path(), marker)?
+        {
+            return Err(self.foreign(Some(why)));
+        }
         // On a full disk it could not be written again.
         if before
             .as_ref()

@@ -5,7 +5,7 @@
 //! in it, and the database never sees what other programs keep beside that. A trial keeps
 //! everything in its own directory.
 
-use super::{Dataset, State};
+use super::{Dataset, State, marker::read_file_itself};
 use crate::Error;
 use std::{
     fs,
@@ -13,6 +13,7 @@ use std::{
 };
 use tailmark_driver::{SettingKind, Settings};
 use tailmark_plan::SystemPlan;
+use tailmark_prepare::real_path;
 use tailmark_study::owner::create_dir;
 
 /// Names and values of the settings that name such directories.
@@ -54,6 +55,24 @@ impl Dataset<'_> {
     /// If one cannot be used, or holds log files of another database before the data set is begun.
     pub(crate) fn check_directories(&self, made: &mut Vec<PathBuf>) -> Result<(), Error> {
         let is_empty = self.state()? == State::Empty;
+        let data = self
+            .system
+            .location
+            .path()
+            .map(|data| ("path", data.to_owned()));
+        for (name, directory) in data.into_iter().chain(directories(self.system)) {
+            if let Some(database) = self.database_around(&directory) {
+                return Err(refuse(
+                    self.system,
+                    name,
+                    &directory,
+                    format!(
+                        "it is in the directory of another database, `{}`; name another directory",
+                        database.display()
+                    ),
+                ));
+            }
+        }
         for (name, directory) in directories(self.system) {
             let refuse = |why| Err(refuse(self.system, name, &directory, why));
             let parent = directory.parent().unwrap_or(Path::new("/"));
@@ -89,6 +108,20 @@ impl Dataset<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The directory of a RocksDB database that a directory is in; none if that is this data set, or
+    /// nothing is made there.
+    fn database_around(&self, directory: &Path) -> Option<PathBuf> {
+        let is_rocksdb = |above: &&Path| {
+            let current = read_file_itself(&above.join("CURRENT"));
+            current.is_some_and(|current| current.starts_with("MANIFEST-"))
+        };
+        let directory = real_path(directory);
+        let own = real_path(self.path());
+        let found = directory.ancestors().find(is_rocksdb);
+        let found = found.filter(|found| !self.adopts && *found != own);
+        found.map(Path::to_owned)
     }
 
     /// Whether the data set has its own directory in this one already.

@@ -100,16 +100,18 @@ fn changes(plan: &Plan, known: &SystemFacts, look: &Look) -> Vec<String> {
             look.marks
         ));
     }
+    let Some(removes) = &look.removes else {
+        return changes;
+    };
     if loads && !look.is_empty && !known.begun {
-        changes.push(look.removes.clone());
+        changes.push(removes.clone());
     }
     if let Some(when) = again {
-        changes.push(format!("{}, {when}", look.removes));
+        changes.push(format!("{removes}, {when}"));
     }
     if empties {
         changes.push(format!(
-            "{}, before each point of a workload that begins with an empty database",
-            look.removes
+            "{removes}, before each point of a workload that begins with an empty database"
         ));
     }
     changes

@@ -301,7 +301,7 @@ fn look_of_empty(params: &Params) -> Look {
             "write the record `ready` to set {namespace}.{MARKERS}"
         )],
         marks: format!("write the record `{set}` to set {namespace}.{MARKERS}"),
-        removes: format!("truncate set {namespace}.{set}"),
+        removes: Some(format!("truncate set {namespace}.{set}")),
     }
 }
 

@@ -26,10 +26,10 @@ use crate::{
 use attempts::Attempts;
 use schema::{Existing, Tables};
 use scylla::client::session::Session as Connection;
-use session::{CassandraSession, Prepared};
+use session::{CassandraSession, Opened, Prepared};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -54,8 +54,8 @@ pub const DRIVER: Driver = Driver {
         },
     }),
     identity: |_| Ok(None),
-    destroy,
-    check_destroy: |_| Ok(()),
+    destroy: |params| empty(params, Emptying::Done),
+    check_destroy: |params| empty(params, Emptying::Checked),
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| true,
@@ -81,6 +81,8 @@ struct Cassandra {
     /// The nodes that were down when it was opened.
     down: BTreeSet<String>,
     attempts: Arc<Attempts>,
+    /// Whether the table was dropped or created again since it was opened.
+    replaced: Arc<AtomicBool>,
     /// Dropped last: it is what the connections run on.
     pool: RuntimePool<Prepared>,
 }
@@ -119,6 +121,7 @@ impl Cassandra {
             tables: Arc::new(tables),
             existing,
             attempts: Arc::default(),
+            replaced: Arc::default(),
             pool,
         })
     }
@@ -137,7 +140,12 @@ impl Cassandra {
             let (tables, profile) = (&self.tables, connect::measured(settings));
             let connection =
                 connect::connect(location, settings, &tables.keyspace, profile).await?;
-            let prepared = Prepared::new(connection, tables, settings, &self.attempts);
+            let opened = Opened {
+                tables: Arc::clone(tables),
+                table: self.existing.table.clone(),
+                replaced: Arc::clone(&self.replaced),
+            };
+            let prepared = Prepared::new(connection, opened, settings, &self.attempts);
             login::in_time(location, settings, prepared).await
         };
         let prepared = self.pool.here(open).await;
@@ -311,17 +319,28 @@ fn look(params: &Params) -> Result<Look, Error> {
     looked.map_err(|source| failed(params, "look into", source))
 }
 
-/// Removes the records; the table, which somebody may have made with options of their own, stays.
-fn destroy(params: &Params) -> Result<(), Error> {
+/// How far removing the records goes.
+#[derive(PartialEq, Eq)]
+enum Emptying {
+    /// They could be removed.
+    Checked,
+    /// They are gone.
+    Done,
+}
+
+/// Removes the records of a table that tailmark created. The table stays.
+fn empty(params: &Params, how: Emptying) -> Result<(), Error> {
     let removed = || {
         let tables = Tables::new(params);
         let pool = RuntimePool::<Prepared>::new()?;
         pool.wait(async {
             let connection = connect(params, &tables).await?;
-            match tables.existing(&connection).await?.table {
-                Some(_) => tables.truncate(&connection).await,
-                None => Ok(()),
+            let existing = tables.existing(&connection).await?;
+            tables.refuse_of_user(&connection, &existing).await?;
+            if how == Emptying::Done && existing.table.is_some() && !existing.is_of_user() {
+                tables.truncate(&connection).await?;
             }
+            Ok(())
         })
     };
     removed().map_err(|source| failed(params, "remove the records of", source))

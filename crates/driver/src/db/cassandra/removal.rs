@@ -33,6 +33,7 @@ pub(super) async fn statements(
     if !has_marker && existing.made_for() != Some(&tables.study) {
         return Err(format!("table {keyspace}.{table} has no marker").into());
     }
+    tables.refuse_of_user(session, &existing).await?;
     let has_marker_of_others = tables.has_other_markers(session, &existing).await?;
     let is_made = |name: &str| made.contains(&Made::Table(format!("{keyspace}.{name}")));
     let is_all_made = made.contains(&Made::Keyspace(keyspace.clone()))
@@ -42,11 +43,7 @@ pub(super) async fn statements(
     if is_all_made && !has_other_objects(session, tables).await? {
         return Ok(vec![format!("DROP KEYSPACE {keyspace}")]);
     }
-    let data = if is_made(table) {
-        Some(format!("DROP TABLE {keyspace}.{table}"))
-    } else {
-        has_marker.then(|| format!("TRUNCATE {keyspace}.{table}"))
-    };
+    let data = is_made(table).then(|| format!("DROP TABLE {keyspace}.{table}"));
     let marker = if is_made(MARKERS) && !has_marker_of_others {
         Some(format!("DROP TABLE {keyspace}.{MARKERS}"))
     } else {

@@ -86,6 +86,13 @@ impl Existing {
         made.is_some_and(|made| made.with_keyspace)
     }
 
+    /// Whether there is a table of records that tailmark did not create: its user may keep other
+    /// records in it, so none is removed.
+    pub fn is_of_user(&self) -> bool {
+        let table = self.table.as_ref();
+        table.is_some_and(|table| table.made.is_none())
+    }
+
     /// The study that had all tables created that exist.
     pub fn made_for(&self) -> Option<&str> {
         let study = |table: &'_ Table| Some(table.made.as_ref()?.study.clone());
@@ -299,7 +306,7 @@ impl Tables {
             made_for: None,
             creates: self.statements(settings, existing),
             marks: self.insert_marker(),
-            removes: self.truncation(),
+            removes: (!existing.is_of_user()).then(|| self.truncation()),
         }
     }
 
@@ -381,6 +388,25 @@ impl Tables {
         Ok(rows.rows_num() == 0)
     }
 
+    /// Refuses to remove the records of a table that tailmark did not create.
+    pub async fn refuse_of_user(
+        &self,
+        session: &Session,
+        existing: &Existing,
+    ) -> Result<(), BoxError> {
+        if !existing.is_of_user() || self.are_empty(session).await? {
+            return Ok(());
+        }
+        let Self {
+            keyspace, table, ..
+        } = self;
+        Err(format!(
+            "table {keyspace}.{table} was there before tailmark loaded it, and other programs may keep \
+             records in it: tailmark removes none"
+        )
+        .into())
+    }
+
     /// Removes every record; table and marker stay.
     pub async fn truncate(&self, session: &Session) -> Result<(), BoxError> {
         session.query_unpaged(self.truncation(), ()).await?;
@@ -399,10 +425,16 @@ impl Tables {
     }
 
     /// What the marker of the table is kept under: the name of the table, its id and that of the table
-    /// of markers. A table that is created again in the place of one of them has no marker.
+    /// of markers, and whether tailmark created it. A table that is created again in the place of one
+    /// of them has no marker, not even with the same id (`WITH id = ...`, as backups of a schema have).
     pub fn marker_key(&self, existing: &Existing) -> Option<String> {
         let (table, markers) = (existing.table.as_ref()?, existing.markers.as_ref()?);
-        Some(format!("{} {} {}", self.table, table.id, markers.id))
+        let whose = if table.made.is_some() {
+            ""
+        } else {
+            " existing"
+        };
+        Some(format!("{} {} {}{whose}", self.table, table.id, markers.id))
     }
 
     /// The marker of the table that exists.

@@ -4,7 +4,7 @@ use super::{
     attempts::Attempts,
     failure::failure,
     row::{Bound, FieldsPosition, Stored},
-    schema::Tables,
+    schema::{Table, Tables},
     settings::consistency,
 };
 use crate::{
@@ -18,7 +18,13 @@ use scylla::{
     response::query_result::QueryResult,
     statement::{Statement, prepared::PreparedStatement},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::runtime::Handle;
 
 /// A refused or lost connection is told no sooner than this: a server that is down would otherwise
@@ -34,7 +40,50 @@ pub(super) struct Prepared {
     update: PerField,
     insert: PreparedStatement,
     delete: PreparedStatement,
-    fields: Vec<String>,
+    opened: Opened,
+}
+
+/// The table that the statements are for.
+pub(super) struct Opened {
+    /// Where it is.
+    pub tables: Arc<Tables>,
+    /// The very table, as it was opened.
+    pub table: Option<Table>,
+    /// Whether it was dropped or created again since then. Statements are prepared again by
+    /// themselves, and would write to whatever is called like it.
+    pub replaced: Arc<AtomicBool>,
+}
+
+impl Opened {
+    /// Looks at the table after a request failed of something that is no matter of load.
+    #[cold]
+    async fn look(&self, connection: &Connection) {
+        if let Ok(existing) = self.tables.existing(connection).await
+            && existing.table != self.table
+        {
+            self.replaced.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn refuse_replaced(&self) -> Result<(), Failure> {
+        if self.replaced.load(Ordering::Relaxed) {
+            return Err(self.replaced());
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn replaced(&self) -> Failure {
+        let Tables {
+            keyspace, table, ..
+        } = &*self.tables;
+        Failure {
+            cause: Cause::Other,
+            message: format!(
+                "another program dropped table {keyspace}.{table}, or created it again"
+            ),
+        }
+    }
 }
 
 /// A statement on all fields, and one on each field alone.
@@ -47,7 +96,7 @@ impl Prepared {
     /// Prepares the statements on a connection.
     pub async fn new(
         connection: Connection,
-        tables: &Tables,
+        opened: Opened,
         settings: &Settings,
         attempts: &Arc<Attempts>,
     ) -> Result<Self, BoxError> {
@@ -56,7 +105,7 @@ impl Prepared {
             table,
             fields,
             ..
-        } = tables;
+        } = &*opened.tables;
         let table = format!("{keyspace}.{table}");
         let counts = settings.flag("retries") || settings.integer("speculative_ms") != Some(0_u64);
         let maker = Maker {
@@ -95,8 +144,8 @@ impl Prepared {
             delete: maker
                 .make(&format!("DELETE FROM {table} WHERE y_id = ?"), write)
                 .await?,
-            fields: fields.clone(),
             connection,
+            opened,
         })
     }
 
@@ -136,7 +185,8 @@ impl Prepared {
     }
 
     async fn read_verified(&self, key: Key<'_>, visit: FieldVisitor<'_>) -> Reply {
-        let place = |name: &str| self.fields.iter().position(|field| field == name);
+        let fields = &self.opened.tables.fields;
+        let place = |name: &str| fields.iter().position(|field| field == name);
         let mut named = |name: &str, value: &[u8]| {
             if let Some(index) = place(name) {
                 visit(index as u32, value);
@@ -189,8 +239,16 @@ impl Prepared {
             stored: self.stored,
             limit,
         };
+        self.opened.refuse_replaced()?;
         let answer = self.connection.execute_unpaged(statement, bound).await;
-        answer.map_err(|error| failure(&error))
+        let failed = match answer {
+            Ok(answer) => return Ok(answer),
+            Err(error) => failure(&error),
+        };
+        if failed.cause == Cause::Other {
+            self.opened.look(&self.connection).await;
+        }
+        Err(failed)
     }
 }
 

@@ -285,6 +285,12 @@ fn destroy(params: &Params) -> Result<(), Error> {
         Err(e) => return Err(failed(e.into())),
     };
     if kind.is_block_device() {
+        // Whoever removes the data set may have only looked at it before.
+        let access = crate::Access::Write;
+        let params = &Params {
+            access,
+            ..params.clone()
+        };
         let opened = open::open(params, params.settings.flag("direct"))?;
         return open::zero_reserve(&opened).map_err(|e| failed(e.into()));
     }

@@ -173,12 +173,14 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
         return Ok(Some(Identity {
             id: None,
             is_new: false,
+            is_confirmed: true,
         }));
     }
     let file = File::open(place)?;
     Ok(Some(Identity {
         id: stamp::read_from(&file)?,
         is_new: is_new(&file)?,
+        is_confirmed: true,
     }))
 }
 

@@ -4,12 +4,12 @@
 //! remount keeps. A removal takes the files away in any order, so the name is noted in a file of its own
 //! before: whatever a killed removal leaves is known by it.
 
-use super::{kept, remove, wal};
+use super::{kept, remove, version::NewestOptions, wal};
 use crate::Identity;
 use std::{
     collections::BTreeSet,
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -19,15 +19,11 @@ const IDENTITY: &str = "IDENTITY";
 const NAME_BYTES_MAX: u64 = 4096;
 /// Says which database is being removed.
 pub(super) const REMOVING: &str = "tailmark.removing";
-/// What RocksDB makes before `CURRENT`: a creation that was killed leaves no more than these.
-const FIRST: &[&str] = &[
-    "000000.dbtmp",
-    "000001.dbtmp",
-    IDENTITY,
-    "LOCK",
-    "LOG",
-    "MANIFEST-000001",
-];
+/// Bytes of a file that are read to see what it is. RocksDB writes the name of the database at the
+/// beginning of a manifest.
+const HEAD_BYTES: u64 = 64 << 10;
+/// Bytes of the longest manifest that names no column family: of a database that is being created.
+const FIRST_MANIFEST_BYTES_MAX: usize = 128;
 
 /// What tells the database in a directory from others.
 pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
@@ -39,10 +35,71 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     if is_empty {
         return Ok(None);
     }
+    let id = name(&place.join(IDENTITY)).or_else(|| name(&place.join(REMOVING)));
     Ok(Some(Identity {
-        id: name(&place.join(IDENTITY)).or_else(|| name(&place.join(REMOVING))),
+        is_confirmed: id.as_ref().is_some_and(|id| is_confirmed(place, id)),
+        id,
         is_new: kept::is_new(place),
     }))
+}
+
+/// Whether the newest options are tailmark's, or the manifest has the name too.
+fn is_confirmed(place: &Path, id: &str) -> bool {
+    let Some(manifest) = manifest(place) else {
+        return true; // It is being created or removed.
+    };
+    let newest = NewestOptions::read(place).ok().flatten();
+    let has_name = || {
+        let head = head(&place.join(manifest)).unwrap_or_default();
+        head.windows(id.len()).any(|part| part == id.as_bytes())
+    };
+    newest.is_some_and(|newest| newest.is_tailmarks) || has_name()
+}
+
+/// The name of the manifest that `CURRENT` names; none if it names none.
+fn manifest(place: &Path) -> Option<String> {
+    let current = String::from_utf8(head(&place.join("CURRENT")).ok()?).ok()?;
+    let name = current.strip_suffix('\n')?;
+    let number = name.strip_prefix("MANIFEST-")?;
+    (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then(|| name.to_owned())
+}
+
+fn head(file: &Path) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    let is_file = fs::symlink_metadata(file)?.is_file();
+    if !is_file {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    File::open(file)?.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Whether a file is as RocksDB makes it before `CURRENT`, as a creation leaves it that was killed.
+fn is_of_creation(file: &Path, name: &str) -> bool {
+    let Ok(head) = head(file) else { return false };
+    let text = String::from_utf8_lossy(&head);
+    let is_name = || {
+        let name = text.trim();
+        name.len() == 36 && name.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+    };
+    head.is_empty()
+        || match name {
+            IDENTITY => is_name(),
+            "000000.dbtmp" | "000001.dbtmp" => is_name() || text == "MANIFEST-000001\n",
+            "MANIFEST-000001" => is_first_manifest(&head),
+            _ if name == "LOG" || name.starts_with("LOG.old.") => text.contains("RocksDB version:"),
+            _ => false,
+        }
+}
+
+/// Whether a manifest is one record, which names no column family and no table: a checksum of 4
+/// bytes, a length of 2, a type, and what is as long.
+fn is_first_manifest(bytes: &[u8]) -> bool {
+    let [_, _, _, _, low, high, kind, ..] = bytes else {
+        return false;
+    };
+    let length = usize::from(u16::from_le_bytes([*low, *high]));
+    *kind == 1 && bytes.len() == 7 + length && bytes.len() <= FIRST_MANIFEST_BYTES_MAX
 }
 
 fn name(file: &Path) -> Option<String> {
@@ -67,19 +124,16 @@ pub(super) fn note_removal(place: &Path) -> io::Result<PathBuf> {
     Ok(note)
 }
 
-/// Refuses a directory with files of a database that has lost its `CURRENT`. RocksDB would take it for
-/// an empty one, and remove its tables and logs. What a killed creation or removal left holds no data.
+/// Refuses a directory with files that are called like RocksDB's, but without a `CURRENT` that names a
+/// manifest. RocksDB would take it for an empty one, and remove its tables and logs. What a killed
+/// creation or removal left holds no data.
 pub(super) fn refuse_damaged(place: &Path) -> Result<(), String> {
-    let is_known = |name| place.join(name).exists();
-    if !place.is_dir() || is_known("CURRENT") || is_known(REMOVING) {
+    if !place.is_dir() || manifest(place).is_some() || place.join(REMOVING).exists() {
         return Ok(());
     }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_data = |name: &String| {
-        let is_log = name.starts_with("LOG.old.");
-        remove::is_name(name) && !is_log && !FIRST.contains(&name.as_str())
-    };
+    let is_data = |name: &String| remove::is_name(name) && !is_of_creation(&place.join(name), name);
     let mut data: BTreeSet<_> = names.filter(is_data).collect();
     data.extend(wal::logs(place)?);
     if data.is_empty() {
@@ -91,8 +145,8 @@ pub(super) fn refuse_damaged(place: &Path) -> Result<(), String> {
         more => format!(" and {more} more"),
     };
     Err(format!(
-        "it holds files of a RocksDB database ({}{more}) but no `CURRENT`: it is the log directory of \
-         another database, or a database that is damaged or was copied in part, and RocksDB would remove \
+        "it holds files of a RocksDB database ({}{more}) but no `CURRENT` that names its manifest: it is the \
+         log directory of another database, or a database that is damaged or was copied in part, and RocksDB would remove \
          them; name another directory",
         shown.join(", ")
     ))

@@ -18,6 +18,8 @@ use std::{
 
 /// The name of the marker.
 const MARKER: &str = "tailmark.wal.json";
+/// How the name of a draft of it begins and ends, which a kill leaves.
+const DRAFT: (&str, &str) = (".tailmark-", ".new");
 /// Where RocksDB keeps log files that it no longer needs, if it is told to.
 const ARCHIVE: &str = "archive";
 /// Files and logs take their numbers from one counter. A log that has no file with a number near to
@@ -151,6 +153,9 @@ impl LogDirectory {
             missing_is_fine(fs::remove_file(self.directory.join(file)))?;
         }
         if let Some(made) = made {
+            for draft in self.drafts() {
+                missing_is_fine(fs::remove_file(draft))?;
+            }
             missing_is_fine(fs::remove_file(self.directory.join(MARKER)))?;
             let _ = fs::remove_dir(self.directory.join(ARCHIVE));
             if made {
@@ -159,6 +164,20 @@ impl LogDirectory {
             }
         }
         Ok(())
+    }
+
+    /// What writers of the marker left that were killed.
+    fn drafts(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let is_draft = |entry: &fs::DirEntry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(DRAFT.0) && name.ends_with(DRAFT.1)
+        };
+        entries.filter(is_draft).map(|entry| entry.path())
     }
 
     /// Whether the directory had to be made.
@@ -202,7 +221,9 @@ impl LogDirectory {
     fn write(&self, marker: &Marker) -> Result<(), String> {
         let text = serde_json::to_string_pretty(marker).expect("a marker is plain data");
         let write = || {
-            let mut draft = tempfile::NamedTempFile::new_in(&self.directory)?;
+            let mut draft = tempfile::Builder::new();
+            let draft = draft.prefix(DRAFT.0).suffix(DRAFT.1);
+            let mut draft = draft.tempfile_in(&self.directory)?;
             io::Write::write_all(&mut draft, text.as_bytes())?;
             draft.as_file().sync_all()?;
             draft.persist(self.directory.join(MARKER))?;

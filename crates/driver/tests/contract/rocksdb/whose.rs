@@ -75,8 +75,17 @@ fn files_of_a_database_that_has_lost_its_current_are_neither_opened_nor_removed(
 fn what_a_killed_creation_left_is_no_damaged_database() {
     let bench = Bench::new("rocksdb");
     fs::create_dir(bench.data_path()).unwrap();
-    for name in ["LOCK", "LOG", "IDENTITY", "000001.dbtmp", "MANIFEST-000001"] {
-        fs::write(bench.data_path().join(name), "cut sh").unwrap();
+    for (name, content) in [
+        ("LOCK", ""),
+        (
+            "LOG",
+            "2026/11/25-12:34:23.123456 1 RocksDB version: 11.12.0\nGit sh",
+        ),
+        ("IDENTITY", "0b5a2a43-94b5-4b4c-9a4a-3c54b43be1a3"),
+        ("000001.dbtmp", "MANIFEST-000001\n"),
+        ("MANIFEST-000001", "crc4\x02\x00\x01\x02\x00"),
+    ] {
+        fs::write(bench.data_path().join(name), content).unwrap();
     }
     assert!(identity(&bench).unwrap().is_new);
     let database = bench.open();
