@@ -11,12 +11,15 @@ mod failing;
 mod support;
 
 use std::{
+    cell::RefCell,
+    collections::BTreeMap,
     fs,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 use support::{RECORDS, loads, plan, points, run, system};
-use tailmark_driver::{Access, Params};
+use tailmark_driver::{Access, Database, Driver, Params, Session, db};
 use tailmark_engine::{Observer, PhaseStart, Stop};
 use tailmark_model::{Finding, Kind, Load};
 use tailmark_plan::{Adopt, Consent, Plan};
@@ -108,15 +111,40 @@ fn a_run_that_ends_when_all_is_loaded_keeps_its_load() {
     assert_eq!((load.records, resumed(&load)), (RECORDS, None));
 }
 
+thread_local! {
+    /// A marker, and where it is moved when the database that was loaded tells its facts.
+    static BLOCKED: RefCell<Option<(PathBuf, PathBuf)>> = const { RefCell::new(None) };
+}
+
+/// The driver `file`, of which the marker cannot be written any more once it told its facts.
+struct Blocking(Box<dyn Database>);
+
+impl Database for Blocking {
+    fn session(&self) -> Result<Box<dyn Session>, tailmark_driver::Error> {
+        self.0.session()
+    }
+    fn facts(&self) -> BTreeMap<String, String> {
+        if let Some((marker, aside)) = BLOCKED.take() {
+            fs::rename(&marker, &aside).unwrap();
+            fs::create_dir(&marker).unwrap();
+        }
+        self.0.facts()
+    }
+}
+
 /// Ends a run when its load is in the study, and its marker does not say so yet.
-fn end_before_the_marker(bench: &Bench) {
-    // The study can be written, the marker cannot.
+fn end_before_the_marker(bench: &mut Bench) {
     let (marker, aside) = (bench.marker(), bench.out.path().join("marker"));
-    let block = At("flushing what was loaded", || {
-        fs::rename(&marker, &aside).unwrap();
-        fs::create_dir(&marker).unwrap();
+    let arm = At("flushing what was loaded", || {
+        BLOCKED.set(Some((marker.clone(), aside.clone())));
     });
-    let error = tailmark_runner::run(&bench.plan, bench.out.path(), &block, &Stop::new());
+    let file = bench.plan.systems[0].driver;
+    bench.plan.systems[0].driver = Box::leak(Box::new(Driver {
+        open: |params| Ok(Box::new(Blocking((db::find("file")?.open)(params)?))),
+        ..*file
+    }));
+    let error = tailmark_runner::run(&bench.plan, bench.out.path(), &arm, &Stop::new());
+    bench.plan.systems[0].driver = file;
     let Err(Error::Midway(error)) = error else {
         panic!("{error:?}");
     };
@@ -128,8 +156,8 @@ fn end_before_the_marker(bench: &Bench) {
 
 #[test]
 fn a_run_that_ends_between_a_load_and_its_marker_loads_the_rest_and_counts_it_once() {
-    let bench = Bench::new("ycsb-c");
-    end_before_the_marker(&bench);
+    let mut bench = Bench::new("ycsb-c");
+    end_before_the_marker(&mut bench);
     bench.loaded_until(700);
     let load = bench.load_after();
     assert_eq!(load.records, RECORDS - 700);
@@ -139,8 +167,8 @@ fn a_run_that_ends_between_a_load_and_its_marker_loads_the_rest_and_counts_it_on
 
 #[test]
 fn a_load_in_the_study_of_which_nothing_was_marked_is_loaded_again_and_counted_once() {
-    let bench = Bench::new("ycsb-c");
-    end_before_the_marker(&bench);
+    let mut bench = Bench::new("ycsb-c");
+    end_before_the_marker(&mut bench);
     let load = bench.load_after();
     assert_eq!((load.records, resumed(&load)), (RECORDS, None));
 }
@@ -474,6 +502,61 @@ fn a_scan_beyond_the_records_of_a_device_finds_no_remains_of_its_past() {
     run(&plan, out.path()).unwrap();
     let scan = &points(out.path())[0].phase.kinds[&Kind::Scan];
     assert!(scan.count > 400 && scan.errors == 0, "{}", scan.errors);
+}
+
+#[test]
+fn data_that_takes_the_place_between_two_points_is_neither_opened_nor_changed() {
+    for (driver, entry) in [("file", "slots.dat"), ("rocksdb", "rocksdb")] {
+        let places = tempfile::tempdir().unwrap();
+        let [ours, theirs] = ["ours", "theirs"].map(|name| {
+            let place = places.path().join(name);
+            fs::create_dir(&place).unwrap();
+            (
+                plan(vec![system("a", driver, &place)], &["ycsb-a"], &[1, 2]),
+                place,
+            )
+        });
+        let out = tempfile::tempdir().unwrap();
+        run(&theirs.0, &out.path().join("theirs")).unwrap();
+        let before = contents(&theirs.1.join(entry));
+        // The second point finds the data of another program, and no marker.
+        let openings = AtomicU32::new(0);
+        let swap = At("opening the database", || {
+            if openings.fetch_add(1, Relaxed) == 1 {
+                fs::rename(&ours.1, places.path().join("moved")).unwrap();
+                fs::create_dir(&ours.1).unwrap();
+                fs::rename(theirs.1.join(entry), ours.1.join(entry)).unwrap();
+            }
+        });
+        let own = out.path().join("ours");
+        let ended = tailmark_runner::run(&ours.0, &own, &swap, &Stop::new());
+        let Err(Error::Midway(error)) = ended else {
+            panic!("{driver}: {ended:?}");
+        };
+        assert!(
+            matches!(*error, Error::ForeignData { .. }),
+            "{driver}: {error:?}"
+        );
+        assert!(
+            contents(&ours.1.join(entry)) == before,
+            "{driver}: it changed"
+        );
+        assert_eq!(points(&own).len(), 1);
+    }
+}
+
+/// Every file at or below a path, and what is in it.
+fn contents(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all: Vec<_> = if path.is_dir() {
+        let entries = fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        entries.flat_map(|entry| contents(&entry)).collect()
+    } else {
+        vec![(path.file_name().unwrap().into(), fs::read(path).unwrap())]
+    };
+    all.sort();
+    all
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! load that was killed meanwhile left holds no record. So no database that another program put there
 //! is taken for the data set, and none that holds anything.
 
-use super::{Dataset, Store, failed, marker};
+use super::{Dataset, Store, failed, holds_something, marker, wal};
 use crate::Error;
 use marker::Marker;
 use std::{io, path::Path};
@@ -72,15 +72,30 @@ impl Dataset<'_> {
         }
     }
 
-    /// Refuses what another program put in the place since it was looked at.
+    /// Refuses what another program put in the place since it was looked at: a database without our
+    /// marker, or another one than it names.
     pub(super) fn refuse_replaced(&self) -> Result<(), Error> {
-        let Store::File(path) = &self.store else {
+        if self.adopts {
             return Ok(());
+        }
+        let text = match &self.store {
+            Store::File(path) => {
+                wal::refuse_link(self.system, self.path())?;
+                marker::read_file(path)?
+            }
+            Store::Device => self.look()?.text,
+            Store::Nowhere | Store::Server => return Ok(()),
         };
-        let marker = marker::read_file(path).ok().flatten();
-        let marker = marker.and_then(|text| Marker::parse(&text, "marker").ok());
-        let why = marker.map(|marker| self.difference(&marker)).transpose()?;
-        match why.flatten().filter(|_| !self.adopts) {
+        let Some(text) = text else {
+            let is_there = self.store == Store::Device || holds_something(self.path());
+            return if is_there {
+                Err(self.foreign(None))
+            } else {
+                Ok(())
+            };
+        };
+        let marker = Marker::parse(&text, &self.store.name(&self.params.location))?;
+        match self.difference(&marker)? {
             Some(why) => Err(self.foreign(Some(why))),
             None => Ok(()),
         }

@@ -455,6 +455,9 @@ impl<'a> Dataset<'a> {
             access: Access::Create,
             ..self.params.clone()
         };
+        if matches!(self.store, Store::File(_)) {
+            self.refuse_replaced()?;
+        }
         let is_new = self.forget_database()?;
         let database = (self.system.driver.open)(&params)?;
         if is_new {
