@@ -113,7 +113,7 @@ fn workloads_a_to_f_run_on_cassandra() {
     let hosts = server("cassandra");
     let (host, port) = hosts.rsplit_once(':').unwrap();
     let keyspace = format!("cassandra.keyspace=drop_in_{}", std::process::id());
-    let (hosts, port) = (format!("contact_points={host}"), format!("port={port}"));
+    let (hosts, port) = (format!("hosts={host}"), format!("port={port}"));
     let level = "cassandra.readconsistencylevel=ONE";
     let all: Vec<_> = WORKLOADS.iter().map(|(name, _)| *name).collect();
     load_and_run("cassandra-cql", &[&hosts, &port, &keyspace, level], &all);

@@ -135,9 +135,9 @@ fn an_import_is_added_whole_or_not_at_all() {
     };
     fs::write(home.path().join("first.txt"), text(1)).unwrap();
     let names: Vec<_> = (0..40).map(|at| format!("more-{at}.txt")).collect();
-    names
-        .iter()
-        .for_each(|name| fs::write(home.path().join(name), text(2)).unwrap());
+    for (at, name) in names.iter().enumerate() {
+        fs::write(home.path().join(name), text(2 + at)).unwrap();
+    }
     let study = small.path().join("study").display().to_string();
     let first = output(home.path(), &["import", "ycsb", "first.txt", "-o", &study]);
     assert_eq!(first.status.code(), Some(0), "{}", err(&first));

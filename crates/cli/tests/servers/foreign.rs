@@ -53,7 +53,7 @@ impl Keyspace {
     fn load(&self) -> Output {
         let workload = "workload=site.ycsb.workloads.CoreWorkload";
         let (host, port) = self.hosts.rsplit_once(':').unwrap();
-        let hosts = format!("contact_points={host}");
+        let hosts = format!("hosts={host}");
         let (port, keyspace) = (
             format!("port={port}"),
             format!("cassandra.keyspace={}", self.name),
