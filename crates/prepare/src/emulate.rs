@@ -444,7 +444,7 @@ mod tests {
             "x-iops-total=3000",
             "type=nbd,id=export,node-name=throttled,writable=on,name=image",
             "'rdelay=2ms' 'wdelay=2ms'",
-            "'socket=/x y/limited' export=image",
+            "'socket=/x y/limited' 'export=image'",
             "nbdfuse --pidfile '/x y/showing' '/x y/export' --unix '/x y/delayed' &",
             "losetup --find --show '--direct-io=on' '/x y/export'",
         ];

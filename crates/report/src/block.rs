@@ -429,6 +429,8 @@ pub struct PlotMark {
     pub label: String,
     /// Whether it is set apart, as not valid.
     pub is_invalid: bool,
+    /// Whether the true one may be higher; of bars.
+    pub is_at_least: bool,
 }
 
 impl Figure {

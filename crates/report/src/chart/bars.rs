@@ -81,13 +81,14 @@ pub fn peaks(sweep: &SweepTable<'_>) -> (Value, Plot) {
             let Some(bound) = peak.filter(|peak| !peak.is_exact()) else {
                 continue;
             };
-            let label = number::stated_rate(bound);
             if let Some(mark) = &mut plotted.marks[i] {
-                mark.label.clone_from(&label);
+                mark.is_at_least = true;
             }
             let value = series["data"][i].take();
             series["data"][i] = json!({
-                "value": value, "atLeast": [true], "label": {"formatter": label},
+                "value": value,
+                "atLeast": [true],
+                "label": {"formatter": number::stated_rate(bound)},
             });
         }
     }

@@ -164,6 +164,7 @@ impl<'a> CurveLines<'_, 'a> {
                 None => mark.step.threads.to_string(),
             },
             is_invalid: mark.fault.is_some(),
+            is_at_least: false,
         };
         let series = lines.into_iter().map(|(system, marks)| PlotSeries {
             name: system.name.clone(),

@@ -61,6 +61,7 @@ mod tests {
             y,
             label: label.to_owned(),
             is_invalid: label.contains("failed"),
+            is_at_least: label.contains('≥'),
         })
     }
 
@@ -98,6 +99,14 @@ mod tests {
         assert!(lines[0].starts_with("1   a drive  ███") && lines[0].ends_with(" 1,000"));
         assert!(lines[1].starts_with("    b        ███") && lines[1].ends_with("█▊ 500"));
         assert_eq!(lines[2].matches('█').count(), room);
+    }
+
+    #[test]
+    fn a_bar_that_is_a_lower_bound_has_its_sign() {
+        let marks = vec![mark(0.0, 2_000.0, "≥"), mark(0.0, 500.0, "")];
+        let lines = bars(&["1", "2"], vec![series("a", marks)]);
+        assert!(lines[0].ends_with("█ ≥ 2,000") && width(&lines[0]) <= 100);
+        assert!(!lines[1].contains('≥'), "{lines:#?}");
     }
 
     #[test]

@@ -16,15 +16,18 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
     /// names often differ at their ends.
     const NAME: usize = 24;
     /// For the value behind a bar.
-    const VALUE: usize = 14;
+    const VALUE: usize = 12;
     const NOT_VALID: &str = " (not valid)";
+    const AT_LEAST: &str = "≥ ";
     let marks = || series.iter().flat_map(|series| &series.marks).flatten();
     let highest = marks().map(|mark| mark.y).fold(0.0, f64::max);
-    let value_width = if marks().any(|mark| mark.is_invalid) {
-        VALUE + NOT_VALID.len()
-    } else {
-        VALUE
-    };
+    let mut value_width = VALUE;
+    if marks().any(|mark| mark.is_invalid) {
+        value_width += NOT_VALID.len();
+    }
+    if marks().any(|mark| mark.is_at_least) {
+        value_width += width(AT_LEAST);
+    }
     let categories: Vec<String> = categories.iter().map(|name| clean(name)).collect();
     let names: Vec<String> = series.iter().map(|series| clean(&series.name)).collect();
     let has_letters = names.iter().any(|name| width(name) > NAME);
@@ -49,12 +52,9 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
             let name = fitted(name, of_series);
             let bar = screen.tint(series.color, &bar(mark.y / highest, room));
             let invalid = if mark.is_invalid { NOT_VALID } else { "" };
-            let value = if mark.label.is_empty() {
-                number::rate(mark.y)
-            } else {
-                mark.label.clone()
-            };
-            lines.push(format!("{category}  {name}  {bar} {value}{invalid}"));
+            let sign = if mark.is_at_least { AT_LEAST } else { "" };
+            let value = number::rate(mark.y);
+            lines.push(format!("{category}  {name}  {bar} {sign}{value}{invalid}"));
             category = " ".repeat(of_category);
         }
     }
