@@ -101,7 +101,7 @@ impl Params {
 /// What tells a data set from every other that could lie in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// A name that no other data set has but copies of this one; none where what is there has no name.
+    /// The name of the data set, which only its copies share. `None` if it has no name.
     pub id: Option<String>,
     /// Whether no record was ever written to it.
     pub is_new: bool,
@@ -140,8 +140,8 @@ pub struct Driver {
     pub open: fn(&Params) -> Result<Box<dyn Database>, Error>,
     /// Looks at what a server holds; of servers only.
     pub look: Option<ServerLook>,
-    /// Tells what is at [`Params::location`] from every other data set; none where there is nothing. Of
-    /// drivers with an [`Self::entry`]; a device has its stamp, a server its marker.
+    /// Identifies the data set at a path. `None` if nothing is there. Only drivers with an
+    /// [`Self::entry`] need it: a device has its stamp, a server its marker.
     pub identity: fn(&Path) -> io::Result<Option<Identity>>,
     /// Removes the data at `params.location`, so that the next open makes it again.
     pub destroy: fn(&Params) -> Result<(), Error>,

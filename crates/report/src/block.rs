@@ -414,7 +414,7 @@ pub struct PlotSeries {
     pub name: String,
     /// Its colour, `#rrggbb`.
     pub color: &'static str,
-    /// Of bars one for each category; none where nothing was measured.
+    /// One mark for each category of a bar chart. `None` if nothing was measured.
     pub marks: Vec<Option<PlotMark>>,
 }
 

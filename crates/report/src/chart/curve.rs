@@ -144,7 +144,7 @@ impl<'a> CurveLines<'_, 'a> {
         json!({"yAxis": y, "legend": {"selected": selected}, "series": series})
     }
 
-    /// What the variant shows at first; none where nothing was measured.
+    /// What the variant shows at first. `None` if nothing was measured.
     pub fn plot(&self) -> Option<Plot> {
         let (mut lines, mut ceilings) = (self.lines(&self.sweep.systems), self.ceilings());
         let values = self.values_in_sight(&lines, &ceilings);

@@ -107,7 +107,7 @@ impl Verdicts {
         Ok(verdicts)
     }
 
-    /// The weightiest outcome of the conditions; none where there are no conditions.
+    /// The most severe outcome of the conditions. `None` if there are no conditions.
     #[must_use]
     pub fn outcome(&self) -> Option<GateOutcome> {
         self.gates.iter().map(|gate| gate.outcome).max()
@@ -168,7 +168,7 @@ impl Verdicts {
     }
 }
 
-/// A comparison as it is asked for, one way round or the other; none where it is not.
+/// A comparison in the order in which it was asked for. `None` if it was not asked for.
 fn asked_for(pairs: &[Pair], comparison: &Comparison) -> Option<Comparison> {
     let (a, b) = (&comparison.a, &comparison.b);
     let is = |one: &String, other: &String| {

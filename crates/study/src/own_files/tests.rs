@@ -4,7 +4,7 @@ use std::{
     process::Command,
 };
 
-fn of(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
+fn contents(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     let files = files.iter();
     files
         .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
@@ -26,9 +26,9 @@ fn is_refused(written: &Result<(), Error>) -> bool {
 #[test]
 fn what_an_earlier_report_left_goes_and_what_others_put_there_stays() {
     let dir = tempfile::tempdir().unwrap();
-    let svg = |files| write(dir.path(), "charts", &of(files), &["svg"]);
+    let svg = |files| write(dir.path(), "charts", &contents(files), &["svg"]);
     svg(&[("peaks.svg", "1"), ("load.svg", "1"), ("mine.svg", "1")]).unwrap();
-    let png = of(&[("peaks.png", "1"), ("load.png", "1")]);
+    let png = contents(&[("peaks.png", "1"), ("load.png", "1")]);
     write(dir.path(), "charts", &png, &["png"]).unwrap();
     let charts = dir.path().join("charts");
     fs::write(charts.join("logo.svg"), "of others").unwrap();
@@ -50,7 +50,7 @@ fn what_an_earlier_report_left_goes_and_what_others_put_there_stays() {
 fn a_file_that_was_changed_or_replaced_is_neither_written_over_nor_own() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("report.html");
-    let put = |text| write(dir.path(), "", &of(&[("report.html", text)]), &[]);
+    let put = |text| write(dir.path(), "", &contents(&[("report.html", text)]), &[]);
     let [other, gone] = ["other", "gone"].map(|name| dir.path().join(name));
     let changes: [&dyn Fn(); 6] = [
         &|| fs::write(&path, "changed").unwrap(),
@@ -97,7 +97,12 @@ fn a_file_that_was_changed_or_replaced_is_neither_written_over_nor_own() {
 fn a_file_that_was_there_first_stays_and_nothing_is_written_beside_it() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("b.csv"), "mine").unwrap();
-    let written = write(dir.path(), "", &of(&[("a.csv", ""), ("b.csv", "")]), &[]);
+    let written = write(
+        dir.path(),
+        "",
+        &contents(&[("a.csv", ""), ("b.csv", "")]),
+        &[],
+    );
     assert!(is_refused(&written));
     assert_eq!(names(dir.path()), ["b.csv"]);
     assert_eq!(fs::read(dir.path().join("b.csv")).unwrap(), b"mine");
@@ -108,7 +113,7 @@ fn nothing_is_made_in_a_folder_that_is_a_link() {
     let dir = tempfile::tempdir().unwrap();
     let other = tempfile::tempdir().unwrap();
     symlink(other.path(), dir.path().join("charts")).unwrap();
-    let files = of(&[("peaks.svg", "")]);
+    let files = contents(&[("peaks.svg", "")]);
     assert!(is_refused(&write(dir.path(), "charts", &files, &["svg"])));
     assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0);
     // The directory itself is the user's to name.
@@ -127,7 +132,7 @@ fn a_list_of_a_stranger_names_nothing_elsewhere_and_no_file_that_it_does_not_kno
     fs::write(out.join("charts/notes.svg"), "of others").unwrap();
     let known = hex(&Sha256::digest("of others"));
     let unknown = hex(&Sha256::digest("guessed"));
-    let put = || write(&out, "charts", &of(&[("peaks.svg", "")]), &["svg"]);
+    let put = || write(&out, "charts", &contents(&[("peaks.svg", "")]), &["svg"]);
     fs::write(&list, format!("{unknown}  notes.svg\n")).unwrap();
     put().unwrap();
     for text in [
@@ -155,7 +160,7 @@ fn a_list_of_a_stranger_names_nothing_elsewhere_and_no_file_that_it_does_not_kno
 #[test]
 fn a_kill_at_any_step_leaves_files_that_the_next_report_replaces() {
     let dir = tempfile::tempdir().unwrap();
-    let [old, new] = ["old", "new"].map(|text| of(&[("a.csv", text), ("b.csv", text)]));
+    let [old, new] = ["old", "new"].map(|text| contents(&[("a.csv", text), ("b.csv", text)]));
     write(dir.path(), "", &old, &["csv"]).unwrap();
     // As far as it came: with the list, with the first file, with both.
     for written in 0..3 {
@@ -179,7 +184,7 @@ fn eight_reports_at_once_leave_one_that_is_whole_and_known() {
         for text in ["1", "2", "3", "4", "5", "6", "7", "8"] {
             let dir = dir.path();
             scope.spawn(move || {
-                let files = of(&[("a.csv", text), ("b.csv", text)]);
+                let files = contents(&[("a.csv", text), ("b.csv", text)]);
                 (0..5).for_each(|_| write(dir, "tables", &files, &["csv"]).unwrap());
             });
         }
@@ -188,7 +193,7 @@ fn eight_reports_at_once_leave_one_that_is_whole_and_known() {
     assert_eq!(names(&tables), ["a.csv", "b.csv"]);
     let [a, b] = ["a.csv", "b.csv"].map(|name| fs::read(tables.join(name)).unwrap());
     assert_eq!(a, b);
-    write(dir.path(), "tables", &of(&[("a.csv", "9")]), &["csv"]).unwrap();
+    write(dir.path(), "tables", &contents(&[("a.csv", "9")]), &["csv"]).unwrap();
     assert_eq!(names(&tables), ["a.csv"]);
 }
 
@@ -196,7 +201,7 @@ fn eight_reports_at_once_leave_one_that_is_whole_and_known() {
 fn the_list_is_one_that_sha256sum_checks_and_permissions_stay() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("report.html");
-    let put = |text| write(dir.path(), "", &of(&[("report.html", text)]), &[]).unwrap();
+    let put = |text| write(dir.path(), "", &contents(&[("report.html", text)]), &[]).unwrap();
     put("one");
     fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
     put("two");

@@ -192,10 +192,12 @@ pub(super) fn is_own(file: &File) -> io::Result<bool> {
 /// Whether no record was ever written: the first slot is, before any other, and a file whose creation was
 /// killed is shorter than its stamp.
 fn is_new(file: &File) -> io::Result<bool> {
-    let from = match stamp::is_stamped(file)? {
-        true => stamp::RESERVED_BYTES,
-        false if file.metadata()?.len() <= stamp::RESERVED_BYTES => 0,
-        false => return Ok(false),
+    let from = if stamp::is_stamped(file)? {
+        stamp::RESERVED_BYTES
+    } else if file.metadata()?.len() <= stamp::RESERVED_BYTES {
+        0
+    } else {
+        return Ok(false);
     };
     let mut bytes = Vec::new();
     let first = stamp::RESERVED_BYTES + BLOCK_BYTES_MAX - from;

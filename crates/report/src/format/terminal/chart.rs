@@ -8,7 +8,7 @@ use super::{Screen, text::clean};
 use crate::{Plot, PlotAxes, PlotSeries};
 use curve::Curve;
 
-/// The lines of a plot; none where it shows nothing.
+/// The lines of a plot. `None` if it shows nothing.
 pub fn draw(plot: &Plot, screen: Screen) -> Option<Vec<String>> {
     let is_shown = |series: &PlotSeries| series.marks.iter().any(Option::is_some);
     match &plot.axes {

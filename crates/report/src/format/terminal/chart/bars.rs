@@ -15,7 +15,7 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
     /// Of a category and of a system. What is longer is cut, but systems have letters then: their
     /// names often differ at their ends.
     const NAME: usize = 24;
-    /// For the value behind a bar.
+    /// Columns of the value after a bar.
     const VALUE: usize = 12;
     const NOT_VALID: &str = " (not valid)";
     const AT_LEAST: &str = "≥ ";
