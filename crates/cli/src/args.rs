@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::{net::SocketAddr, path::PathBuf};
 use tailmark_model::Metric;
 use tailmark_plan::Consent;
-use tailmark_report::{Condition, band, latency, metric};
+use tailmark_report::{Condition, band, metric, report_metric};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -117,8 +117,8 @@ pub enum Command {
     Clean(CleanArgs),
     /// Write what was measured in another format
     Export(ExportArgs),
-    /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys,
-    /// checks
+    /// What there is: drivers, workloads, distributions, probes, metrics, sections, formats, plans,
+    /// keys, checks
     List(ListArgs),
     /// Read results of other programs into a study
     Import(ImportArgs),
@@ -250,10 +250,10 @@ pub struct ReportArgs {
         value_parser = report_formats()
     )]
     pub formats: Vec<String>,
-    /// The latency that is stated beside ops/s: 'p99.9 read', 'mean update'. Default: report.latency
-    /// of the plan
-    #[arg(long, value_name = "LATENCY", value_parser = latency)]
-    pub latency: Option<Metric>,
+    /// The metric that is stated besides ops/s: 'p99.9 read', write_amplification. Default:
+    /// report.metric of the plan
+    #[arg(long, value_name = "METRIC", value_parser = report_metric)]
+    pub metric: Option<Metric>,
     /// The system that every other one is compared with. Default: report.baseline of the plan
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
@@ -419,6 +419,8 @@ pub enum ListKind {
     Distributions,
     /// What is watched during a run.
     Probes,
+    /// What is stated and compared.
+    Metrics,
     /// The parts of a report.
     Sections,
     /// Formats of reports and exports.

@@ -3,6 +3,7 @@
 use crate::args::{ListArgs, ListKind};
 use clap::ValueEnum;
 use tailmark_console::{Console, Exit};
+use tailmark_model::{Better, MetricRow};
 use tailmark_plan::{KEYS, PLANS, PlanKey};
 
 /// A name and what it is.
@@ -38,6 +39,10 @@ fn rows(kind: ListKind) -> Vec<Line> {
             .map(|d| row(d.name, d.about))
             .collect(),
         ListKind::Probes => probes(),
+        ListKind::Metrics => tailmark_model::METRICS
+            .iter()
+            .map(|metric| (metric.name.to_owned(), about_metric(metric)))
+            .collect(),
         ListKind::Sections => tailmark_report::SECTIONS
             .iter()
             .map(|s| row(s.name, s.title))
@@ -66,6 +71,21 @@ fn rows(kind: ListKind) -> Vec<Line> {
             .map(|guard| row(guard.name, guard.about))
             .collect(),
     }
+}
+
+/// What a metric is, its unit, and which of two values is better.
+fn about_metric(row: &MetricRow) -> String {
+    let better = match row.better {
+        Better::Higher => "; higher is better",
+        Better::Lower => "; lower is better",
+        Better::Neither => "",
+    };
+    let unit = if row.unit.is_empty() {
+        "ratio"
+    } else {
+        row.unit
+    };
+    format!("{} ({unit}{better})", row.about)
 }
 
 /// Each probe, and whether it has to be asked for.

@@ -36,7 +36,7 @@ pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
 /// What the studies hold, and what the flags say that the report is to be about.
 fn data(args: &ReportArgs) -> Result<Data, Error> {
     let settings = ReportSettings {
-        latency: args.latency,
+        metric: args.metric,
         baseline: args.baseline.clone(),
         ..ReportSettings::default()
     };

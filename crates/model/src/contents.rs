@@ -1,7 +1,7 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
-    Arrivals, BlockQos, Censored, Finding, Series, StartLag,
+    Arrivals, BlockQos, Censored, Finding, Metric, Series, StartLag,
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     known::{Failed, Known},
@@ -417,6 +417,9 @@ pub struct Phase {
     pub intervals: Vec<Interval>,
     /// What the machine did meanwhile.
     pub series: Vec<Series>,
+    /// What the samples came to, worked out when it was written to a study: the metrics that are
+    /// sampled.
+    pub figures: BTreeMap<Metric, f64>,
     /// What qualifies the numbers.
     pub findings: Vec<Finding>,
     /// The database's own counters at the end (statistics), by name.

@@ -7,216 +7,10 @@
 //! and of several hosts of servers nothing that was not sampled on each.
 
 use crate::{
-    Header, Kind, KindResult, Phase, Series, SeriesKind,
-    cpu_shares::{CPU_S, is_busy},
-    series::{DATABASE, PENDING_COMPACTION},
+    Header, Kind, KindResult, Phase, Series, SeriesKind, cpu_shares::is_busy,
     server::leave_out_no_host,
 };
 use std::collections::BTreeSet;
-
-/// A figure: a row of [`DERIVED`].
-#[derive(Debug, Clone, Copy)]
-pub struct Derived {
-    /// Its name in exports, unit last.
-    pub name: &'static str,
-    /// What a report calls it, with its unit.
-    pub title: &'static str,
-    /// Its unit; empty for a ratio.
-    pub unit: &'static str,
-    /// Where it comes from, in one line.
-    pub about: &'static str,
-    /// The figure; none where it was not sampled, or there was nothing to divide by. The second is the
-    /// size of the data set, see [`Header::value_bytes`].
-    pub of: fn(&Phase, Option<f64>) -> Option<f64>,
-}
-
-/// The name of what a read found. It is counted, not sampled: a report has it only where systems
-/// differ in it.
-pub const READ_BYTES: &str = "bytes_per_read";
-
-/// Every figure, in the order of reports.
-pub const DERIVED: &[Derived] = &[
-    Derived {
-        name: "device_reads_per_sec",
-        title: "reads/s",
-        unit: "1/s",
-        about: "requests to read that the devices completed",
-        of: |phase, _| phase.sampled("disk").rate("reads"),
-    },
-    Derived {
-        name: "device_writes_per_sec",
-        title: "writes/s",
-        unit: "1/s",
-        about: "requests to write that the devices completed",
-        of: |phase, _| phase.sampled("disk").rate("writes"),
-    },
-    Derived {
-        name: "device_read_await_us",
-        title: "read await, us",
-        unit: "us",
-        about: "how long a request to read took at the devices in the mean, queueing included",
-        of: |phase, _| phase.sampled("disk").mean_us("read_s", "reads"),
-    },
-    Derived {
-        name: "device_write_await_us",
-        title: "write await, us",
-        unit: "us",
-        about: "how long a request to write took at the devices in the mean, queueing included",
-        of: |phase, _| phase.sampled("disk").mean_us("write_s", "writes"),
-    },
-    Derived {
-        name: "device_queue",
-        title: "queue",
-        unit: "",
-        about: "requests queued or under way at the devices, in the mean",
-        of: |phase, _| phase.sampled("disk").rate("weighted_s"),
-    },
-    Derived {
-        name: "device_read_p99_us",
-        title: "read p99 at the device, us, at most",
-        unit: "us",
-        about: "99 % of the requests to read took the devices no longer, without queueing before them",
-        of: |phase, _| phase.sampled("block-latency").at_most_us("read", 0.99),
-    },
-    Derived {
-        name: "device_write_p99_us",
-        title: "write p99 at the device, us, at most",
-        unit: "us",
-        about: "99 % of the requests to write took the devices no longer, without queueing before them",
-        of: |phase, _| phase.sampled("block-latency").at_most_us("write", 0.99),
-    },
-    Derived {
-        name: "read_amplification",
-        title: "read at the device per byte",
-        unit: "",
-        about: "bytes read from the devices for each byte that clients read",
-        of: |phase, _| phase.per_byte("read_bytes", &[Kind::Read, Kind::Scan]),
-    },
-    Derived {
-        name: "write_amplification",
-        title: "written at the device per byte",
-        unit: "",
-        about: "bytes written to the devices for each byte that clients wrote",
-        of: |phase, _| phase.per_byte("write_bytes", &[Kind::Insert, Kind::Update]),
-    },
-    Derived {
-        name: "space_amplification",
-        title: "stored per byte",
-        unit: "",
-        about: "bytes that the database stored at the end for each byte of values in the data set",
-        of: |phase, value_bytes| {
-            let stored = STORED
-                .iter()
-                .find_map(|name| phase.sampled(DATABASE).last(name));
-            Some(stored? / value_bytes.filter(|bytes| *bytes > 0.0)?)
-        },
-    },
-    Derived {
-        name: "device_write_amplification",
-        title: "written inside the device per byte",
-        unit: "",
-        about: "bytes that the drives wrote to their media for each byte that they were given",
-        of: |phase, _| {
-            let given = phase.sampled("nvme-smart").rate("write_bytes")?;
-            let written = phase.sampled("nvme-ocp").rate("media_write_bytes")?;
-            (given > 0.0).then(|| written / given)
-        },
-    },
-    Derived {
-        name: READ_BYTES,
-        title: "bytes a read",
-        unit: "bytes",
-        about: "bytes of keys and values that a read found, of those that found a record",
-        of: |phase, _| phase.read_bytes(),
-    },
-    Derived {
-        name: "client_cpu_us_per_op",
-        title: "client CPU per operation, us",
-        unit: "us",
-        about: "processor time of this process for each operation, an embedded database included",
-        of: |phase, _| phase.per_operation_us("process", CPU_S),
-    },
-    Derived {
-        name: "server_cpu_us_per_op",
-        title: "server CPU per operation, us",
-        unit: "us",
-        about: "processor time of the database's servers for each operation, where they can be seen",
-        of: |phase, _| phase.per_operation_us("database-process", CPU_S),
-    },
-    Derived {
-        name: "cpu_busy_percent",
-        title: "processors busy, %",
-        unit: "%",
-        about: "share of the time of all processors of the machine that was not idle",
-        of: |phase, _| Some(100.0 * phase.cpu_busy()?),
-    },
-    Derived {
-        name: "cpu_client_percent",
-        title: "processors: clients, %",
-        unit: "%",
-        about: "share of the time of all processors that the clients' threads had",
-        of: |phase, _| Some(100.0 * phase.cpu_shares()?.client),
-    },
-    Derived {
-        name: "cpu_database_percent",
-        title: "processors: database, %",
-        unit: "%",
-        about: "the same of an embedded database's background threads, or of a server on this machine",
-        of: |phase, _| {
-            let share = phase.cpu_shares()?.database;
-            (share > 0.0).then_some(100.0 * share)
-        },
-    },
-    Derived {
-        name: "cpu_others_percent",
-        title: "processors: others, %",
-        unit: "%",
-        about: "the same of other programs and of the kernel's threads",
-        of: |phase, _| Some(100.0 * phase.cpu_shares()?.others),
-    },
-    Derived {
-        name: "cpu_steal_percent",
-        title: "steal, %",
-        unit: "%",
-        about: "share of the time of all processors that the hypervisor gave to others",
-        of: |phase, _| Some(100.0 * phase.cpu_steal()?),
-    },
-    Derived {
-        name: "io_stalled_percent",
-        title: "waited for I/O, %",
-        unit: "%",
-        about: "share of the time in which some task of the machine waited for I/O",
-        of: |phase, _| Some(100.0 * phase.io_stalled(None)?),
-    },
-    Derived {
-        name: "server_cpu_busy_percent",
-        title: "servers' processors busy, %",
-        unit: "%",
-        about: "share of the time of all processors of the servers' hosts that was not idle",
-        of: |phase, _| Some(100.0 * phase.servers_cpu_busy()?),
-    },
-    Derived {
-        name: "server_io_stalled_percent",
-        title: "waited for I/O at the servers, %",
-        unit: "%",
-        about: "share of the time in which some task of a server's host waited for I/O, in their mean",
-        of: |phase, _| Some(100.0 * phase.servers_io_stalled()?),
-    },
-    Derived {
-        name: "database_stalled_percent",
-        title: "database stalled, %",
-        unit: "%",
-        about: "time in which writers were held back by the database, of all of them together",
-        of: |phase, _| Some(100.0 * phase.sampled(DATABASE).rate("stall_s")?),
-    },
-    Derived {
-        name: "pending_compaction_bytes",
-        title: "compaction pending",
-        unit: "bytes",
-        about: "what compactions had yet to rewrite, in the mean",
-        of: |phase, _| phase.sampled(DATABASE).mean(PENDING_COMPACTION),
-    },
-];
 
 impl Phase {
     /// Bytes of keys and values that a read found, on average of those that found a record; none
@@ -230,7 +24,7 @@ impl Phase {
 }
 
 /// What databases call the bytes that they store: RocksDB, Cassandra, Aerospike.
-const STORED: [&str; 3] = ["sst_bytes", "disk_bytes", "used_bytes"];
+pub(crate) const STORED: [&str; 3] = ["sst_bytes", "disk_bytes", "used_bytes"];
 
 /// The series of one probe during a phase.
 #[derive(Debug, Clone, Copy)]
@@ -247,7 +41,7 @@ impl Phase {
     }
 
     /// Bytes at the devices for each byte of these kinds.
-    fn per_byte(&self, counter: &str, kinds: &[Kind]) -> Option<f64> {
+    pub(crate) fn per_byte(&self, counter: &str, kinds: &[Kind]) -> Option<f64> {
         let of_kinds = kinds.iter().filter_map(|kind| self.kinds.get(kind));
         let bytes: u64 = of_kinds.map(KindResult::bytes_in_time).sum();
         let at_device = self.sampled("disk").rate(counter)? * self.duration_s;
@@ -255,7 +49,7 @@ impl Phase {
     }
 
     /// Of counters in seconds, for each operation, microseconds.
-    fn per_operation_us(&self, probe: &'static str, counters: [&str; 2]) -> Option<f64> {
+    pub(crate) fn per_operation_us(&self, probe: &'static str, counters: [&str; 2]) -> Option<f64> {
         let [a, b] = counters.map(|name| self.sampled(probe).rate(name));
         let seconds = (a? + b?) * self.duration_s;
         let operations = self.operations_in_time();
@@ -320,7 +114,7 @@ impl Phase {
 
     /// The share of the time in which some task waited for I/O, on the clients' machine or on the host
     /// of a server.
-    fn io_stalled(&self, server: Option<&str>) -> Option<f64> {
+    pub(crate) fn io_stalled(&self, server: Option<&str>) -> Option<f64> {
         let mut of_machine = self.of_machine("pressure", server);
         let stalled = of_machine.find(|of| of.name == "io_some_s")?;
         stalled.mean_rate(self.duration_s)
@@ -339,7 +133,7 @@ impl Phase {
 
     /// The share of the time of all processors of all hosts of servers that was not idle: a host with
     /// more processors counts for more. None where there is no host, or one was not sampled.
-    fn servers_cpu_busy(&self) -> Option<f64> {
+    pub(crate) fn servers_cpu_busy(&self) -> Option<f64> {
         let times = |server: &str| self.cpu_times(Some(server), is_busy);
         let times: Option<Vec<_>> = self.servers().into_iter().map(times).collect();
         let (busy, all): (Vec<f64>, Vec<f64>) = times?.into_iter().unzip();
@@ -349,7 +143,7 @@ impl Phase {
 
     /// The share of the time in which some task of a server's host waited for I/O, in their mean: that
     /// is a share of a host's time, however many processors it has. None as above.
-    fn servers_io_stalled(&self) -> Option<f64> {
+    pub(crate) fn servers_io_stalled(&self) -> Option<f64> {
         let stalled = |server: &str| self.io_stalled(Some(server));
         let shares: Option<Vec<f64>> = self.servers().into_iter().map(stalled).collect();
         let shares = shares.filter(|shares| !shares.is_empty())?;
@@ -410,7 +204,7 @@ impl Sampled<'_> {
     }
 
     /// A gauge at the end of the measured part, of all together.
-    fn last(&self, name: &str) -> Option<f64> {
+    pub(crate) fn last(&self, name: &str) -> Option<f64> {
         let end_s = self.phase.duration_s + 0.5;
         self.sum(name, |series| {
             let mut samples = series.at_s.iter().zip(&series.values).rev();
@@ -422,7 +216,7 @@ impl Sampled<'_> {
     /// The lowest bound, microseconds, that this share of the requests took at most: of counters such
     /// as `read_le_10us`, beside `reads`. None without requests, and where so many took longer than
     /// the highest bound.
-    fn at_most_us(&self, direction: &str, share: f64) -> Option<f64> {
+    pub(crate) fn at_most_us(&self, direction: &str, share: f64) -> Option<f64> {
         let wanted = self.rate(&format!("{direction}s"))? * share;
         let names = self.phase.series.iter().filter(|of| of.probe == self.probe);
         let bound = |of: &Series| {
@@ -439,7 +233,7 @@ impl Sampled<'_> {
     }
 
     /// Time for each of what was counted meanwhile, microseconds; none where nothing was.
-    fn mean_us(&self, seconds: &str, count: &str) -> Option<f64> {
+    pub(crate) fn mean_us(&self, seconds: &str, count: &str) -> Option<f64> {
         let (seconds, count) = (self.rate(seconds)?, self.rate(count)?);
         (count > 0.0).then(|| seconds * 1e6 / count)
     }

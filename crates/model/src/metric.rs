@@ -1,8 +1,12 @@
 //! What is stated of a point and compared: operations per second, or a latency as plans name it
 //! (`p99.9 read`, `mean update`).
 
-use crate::{Kind, KindResult, Known, Phase, QUANTILES, Quantile, Stated, number};
-use std::{cmp::Ordering, fmt};
+use crate::{
+    Better, Kind, KindResult, Known, METRICS, MetricRow, Phase, QUANTILES, Quantile, Stated,
+    metrics::{FIGURES_FROM, Source},
+    number,
+};
+use std::{cmp::Ordering, collections::BTreeMap, fmt};
 
 /// One way to state latencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,10 +60,6 @@ impl Statistic {
         self.quantile
             .is_none_or(|quantile| known.is_solid(quantile))
     }
-
-    fn order(self) -> f64 {
-        self.quantile.map_or(0.0, |quantile| quantile.value)
-    }
 }
 
 /// From which instant a latency is counted.
@@ -94,64 +94,129 @@ impl TimeBasis {
     }
 }
 
-/// From this ratio on it is said as one: below, the percentage rounds to less than 100.
-const TWICE: f64 = 1.995;
-
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Metric {
-    /// Operations per second; more is better.
-    OpsPerSec,
-    /// A latency of one kind of request, response time at a fixed rate; less is better.
-    Latency {
-        /// Of which requests.
-        kind: Kind,
-        /// Which number of them.
-        statistic: Statistic,
-    },
-}
+/// What is stated and compared: the number of a row of [`METRICS`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Metric(u16);
 
 impl Metric {
-    /// The name of the metric that is no latency.
-    pub const OPS_PER_SEC: &str = "ops_per_sec";
+    /// Operations per second.
+    pub const OPS_PER_SEC: Self = Self(0);
 
-    /// A latency as plans name it: `p99.9 read`, `mean read-modify-write`; none, where it is not
-    /// one. The names are those of [`STATISTICS`] and [`Kind`].
+    /// Every metric, in the order of reports.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..METRICS.len()).map(|index| Self(index as u16))
+    }
+
+    /// What is neither a rate nor a latency of requests: what devices, machine and database did.
+    pub fn figures() -> impl Iterator<Item = Self> {
+        Self::all().skip(FIGURES_FROM)
+    }
+
+    /// A metric by its name. White space does not count. `None` if there is no such metric.
     #[must_use]
-    pub fn latency(text: &str) -> Option<Self> {
-        let (statistic, kind) = text.trim().split_once(char::is_whitespace)?;
-        let kind = kind.trim();
-        Some(Self::Latency {
-            kind: *Kind::ALL.iter().find(|known| known.name() == kind)?,
-            statistic: *STATISTICS.iter().find(|known| known.name == statistic)?,
-        })
+    pub fn from_name(text: &str) -> Option<Self> {
+        let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self::all().find(|metric| metric.row().name == name)
     }
 
-    /// Every metric of a phase, in the order of reports.
-    pub fn of_phase(phase: &Phase) -> impl Iterator<Item = Self> {
-        let latencies = phase.kinds.keys().flat_map(|&kind| {
-            let latency = move |statistic| Self::Latency { kind, statistic };
-            STATISTICS.into_iter().map(latency)
-        });
-        std::iter::once(Self::OpsPerSec).chain(latencies)
+    /// A latency of one kind of request.
+    #[must_use]
+    pub fn from_latency(kind: Kind, statistic: Statistic) -> Self {
+        let is_it = |metric: &Self| metric.latency() == Some((kind, statistic));
+        let latency = Self::all().find(is_it);
+        latency.expect("every statistic of every kind has a row")
     }
 
-    /// The value of a phase: operations per second, or nanoseconds; none where it is not known, or
-    /// too few samples are behind it.
+    /// Its row.
+    #[must_use]
+    pub fn row(self) -> &'static MetricRow {
+        &METRICS[usize::from(self.0)]
+    }
+
+    /// The kind of request and the statistic. `None` if it is no latency of requests.
+    #[must_use]
+    pub fn latency(self) -> Option<(Kind, Statistic)> {
+        match self.row().source {
+            Source::Latency(kind, statistic) => Some((kind, statistic)),
+            _ => None,
+        }
+    }
+
+    /// Whether one of two values is better, so that systems can be compared in it.
+    #[must_use]
+    pub fn ranks(self) -> bool {
+        self.row().better != Better::Neither
+    }
+
+    /// Whether a report can be about it, besides operations per second.
+    #[must_use]
+    pub fn heads_reports(self) -> bool {
+        self.ranks() && self != Self::OPS_PER_SEC
+    }
+
+    /// What [`Self::heads_reports`], in words for errors.
+    #[must_use]
+    pub fn accepted() -> String {
+        let figures = Self::figures().filter(|metric| metric.heads_reports());
+        let figures: Vec<_> = figures.map(|metric| metric.row().name).collect();
+        format!(
+            "a latency such as `p99.9 read` ({} of {}), or {}",
+            STATISTICS.map(|statistic| statistic.name).join(", "),
+            Kind::ALL.map(Kind::name).join(", "),
+            figures.join(", ")
+        )
+    }
+
+    /// The value of a phase: in the unit of the row, but a latency of requests in nanoseconds. `None`
+    /// if it is not known, or if there are too few samples.
     #[must_use]
     pub fn value(self, phase: &Phase) -> Option<Stated> {
-        match self {
-            Self::OpsPerSec => Some(Stated::exact(phase.ops_per_sec())),
-            Self::Latency { kind, statistic } => {
+        let sampled = || phase.figures.get(&self).copied();
+        match self.row().source {
+            Source::Counted(of) => of(phase).map(Stated::exact),
+            Source::Latency(kind, statistic) => {
                 statistic.of(phase.kinds.get(&kind)?.known_response())
             }
+            Source::Sampled(_) => sampled().map(Stated::exact),
+            Source::AtMost(_) => sampled().map(Stated::at_most),
+        }
+    }
+
+    /// As reports print it, with the sign of a bound.
+    #[must_use]
+    pub fn text(self, value: Stated) -> String {
+        match (self.row().source, self.row().unit) {
+            (Source::Latency(..), _) => number::stated_latency(value),
+            (_, "ops/s") => number::stated_rate(value),
+            (_, "bytes") => value.text(number::bytes),
+            _ => number::stated_figure(value),
+        }
+    }
+
+    /// The value in the unit of the row.
+    #[must_use]
+    pub fn in_unit(self, value: Stated) -> Stated {
+        let per = if self.latency().is_some() { 1e3 } else { 1.0 };
+        Stated {
+            value: value.value / per,
+            ..value
+        }
+    }
+
+    /// What it is called within a sentence.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        if self == Self::OPS_PER_SEC {
+            self.row().unit
+        } else {
+            self.row().title
         }
     }
 
     /// Whether more of it is better.
     #[must_use]
     pub fn more_is_better(self) -> bool {
-        self == Self::OpsPerSec
+        self.row().better == Better::Higher
     }
 
     /// The order of two values, the better first.
@@ -207,9 +272,13 @@ impl Metric {
             bound: ratio.bound.reversed(),
         };
         match self.more_is_better() {
-            true if ratio.value >= TWICE => number::stated_ratio(ratio),
-            false if lower.value >= TWICE => format!("{} lower", number::stated_ratio(lower)),
-            false if ratio.value >= TWICE => format!("{} higher", number::stated_ratio(ratio)),
+            true if ratio.value >= number::TWICE => number::stated_ratio(ratio),
+            false if lower.value >= number::TWICE => {
+                format!("{} lower", number::stated_ratio(lower))
+            }
+            false if ratio.value >= number::TWICE => {
+                format!("{} higher", number::stated_ratio(ratio))
+            }
             _ => number::stated_change(self.gain(ratio)),
         }
     }
@@ -243,36 +312,29 @@ impl Metric {
             ((from, one), (to, other)) => format!("{from} {one} to {to} {other}"),
         }
     }
-
-    fn order(self) -> (Option<Kind>, f64) {
-        match self {
-            Self::OpsPerSec => (None, 0.0),
-            Self::Latency { kind, statistic } => (Some(kind), statistic.order()),
-        }
-    }
 }
 
-impl Eq for Metric {}
-
-impl PartialOrd for Metric {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Metric {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let (ours, theirs) = (self.order(), other.order());
-        ours.0.cmp(&theirs.0).then(ours.1.total_cmp(&theirs.1))
+impl fmt::Debug for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().name)
     }
 }
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OpsPerSec => f.write_str(Self::OPS_PER_SEC),
-            Self::Latency { kind, statistic } => write!(f, "{} {}", statistic.name, kind.name()),
-        }
+        f.write_str(self.row().name)
+    }
+}
+
+impl Phase {
+    /// What the samples of a phase come to: of every sampled metric that is known the value.
+    #[must_use]
+    pub fn sampled_figures(&self, value_bytes: Option<f64>) -> BTreeMap<Metric, f64> {
+        let value = |metric: Metric| match metric.row().source {
+            Source::Sampled(of) | Source::AtMost(of) => Some((metric, of(self, value_bytes)?)),
+            Source::Counted(_) | Source::Latency(..) => None,
+        };
+        Metric::figures().filter_map(value).collect()
     }
 }
 
@@ -287,28 +349,34 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_is_read_as_it_is_written_and_nothing_else_is() {
-        for name in ["p99.9 read", "mean update", "p99.999 read-modify-write"] {
-            assert_eq!(Metric::latency(name).unwrap().to_string(), name);
+    fn a_metric_is_read_as_it_is_written_and_nothing_else_is() {
+        for name in [
+            "p99.9 read",
+            "mean update",
+            "p99.999 read-modify-write",
+            "ops_per_sec",
+            "write_amplification",
+        ] {
+            assert_eq!(Metric::from_name(name).unwrap().to_string(), name);
         }
         assert_eq!(
-            Metric::latency("  p50   scan "),
-            Metric::latency("p50 scan")
+            Metric::from_name("  p50   scan "),
+            Metric::from_name("p50 scan")
         );
-        for name in ["p99.9", "read", "p98 read", "p99 reads", "", "ops_per_sec"] {
-            assert_eq!(Metric::latency(name), None, "{name}");
+        for name in ["p99.9", "read", "p98 read", "p99 reads", "", "ops"] {
+            assert_eq!(Metric::from_name(name), None, "{name}");
         }
     }
 
     #[test]
     fn less_latency_and_more_operations_are_gains() {
-        let latency = Metric::latency("p99 read").unwrap();
+        let latency = Metric::from_name("p99 read").unwrap();
         assert_eq!(
-            Metric::OpsPerSec.gain(Stated::exact(1.5)),
+            Metric::OPS_PER_SEC.gain(Stated::exact(1.5)),
             Stated::exact(0.5)
         );
         assert_eq!(latency.gain(Stated::exact(0.5)), Stated::exact(0.5));
-        for metric in [Metric::OpsPerSec, latency] {
+        for metric in [Metric::OPS_PER_SEC, latency] {
             let ratio = Stated::at_least(0.75);
             assert_eq!(metric.ratio_of_gain(metric.gain(ratio)), ratio);
         }
@@ -321,13 +389,13 @@ mod tests {
 
     #[test]
     fn improvements_are_ratios_from_twice_on_and_percent_below() {
-        let latency = Metric::latency("p99 read").unwrap();
+        let latency = Metric::from_name("p99 read").unwrap();
         let least = Stated::at_least;
         for (metric, ratio, said) in [
-            (Metric::OpsPerSec, Stated::exact(1.44), "+44 %"),
-            (Metric::OpsPerSec, Stated::exact(1.994), "+99 %"),
-            (Metric::OpsPerSec, Stated::exact(2.2), "2.2X"),
-            (Metric::OpsPerSec, Stated::exact(0.2), "−80 %"),
+            (Metric::OPS_PER_SEC, Stated::exact(1.44), "+44 %"),
+            (Metric::OPS_PER_SEC, Stated::exact(1.994), "+99 %"),
+            (Metric::OPS_PER_SEC, Stated::exact(2.2), "2.2X"),
+            (Metric::OPS_PER_SEC, Stated::exact(0.2), "−80 %"),
             (latency, Stated::exact(0.77), "+23 %"),
             (latency, Stated::exact(1.0 / 7.0), "7.0X lower"),
             (latency, Stated::exact(1.3), "−30 %"),
@@ -342,8 +410,8 @@ mod tests {
 
     #[test]
     fn the_ends_of_an_interval_come_the_worse_first() {
-        let latency = Metric::latency("p99 read").unwrap();
-        let ops = Metric::OpsPerSec;
+        let latency = Metric::from_name("p99 read").unwrap();
+        let ops = Metric::OPS_PER_SEC;
         for (metric, ends, said) in [
             (ops, (1.08, 1.12), "+8 % to +12 %"),
             (ops, (1.9, 2.2), "1.9X to 2.2X"),
@@ -361,9 +429,9 @@ mod tests {
     #[test]
     fn metrics_come_in_the_order_of_reports() {
         let mut metrics = ["p99 update", "mean update", "p99.9 read", "p50 read"]
-            .map(|name| Metric::latency(name).unwrap())
+            .map(|name| Metric::from_name(name).unwrap())
             .to_vec();
-        metrics.push(Metric::OpsPerSec);
+        metrics.push(Metric::OPS_PER_SEC);
         metrics.sort();
         let names: Vec<_> = metrics.iter().map(ToString::to_string).collect();
         let sorted = [

@@ -99,6 +99,9 @@ pub fn stated_change(share: Stated) -> String {
     outward(share, 0.01).text(change)
 }
 
+/// From this ratio on a change is written as one: below, the percentage rounds to less than 100.
+pub const TWICE: f64 = 1.995;
+
 /// A ratio of which only a bound may be known: `≥ 3.2X`.
 #[must_use]
 pub fn stated_ratio(of: Stated) -> String {
@@ -129,6 +132,21 @@ pub fn bytes(value: f64) -> String {
         unit += 1;
     }
     format!("{} {}", three_digits(scaled), UNITS[unit])
+}
+
+/// Anything else to about three digits, of which only a bound may be known: `1,234`, `≤ 12.3`, `1.23`.
+#[must_use]
+pub fn stated_figure(of: Stated) -> String {
+    let step = match of.value {
+        100.0.. => 1.0,
+        10.0.. => 0.1,
+        _ => 0.01,
+    };
+    outward(of, step).text(|value| match value {
+        100.0.. => count(value.round() as u64),
+        10.0.. => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    })
 }
 
 fn three_digits(value: f64) -> String {

@@ -3,8 +3,8 @@
 use crate::{Header, Metric};
 use std::time::Duration;
 
-/// Key of the plan: the latency that is stated first.
-pub const LATENCY_KEY: &str = "report.latency";
+/// Key of the plan: the metric that is stated first.
+pub const METRIC_KEY: &str = "report.metric";
 /// Key of the plan: the system that the others are compared with.
 pub const BASELINE_KEY: &str = "report.baseline";
 /// Key of the plan: the rates at which latencies are stated.
@@ -20,9 +20,9 @@ const BETWEEN_REASONS: &str = "; ";
 /// What a report is about.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReportSettings {
-    /// The latency that is stated and compared beside operations per second; none: the report
-    /// chooses.
-    pub latency: Option<Metric>,
+    /// The metric that is stated and compared beside operations per second. `None`: the report
+    /// chooses a latency.
+    pub metric: Option<Metric>,
     /// The system that every other one is compared with; none: the one that leads is compared with
     /// the others.
     pub baseline: Option<String>,
@@ -40,7 +40,7 @@ impl ReportSettings {
     pub fn from_header(header: &Header) -> Self {
         let given = |key: &str| header.plan.get(key).map(String::as_str);
         Self {
-            latency: given(LATENCY_KEY).and_then(Metric::latency),
+            metric: given(METRIC_KEY).and_then(Metric::from_name),
             baseline: given(BASELINE_KEY).map(ToOwned::to_owned),
             at_rate: list(given(AT_RATE_KEY), |text| text.parse().ok()),
             at_latency: list(given(AT_LATENCY_KEY), |text| {
@@ -60,7 +60,7 @@ impl ReportSettings {
             if one.is_empty() { other } else { one }
         }
         Self {
-            latency: self.latency.or(other.latency),
+            metric: self.metric.or(other.metric),
             baseline: self.baseline.or(other.baseline),
             at_rate: first(self.at_rate, other.at_rate),
             at_latency: first(self.at_latency, other.at_latency),
@@ -106,14 +106,14 @@ mod tests {
     #[test]
     fn what_a_plan_says_is_read_as_it_was_written() {
         let said = ReportSettings {
-            latency: Metric::latency("p99.99 read"),
+            metric: Metric::from_name("p99.99 read"),
             baseline: Some("Micron 7300".to_owned()),
             at_rate: vec![40_000.0, 0.5],
             at_latency: vec![Duration::from_millis(15), Duration::from_micros(1_500)],
             left_out: vec!["ycsb-e: a, b".to_owned(), "ycsb-d: c".to_owned()],
         };
         let plan = [
-            (LATENCY_KEY, said.latency.map(|latency| latency.to_string())),
+            (METRIC_KEY, said.metric.map(|metric| metric.to_string())),
             (BASELINE_KEY, said.baseline.clone()),
             (AT_RATE_KEY, said.at_rate_text()),
             (AT_LATENCY_KEY, said.at_latency_text()),

@@ -45,9 +45,7 @@ impl AbortLimit {
             }
             "down nodes" => Broken::DownNodes(limit.parse().ok()?),
             latency => {
-                let Metric::Latency { kind, statistic } = Metric::latency(latency)? else {
-                    return None;
-                };
+                let (kind, statistic) = Metric::from_name(latency)?.latency()?;
                 let over = humantime::parse_duration(limit).ok()?;
                 Broken::Latency(kind, statistic.quantile?, over)
             }

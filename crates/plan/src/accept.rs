@@ -9,7 +9,7 @@ use super::{
 use bytesize::ByteSize;
 use std::{ops::RangeInclusive, time::Duration};
 use tailmark_driver::Semantics;
-use tailmark_model::{Kind, QUANTILES, STATISTICS, number};
+use tailmark_model::{Kind, Metric, QUANTILES, number};
 use toml::Value;
 
 /// What a key accepts.
@@ -49,8 +49,8 @@ pub enum Accept {
     FixedRates,
     /// Rates, and percentages of a peak.
     Rates,
-    /// A latency: a statistic and a kind of request.
-    Latency,
+    /// A metric that a report can be about.
+    Metric,
     /// Latencies with their limits.
     Limits,
     /// Limits that end a run.
@@ -228,12 +228,7 @@ impl std::fmt::Display for Accept {
                  {RATE_PERCENT_MAX}%, each once, such as [\"10k\", \"20k\", \"60%\"]",
                 number::count(RATE_MAX as u64)
             ),
-            Self::Latency => write!(
-                f,
-                "a latency such as `p99.9 read` or `mean update`: {} of {}",
-                STATISTICS.map(|statistic| statistic.name).join(", "),
-                Kind::ALL.map(Kind::name).join(", ")
-            ),
+            Self::Metric => f.write_str(&Metric::accepted()),
             Self::Limits => write!(
                 f,
                 "latencies with their limits, each once, such as `p99.99 read < 15ms`: {} of {}",

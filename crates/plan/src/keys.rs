@@ -3,8 +3,8 @@
 
 use super::{
     Accept::{
-        AbortLimits, Choice, Count, Distribution, FixedRates, Flag, FlagOr, FlagOrPath, Latency,
-        Limits, Number, Paths, Percent, Rates, Size, Table, Tables, Text, Threads, Time,
+        AbortLimits, Choice, Count, Distribution, FixedRates, Flag, FlagOr, FlagOrPath, Limits,
+        Metric, Number, Paths, Percent, Rates, Size, Table, Tables, Text, Threads, Time,
         TimeOrAuto, Times, Words,
     },
     Adopt, ClientHost, DefaultInputs, DropCaches, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
@@ -303,11 +303,11 @@ pub const KEYS: &[PlanKey] = &[
             let probes = &plan.machine.probes;
             (!probes.is_empty()).then(|| probes.join(", "))
         }),
-    PlanKey::new("report", "latency", Latency)
-        .about("the latency that is stated and compared beside ops/s: `p99.9 read`")
-        .flag(18, "--latency", "LATENCY")
-        .help("The latency that is stated beside ops/s: \"p99.9 read\", \"mean update\"")
-        .sets(|plan| Some(plan.report.settings.latency?.to_string())),
+    PlanKey::new("report", "metric", Metric)
+        .about("what is stated and compared besides ops/s: `p99.9 read`, `write_amplification`")
+        .flag(18, "--metric", "METRIC")
+        .help("The metric that is stated besides ops/s: \"p99.9 read\", write_amplification")
+        .sets(|plan| Some(plan.report.settings.metric?.to_string())),
     PlanKey::new("report", "baseline", Text)
         .about("the system that every other one is compared with; without it, the leader is")
         .flag(19, "--baseline", "NAME")

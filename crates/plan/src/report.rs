@@ -30,7 +30,7 @@ impl ReportPlan {
         systems: &[SystemPlan],
     ) -> Result<Self, Error> {
         let settings = ReportSettings {
-            latency: keys.optional("latency")?,
+            metric: keys.optional("metric")?,
             baseline: keys.optional("baseline")?,
             at_rate: keys.optional("at_rate")?.unwrap_or_default(),
             at_latency: keys.optional("at_latency")?.unwrap_or_default(),
@@ -43,14 +43,14 @@ impl ReportPlan {
                 .map_or_else(String::new, |value| units::text(&value)),
             accepted,
         };
-        if let Some(Metric::Latency { kind, .. }) = settings.latency
+        if let Some((kind, _)) = settings.metric.and_then(Metric::latency)
             && !workloads.iter().any(|workload| sends(workload, kind))
         {
             let is_sent = |kind: &&Kind| workloads.iter().any(|workload| sends(workload, **kind));
             let sent: Vec<_> = Kind::ALL.iter().filter(is_sent).map(|k| k.name()).collect();
             let sent = sent.join(", ");
             let accepted = format!("of requests that a workload of the plan sends: {sent}");
-            return Err(refuse("latency", accepted));
+            return Err(refuse("metric", accepted));
         }
         let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
         let compared: Vec<&str> = compared.map(|system| system.name.as_str()).collect();
@@ -114,7 +114,7 @@ impl Accepted for Metric {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
         let text = value
             .as_str()
-            .filter(|_| matches!(accept, Accept::Latency))?;
-        Self::latency(text)
+            .filter(|_| matches!(accept, Accept::Metric))?;
+        Self::from_name(text).filter(|metric| metric.heads_reports())
     }
 }

@@ -65,7 +65,7 @@ pub fn ranked<'a>(
     let value = |system: &&'a System| {
         let cell = group.valid_cell(&system.name, step)?;
         // How slow a point was that did not reach its rate says how long it was.
-        let is_met = metric == Metric::OpsPerSec || !cell.has_finding(&RATE_NOT_MET);
+        let is_met = metric == Metric::OPS_PER_SEC || !cell.has_finding(&RATE_NOT_MET);
         let value = cell.value(metric).filter(|_| is_met)?;
         Some((system.name.as_str(), value.middle))
     };
@@ -106,9 +106,9 @@ pub fn pairs_of<'a>(ranked: &[&'a str], sweep: &SweepTable<'a>) -> Vec<(&'a str,
 #[must_use]
 pub fn main_pairs<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
     if group.has_peaks() {
-        return pairs(group, sweep, Spot::Peak, Metric::OpsPerSec);
+        return pairs(group, sweep, Spot::Peak, Metric::OPS_PER_SEC);
     }
-    let of_latency = sweep.latency_metric(group).and_then(|metric| {
+    let of_latency = sweep.metric(group).and_then(|metric| {
         let step = last_common(group, sweep, metric)?;
         Some(pairs(group, sweep, Spot::Step(step), metric))
     });
@@ -374,26 +374,44 @@ pub fn within(comparisons: &Comparisons) -> String {
     format!("within {percent} %")
 }
 
-/// How one latency stands to another, by their ratio: `2.2X lower`, `23 % lower`, `8 % higher`.
+/// Which of two values of a metric is the better one.
 #[must_use]
-pub fn lower(metric: Metric, ratio: Stated) -> String {
-    let text = metric.improvement(ratio);
-    let Some(percent) = text.strip_suffix(" %") else {
-        return text;
+pub fn better(metric: Metric) -> &'static str {
+    if metric.more_is_better() {
+        "higher"
+    } else {
+        "lower"
+    }
+}
+
+/// How far one value is from another, by their ratio: `2.2X lower`, `23 % lower`, `8 % higher`.
+#[must_use]
+pub fn apart(ratio: Stated) -> String {
+    let inverse = Stated {
+        value: 1.0 / ratio.value,
+        bound: ratio.bound.reversed(),
     };
-    if text.starts_with('±') {
-        return "equal".to_owned();
-    }
-    if metric.gain(ratio).value >= 0.0 {
-        return format!("{} % lower", percent.replace(['+', '±'], ""));
-    }
-    // What is 8 % more of the other, whose improvement is stated.
+    let less = Stated {
+        value: 1.0 - ratio.value,
+        ..inverse
+    };
+    // What is 8 % more of the other.
     let more = Stated {
         value: ratio.value - 1.0,
         ..ratio
     };
-    let text = number::stated_change(more);
-    format!("{} higher", text.replace(['+', '±'], ""))
+    let percent = |change| number::stated_change(change).replace(['+', '±'], "");
+    if inverse.value >= number::TWICE {
+        format!("{} lower", number::stated_ratio(inverse))
+    } else if ratio.value >= number::TWICE {
+        format!("{} higher", number::stated_ratio(ratio))
+    } else if number::stated_change(less).starts_with('±') {
+        "equal".to_owned()
+    } else if less.value >= 0.0 {
+        format!("{} lower", percent(less))
+    } else {
+        format!("{} higher", percent(more))
+    }
 }
 
 /// `A, B and C` of titles; what all begin with is said once: `YCSB A, B and C`.
@@ -431,7 +449,6 @@ mod tests {
 
     #[test]
     fn latencies_are_lower_or_higher_in_percent_and_from_twice_on_as_a_ratio() {
-        let metric = Metric::latency("p99 read").unwrap();
         for (ratio, text) in [
             (Stated::exact(1.0 / 7.0), "7.0X lower"),
             (Stated::exact(0.77), "23 % lower"),
@@ -441,7 +458,7 @@ mod tests {
             (Stated::at_least(1.5), "≥ 50 % higher"),
             (Stated::at_least(3.0), "≥ 3.0X higher"),
         ] {
-            assert_eq!(lower(metric, ratio), text);
+            assert_eq!(apart(ratio), text);
         }
     }
 

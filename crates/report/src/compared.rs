@@ -78,7 +78,7 @@ impl Comparisons {
     pub fn at_peak(&self, group: &WorkloadGrid<'_>, pair: (&str, &str)) -> Option<Comparison> {
         if group.has_peaks() {
             let point = peaks(&group.workload, &group.distribution);
-            self.find(&point, Metric::OpsPerSec, pair)
+            self.find(&point, Metric::OPS_PER_SEC, pair)
         } else {
             None
         }

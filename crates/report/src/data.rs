@@ -6,8 +6,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{
-    ALLOW_ERRORS, Fact, Header, Kind, Load, Metric, Point, ReportSettings, ResolvedRate, System,
-    printable,
+    ALLOW_ERRORS, Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, System, printable,
 };
 use tailmark_stats::{
     Conditions, Inequality,
@@ -164,7 +163,8 @@ impl Data {
                 known: printable(&known.join(", ")).into_owned(),
             });
         }
-        if let Some(Metric::Latency { kind, .. }) = settings.latency {
+        if let Some((metric, (kind, _))) = settings.metric.and_then(|of| Some((of, of.latency()?)))
+        {
             let kinds = self
                 .points
                 .iter()
@@ -173,9 +173,7 @@ impl Data {
             if !kinds.contains(&kind) {
                 let known: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
                 return Err(Error::UnknownLatency {
-                    latency: settings
-                        .latency
-                        .map_or_else(String::new, |of| of.to_string()),
+                    latency: metric.to_string(),
                     known: known.join(", "),
                 });
             }

@@ -85,15 +85,14 @@ impl GridCell<'_> {
         points.any(|point| code.is_among(&point.phase.findings))
     }
 
-    /// Operations per second, or the response time of a latency, over the repeats.
+    /// A metric over the repeats: of a latency, response time.
     #[must_use]
     pub fn value(&self, metric: Metric) -> Option<Measured> {
-        match metric {
-            Metric::OpsPerSec => self.ops().map(Measured::from),
-            Metric::Latency { kind, statistic } => {
-                self.latency(kind, TimeBasis::Response, statistic)
-            }
+        if let Some((kind, statistic)) = metric.latency() {
+            return self.latency(kind, TimeBasis::Response, statistic);
         }
+        let values = self.points.iter().map(|point| metric.value(&point.phase));
+        Measured::new(&values.collect::<Option<Vec<_>>>()?, true)
     }
 
     /// The repeats, each with its operations per second.

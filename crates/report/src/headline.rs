@@ -15,7 +15,7 @@ use tailmark_stats::Comparison;
 /// The sentences; none where no systems are compared.
 #[must_use]
 pub fn headline(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
-    let topics = [Topic::peaks(sweep), Topic::latency(sweep)];
+    let topics = [Topic::peaks(sweep), Topic::metric(sweep)];
     let texts: Vec<Text> = topics
         .into_iter()
         .flatten()
@@ -77,7 +77,7 @@ impl<'s, 'a> Topic<'s, 'a> {
     /// The highest operations per second, of closed loops.
     fn peaks(sweep: &'s SweepTable<'a>) -> Option<Self> {
         let groups = sweep.groups.iter().filter(|group| group.has_peaks());
-        let metric = Metric::OpsPerSec;
+        let metric = Metric::OPS_PER_SEC;
         let of = |group| WorkloadTopic::new(group, sweep, Spot::Peak, metric);
         let words = Words {
             leads: " has the highest peak in ".to_owned(),
@@ -92,19 +92,20 @@ impl<'s, 'a> Topic<'s, 'a> {
         Self::new(words, sweep, groups.filter_map(of).collect())
     }
 
-    /// The latency, at the highest thread count or rate that systems have in common.
-    fn latency(sweep: &'s SweepTable<'a>) -> Option<Self> {
+    /// The metric that the report is about, at the highest thread count or rate that systems have in
+    /// common.
+    fn metric(sweep: &'s SweepTable<'a>) -> Option<Self> {
         let at = |group: &'s WorkloadGrid<'a>| {
-            let metric = sweep.latency_metric(group)?;
+            let metric = sweep.metric(group)?;
             let step = compare::last_common(group, sweep, metric)?;
             Some((group, metric, step))
         };
         let all: Vec<_> = sweep.all_groups().filter_map(at).collect();
         let (_, metric, step) = *all.first()?;
         let name = if all.iter().all(|(_, other, _)| *other == metric) {
-            format!("{metric} latency")
+            metric.noun()
         } else {
-            "latency".to_owned()
+            "latency"
         };
         let place = if all.iter().all(|(_, _, other)| *other == step) {
             format!(" at {}", step.place())
@@ -120,12 +121,22 @@ impl<'s, 'a> Topic<'s, 'a> {
         } else {
             " at the highest load of all".to_owned()
         };
+        let (lower, higher) = ("lower", "higher");
+        let (best, better, worse) = if metric.more_is_better() {
+            ("highest", higher, lower)
+        } else {
+            ("lowest", lower, higher)
+        };
         let words = Words {
-            leads: format!(" has the lowest {name}{place} in "),
+            leads: format!(" has the {best} {name}{place} in "),
             nobody: format!("No system leads in {name}{place} in "),
-            better: format!(" has a lower {name} than "),
-            worse: format!(" has a higher {name} than "),
-            also_worse: "a higher one",
+            better: format!(" has a {better} {name} than "),
+            worse: format!(" has a {worse} {name} than "),
+            also_worse: if metric.more_is_better() {
+                "a lower one"
+            } else {
+                "a higher one"
+            },
             of: format!("in {name}{place}"),
             place,
             is_of_peaks: false,
@@ -312,7 +323,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             if self.words.is_of_peaks {
                 group.has_peaks()
             } else {
-                sweep.latency(group).is_some()
+                sweep.metric(group).is_some()
             }
         };
         let all = sweep.all_groups().filter(is_topic);

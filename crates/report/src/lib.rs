@@ -46,4 +46,6 @@ pub use format::{
 };
 pub use history::{History, PAGE as HISTORY_PAGE, write_history};
 pub use section::{SECTIONS, Section};
-pub use verdicts::{Condition, GateOutcome, Verdicts, VerdictsRequest, band, latency, metric};
+pub use verdicts::{
+    Condition, GateOutcome, Verdicts, VerdictsRequest, band, metric, report_metric,
+};

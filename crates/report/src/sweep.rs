@@ -127,7 +127,7 @@ impl<'a> SweepTable<'a> {
     #[must_use]
     pub fn latency(&self, group: &WorkloadGrid<'a>) -> Option<(Kind, Statistic)> {
         let main = group.main_kind()?;
-        if let Some(Metric::Latency { kind, statistic }) = self.settings.latency {
+        if let Some((kind, statistic)) = self.settings.metric.and_then(Metric::latency) {
             let is_there = group.kinds().contains(&kind);
             return Some((if is_there { kind } else { main }, statistic));
         }
@@ -149,7 +149,18 @@ impl<'a> SweepTable<'a> {
     #[must_use]
     pub fn latency_metric(&self, group: &WorkloadGrid<'a>) -> Option<Metric> {
         let (kind, statistic) = self.latency(group)?;
-        Some(Metric::Latency { kind, statistic })
+        Some(Metric::from_latency(kind, statistic))
+    }
+
+    /// What is stated of a workload besides operations per second: the metric that the report is
+    /// about, or a latency.
+    #[must_use]
+    pub fn metric(&self, group: &WorkloadGrid<'a>) -> Option<Metric> {
+        let figure = self
+            .settings
+            .metric
+            .filter(|metric| metric.latency().is_none());
+        figure.or_else(|| self.latency_metric(group))
     }
 
     /// All groups: those by client count, and then those by rate.

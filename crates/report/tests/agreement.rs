@@ -110,8 +110,8 @@ fn latency_us(us: f64) -> String {
 fn assert_agreement(repeats: u32) {
     let mut of = Stating::from_repeats(repeats);
     for quantity in ["mean", "p99"] {
-        let latency = Metric::latency(&format!("{quantity} read"));
-        of.data.settings.latency = latency;
+        let latency = Metric::from_name(&format!("{quantity} read"));
+        of.data.settings.metric = latency;
         assert_points(&of, quantity);
         assert_comparisons(&of, latency.unwrap());
     }
@@ -207,13 +207,13 @@ fn assert_comparisons(of: &Stating, latency: Metric) {
         assert_eq!([&comparison["a"], &comparison["b"]], SYSTEMS);
         let metric = comparison["metric"].as_str().unwrap();
         let (group, metric) = match metric {
-            "ops_per_sec" => ("operations per second".to_owned(), Metric::OpsPerSec),
+            "ops_per_sec" => ("operations per second".to_owned(), Metric::OPS_PER_SEC),
             latency => (
                 format!("{latency} latency"),
-                Metric::latency(latency).unwrap(),
+                Metric::from_name(latency).unwrap(),
             ),
         };
-        let is_shown = [Metric::OpsPerSec, latency].contains(&metric);
+        let is_shown = [Metric::OPS_PER_SEC, latency].contains(&metric);
         let Some(threads) = comparison["threads"].as_u64().filter(|_| is_shown) else {
             continue;
         };

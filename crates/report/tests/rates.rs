@@ -253,7 +253,7 @@ fn no_rate_is_a_peak() {
 #[test]
 fn a_comparison_with_a_lower_bound_says_no_more_than_is_known() {
     let mut data = data();
-    data.settings.latency = Metric::latency("mean read");
+    data.settings.metric = Metric::from_name("mean read");
     let blocks = blocks("workloads", &data);
     let tables = tables(&blocks);
     // Of `disk` at 20,000 ops/s the mean is at least 1.08 ms, so it is slower by 8 % or more.

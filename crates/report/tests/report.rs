@@ -271,7 +271,7 @@ fn quantiles_with_too_few_samples_are_not_numbers() {
     assert_eq!(first_cell(&data, "p99.99 read latency"), None);
     let mean = first_cell(&data, "mean read latency");
     assert_eq!(mean.unwrap(), "1.00 ms");
-    data.settings.latency = Metric::latency("p99 read");
+    data.settings.metric = Metric::from_name("p99 read");
     assert_eq!(first_cell(&data, "p99 read latency"), None);
     // Where one point has it, it is a column, in which the others have none.
     let mut data = data.clone();
@@ -293,9 +293,9 @@ fn an_imported_summary_is_in_the_table_and_on_the_curve() {
         ..KindResult::default()
     };
     let mut data = with_reads(&imported);
-    data.settings.latency = Metric::latency("mean read");
+    data.settings.metric = Metric::from_name("mean read");
     assert_eq!(first_cell(&data, "mean read latency").unwrap(), "234 us");
-    data.settings.latency = Metric::latency("p99 read");
+    data.settings.metric = Metric::from_name("p99 read");
     assert_eq!(first_cell(&data, "p99 read latency").unwrap(), "5.67 ms");
     let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
     let blocks = (workloads.render)(&data);

@@ -358,7 +358,7 @@ fn a_bound_within_the_band_leaves_it_open_whether_two_differ() {
     }
     let rates = ("sweep.rates".into(), "4000, 16000".into());
     data.headers[0].plan.extend([rates]);
-    data.settings.latency = Metric::latency("mean read");
+    data.settings.metric = Metric::from_name("mean read");
     let summary = said("summary", &data);
     assert!(!summary.contains("No difference"), "{summary}");
     assert!(summary.contains("which leaves it open"), "{summary}");
@@ -587,11 +587,11 @@ fn two_devices_of_a_study_are_unequal_in_their_settings_alone() {
 #[test]
 fn a_latency_has_the_verdict_of_its_own_comparison() {
     let mut data = study(&[FAST, SLOW]);
-    data.settings.latency = Metric::latency("mean read");
+    data.settings.metric = Metric::from_name("mean read");
     let all = compared(&data, ("fast", "slow"));
     let is_it = |c: &&Comparison| {
         let at = matches!(c.place, Place::Point { threads: 16, .. });
-        at && c.metric == Metric::latency("mean read").unwrap()
+        at && c.metric == Metric::from_name("mean read").unwrap()
     };
     let (low, high) = all.iter().find(is_it).unwrap().interval.unwrap();
     let interval = format!(

@@ -24,10 +24,8 @@ pub struct Wanted {
 impl Wanted {
     /// That of a plan; none where it names no quantile.
     pub fn from_plan(plan: &Plan) -> Option<Self> {
-        let metric = plan.report.settings.latency?;
-        let Metric::Latency { kind, statistic } = metric else {
-            return None;
-        };
+        let metric = plan.report.settings.metric?;
+        let (kind, statistic) = metric.latency()?;
         let quantile = statistic.quantile?;
         Some(Self {
             metric,

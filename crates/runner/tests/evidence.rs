@@ -62,7 +62,7 @@ fn too_short(plan: &Plan, out: &Path) -> Vec<String> {
 fn a_plan_that_is_too_short_for_its_quantile_says_so_before_it_measures() {
     let said = |operations: u32, latency: &str| {
         let out = TempDir::new().unwrap();
-        let sweep = format!("operations = {operations}\n[report]\nlatency = '{latency}'");
+        let sweep = format!("operations = {operations}\n[report]\nmetric = '{latency}'");
         too_short(&checked(&sweep), out.path())
     };
     let given = said(50, "p99.9 read");
@@ -87,7 +87,7 @@ fn a_plan_that_is_too_short_for_its_quantile_says_so_before_it_measures() {
 #[test]
 fn what_is_measured_already_is_not_said_to_be_too_short() {
     let out = TempDir::new().unwrap();
-    let plan = checked("operations = 50\n[report]\nlatency = 'p99.9 read'");
+    let plan = checked("operations = 50\n[report]\nmetric = 'p99.9 read'");
     assert_eq!(too_short(&plan, out.path()).len(), 1);
     assert_eq!(too_short(&plan, out.path()), [""; 0]);
 }
@@ -159,7 +159,7 @@ fn said(plan: &Plan, out: &Path) -> String {
 fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     let dir = TempDir::new().unwrap();
     let at = |name: &str| dir.path().join(name);
-    let plan = checked("operations = 500\nrepeats = 5\n[report]\nlatency = 'p99 read'");
+    let plan = checked("operations = 500\nrepeats = 5\n[report]\nmetric = 'p99 read'");
     let unknown = said(&plan, &at("out"));
     assert_says(&unknown, &["      ops/s: ", "      p99 read: "]);
     former(
@@ -209,7 +209,7 @@ fn runs_at_a_rate_and_runs_that_failed_say_nothing_of_noise() {
 fn the_speed_of_a_former_study_says_how_long_a_point_must_be() {
     let dir = TempDir::new().unwrap();
     let out = dir.path().join("out");
-    let plan = checked("duration = '100ms'\n[report]\nlatency = 'p99 read'");
+    let plan = checked("duration = '100ms'\n[report]\nmetric = 'p99 read'");
     // Nobody knows how fast it is.
     assert_eq!(too_short(&plan, &dir.path().join("first")), [""; 0]);
     std::fs::remove_dir_all(dir.path().join("first")).unwrap();
@@ -240,7 +240,7 @@ fn the_own_study_counts_first_and_one_of_other_settings_never() {
     let plan = |model: &str| {
         let text = format!(
             "[database]\ndriver = 'sim'\nmodel = '{model}'\n[dataset]\nrecords = 1000\n\
-             [[system]]\nname = 'a'\n[report]\nlatency = 'p99 read'\n[sweep]\nthreads = 1\n\
+             [[system]]\nname = 'a'\n[report]\nmetric = 'p99 read'\n[sweep]\nthreads = 1\n\
              workloads = 'ycsb-c'\nrates = '50%'\nduration = '2s'\nwarmup = '0s'"
         );
         RawPlan::parse("test", &text).unwrap().check().unwrap()
@@ -269,11 +269,11 @@ fn what_the_report_is_about_may_change_between_runs_and_the_study_keeps_the_last
             .unwrap()
             .plan;
         let key = |name: &str| plan.get(name).cloned().unwrap_or_default();
-        [key("report.latency"), key("report.equivalence")]
+        [key("report.metric"), key("report.equivalence")]
     };
     run(&checked("operations = 50"), out.path()).unwrap();
     assert_eq!(keys(), ["", "3%"]);
-    let other = checked("operations = 50\n[report]\nlatency = 'mean read'\nequivalence = '5%'");
+    let other = checked("operations = 50\n[report]\nmetric = 'mean read'\nequivalence = '5%'");
     let summary = run(&other, out.path()).unwrap();
     assert_eq!((summary.points_measured, summary.points_kept), (0, 2));
     assert_eq!(keys(), ["mean read", "5%"]);

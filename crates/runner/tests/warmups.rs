@@ -110,7 +110,7 @@ fn what_is_steady_at_once_is_warmed_up_for_the_least_time() {
 #[test]
 fn what_never_is_steady_ends_at_the_most_and_is_found() {
     let out = TempDir::new().unwrap();
-    let sweep = "duration = '160s'\nwarmup_most = '4m'\n[report]\nlatency = 'p90 read'";
+    let sweep = "duration = '160s'\nwarmup_most = '4m'\n[report]\nmetric = 'p90 read'";
     let plan = plan(sweep, &[("a", "drift 50% 1m")]);
     let point = &run(&plan, out.path()).1[0];
     let kept = warmup(point);
@@ -131,7 +131,7 @@ fn what_never_is_steady_ends_at_the_most_and_is_found() {
 fn a_warm_up_whose_windows_would_be_too_long_says_so() {
     let out = TempDir::new().unwrap();
     // 100,000 requests for p99.9 take 63 s, 4 s of which are left in each window.
-    let sweep = "duration = '1s'\nwarmup_most = '4m'\n[report]\nlatency = 'p99.9 read'";
+    let sweep = "duration = '1s'\nwarmup_most = '4m'\n[report]\nmetric = 'p99.9 read'";
     let point = &run(&plan(sweep, &[("a", "drift 0% 1m")]), out.path()).1[0];
     let text = found(point).unwrap();
     assert!(text.contains("five windows of 1m 3s are needed"), "{text}");
@@ -158,7 +158,7 @@ const TWO: &[(&str, &str)] = &[("a", "noise 3% 1s"), ("b", "start 3 30s")];
 /// Of few operations, so that many of them can be run.
 fn two(sweep: &str) -> Plan {
     let mut plan = plan(
-        &format!("duration = '2s'\nwarmup_least = '10s'\n{sweep}\n[report]\nlatency = 'mean read'"),
+        &format!("duration = '2s'\nwarmup_least = '10s'\n{sweep}\n[report]\nmetric = 'mean read'"),
         TWO,
     );
     plan.sweep.threads = vec![2];

@@ -23,7 +23,7 @@ const NOT_CONDITIONS: &[&str] = &[
     "report.at_rate",
     "report.baseline",
     "report.equivalence",
-    "report.latency",
+    "report.metric",
     "report.left_out",
     "report.redact",
     "scale",

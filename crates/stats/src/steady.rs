@@ -217,10 +217,7 @@ impl SteadyRule {
     }
 
     fn chosen(&self, slots: &Slots<'_>) -> Option<ChosenLatency> {
-        let wanted = match self.latency {
-            Some(Metric::Latency { kind, statistic }) => Some((kind, statistic)),
-            _ => None,
-        };
+        let wanted = self.latency.and_then(Metric::latency);
         let wanted = wanted.filter(|(kind, _)| slots.count(*kind) > 0);
         let (kind, statistic) = wanted.or_else(|| {
             let sent = Kind::ALL

@@ -55,10 +55,10 @@ fn peaks_averages_and_improvements_are_those_that_the_study_prints() {
     let pair = SYSTEMS.map(str::to_owned).into();
     let found = comparisons(&runs(TABLE), &[pair], 0.03);
     for (workload, of_peaks, of_average, at_threads) in PRINTED {
-        let gain = |of: Stated| Metric::OpsPerSec.gain(of);
+        let gain = |of: Stated| Metric::OPS_PER_SEC.gain(of);
         let of_workload = found
             .iter()
-            .filter(|of| of.workload == workload && of.metric == Metric::OpsPerSec);
+            .filter(|of| of.workload == workload && of.metric == Metric::OPS_PER_SEC);
         let (mut peaks, mut points) = (Vec::new(), Vec::new());
         for of in of_workload {
             match of.place {
@@ -123,7 +123,7 @@ fn peaks_without_thread_counts_compare_as_peaks_and_nowhere_else() {
             threads_a: PointKey::PEAK,
             threads_b: PointKey::PEAK,
         };
-        assert_eq!((&of.place, of.metric), (&at, Metric::OpsPerSec));
+        assert_eq!((&of.place, of.metric), (&at, Metric::OPS_PER_SEC));
         (of.workload.as_str(), percent(of.ratio.value - 1.0))
     });
     let printed = PRINTED.map(|(workload, peaks, ..)| (workload, peaks));

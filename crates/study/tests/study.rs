@@ -231,7 +231,7 @@ fn keys_of_the_plan_that_shape_no_point_may_change() {
     let before = header();
     let study = Study::create(dir.path(), &before, &[]).unwrap();
     let mut keys = before.plan.clone();
-    keys.insert("report.latency".into(), "p99 read".into());
+    keys.insert("report.metric".into(), "p99 read".into());
     study.set_plan(&keys).unwrap();
     drop(study);
     let after = Study::open_read_only(dir.path()).unwrap().header().unwrap();

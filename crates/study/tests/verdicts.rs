@@ -124,7 +124,7 @@ fn five_hundred_points_of_twenty_minutes_are_compared_in_little_memory() {
     );
     let mut verdicts = BTreeMap::new();
     let of_metric = |name: &str| {
-        let metric = Metric::latency(name).unwrap_or(Metric::OpsPerSec);
+        let metric = Metric::from_name(name).unwrap_or(Metric::OPS_PER_SEC);
         found.iter().filter(move |c| c.metric == metric)
     };
     for comparison in of_metric("p99.9 read").chain(of_metric("ops")) {

@@ -40,7 +40,7 @@ fn a_system_that_does_not_answer_has_no_shorter_tail() {
     assert!(slow[2].value > 99.0 * MS as f64);
     assert_eq!([0, 1].map(|i| failing[i]), [0, 1].map(|i| slow[i]));
     assert!(!failing[2].is_exact(), "{:?}", failing[2]);
-    let metric = Metric::latency("p99.99 read").unwrap();
+    let metric = Metric::from_name("p99.99 read").unwrap();
     let ratio = metric.improvement(Stated {
         value: failing[2].value / slow[2].value,
         ..failing[2]

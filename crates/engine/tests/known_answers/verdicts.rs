@@ -70,7 +70,7 @@ impl System {
             key: key.clone(),
             phase,
         };
-        Run::from_point(&point, 0.0).values[&Metric::OpsPerSec].value
+        Run::from_point(&point, 0.0).values[&Metric::OPS_PER_SEC].value
     }
 }
 
@@ -112,7 +112,7 @@ fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
         is_valid: true,
         is_client_limit: false,
         turn: None,
-        values: [(Metric::OpsPerSec, Stated::exact(ops))].into(),
+        values: [(Metric::OPS_PER_SEC, Stated::exact(ops))].into(),
         is_rate_met: true,
         read_bytes: None,
     };

@@ -40,7 +40,7 @@ memory_limit = '1GiB'
 drop_caches = true
 probes = ['none']
 [report]
-latency = 'p99.9 read'
+metric = 'p99.9 read'
 baseline = 'a'
 at_rate = ['40k']
 at_latency = '15ms'
@@ -279,7 +279,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("sweep.ready_timeout", BASE, "ready_timeout = '1s'", "ready_timeout = '2s'"),
     ("sweep.allow_errors", BASE, "allow_errors = '1%'", "allow_errors = '2%'"),
     ("report", BASE, "equivalence = '3%'", "equivalence = '4%'"),
-    ("report.latency", BASE, "'p99.9 read'", "'mean read'"),
+    ("report.metric", BASE, "'p99.9 read'", "'mean read'"),
     ("report.baseline", BASE, "baseline = 'a'", ""),
     ("report.at_rate", BASE, "'40k'", "'40k', 50_000"),
     ("report.at_latency", BASE, "'15ms'", "['15ms', '20ms']"),

@@ -103,16 +103,16 @@ fn a_plan_has_the_band_that_a_study_without_the_key_has() {
 fn what_the_report_is_about_shapes_no_point() {
     let keys = |report: &str| plan(&format!("{SYSTEM}[report]\n{report}")).header.plan;
     let (one, other) = (
-        keys("latency = 'p99.9 read'"),
-        keys("latency = 'mean update'\nequivalence = '5%'"),
+        keys("metric = 'p99.9 read'"),
+        keys("metric = 'mean update'\nequivalence = '5%'"),
     );
     assert_ne!(one, other);
-    assert_eq!(one["report.latency"], "p99.9 read");
+    assert_eq!(one["report.metric"], "p99.9 read");
     let differing = other
         .iter()
         .filter(|(key, value)| one.get(*key) != Some(value));
     let differing: Vec<_> = differing.map(|(key, _)| key.as_str()).collect();
-    assert_eq!(differing, ["report.equivalence", "report.latency"]);
+    assert_eq!(differing, ["report.equivalence", "report.metric"]);
     assert!(differing.iter().all(|key| !shapes_points(key)));
     assert!(shapes_points("sweep.seed"));
 }

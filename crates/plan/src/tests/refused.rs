@@ -251,13 +251,13 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["sweep.order is `random`", "one of interleaved, systems"],
     ),
     (
-        "+[report]\nlatency = 'p98 read'",
-        &["report.latency is `p98 read`", "p99.9", "read-modify-write"],
+        "+[report]\nmetric = 'p98 read'",
+        &["report.metric is `p98 read`", "p99.9", "read-modify-write"],
     ),
     (
-        "+[report]\nlatency = 'p99 scan'",
+        "+[report]\nmetric = 'p99 scan'",
         &[
-            "report.latency is `p99 scan`",
+            "report.metric is `p99 scan`",
             "a workload of the plan sends: read, update",
         ],
     ),

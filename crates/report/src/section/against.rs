@@ -86,13 +86,13 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
             sweep,
         )
     });
-    let latency = sweep.latency_metric(group).and_then(|metric| {
+    let latency = sweep.metric(group).and_then(|metric| {
         let step = compare::last_common(group, sweep, metric)?;
         let comparison = sweep.comparisons.at(group, step, metric, pair)?;
         let value = |name: &str| {
             let cell = group.cell(name, step).and_then(|cell| cell.value(metric));
             cell.map_or_else(Cell::none, |value| {
-                Cell::new(number::stated_latency(value.middle)).with_stated(value.middle)
+                Cell::new(metric.text(value.middle)).with_stated(value.middle)
             })
         };
         let of = format!("{metric}, {}", step.place());

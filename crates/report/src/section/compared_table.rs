@@ -52,32 +52,9 @@ pub fn probability(p: f64) -> String {
     }
 }
 
-/// In words, over the columns of a metric.
-pub fn metric_title(metric: Metric) -> String {
-    match metric {
-        Metric::OpsPerSec => "operations per second".to_owned(),
-        Metric::Latency { .. } => format!("{metric} latency"),
-    }
-}
-
-/// The unit of raw values.
-pub const fn metric_unit(metric: Metric) -> &'static str {
-    match metric {
-        Metric::OpsPerSec => "ops/s",
-        Metric::Latency { .. } => "us",
-    }
-}
-
 /// A value of a metric, with its raw value.
 pub fn metric_cell(metric: Metric, value: Stated) -> Cell {
-    let (text, per) = match metric {
-        Metric::OpsPerSec => (number::stated_rate(value), 1.0),
-        Metric::Latency { .. } => (number::stated_latency(value), 1e3),
-    };
-    Cell::new(text).with_stated(Stated {
-        value: value.value / per,
-        ..value
-    })
+    Cell::new(metric.text(value)).with_stated(metric.in_unit(value))
 }
 
 /// What a metric came to over the runs.
@@ -123,17 +100,17 @@ pub fn tables<'a>(
     // At several rates ops/s are in the table of each system; no system is better by it.
     let mut metrics = Vec::new();
     if group.axis == Axis::Threads {
-        metrics.push(Metric::OpsPerSec);
+        metrics.push(Metric::OPS_PER_SEC);
     }
-    if let Some((kind, statistic)) = sweep.latency(group) {
-        let latency = |statistic| Metric::Latency { kind, statistic };
-        metrics.push(latency(statistic));
-        if statistic != Statistic::P9999 {
-            metrics.push(latency(Statistic::P9999));
+    metrics.extend(sweep.metric(group));
+    if let Some((kind, _)) = sweep.latency(group) {
+        let tail = Metric::from_latency(kind, Statistic::P9999);
+        if !metrics.contains(&tail) {
+            metrics.push(tail);
         }
     }
     // What no system has anywhere would be a column of dashes.
-    metrics.retain(|&metric| metric == Metric::OpsPerSec || grid.has(metric));
+    metrics.retain(|&metric| metric == Metric::OPS_PER_SEC || grid.has(metric));
     if grid.systems.len() <= BESIDE {
         vec![grid.table(&metrics)]
     } else {
@@ -159,7 +136,7 @@ impl<'a> Grid<'_, 'a> {
             columns.extend(
                 self.systems
                     .iter()
-                    .map(|s| of(&s.name).unit(metric_unit(metric))),
+                    .map(|s| of(&s.name).unit(metric.row().unit)),
             );
             for (a, b) in &self.pairs {
                 let title = match (self.systems.len(), self.is_one_against_all()) {
@@ -175,7 +152,7 @@ impl<'a> Grid<'_, 'a> {
         rows.extend(self.average(metrics));
         Table {
             caption: match metrics {
-                [only] => metric_title(*only),
+                [only] => only.row().title.to_owned(),
                 _ => String::new(),
             },
             columns,
@@ -288,7 +265,7 @@ impl<'a> Grid<'_, 'a> {
             return Cell::none();
         };
         let written = measured(metric, of);
-        let is_rate = metric == Metric::OpsPerSec;
+        let is_rate = metric == Metric::OPS_PER_SEC;
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {
             strong: is_rate && self.peaks[at].is_some_and(|p| p.threads == step.threads),
@@ -373,6 +350,6 @@ impl<'a> Grid<'_, 'a> {
 fn title_of(metrics: &[Metric], metric: Metric) -> String {
     match metrics.len() {
         1 => String::new(),
-        _ => metric_title(metric),
+        _ => metric.row().title.to_owned(),
     }
 }

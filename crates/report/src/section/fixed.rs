@@ -6,7 +6,7 @@ mod value;
 use super::Section;
 use crate::{
     Block, Cell, Column, Data, Search, Table, TableRow, Text,
-    compare::{self, Outcome, lower},
+    compare::{self, Outcome},
     findings::Index,
     grid_cell::GridCell,
     reading,
@@ -99,7 +99,7 @@ impl Fixed {
             let Some((kind, statistic)) = sweep.latency(group) else {
                 continue;
             };
-            let metric = Metric::Latency { kind, statistic };
+            let metric = Metric::from_latency(kind, statistic);
             let of = |name| {
                 let searched = self.searched(searches, group, name, metric);
                 searched.or_else(|| self.reading(sweep, group, name, (kind, statistic)))
@@ -255,7 +255,7 @@ impl Fixed {
     ) -> Vec<Text> {
         let stated = match self {
             Self::Rate(_) => metric,
-            Self::Latency(_) => Metric::OpsPerSec,
+            Self::Latency(_) => Metric::OPS_PER_SEC,
         };
         let known = readings.iter();
         let mut known: Vec<(&'a str, &Reading<'_, 'a>)> = known
@@ -300,7 +300,7 @@ impl Fixed {
         let text = match self {
             Self::Rate(_) => text
                 .and("is ")
-                .and_strong(lower(stated, ratio))
+                .and_strong(compare::apart(ratio))
                 .and(" than "),
             Self::Latency(_) => more(text, &stated.improvement(ratio), value < 1.0),
         };
@@ -446,10 +446,7 @@ fn same(
     if compare::is_certain(ratio) {
         compare::alike(outcome, (a, b), sweep.comparisons)
     } else {
-        let side = match stated {
-            Metric::OpsPerSec => "higher",
-            _ => "lower",
-        };
+        let side = compare::better(stated);
         Some(format!("which of {a} and {b} is {side} is not certain"))
     }
 }

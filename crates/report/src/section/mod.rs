@@ -26,7 +26,7 @@ mod worst;
 
 use crate::{Block, Data, Table};
 
-pub use compared_table::{RATIO, metric_cell, metric_title, metric_unit, probability};
+pub use compared_table::{RATIO, metric_cell, probability};
 pub use summary::headline;
 
 /// One part of a report.

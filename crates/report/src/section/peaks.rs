@@ -70,7 +70,7 @@ fn table(sweep: &SweepTable<'_>) -> Table {
 }
 
 fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {
-    let ranked = compare::ranked(group, sweep, Spot::Peak, Metric::OpsPerSec);
+    let ranked = compare::ranked(group, sweep, Spot::Peak, Metric::OPS_PER_SEC);
     let at_peak = |pair: (&str, &str)| sweep.comparisons.at_peak(group, pair);
     // The highest is in bold where it leads, as in the headline.
     let leads = improvements::leads(sweep, &ranked, at_peak);

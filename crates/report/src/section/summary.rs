@@ -89,25 +89,25 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
 }
 
 /// How many comparisons each family has of which this report states verdicts: peaks, and of points
-/// operations per second and the latencies that it is about.
+/// operations per second, the metric that it is about, and latencies.
 fn families(sweep: &SweepTable<'_>) -> Vec<String> {
     let of = |are_peaks, metric: Metric| {
         let all = sweep.comparisons.of_peaks(are_peaks);
         let count = all.filter(|of| of.metric == metric).count();
-        let of = match metric {
-            Metric::OpsPerSec if are_peaks => "peaks".to_owned(),
-            Metric::OpsPerSec => "ops/s at points".to_owned(),
-            Metric::Latency { .. } => format!("{metric} at points"),
+        let of = if are_peaks {
+            "peaks".to_owned()
+        } else if metric.latency().is_some() {
+            format!("{metric} at points")
+        } else {
+            format!("{} at points", metric.noun())
         };
         (count > 0).then(|| format!("{} of {of}", number::plural(count as u64, "comparison")))
     };
-    let latencies: BTreeSet<Metric> = sweep
-        .all_groups()
-        .filter_map(|group| sweep.latency_metric(group))
-        .collect();
-    let ops = (!sweep.groups.is_empty()).then_some(Metric::OpsPerSec);
-    let peaks = of(true, Metric::OpsPerSec).into_iter();
-    let at_points = ops.into_iter().chain(latencies);
+    let of_group = |group| [sweep.metric(group), sweep.latency_metric(group)];
+    let stated: BTreeSet<Metric> = sweep.all_groups().flat_map(of_group).flatten().collect();
+    let ops = (!sweep.groups.is_empty()).then_some(Metric::OPS_PER_SEC);
+    let peaks = of(true, Metric::OPS_PER_SEC).into_iter();
+    let at_points = ops.into_iter().chain(stated);
     peaks
         .chain(at_points.filter_map(|metric| of(false, metric)))
         .collect()
@@ -148,7 +148,7 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
     let spot = if group.has_peaks() {
         Some(Spot::Peak)
     } else {
-        sweep.latency_metric(group).and_then(|metric| {
+        sweep.metric(group).and_then(|metric| {
             let step = compare::last_common(group, sweep, metric);
             step.map(Spot::Step)
         })
@@ -182,7 +182,7 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
 /// How the peaks compare, and behind it the latency that the report is about.
 fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, String) {
     let standings = compare::standings(group, &sweep.systems);
-    let pair = compare::deciding_pair(group, sweep, Spot::Peak, Metric::OpsPerSec);
+    let pair = compare::deciding_pair(group, sweep, Spot::Peak, Metric::OPS_PER_SEC);
     match (standings.as_slice(), pair) {
         ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => (
             "–".to_owned(),
@@ -222,14 +222,14 @@ fn latency<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
 ) -> Option<((&'a str, &'a str), String, Comparison)> {
-    let metric = sweep.latency_metric(group)?;
+    let metric = sweep.metric(group)?;
     let step = compare::last_common(group, sweep, metric)?;
     let spot = Spot::Step(step);
     let pair = compare::deciding_pair(group, sweep, spot, metric)?;
     let comparison = compare::at(group, sweep, spot, metric, pair)?;
     Some((
         pair,
-        format!("{metric} latency at {}", step.place()),
+        format!("{} at {}", metric.row().title, step.place()),
         comparison,
     ))
 }

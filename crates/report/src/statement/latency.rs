@@ -1,7 +1,7 @@
 //! What is said of the latency that a report is about: at the highest thread count or rate, and at
 //! the peaks.
 
-use super::{latency_title, place};
+use super::{place, title};
 use crate::{
     block::Text,
     compare::{self, Outcome, Spot},
@@ -9,7 +9,7 @@ use crate::{
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Stated, number};
+use tailmark_model::{Metric, Stated};
 use tailmark_stats::Comparison;
 
 /// At the highest thread count or rate that the systems have in common.
@@ -27,9 +27,9 @@ pub fn at_the_highest<'a>(
         let value = |system| group.valid_cell(system, step)?.value(metric);
         let values = (value(pair.0)?, value(pair.1)?);
         let of = compare::at(group, sweep, spot, metric, pair);
-        Some(which_is_lower(sweep, pair, values, of.as_ref()))
+        Some(which_is_better(sweep, metric, pair, values, of.as_ref()))
     };
-    let begin = format!("{} {}: ", latency_title(metric), place(group, spot));
+    let begin = format!("{} {}: ", title(metric), place(group, spot));
     lines(&begin, pairs.into_iter().filter_map(of))
 }
 
@@ -72,17 +72,19 @@ fn lines<'a>(begin: &str, said: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
     all
 }
 
-/// Which of two latencies is lower, and by how much, as far as that is certain.
-fn which_is_lower<'a>(
+/// Which of two values is better, and by how much, as far as that is certain.
+fn which_is_better<'a>(
     sweep: &SweepTable<'_>,
+    metric: Metric,
     (a, b): (&'a str, &'a str),
     (of_a, of_b): (Measured, Measured),
     comparison: Option<&Comparison>,
 ) -> Said<'a> {
-    let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
+    let [figure_a, figure_b] = [of_a, of_b].map(|of| metric.text(of.middle));
     let figures = format!("({figure_a} against {figure_b})");
     let uncertain = || {
-        let text = format!("which of {a} and {b} is lower is not certain {figures}.");
+        let better = compare::better(metric);
+        let text = format!("which of {a} and {b} is {better} is not certain {figures}.");
         Said::Sentence(Text::plain(text))
     };
     let Some(comparison) = comparison else {
@@ -101,7 +103,7 @@ fn which_is_lower<'a>(
             Said::Sentence(Text::plain(sentence))
         }
         None => {
-            let lower = compare::lower(comparison.metric, ratio).replace("≥ ", "at least ");
+            let lower = compare::apart(ratio).replace("≥ ", "at least ");
             let text = Text::strong(lower).and(format!(" than {b} {figures}{interval}"));
             Said::Is(a, text)
         }
@@ -125,7 +127,7 @@ pub fn at_the_peaks<'a>(
         Some((cell, cell.value(metric)?))
     };
     let mut said: Vec<(String, Said<'a>)> = Vec::new();
-    for pair in compare::pairs(group, sweep, Spot::Peak, Metric::OpsPerSec) {
+    for pair in compare::pairs(group, sweep, Spot::Peak, Metric::OPS_PER_SEC) {
         let Some(((cell_a, of_a), (cell_b, of_b))) = at_peak(pair.0).zip(at_peak(pair.1)) else {
             continue;
         };
@@ -133,11 +135,11 @@ pub fn at_the_peaks<'a>(
         if steps.iter().all(|step| Some(*step) == last) {
             continue;
         }
-        let begin = format!("{} at the peaks ", latency_title(metric));
+        let begin = format!("{} at the peaks ", title(metric));
         if steps[0] == steps[1] {
             let of = compare::at(group, sweep, Spot::Step(steps[0]), metric, pair);
             let begin = format!("{begin}({}): ", steps[0].place());
-            let which = which_is_lower(sweep, pair, (of_a, of_b), of.as_ref());
+            let which = which_is_better(sweep, metric, pair, (of_a, of_b), of.as_ref());
             said.push((begin, which));
             continue;
         }
@@ -148,7 +150,7 @@ pub fn at_the_peaks<'a>(
         let value = of_a.middle.value / of_b.middle.value;
         let ratio = bound.map(|bound| Stated { value, bound });
         let Some(ratio) = ratio else { continue };
-        let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
+        let [figure_a, figure_b] = [of_a, of_b].map(|of| metric.text(of.middle));
         let figures = format!("({figure_a} against {figure_b})");
         let (a, b) = pair;
         let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
@@ -158,7 +160,7 @@ pub fn at_the_peaks<'a>(
                 (begin, Said::Sentence(Text::plain(sentence)))
             }
             None => {
-                let lower = Text::strong(compare::lower(metric, ratio));
+                let lower = Text::strong(compare::apart(ratio));
                 let lower = lower.and(format!(" than {b} {figures}"));
                 (begin, Said::Is(a, lower))
             }

@@ -22,11 +22,11 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
     let latency = sweep.latency_metric(group);
     if group.has_peaks() {
         lines.extend(peak::at_peak(group, sweep));
-        lines.extend(threads::over_all(group, sweep, Metric::OpsPerSec));
+        lines.extend(threads::over_all(group, sweep, Metric::OPS_PER_SEC));
         lines.extend(threads::at_the_lowest(group, sweep));
         lines.extend(peak::share(group, sweep));
     }
-    if let Some(metric) = latency {
+    if let Some(metric) = sweep.metric(group) {
         lines.extend(latency::at_the_highest(group, sweep, metric));
         lines.extend(latency::at_the_peaks(group, sweep, metric));
         lines.extend(threads::over_all(group, sweep, metric));
@@ -81,12 +81,16 @@ fn left_out(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     (text.0.len() > said).then(|| text.and(rule))
 }
 
-/// `p99 read latency`, `Mean read latency`: at the beginning of a sentence.
-fn latency_title(metric: Metric) -> String {
-    let text = format!("{metric} latency");
-    match text.strip_prefix("mean") {
-        Some(rest) => format!("Mean{rest}"),
-        None => text,
+/// `p99 read latency`, `Mean read latency`, `Write amplification`: at the beginning of a sentence.
+fn title(metric: Metric) -> String {
+    let text = metric.row().title;
+    let is_quantile = metric
+        .latency()
+        .is_some_and(|(_, of)| of.quantile.is_some());
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) if !is_quantile => format!("{}{}", first.to_uppercase(), letters.as_str()),
+        _ => text.to_owned(),
     }
 }
 

@@ -17,7 +17,7 @@ pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text
         return vec![alone(only)];
     }
     let standing = |name: &str| standings.iter().find(|standing| standing.system == name);
-    let pairs = compare::pairs(group, sweep, Spot::Peak, Metric::OpsPerSec);
+    let pairs = compare::pairs(group, sweep, Spot::Peak, Metric::OPS_PER_SEC);
     let of = |pairs: &[(&'a str, &'a str)]| {
         let first = standing(pairs.first()?.0)?;
         let others = pairs.iter().filter_map(|(_, other)| standing(other));

@@ -82,7 +82,7 @@ fn saturation(curve: &[CurvePoint], name: &str) -> Option<String> {
 
 /// `30 %`, from twice on `2.1X`.
 fn rise(ratio: f64) -> String {
-    let text = Metric::OpsPerSec.improvement(Stated::exact(ratio));
+    let text = Metric::OPS_PER_SEC.improvement(Stated::exact(ratio));
     text.trim_start_matches('+').to_owned()
 }
 
@@ -97,7 +97,7 @@ fn still_rising(curve: &[CurvePoint]) -> Option<String> {
         format!(
             " still gains at {} ({} over {}): more threads were not tested.",
             last.step.place(),
-            Metric::OpsPerSec.improvement(Stated::exact(1.0 + gain)),
+            Metric::OPS_PER_SEC.improvement(Stated::exact(1.0 + gain)),
             before.step.label(),
         )
     })

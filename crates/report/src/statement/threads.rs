@@ -5,7 +5,7 @@ use crate::{
     axis::{Axis, Step},
     block::Text,
     compare::{self, Outcome, Spot},
-    statement::{latency_title, more},
+    statement::{more, title},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, Stated, number};
@@ -72,10 +72,10 @@ pub fn over_all<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, metric: Me
 /// and the lowest and highest with the places where they lie.
 fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<Text> {
     let said = |of: &Comparison| {
-        if metric.more_is_better() {
+        if metric == Metric::OPS_PER_SEC {
             metric.improvement(of.ratio)
         } else {
-            compare::lower(metric, of.ratio)
+            compare::apart(of.ratio)
         }
     };
     let gain = |(_, of): &&(Step, Comparison)| compare::gain(of).value;
@@ -98,8 +98,8 @@ fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<
     } else {
         format!("from {low} at {low_at} to {high} at {high_at}")
     };
-    if !metric.more_is_better() {
-        let text = Text::plain(format!("{} over {over}: ", latency_title(metric)));
+    if metric != Metric::OPS_PER_SEC {
+        let text = Text::plain(format!("{} over {over}: ", title(metric)));
         let text = text.and_strong(a).and(format!(" against {b} {ends}."));
         return Some(text);
     }
@@ -126,11 +126,14 @@ fn everywhere<'a>(
     metric: Metric,
     all: &[Along<'a>],
 ) -> Vec<Text> {
-    let does = |is_first: bool| match (metric, is_first) {
-        (Metric::OpsPerSec, true) => " does more ops/s than ".to_owned(),
-        (Metric::OpsPerSec, false) => " does fewer ops/s than ".to_owned(),
-        (metric, true) => format!(" has a lower {metric} latency than "),
-        (metric, false) => format!(" has a higher {metric} latency than "),
+    let does = |is_first: bool| {
+        let is_higher = is_first == metric.more_is_better();
+        match (metric, is_higher) {
+            (Metric::OPS_PER_SEC, true) => " does more ops/s than ".to_owned(),
+            (Metric::OPS_PER_SEC, false) => " does fewer ops/s than ".to_owned(),
+            (metric, true) => format!(" has a higher {} than ", metric.noun()),
+            (metric, false) => format!(" has a lower {} than ", metric.noun()),
+        }
     };
     let mut said: Vec<(&str, String, String, Vec<&str>)> = Vec::new();
     for along in all {
@@ -184,10 +187,7 @@ fn change_of_lead(sweep: &SweepTable<'_>, metric: Metric, along: &Along<'_>) -> 
     if first.is_empty() || second.is_empty() {
         return None;
     }
-    let of = match metric {
-        Metric::OpsPerSec => "ops/s".to_owned(),
-        metric => format!("{metric} latency"),
-    };
+    let of = metric.noun();
     let [first, second] = [first, second].map(|steps| compare::places(&steps));
     let text = Text::plain(format!("In {of} the lead changes between "));
     let text = text.and_all(compare::between(along.a, " and ", along.b));
@@ -201,7 +201,7 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
     let Some(&step) = group.steps.first().filter(|_| group.steps.len() > 1) else {
         return Vec::new();
     };
-    let metric = Metric::OpsPerSec;
+    let metric = Metric::OPS_PER_SEC;
     let mut pairs = compare::pairs(group, sweep, Spot::Step(step), metric);
     let is_nearest = sweep.baseline().is_none() && pairs.len() > 1;
     if is_nearest {
@@ -244,7 +244,7 @@ pub fn overlapping<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<
             Some(matches!(outcome, Outcome::Tied | Outcome::Equivalent))
         };
         let overlap = |step: &&Step| {
-            let both = [Metric::OpsPerSec, metric].map(|metric| is_same(**step, metric));
+            let both = [Metric::OPS_PER_SEC, metric].map(|metric| is_same(**step, metric));
             both == [Some(true); 2]
         };
         let steps: Vec<Step> = group.steps.iter().filter(overlap).copied().collect();

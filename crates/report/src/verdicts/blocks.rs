@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Block, Cell, Column, Report, Section, Table, TableRow, Text,
     format::{Head, Rendered},
-    section::{RATIO, metric_cell, metric_title, metric_unit, probability},
+    section::{RATIO, metric_cell, probability},
 };
 use tailmark_model::{Metric, Stated, finding::UNEQUAL_CONDITIONS, number};
 use tailmark_stats::{
@@ -76,7 +76,7 @@ fn sides(of: &Verdicts) -> Vec<Text> {
 
 fn verdicts(of: &Verdicts) -> Vec<Block> {
     let at_points = of.metrics.iter().map(|metric| (*metric, false));
-    let all = at_points.chain([(Metric::OpsPerSec, true)]);
+    let all = at_points.chain([(Metric::OPS_PER_SEC, true)]);
     let tables = all.filter_map(|(metric, are_peaks)| table(of, metric, are_peaks));
     let mut blocks: Vec<_> = tables.map(Block::Table).collect();
     if of.comparisons.is_empty() {
@@ -93,7 +93,7 @@ fn table(of: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
     if comparisons.is_empty() || !of.metrics.contains(&metric) {
         return None;
     }
-    let unit = metric_unit(metric);
+    let unit = metric.row().unit;
     let (place, at_peaks) = if are_peaks {
         ("peak at", " at peaks")
     } else {
@@ -126,7 +126,7 @@ fn table(of: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
         }
     };
     Some(Table {
-        caption: format!("{}{at_peaks}", metric_title(metric)),
+        caption: format!("{}{at_peaks}", metric.row().title),
         columns,
         rows: comparisons.iter().map(row).collect(),
         ..Table::default()

@@ -1,7 +1,7 @@
 //! A condition of a gate as it is typed: `p99.9 read worse by 5%`.
 
 use std::{fmt, ops::RangeInclusive};
-use tailmark_model::{Kind, Metric, STATISTICS};
+use tailmark_model::Metric;
 
 /// In which direction a condition looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +60,8 @@ impl Condition {
         let direction = DIRECTIONS.iter().find(|(name, _)| *name == word);
         let (_, direction) = *direction.ok_or_else(refused)?;
         let (is_of_peaks, metric) = match what.strip_prefix("peak ") {
-            Some(name) => match metric(name)? {
-                Metric::OpsPerSec => (true, Metric::OpsPerSec),
-                Metric::Latency { .. } => {
-                    return Err("a peak is of `ops`: `peak ops worse by 5%`".to_owned());
-                }
-            },
+            Some(name) if metric(name)? == Metric::OPS_PER_SEC => (true, Metric::OPS_PER_SEC),
+            Some(_) => return Err("a peak is of `ops`: `peak ops worse by 5%`".to_owned()),
             None => (false, metric(what)?),
         };
         let by = percentage(amount, 0.0..=PERCENT_MAX)?;
@@ -137,28 +133,35 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A metric as it is typed: `ops`, or a latency as plans name it.
+/// A metric that systems can be compared in, as it is typed: `ops`, `p99.9 read`,
+/// `write_amplification`.
 ///
 /// # Errors
 /// Says what is accepted.
 pub fn metric(text: &str) -> Result<Metric, String> {
-    if ["ops", Metric::OPS_PER_SEC].contains(&text.trim()) {
-        return Ok(Metric::OpsPerSec);
+    if text.trim() == "ops" {
+        return Ok(Metric::OPS_PER_SEC);
     }
-    latency(text).map_err(|accepted| format!("{accepted}, or `ops`"))
+    let metric = Metric::from_name(text).filter(|metric| metric.ranks());
+    metric.ok_or_else(|| {
+        format!(
+            "`{text}` is not a metric to compare: `ops`, {}",
+            Metric::accepted()
+        )
+    })
 }
 
-/// A latency as it is typed: `p99.9 read`.
+/// The metric that a report is about, as it is typed: any of the above but `ops`, which every report
+/// states.
 ///
 /// # Errors
 /// Says what is accepted.
-pub fn latency(text: &str) -> Result<Metric, String> {
-    Metric::latency(text).ok_or_else(|| {
-        let statistics = STATISTICS.map(|statistic| statistic.name).join(", ");
-        let kinds = Kind::ALL.map(Kind::name).join(", ");
+pub fn report_metric(text: &str) -> Result<Metric, String> {
+    let metric = Metric::from_name(text).filter(|metric| metric.heads_reports());
+    metric.ok_or_else(|| {
         format!(
-            "`{text}` is not known; it is a latency such as `p99.9 read`: one of {statistics}, and \
-             one of {kinds}"
+            "`{text}` is not a metric of reports: {}",
+            Metric::accepted()
         )
     })
 }
@@ -192,7 +195,7 @@ mod tests {
     #[test]
     fn a_condition_is_read_as_it_is_written() {
         let condition = parsed("  p99.9 read   worse by 5 % in ycsb-a");
-        assert_eq!(condition.metric, Metric::latency("p99.9 read").unwrap());
+        assert_eq!(condition.metric, Metric::from_name("p99.9 read").unwrap());
         assert_eq!(
             (condition.direction, condition.by),
             (Direction::Worse, 0.05)
@@ -200,7 +203,7 @@ mod tests {
         assert_eq!(condition.workload.as_deref(), Some("ycsb-a"));
         assert_eq!(condition.to_string(), "p99.9 read worse by 5 % in ycsb-a");
         let peak = parsed("peak ops better by 2.5%");
-        assert!(peak.is_of_peaks && peak.metric == Metric::OpsPerSec);
+        assert!(peak.is_of_peaks && peak.metric == Metric::OPS_PER_SEC);
         assert!(!parsed("ops_per_sec differs by 5%").is_of_peaks);
     }
 

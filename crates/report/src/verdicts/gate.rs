@@ -158,10 +158,8 @@ fn at_points(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Jud
             continue;
         };
         let are_valid = both.0.are_valid() && both.1.are_valid();
-        let is_asked_for = match condition.metric {
-            Metric::OpsPerSec => true,
-            Metric::Latency { kind, .. } => both.0.have(kind) || both.1.have(kind),
-        };
+        let kind = condition.metric.latency().map(|(kind, _)| kind);
+        let is_asked_for = kind.is_none_or(|kind| both.0.have(kind) || both.1.have(kind));
         if are_valid && !is_asked_for {
             continue;
         }
@@ -219,7 +217,7 @@ fn at_peaks(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Judg
             own.any(|name| {
                 let runs = points.get(system, name);
                 runs.is_some_and(|runs| {
-                    runs.are_valid() && runs.center(Metric::OpsPerSec).is_some()
+                    runs.are_valid() && runs.center(Metric::OPS_PER_SEC).is_some()
                 })
             })
         };

@@ -8,7 +8,7 @@ mod json;
 mod points;
 mod sides;
 
-pub use condition::{Condition, band, latency, metric};
+pub use condition::{Condition, band, metric, report_metric};
 pub use gate::GateOutcome;
 
 use crate::{Error, Report};
@@ -189,9 +189,9 @@ fn metrics(request: &VerdictsRequest, runs: &[Run]) -> BTreeSet<Metric> {
     if request.metrics.is_empty() {
         let known = runs.iter().flat_map(|run| run.values.keys());
         let usual = [Statistic::MEAN, Statistic::P99, Statistic::P999];
-        metrics.extend(known.filter(|metric| match metric {
-            Metric::OpsPerSec => true,
-            Metric::Latency { statistic, .. } => usual.contains(statistic),
+        metrics.extend(known.filter(|metric| match metric.latency() {
+            Some((_, statistic)) => usual.contains(&statistic),
+            None => **metric == Metric::OPS_PER_SEC,
         }));
     }
     metrics
@@ -202,9 +202,9 @@ fn metrics(request: &VerdictsRequest, runs: &[Run]) -> BTreeSet<Metric> {
 fn keep(runs: &mut [Run], metrics: &BTreeSet<Metric>) {
     for run in runs {
         let mut kinds = BTreeSet::new();
-        run.values.retain(|metric, _| match metric {
-            Metric::OpsPerSec => true,
-            Metric::Latency { kind, .. } => kinds.insert(*kind) || metrics.contains(metric),
+        run.values.retain(|metric, _| {
+            let is_first = metric.latency().is_some_and(|(kind, _)| kinds.insert(kind));
+            is_first || *metric == Metric::OPS_PER_SEC || metrics.contains(metric)
         });
     }
 }

@@ -41,8 +41,7 @@ impl PointRuns {
 
     /// Whether requests of a kind were asked for.
     pub fn have(&self, kind: Kind) -> bool {
-        let is_of =
-            |metric: &Metric| matches!(metric, Metric::Latency { kind: k, .. } if *k == kind);
+        let is_of = |metric: &Metric| metric.latency().is_some_and(|(of, _)| of == kind);
         self.0.iter().any(|run| run.values.keys().any(is_of))
     }
 }

@@ -241,7 +241,7 @@ fn at_10(data: &mut Data, system: &str, ms: f64) {
 fn a_point_at_the_rate_that_lacks_samples_is_not_said_to_be_missing() {
     let mut data = one(&[A, B]);
     data.settings.at_rate = vec![10.0];
-    data.settings.latency = Metric::latency("p99.9 read");
+    data.settings.metric = Metric::from_name("p99.9 read");
     let said = |data: &Data| format!("{:?}", blocks("fixed", data));
     assert!(
         said(&data).contains("Nothing was measured at 10"),

@@ -183,7 +183,7 @@ fn halves_are_rounded_alike_whatever_the_numbers() {
 fn a_latency_that_nobody_has_and_a_baseline_that_is_none_are_refused() {
     let ask = |latency: Option<&str>, baseline: Option<&str>| {
         one(&[A, B]).with_settings(ReportSettings {
-            latency: latency.and_then(Metric::latency),
+            metric: latency.and_then(Metric::from_name),
             baseline: baseline.map(ToOwned::to_owned),
             ..ReportSettings::default()
         })

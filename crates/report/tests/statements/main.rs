@@ -157,7 +157,7 @@ fn the_latency_that_the_plan_names_is_the_one_of_sentences_tables_and_charts() {
     let mut data = one(&[A, B]);
     data.headers[0]
         .plan
-        .insert("report.latency".into(), "p99.9 read".into());
+        .insert("report.metric".into(), "p99.9 read".into());
     assert!(
         said(&data)
             .concat()
@@ -184,7 +184,7 @@ fn the_latency_that_the_plan_names_is_the_one_of_sentences_tables_and_charts() {
     };
     assert_eq!(initial(&data), "p99.9");
     // What was asked for counts before what the study says.
-    data.settings.latency = Metric::latency("mean read");
+    data.settings.metric = Metric::from_name("mean read");
     assert_eq!(initial(&data), "mean");
     assert!(headline(&data).contains("lowest mean read latency"));
 }

@@ -124,8 +124,12 @@ pub fn study(shape: Shape) -> Data {
             }
         }
     }
+    let header = header(shape);
+    for point in &mut points {
+        point.phase.figures = point.phase.sampled_figures(header.value_bytes());
+    }
     Data {
-        headers: vec![header(shape)],
+        headers: vec![header],
         systems: SPEEDS.iter().map(system).collect(),
         facts: facts(),
         loads: SPEEDS[..2].iter().map(|s| load(s, &mut random)).collect(),

@@ -100,7 +100,7 @@ fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
     if plan.sweep.axis().any(|(_, rate)| rate.is_none()) {
         add("ops/s", |former| former.ops_noise.as_ref());
     }
-    if let Some(latency) = plan.report.settings.latency {
+    if let Some(latency) = plan.report.settings.metric {
         add(&latency.to_string(), |former| former.latency_noise.as_ref());
     }
     lines
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn rates_alone_are_not_compared_by_how_many_operations_were_done() {
-        let sweep = "[sweep]\nrates = '5k'\nrepeats = 5\n[report]\nlatency = 'p99 read'";
+        let sweep = "[sweep]\nrates = '5k'\nrepeats = 5\n[report]\nmetric = 'p99 read'";
         let said = said(sweep, &[noisy(0.02)]);
         assert!(
             said.contains("p99 read: ") && !said.contains("ops/s of a"),
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_quantile_needs_a_hundred_requests_beyond_it() {
-        let of = |latency: &str| said(&format!("[report]\nlatency = '{latency}'"), &[]);
+        let of = |latency: &str| said(&format!("[report]\nmetric = '{latency}'"), &[]);
         for (latency, certain, given, operations) in [
             ("p50 read", "200", "20", "400"),
             ("p99.9 read", "100,000", "10,000", "200,000"),
@@ -341,7 +341,7 @@ mod tests {
         };
         let sweep = "[sweep]\nworkloads = ['ycsb-b', 'ycsb-c']\nthreads = [1, 4]\n\
                      rates = ['2k', '50%']\nduration = '1m'\nwarmup = '0s'\n\
-                     [report]\nlatency = 'p99.9 update'";
+                     [report]\nmetric = 'p99.9 update'";
         let said = said(sweep, &[known, Former::default()]);
         let parts = [
             // Of a hundred thousand updates, which are a twentieth of the operations.
@@ -359,7 +359,7 @@ mod tests {
     fn a_plan_that_is_long_enough_is_not_too_short() {
         let of = |duration: &str| {
             let sweep = format!(
-                "[sweep]\nrates = '1k'\nduration = '{duration}'\n[report]\nlatency = 'p99 read'"
+                "[sweep]\nrates = '1k'\nduration = '{duration}'\n[report]\nmetric = 'p99 read'"
             );
             said(&sweep, &[]).contains("TOO SHORT")
         };

@@ -47,7 +47,10 @@ impl Run {
             is_valid: point.phase.fault(allow_errors).is_none(),
             is_client_limit: CLIENT_SATURATED.is_among(&point.phase.findings),
             turn: None,
-            values: Metric::of_phase(&point.phase).filter_map(known).collect(),
+            values: Metric::all()
+                .filter(|metric| metric.ranks())
+                .filter_map(known)
+                .collect(),
             is_rate_met: !RATE_NOT_MET.is_among(&point.phase.findings),
             read_bytes: point.phase.read_bytes(),
         }
@@ -305,7 +308,7 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
                 continue;
             }
             let is_rate_met = runs_a.iter().chain(runs_b).all(|run| run.is_rate_met);
-            let is_comparable = |metric: &&Metric| is_rate_met || **metric == Metric::OpsPerSec;
+            let is_comparable = |metric: &&Metric| is_rate_met || **metric == Metric::OPS_PER_SEC;
             let metrics = runs_a[0].values.keys().filter(is_comparable);
             found.extend(metrics.filter_map(|&metric| {
                 let place = Place::Point {
@@ -499,7 +502,7 @@ mod tests {
             is_valid: is_valid || repeat > 1,
             is_client_limit: false,
             turn: None,
-            values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(ops * factor))]),
+            values: BTreeMap::from([(Metric::OPS_PER_SEC, Stated::exact(ops * factor))]),
             is_rate_met: true,
             read_bytes: None,
         };

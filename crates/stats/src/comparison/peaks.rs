@@ -81,7 +81,7 @@ fn of_two<'r>(
     let mut found = compare(
         (a, &runs_a),
         (b, &runs_b),
-        Metric::OpsPerSec,
+        Metric::OPS_PER_SEC,
         place,
         positions,
     )?;
@@ -99,7 +99,7 @@ fn of_two<'r>(
     let count_runs = |peak: &Peak<'_, '_>| -> Vec<Vec<CountRun>> {
         let of = |run: &&Run| {
             let position = positions.of_run(run).filter(|_| take_turns);
-            (position, run.values[&Metric::OpsPerSec].value)
+            (position, run.values[&Metric::OPS_PER_SEC].value)
         };
         let counts = peak.counts.iter();
         counts.map(|runs| runs.iter().map(of).collect()).collect()
@@ -149,7 +149,7 @@ impl<'r> Peak<'_, 'r> {
 
     /// Of each repeat the run at the thread count that the other repeats choose.
     fn runs(&self) -> Vec<&'r Run> {
-        let value = |run: &&Run| (run.key.repeat, run.values[&Metric::OpsPerSec].value);
+        let value = |run: &&Run| (run.key.repeat, run.values[&Metric::OPS_PER_SEC].value);
         let counts = self.counts.iter();
         let counts: Vec<Vec<_>> = counts
             .map(|runs| runs.iter().map(value).collect())
@@ -170,7 +170,7 @@ fn peaks<'c, 'r>(
     let mut peaks: BTreeMap<_, Peak<'_, '_>> = BTreeMap::new();
     let closed = |name: &PointName| name.target_rate().is_none();
     for (name, runs) in cells.iter().filter(|(name, _)| closed(name)) {
-        let Some(ops) = values(runs, Metric::OpsPerSec).and_then(|ops| center(&ops)) else {
+        let Some(ops) = values(runs, Metric::OPS_PER_SEC).and_then(|ops| center(&ops)) else {
             continue;
         };
         let is_at_least = runs.iter().any(|run| run.is_client_limit);
@@ -227,7 +227,8 @@ mod tests {
             let mut lower = runs("a", 4, low, true);
             let noisy = lower.iter_mut().zip([0.96, 1.0, 1.04, 1.0]);
             noisy.for_each(|(run, by)| {
-                run.values = [(Metric::OpsPerSec, tailmark_model::Stated::exact(low * by))].into();
+                run.values =
+                    [(Metric::OPS_PER_SEC, tailmark_model::Stated::exact(low * by))].into();
             });
             peak(&[lower, runs("a", 1, 1_000.0, true), runs("b", 4, high, true)])
         };
@@ -246,7 +247,7 @@ mod tests {
         let all = ops.iter().flat_map(|(threads, values)| {
             let runs = runs(system, *threads, 1.0, true).into_iter();
             runs.zip(values).map(|(mut run, ops)| {
-                run.values = [(Metric::OpsPerSec, tailmark_model::Stated::exact(*ops))].into();
+                run.values = [(Metric::OPS_PER_SEC, tailmark_model::Stated::exact(*ops))].into();
                 run
             })
         });

@@ -45,7 +45,7 @@ mod tests {
         let mut all = runs(system, 4, 100.0, true);
         for ((run, at), noise) in all.iter_mut().zip(began).zip([1.001, 0.999, 1.0, 1.001]) {
             let value = ops * noise * (-0.015 * at as f64).exp();
-            run.values = [(Metric::OpsPerSec, Stated::exact(value))].into();
+            run.values = [(Metric::OPS_PER_SEC, Stated::exact(value))].into();
             run.turn = Some(1_000 + at);
         }
         all

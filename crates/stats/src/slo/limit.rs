@@ -19,9 +19,7 @@ impl Limit {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (metric, latency) = text.split_once('<')?;
-        let Metric::Latency { kind, statistic } = Metric::latency(metric)? else {
-            return None;
-        };
+        let (kind, statistic) = Metric::from_name(metric)?.latency()?;
         let latency = humantime::parse_duration(latency.trim()).ok()?;
         (!latency.is_zero()).then_some(Self {
             kind,
@@ -39,7 +37,7 @@ impl Limit {
     /// The latency as a metric, without its limit.
     #[must_use]
     pub fn metric(self) -> Option<Metric> {
-        Metric::latency(&format!("{} {}", self.quantile.name, self.kind.name()))
+        Metric::from_name(&format!("{} {}", self.quantile.name, self.kind.name()))
     }
 }
 

@@ -207,7 +207,7 @@ fn the_latency_of_the_plan_is_looked_at_up_to_three_nines() {
     let read = phase(500, Kind::Read, |_| (1_000, 100));
     let looked_at = |text: &str| {
         let rule = SteadyRule {
-            latency: Metric::latency(text),
+            latency: Metric::from_name(text),
         };
         rule.whole(&read).unwrap().judged[1].what.clone()
     };

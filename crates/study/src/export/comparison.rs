@@ -98,7 +98,7 @@ mod tests {
             is_valid: true,
             is_client_limit: false,
             turn: None,
-            values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(*ops))]),
+            values: BTreeMap::from([(Metric::OPS_PER_SEC, Stated::exact(*ops))]),
             is_rate_met: true,
             read_bytes: None,
         };

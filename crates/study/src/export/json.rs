@@ -14,8 +14,8 @@ use document::Document;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, io::Write};
 use tailmark_model::{
-    Arrivals, BlockQos, BlockValue, DERIVED, DeviceBandwidth, ErrorCount, Fact, Finding, Header,
-    Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase, Point, Qos, System,
+    Arrivals, BlockQos, BlockValue, DeviceBandwidth, ErrorCount, Fact, Finding, Header, Interval,
+    IntervalKind, KindResult, Known, Latencies, Load, Metric, Packed, Phase, Point, Qos, System,
     TimeBasis, Warmup, finding::UNEQUAL_CONDITIONS,
 };
 use tailmark_stats::{
@@ -172,10 +172,8 @@ fn warmup(warmup: &Warmup) -> Value {
 }
 
 fn phase(phase: &Phase, header: &Header) -> Value {
-    let value_bytes = header.value_bytes();
-    let derived = DERIVED
-        .iter()
-        .map(|row| (row.name, (row.of)(phase, value_bytes)));
+    let derived =
+        Metric::figures().map(|metric| (metric.row().name, metric.value(phase).map(|of| of.value)));
     let lag = phase.start_lag.as_ref();
     let causes = lag.and_then(|lag| lag.causes.as_ref());
     json!({

@@ -15,9 +15,9 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use tailmark_model::{
     Arrivals, BlockQos, Censored, Damaged, ErrorCount, Fact, Finding, Header, Interval,
-    IntervalKind, Kind, KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey,
-    RankPart, ResolvedRate, Series, SeriesKind, StartLag, Summary, System, Warmup, finding,
-    interval::without_gaps, observation,
+    IntervalKind, Kind, KindResult, LagCauses, Latencies, Load, Metric, Packed, Phase, Point,
+    PointKey, RankPart, ResolvedRate, Series, SeriesKind, StartLag, Summary, System, Warmup,
+    finding, interval::without_gaps, observation,
 };
 
 pub fn header(c: &Connection) -> Result<Header> {
@@ -241,11 +241,23 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     phase.errors = errors(c, id)?;
     phase.findings = findings(c, id)?;
     phase.block_qos = block_qos(c, id)?;
+    phase.figures = figures(c, id)?;
     if detail == Detail::Whole {
         phase.intervals = intervals(c, id)?;
         phase.series = series(c, id)?;
     }
     Ok(phase)
+}
+
+/// What the series came to. Another version may have metrics that this one does not know.
+fn figures(c: &Connection, phase: i64) -> Result<BTreeMap<Metric, f64>> {
+    let sql = "SELECT name, value FROM figure WHERE phase = ? ORDER BY rowid";
+    let figures = rows(c, sql, [phase], |row| {
+        let metric = Metric::from_name(&row.get::<_, String>(0)?);
+        let value: f64 = row.get(1)?;
+        Ok(metric.zip(Some(value).filter(|value| value.is_finite())))
+    })?;
+    Ok(figures.into_iter().flatten().collect())
 }
 
 /// From the row of a phase; none of a single process.

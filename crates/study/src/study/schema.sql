@@ -175,3 +175,11 @@ CREATE TABLE series (
 ) STRICT;
 CREATE INDEX series_phase ON series (phase);
 CREATE INDEX series_tick ON series (tick);
+
+-- What the series of a phase came to: the metrics that are sampled, in their unit.
+CREATE TABLE figure (
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    value REAL NOT NULL
+) STRICT;
+CREATE INDEX figure_phase ON figure (phase);

@@ -177,6 +177,7 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
         self::interval(c, id, interval)?;
     }
     series(c, id, &phase.series)?;
+    figures(c, id, phase)?;
     Ok(id)
 }
 
@@ -301,6 +302,20 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
                 one.kind.name(),
                 numbers::encode(&one.values)
             ])?;
+    }
+    Ok(())
+}
+
+/// Writes what the series came to. A phase that was read from a study has that already.
+fn figures(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
+    let figures = if phase.figures.is_empty() {
+        Cow::Owned(phase.sampled_figures(read::header(c)?.value_bytes()))
+    } else {
+        Cow::Borrowed(&phase.figures)
+    };
+    for (metric, value) in figures.iter() {
+        c.prepare_cached("INSERT INTO figure VALUES (?, ?, ?)")?
+            .execute(params![id, metric.row().name, value])?;
     }
     Ok(())
 }

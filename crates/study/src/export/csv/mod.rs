@@ -22,7 +22,7 @@ use super::{Format, failed, numbers, timestamp, us};
 use crate::{Error, Study};
 use std::{collections::BTreeMap, io::Write};
 use tailmark_model::{
-    Arrivals, Bandwidth, DERIVED, Header, Kind, KindResult, Known, Phase, Point, PointKey, Stated,
+    Arrivals, Bandwidth, Header, Kind, KindResult, Known, Metric, Phase, Point, PointKey, Stated,
     csv_cell, new_latencies,
 };
 
@@ -151,7 +151,7 @@ fn phase_headings() -> impl Iterator<Item = String> {
         .chain(latency_headings())
         .chain(["findings".to_owned()])
         .chain(headings(&BANDWIDTH))
-        .chain(DERIVED.iter().map(|row| row.name.to_owned()))
+        .chain(Metric::figures().map(|metric| metric.row().name.to_owned()))
 }
 
 /// The rows of a phase, one for each kind, of a study with this header; each begins with the
@@ -161,8 +161,7 @@ fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<Strin
     let findings = phase.findings.iter();
     let codes: Vec<&str> = findings.map(|finding| finding.code.as_str()).collect();
     let bandwidth = phase.bandwidth();
-    let value_bytes = header.value_bytes();
-    let derived = DERIVED.iter().map(|row| cell((row.of)(phase, value_bytes)));
+    let derived = Metric::figures().map(|metric| cell(metric.value(phase).map(|of| of.value)));
     let derived: Vec<String> = derived.collect();
     let row = |(kind, result): (&Kind, &KindResult)| {
         let mut row = first.to_vec();

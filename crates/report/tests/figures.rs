@@ -1,0 +1,159 @@
+//! What was sampled is a metric like any other: it is kept with the point, heads a report, has
+//! verdicts and gates.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+use std::{collections::BTreeMap, path::Path};
+use tailmark_model::{
+    Header, Kind, KindResult, Metric, Phase, Point, PointKey, Series, SeriesKind, Stated, System,
+};
+use tailmark_report::{Block, Condition, Data, GateOutcome, SECTIONS, Verdicts, VerdictsRequest};
+use tailmark_stats::Verdict;
+use tailmark_study::Study;
+use tempfile::TempDir;
+
+/// Bytes written to the device for each byte that clients wrote, of five runs each.
+const LEAN: (&str, [f64; 5]) = ("lean", [4.0, 4.1, 3.9, 4.05, 3.95]);
+const HEAVY: (&str, [f64; 5]) = ("heavy", [8.0, 8.2, 7.8, 8.1, 7.9]);
+
+fn metric() -> Metric {
+    Metric::from_name("write_amplification").unwrap()
+}
+
+/// Ten seconds of 1,000 updates of 100 bytes a second. Both systems are as fast.
+fn phase(amplification: f64, repeat: u32) -> Phase {
+    let operations = 10_000 + u64::from(repeat);
+    let mut update = KindResult {
+        count: operations,
+        bytes: operations * 100,
+        ..KindResult::default()
+    };
+    update.service.record_n(1_000_000, operations).unwrap();
+    let written = amplification * operations as f64 * 100.0;
+    Phase {
+        duration_s: 10.0,
+        operations,
+        kinds: BTreeMap::from([(Kind::Update, update)]),
+        series: vec![Series {
+            probe: "disk".to_owned(),
+            subject: "nvme0n1".to_owned(),
+            name: "write_bytes".to_owned(),
+            kind: SeriesKind::Counter,
+            at_s: vec![0.0, 10.0],
+            values: vec![0.0, written],
+        }],
+        ..Phase::default()
+    }
+}
+
+fn study(dir: &Path) -> Study {
+    let system = |name: &str| System {
+        name: name.to_owned(),
+        driver: "rocksdb".to_owned(),
+        place: format!("/mnt/{name}"),
+        semantics: "faithful".to_owned(),
+        settings: BTreeMap::new(),
+        ceiling_for: None,
+    };
+    let header = Header::without_plan("Amplification", String::new());
+    let study = Study::create(dir, &header, &[LEAN, HEAVY].map(|(name, _)| system(name))).unwrap();
+    for (name, runs) in [LEAN, HEAVY] {
+        for ((amplification, repeat), threads) in runs.into_iter().zip(1..).zip([4; 5]) {
+            let key = PointKey {
+                system: name.to_owned(),
+                workload: "ycsb-a".to_owned(),
+                distribution: "uniform".to_owned(),
+                threads,
+                repeat,
+                target_rate: None,
+                arrivals: None,
+            };
+            let phase = phase(amplification, repeat);
+            study.add_point(&Point { key, phase }).unwrap();
+        }
+    }
+    study
+}
+
+#[test]
+fn a_figure_is_read_without_the_samples_it_came_from() {
+    let dir = TempDir::new().unwrap();
+    let points = study(dir.path()).point_totals().unwrap();
+    let first = &points[0];
+    assert!(first.phase.series.is_empty());
+    let value = metric().value(&first.phase).unwrap();
+    assert!((value.value - 4.0).abs() < 1e-9, "{value:?}");
+    let reads = Metric::from_name("read_amplification").unwrap();
+    assert_eq!(reads.value(&first.phase), None);
+}
+
+#[test]
+fn a_report_that_is_about_a_figure_states_it_first() {
+    let dir = TempDir::new().unwrap();
+    let mut data = Data::read(&[study(dir.path())]).unwrap();
+    data.settings.metric = Some(metric());
+    let blocks = |name: &str| -> Vec<Block> {
+        let section = SECTIONS.iter().find(|of| of.name == name).unwrap();
+        (section.render)(&data)
+    };
+    let texts = blocks("summary").into_iter();
+    let mut texts = texts.filter_map(|block| match block {
+        Block::Text(text) => Some(text.to_plain()),
+        _ => None,
+    });
+    let said = texts.next().unwrap();
+    let expected =
+        "lean has the lowest write amplification at 4 threads in YCSB A, by 2.0X over heavy.";
+    assert!(said.contains(expected), "{said}");
+    let text = format!("{:?}", blocks("workloads"));
+    for expected in ["Write amplification at 4 threads", "2.0X lower", "4.00"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+#[test]
+fn a_figure_has_verdicts_and_gates() {
+    let dir = TempDir::new().unwrap();
+    let header = study(dir.path()).header().unwrap();
+    let study = Study::open_read_only(dir.path()).unwrap();
+    let runs = study.runs(&header).unwrap();
+    let pair = [("lean".to_owned(), "heavy".to_owned())];
+    let all = tailmark_stats::comparisons(&runs, &pair, 0.03);
+    let found = all.iter().find(|of| of.metric == metric()).unwrap();
+    assert_eq!(found.verdict, Verdict::Better);
+    assert!((found.ratio.value - 0.5).abs() < 0.01, "{found:?}");
+    let outcome = |condition: &str| {
+        let request = VerdictsRequest {
+            study: dir.path().to_owned(),
+            system: Some("heavy".to_owned()),
+            baseline: Some("lean".to_owned()),
+            fail_if: vec![Condition::parse(condition).unwrap()],
+            ..VerdictsRequest::default()
+        };
+        Verdicts::new(&request).unwrap().outcome()
+    };
+    assert_eq!(
+        outcome("write_amplification worse by 10%"),
+        Some(GateOutcome::Shown)
+    );
+    assert_eq!(
+        outcome("write_amplification better by 10%"),
+        Some(GateOutcome::NotShown)
+    );
+    // It was not sampled.
+    assert_eq!(
+        outcome("read_amplification worse by 10%"),
+        Some(GateOutcome::CannotTell)
+    );
+    assert_eq!(metric().text(Stated::exact(0.5)), "0.50");
+}
+
+#[test]
+fn what_ranks_no_system_is_no_condition_and_heads_no_report() {
+    let error = Condition::parse("cpu_busy_percent worse by 5%").unwrap_err();
+    let (_, accepted) = error.split_once("is not a metric to compare").unwrap();
+    assert!(accepted.contains("write_amplification"), "{error}");
+    assert!(!accepted.contains("cpu_busy"), "{error}");
+    assert!(tailmark_report::report_metric("cpu_busy_percent").is_err());
+    assert!(tailmark_report::report_metric("ops_per_sec").is_err());
+}
