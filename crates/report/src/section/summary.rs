@@ -92,8 +92,8 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
 /// operations per second and the latencies that it is about.
 fn families(sweep: &SweepTable<'_>) -> Vec<String> {
     let of = |are_peaks, metric: Metric| {
-        let all = sweep.comparisons.of_peaks(are_peaks);
-        let count = all.filter(|of| of.metric == metric).count();
+        let mut all = sweep.comparisons.of_peaks(are_peaks);
+        let count = all.find(|of| of.metric == metric).map_or(0, |of| of.family);
         let of = match metric {
             Metric::OpsPerSec if are_peaks => "peaks".to_owned(),
             Metric::OpsPerSec => "ops/s at points".to_owned(),
