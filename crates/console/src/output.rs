@@ -10,7 +10,7 @@ use std::{
     os::{fd::AsFd, unix::fs::FileTypeExt},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tailmark_model::printable_lines;
+use tailmark_model::{printable, printable_lines};
 
 /// Where a program writes: standard output and standard error, or what takes their place. Cheap to
 /// clone; lines of several threads do not mix.
@@ -109,7 +109,7 @@ impl Console {
 
     /// Says what went wrong, with its causes, in one line.
     pub fn error(&self, error: &anyhow::Error) {
-        self.warn(&format!("error: {error:#}"));
+        self.warn(&printable(&format!("error: {error:#}")));
     }
 }
 

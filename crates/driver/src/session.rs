@@ -265,10 +265,11 @@ pub trait Database: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Carries out what [`Self::removal`] says.
-    fn remove(&self, made: &[Made]) -> Result<(), Error> {
+    /// Carries out what [`Self::removal`] says, and returns the statements that it did. What holds
+    /// something else by then stays.
+    fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
         let _ = made;
-        Ok(())
+        Ok(Vec::new())
     }
 
     /// Whether the table holds no record at all; asked only where there is no marker.

@@ -13,7 +13,7 @@ use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
 use tailmark_model::{
     ErrorCount, Interval, IntervalKind, Kind, LagCauses, Latencies, Packed, Phase, StartLag,
-    new_latencies, qos::Blocks,
+    new_latencies, printable, qos::Blocks,
 };
 
 /// The most intervals that are kept of a phase.
@@ -215,7 +215,8 @@ impl Collector {
                     kind,
                     cause: cause.to_owned(),
                     count: failures.count,
-                    example: failures.example.clone(),
+                    // A server's own words.
+                    example: printable(&failures.example).into_owned(),
                 }),
             }
         }

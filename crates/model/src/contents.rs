@@ -5,7 +5,7 @@ use crate::{
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     known::{Failed, Known},
-    new_study_id,
+    new_study_id, printable,
     ranks::RankPart,
     summary::Summary,
     warmup::Warmup,
@@ -167,13 +167,14 @@ impl Fact {
     /// The group of what was done to a device before it was measured, by step.
     pub const PREPARATION: &str = "preparation";
 
-    /// What an open database reports of itself.
+    /// What an open database reports of itself. It comes from a server, so that each is one line.
     pub fn of_database(system: &str, reported: BTreeMap<String, String>) -> Vec<Self> {
+        let shown = |text: String| printable(&text).into_owned();
         let fact = |(name, value)| Self {
             system: Some(system.to_owned()),
             group: "database".to_owned(),
-            name,
-            value,
+            name: shown(name),
+            value: shown(value),
         };
         reported.into_iter().map(fact).collect()
     }

@@ -68,6 +68,18 @@ impl BlockValue {
     pub const fn rank(self) -> (bool, u64) {
         (self.is_at_least, self.ns)
     }
+
+    /// The same beside blocks of which this is the highest exact value, nanoseconds. A lower bound is
+    /// that of a request that failed, which ranks above every success: it is at least as high.
+    #[must_use]
+    pub fn above(self, highest_exact: u64) -> Self {
+        let ns = if self.is_at_least {
+            self.ns.max(highest_exact)
+        } else {
+            self.ns
+        };
+        Self { ns, ..self }
+    }
 }
 
 impl BlockQos {
@@ -214,6 +226,8 @@ impl TimeBlocks {
     fn finish(self, kind: Kind, time: TimeBasis) -> Vec<BlockQos> {
         let (blocks, samples_min) = (self.full, self.samples_min);
         let of_quantile = |(&quantile, values): (&Quantile, BTreeMap<(bool, u64), Seen>)| {
+            let highest_exact = values.keys().rfind(|(is_at_least, _)| !is_at_least);
+            let highest_exact = highest_exact.map_or(0, |(_, ns)| *ns);
             // The one that so many others are before.
             let after = |mut before: u64| {
                 let mut values = values.iter();
@@ -224,10 +238,13 @@ impl TimeBlocks {
                     }
                     None => true,
                 });
-                found.map(|(&(is_at_least, ns), seen)| BlockValue {
-                    ns,
-                    is_at_least,
-                    start_s: seen.start_s,
+                found.map(|(&(is_at_least, ns), seen)| {
+                    let value = BlockValue {
+                        ns,
+                        is_at_least,
+                        start_s: seen.start_s,
+                    };
+                    value.above(highest_exact)
                 })
             };
             Some(BlockQos {
@@ -383,6 +400,28 @@ mod tests {
         assert_eq!(is_at_least, [true, false]);
         assert!(of(&found, "p99.999").median.is_at_least);
         assert!(!of(&found, "p99.9").worst.is_at_least);
+    }
+
+    #[test]
+    fn a_block_that_is_a_bound_is_at_least_the_highest_exact_value_of_the_others() {
+        let failing = |second, ns, failed| {
+            let mut interval = interval(second, &[(ns, 1_000_000 - failed)]);
+            interval.kinds.get_mut(&Kind::Read).unwrap().errors = failed;
+            interval
+        };
+        // Reads of 1 ms, of which half a percent fails, beside reads of 5 ms.
+        let fast = |second| failing(second, 1_000_000, 5_000);
+        let slow = |second| failing(second, 5_000_000, 0);
+        let p99_9 = |intervals: &[Interval]| {
+            let found = block_qos(intervals);
+            let of = of(&found, "p99.9");
+            [of.worst, of.median, of.best].map(|of| (of.is_at_least, of.ns / 1_000_000))
+        };
+        let one = p99_9(&[slow(0), fast(1), slow(2)]);
+        assert_eq!(one, [(true, 5), (false, 5), (false, 5)]);
+        let two = p99_9(&[fast(0), fast(1), slow(2)]);
+        assert_eq!(two, [(true, 5), (true, 5), (false, 5)]);
+        assert_eq!(p99_9(&[fast(0), fast(1)]), [(true, 1); 3]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::{
 use tailmark_cluster::{Exchange, Measurement};
 
 /// How long an agent may take for its first line.
-const HELLO: Duration = Duration::from_secs(60);
+const HELLO: Duration = Duration::from_secs(15);
 /// How long it may take to say what its clock says.
 const TIME: Duration = Duration::from_secs(20);
 /// How often what is said of preparing is handed over.
@@ -109,7 +109,9 @@ impl Channel {
         };
         let hello = match received(&greeted, HELLO, is_over) {
             Ok(hello) => hello,
-            Err(RecvTimeoutError::Timeout) => return Err(lost("the agent says nothing")),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(lost(&format!("the agent said nothing within {HELLO:?}")));
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = locked(&inbox).closed.clone();
                 return Err(lost(&why.unwrap_or_default()));

@@ -22,6 +22,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How long a host may take for the first command, and to begin with the copy of the agent: login shells
+/// and sudo may ask a directory of users first.
+const ANSWER: Duration = Duration::from_secs(15);
+
 /// What a copy of the agent may take.
 const COPY: Duration = Duration::from_secs(120);
 
@@ -82,12 +86,16 @@ impl Link {
         is_over: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
         let mut ssh = Ssh::connect(login, is_over)?;
-        let about = ssh.script_unless(ABOUT, &[], SHORT, is_over)?;
+        let not_run = |why: String| Error::Connect {
+            login: login.to_owned(),
+            why: format!("no command is run there: {why}"),
+        };
+        let about = match ssh.script_unless(ABOUT, &[], ANSWER, is_over) {
+            Err(Error::Lost { why, .. }) => return Err(not_run(why)),
+            about => about?,
+        };
         if !about.is_ok() {
-            return Err(Error::Connect {
-                login: login.to_owned(),
-                why: format!("no command is run there: {}", about.why()),
-            });
+            return Err(not_run(about.why()));
         }
         let mut lines = about.out.lines();
         let (machine, acts_as) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
@@ -196,24 +204,30 @@ impl Shell {
         let mut process = command.spawn().map_err(|error| failed(error.to_string()))?;
         let streams = process.stdin.take().zip(process.stdout.take());
         let (mut to, from) = streams.expect("both are pipes");
-        let (program, (tell, told)) = (program.to_vec(), mpsc::channel());
+        let (program, (tell, told), (begin, begun)) =
+            (program.to_vec(), mpsc::channel(), mpsc::channel());
         thread::spawn(move || {
             let mut from = BufReader::new(from);
-            // One that does not take it says why.
-            let _ = to.write_all(&program).and_then(|()| to.flush());
             let mut line = || {
                 let line = lines::line(&mut from, LINE_BYTES_MAX).ok().flatten();
                 line.map(|line| line.trim_end().to_owned())
             };
             while line().is_some_and(|line| line != BEGINS) {}
-            let lines = [line(), line()].map(Option::unwrap_or_default);
-            let _ = tell.send((lines, to, from));
+            // Nobody may wait for it any more.
+            let _ = begin.send(line().unwrap_or_default());
+            // One that does not take it says why.
+            let _ = to.write_all(&program).and_then(|()| to.flush());
+            let why_not = line().unwrap_or_default();
+            let _ = tell.send((why_not, to, from));
         });
-        let told = received(&told, COPY, is_over);
-        let ([directory, why_not], to, from) = told.map_err(|_| {
+        let mut late = |what: &str, time: Duration| {
             kill(&mut process);
-            failed(format!("the agent was not copied within {COPY:?}"))
-        })?;
+            failed(format!("{what} within {time:?}"))
+        };
+        let begun = received(&begun, ANSWER, is_over);
+        let directory = begun.map_err(|_| late("it did not begin to run the agent", ANSWER))?;
+        let told = received(&told, COPY, is_over);
+        let (why_not, to, from) = told.map_err(|_| late("the agent was not copied", COPY))?;
         if directory.is_empty() {
             drop((to, from));
             let ended = process.wait_with_output();

@@ -27,7 +27,7 @@ use tempfile::TempDir;
 /// How long a connection may take to be made.
 const CONNECT_S: u32 = 10;
 /// How long that may take with all that comes before: a jump host, a slow agent of keys.
-const MADE: Duration = Duration::from_secs(60);
+const MADE: Duration = Duration::from_secs(20);
 /// How long it may take to end one.
 const ENDED: Duration = Duration::from_secs(5);
 /// Asked so often whether the other end is there; after three times without an answer it is not.

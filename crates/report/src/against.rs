@@ -1,11 +1,11 @@
 //! An earlier study beside the one of a report: each system with what it was.
 
-use crate::{Data, Earlier, Error};
+use crate::{
+    Data, Earlier, Error,
+    compared::{Comparisons, band, runs},
+};
 use std::collections::BTreeSet;
 use tailmark_model::{Header, Point, PointName, System, number, printable};
-
-/// What a system was, as a system of its own.
-const BEFORE: &str = " (before)";
 
 impl Data {
     /// The same with an earlier study that each system is compared with, itself with what it was.
@@ -23,9 +23,10 @@ impl Data {
                 known: printable(&known.join(", ")).into_owned(),
             });
         }
+        let comparisons = self.comparisons_with(earlier, &common);
         let pairs = common.into_iter().map(|system| self.pair(earlier, system));
         let pairs: Vec<Self> = pairs.collect();
-        if pairs.iter().all(Self::has_nothing_in_common) {
+        if comparisons.is_empty() && pairs.iter().all(Self::has_no_point_in_common) {
             let known = pairs.iter().flat_map(|pair| pair.points_of(1));
             let known: BTreeSet<PointName> = known.map(|point| (&point.key).into()).collect();
             let known: Vec<String> = known.iter().map(ToString::to_string).collect();
@@ -43,13 +44,27 @@ impl Data {
             name: names.join("; "),
             changed: changed(&earlier.headers, &self.headers),
             pairs,
+            comparisons,
         });
         Ok(self)
     }
 
+    /// How these systems compare with what they were: all of them are one family of tests, as in
+    /// `tailmark compare`.
+    fn comparisons_with(&self, earlier: &Self, systems: &[&System]) -> Comparisons {
+        let pairs = systems.iter().map(|of| (of.name.clone(), before(&of.name)));
+        let pairs: Vec<(String, String)> = pairs.collect();
+        let mut all = runs(self);
+        all.extend(runs(earlier).into_iter().map(|mut run| {
+            run.key.system = before(&run.key.system);
+            run
+        }));
+        Comparisons::from_pairs(&all, &pairs, band(self))
+    }
+
     /// What both have of a system, what it was under a name of its own.
     fn pair(&self, earlier: &Self, system: &System) -> Self {
-        let before = format!("{}{BEFORE}", system.name);
+        let before = before(&system.name);
         let is_it = |name: &str| name == system.name;
         let renamed = System {
             name: before.clone(),
@@ -88,12 +103,17 @@ impl Data {
         points.filter(move |point| point.key.system == *name)
     }
 
-    /// Whether a pair has neither a comparison nor a point of both, valid or not.
-    fn has_nothing_in_common(&self) -> bool {
+    /// Whether no point is of both of a pair, valid or not.
+    fn has_no_point_in_common(&self) -> bool {
         let names = |i| self.points_of(i).map(|point| PointName::from(&point.key));
         let [now, before] = [0, 1].map(|i| names(i).collect::<BTreeSet<_>>());
-        self.comparisons().is_empty() && now.is_disjoint(&before)
+        now.is_disjoint(&before)
     }
+}
+
+/// What a system was, as a system of its own.
+fn before(system: &str) -> String {
+    format!("{system} (before)")
 }
 
 /// The first of these, and how many more there are.

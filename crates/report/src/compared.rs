@@ -32,7 +32,7 @@ impl Compared {
 type Name = (String, String, PointName, Metric);
 
 /// Comparisons, and where each of them is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Comparisons {
     all: Vec<Comparison>,
     by_name: BTreeMap<Name, usize>,
@@ -42,18 +42,14 @@ pub(crate) struct Comparisons {
 
 impl Comparisons {
     fn new(data: &Data) -> Self {
-        let allow_errors = data.allow_errors();
-        let bands = data.headers.iter().map(equivalence);
-        let band = bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE);
-        let take_turns = data.headers.iter().all(Header::takes_turns);
-        let run = |point: &Point| Run {
-            turn: point.phase.started_ms.filter(|_| take_turns),
-            ..Run::from_point(point, allow_errors)
-        };
-        let runs: Vec<Run> = data.points.iter().map(run).collect();
         let (systems, _) = data.systems_and_ceilings();
         let systems: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-        let all = comparisons(&runs, &all_pairs(&systems), band);
+        Self::from_pairs(&runs(data), &all_pairs(&systems), band(data))
+    }
+
+    /// Of pairs that are one family of tests.
+    pub fn from_pairs(runs: &[Run], pairs: &[(String, String)], band: f64) -> Self {
+        let all = comparisons(runs, pairs, band);
         let named = all.iter().map(name_of);
         let by_name = named.zip(0..).collect();
         Self { all, by_name, band }
@@ -109,6 +105,23 @@ impl Comparisons {
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
+}
+
+/// The runs of all systems.
+pub(crate) fn runs(data: &Data) -> Vec<Run> {
+    let allow_errors = data.allow_errors();
+    let take_turns = data.headers.iter().all(Header::takes_turns);
+    let run = |point: &Point| Run {
+        turn: point.phase.started_ms.filter(|_| take_turns),
+        ..Run::from_point(point, allow_errors)
+    };
+    data.points.iter().map(run).collect()
+}
+
+/// The band of practical equivalence, as a fraction; of several studies, the minimum.
+pub(crate) fn band(data: &Data) -> f64 {
+    let bands = data.headers.iter().map(equivalence);
+    bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE)
 }
 
 fn name_of(of: &Comparison) -> Name {

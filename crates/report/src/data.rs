@@ -54,6 +54,8 @@ pub struct Earlier {
     /// What both have of each system that is in both: the system itself, and what it was as a system of
     /// its own, second.
     pub pairs: Vec<Data>,
+    /// How they compare: those of all pairs, which are one family of tests.
+    pub(crate) comparisons: Comparisons,
 }
 
 /// A search of one system and workload, and what it was for.

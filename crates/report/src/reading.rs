@@ -2,9 +2,10 @@
 //!
 //! The curve is that of a closed loop by client count, of which only the rising branch counts: from
 //! the fewest clients on, as long as operations per second do not fall. Between two points the
-//! logarithm of the latency is taken as linear in operations per second; of several crossings the
-//! first counts; a point that has the value exactly is one unless the curve only falls to it or from
-//! it. Beyond the ends nothing is read.
+//! logarithm of the latency is taken as linear in operations per second, and of several crossings the
+//! first counts. A curve crosses a latency where it goes above it. A point that has the latency exactly
+//! is a crossing only if the next one is above: at the end of a branch, or before a point that is
+//! missing, the curve may hold further on. Beyond the ends nothing is read.
 
 /// One point of a curve: operations per second and the latency there in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,24 +16,29 @@ pub struct CurvePoint {
     pub ns: f64,
 }
 
-/// The latency at a rate; none where the rising branch does not reach from below it to above it.
+/// The latency at a rate; none where the rising branch does not reach it from below.
 #[must_use]
 pub fn latency_at(curve: &[CurvePoint], ops: f64) -> Option<f64> {
-    let (from, to) = crossing(rising(curve), |point| point.ops, ops)?;
-    if from.ops == ops {
-        return Some(from.ns);
+    let branch = rising(curve);
+    let first = branch.first()?;
+    if first.ops == ops {
+        return Some(first.ns);
     }
+    let reaches = |two: &&[CurvePoint]| two[0].ops < ops && ops <= two[1].ops;
+    let [from, to] = branch.windows(2).find(reaches)? else {
+        return None;
+    };
     let part = (ops - from.ops) / (to.ops - from.ops);
     Some((from.ns.ln() + part * (to.ns.ln() - from.ns.ln())).exp())
 }
 
-/// The rate at a latency: where the rising branch first gets to it from below.
+/// The rate at a latency: where the rising branch first goes above it.
 #[must_use]
 pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
-    let (from, to) = crossing(rising(curve), |point| point.ns, ns)?;
-    if from.ns == ns {
-        return Some(from.ops);
-    }
+    let crosses = |two: &&[CurvePoint]| two[0].ns <= ns && ns < two[1].ns;
+    let [from, to] = rising(curve).windows(2).find(crosses)? else {
+        return None;
+    };
     let part = (ns.ln() - from.ns.ln()) / (to.ns.ln() - from.ns.ln());
     Some(from.ops + part * (to.ops - from.ops))
 }
@@ -47,30 +53,6 @@ pub fn ops_within(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     }
     let within = rising(curve).iter().filter(|point| point.ns <= ns);
     within.map(|point| point.ops).reduce(f64::max)
-}
-
-/// The two points between which a branch first gets to a value from below, or has it exactly where it
-/// rises: then that point is the first of the two.
-fn crossing(
-    branch: &[CurvePoint],
-    of: fn(&CurvePoint) -> f64,
-    value: f64,
-) -> Option<(CurvePoint, CurvePoint)> {
-    let is_hit = |at: &usize| {
-        let (before, after) = (at.checked_sub(1), branch.get(at + 1));
-        let comes_from_below = before.is_some_and(|before| of(&branch[before]) < value);
-        let goes_above = after.is_some_and(|after| of(after) > value);
-        of(&branch[*at]) == value && (comes_from_below || goes_above || branch.len() == 1)
-    };
-    let hits = (0..branch.len()).find(is_hit);
-    let crosses = |two: &[CurvePoint]| of(&two[0]) < value && value < of(&two[1]);
-    let between = branch.windows(2).position(crosses);
-    match (hits, between) {
-        (Some(hit), None) => Some((branch[hit], branch[hit])),
-        (Some(hit), Some(from)) if hit <= from => Some((branch[hit], branch[hit])),
-        (_, Some(from)) => Some((branch[from], branch[from + 1])),
-        (None, None) => None,
-    }
 }
 
 /// So far below the highest point before it a point is on the falling branch; what is closer is as
@@ -107,9 +89,15 @@ mod tests {
         assert!(close(ops_at(&curve, 2e6), 15.0));
         assert!(close(latency_at(&curve, 25.0), 16e6));
         assert!(close(ops_at(&curve, 16e6), 25.0));
-        for (ops, ns) in [(10.0, 1e6), (20.0, 4e6), (30.0, 64e6)] {
+        for (ops, ns) in [(10.0, 1e6), (20.0, 4e6)] {
             assert!(close(latency_at(&curve, ops), ns) && close(ops_at(&curve, ns), ops));
         }
+        // The latency at the highest rate was measured there. The highest rate at its latency was not.
+        assert!(close(latency_at(&curve, 30.0), 64e6));
+        assert_eq!(
+            (ops_at(&curve, 64e6), ops_within(&curve, 64e6)),
+            (None, Some(30.0))
+        );
     }
 
     #[test]
@@ -129,7 +117,10 @@ mod tests {
     fn a_plateau_is_no_falling_branch() {
         // 8 clients do all that can be done; more of them wait.
         let curve = curve(&[(400.0, 10e6), (800.0, 10e6), (799.0, 20e6), (800.0, 40e6)]);
-        assert!(close(ops_at(&curve, 40e6), 800.0));
+        assert_eq!(
+            (ops_at(&curve, 40e6), ops_within(&curve, 40e6)),
+            (None, Some(800.0))
+        );
         assert!(ops_at(&curve, 15e6).is_some_and(|ops| (799.0..=800.0).contains(&ops)));
         assert_eq!(latency_at(&curve, 801.0), None);
     }
@@ -162,6 +153,23 @@ mod tests {
             (ops_at(falling, 1.1e6), ops_within(falling, 1.1e6)),
             (None, Some(1_900.0))
         );
+    }
+
+    #[test]
+    fn an_exact_hit_is_a_crossing_only_where_the_next_point_is_above() {
+        let known = curve(&[(10.0, 2e6), (20.0, 4e6), (30.0, 4e6), (40.0, 8e6)]);
+        let at = |points: usize| {
+            let curve = &known[..points];
+            (ops_at(curve, 4e6), ops_within(curve, 4e6))
+        };
+        // The end of the branch, a plateau at the limit, and the point that goes above it.
+        assert_eq!(at(1), (None, Some(10.0)));
+        assert_eq!(at(2), (None, Some(20.0)));
+        assert_eq!(at(3), (None, Some(30.0)));
+        assert_eq!(at(4), (Some(30.0), None));
+        // A curve that only touches the limit holds it until it goes above it.
+        let touches = curve(&[(10.0, 2e6), (20.0, 4e6), (30.0, 1e6), (40.0, 16e6)]);
+        assert!(close(ops_at(&touches, 4e6), 35.0));
     }
 
     #[test]

@@ -7,9 +7,10 @@
 mod searches;
 mod synthetic;
 
-use searches::{LIMIT, Tries, add_searches, add_two};
+use searches::{LIMIT, Tries, add_searches, add_two, add_two_for};
 use std::time::Duration;
 use synthetic::SMALL;
+use tailmark_model::Metric;
 use tailmark_report::{Block, Data, Figure, SECTIONS, Table};
 
 fn data(quick: bool) -> Data {
@@ -138,6 +139,32 @@ fn said_of(tries: [Tries<'_>; 2], baseline: usize) -> String {
         .flat_map(|table| texts(table).concat());
     let rows: Vec<String> = rows.map(str::to_owned).collect();
     lines.chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn of_a_search_for_two_limits_each_has_its_own_answer() {
+    let at = |ms: u64, latency: &str| -> Vec<String> {
+        let mut data = synthetic::study(SMALL);
+        add_two_for(
+            &[LIMIT, "p99.9 read < 100ms"],
+            &mut data,
+            false,
+            [FAST, NEVER],
+        );
+        data.settings.at_latency = vec![Duration::from_millis(ms)];
+        data.settings.metric = Metric::from_name(latency);
+        let blocks = blocks(&data, "fixed");
+        let mut rows = tables(&blocks).into_iter().flat_map(texts);
+        let row = rows.find(|row| row[0].contains("YCSB C")).unwrap();
+        row.into_iter().map(str::to_owned).collect()
+    };
+    // Too many reads take 20 ms: from 42,000 ops/s on, and at every rate.
+    let first = at(15, "p99 read");
+    assert_eq!(first[3..5], ["40,000 to 42,000", "measured by a search"]);
+    assert_eq!(first[5..7], ["not at any rate", "measured by a search"]);
+    // None takes 100 ms at any rate that was tried.
+    let second = at(100, "p99.9 read");
+    assert_eq!(second[3..5], ["≥ 42,000", "measured by a search"]);
 }
 
 #[test]

@@ -3,14 +3,21 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 use tailmark_model::{
     Arrivals, Censored, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey, System,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
     number,
 };
-use tailmark_report::{Block, Cell, Data, Figure, SECTIONS, Table, Text, html};
+use tailmark_report::{
+    Block, Cell, Data, Figure, SECTIONS, Table, Text, Verdicts, VerdictsRequest, html,
+};
 use tailmark_stats::{Comparison, Run, comparison::Place, comparisons, statistics};
+use tailmark_study::Study;
 
 const MS: u64 = 1_000_000;
 
@@ -582,6 +589,71 @@ fn two_devices_of_a_study_are_unequal_in_their_settings_alone() {
     let pairs = merged.unequal_pairs();
     let said: Vec<String> = pairs[0].unequal.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["cache_size 1GiB against 2GiB"]);
+}
+
+/// A study file with this data.
+fn stored(data: &Data, dir: &Path) -> PathBuf {
+    let study = Study::create(dir, &data.headers[0], &data.systems).unwrap();
+    for point in &data.points {
+        study.add_point(point).unwrap();
+    }
+    dir.to_owned()
+}
+
+#[test]
+fn two_studies_have_the_same_verdicts_in_a_report_and_by_compare() {
+    const X: [f64; 5] = [1_000.0, 1_060.0, 970.0, 1_040.0, 1_030.0];
+    const Y: [f64; 5] = [2_000.0, 2_010.0, 1_990.0, 2_005.0, 1_995.0];
+    let faster = X.map(|ops| ops * 1.06);
+    let faster = Box::leak(Box::new([
+        faster[1], faster[0], faster[3], faster[2], faster[4],
+    ]));
+    let before = study(&[Runs("x", &X), Runs("y", &Y), Runs("z", &Y)]);
+    let mut now = study(&[Runs("x", faster), Runs("y", &Y), Runs("z", &Y)]);
+    now.headers[0].title = "Now".into();
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let paths = [&now, &before].into_iter().zip(&dirs);
+    let paths: Vec<PathBuf> = paths.map(|(data, dir)| stored(data, dir.path())).collect();
+    let compared = |system: Option<&str>| {
+        let request = VerdictsRequest {
+            study: paths[0].clone(),
+            baseline_study: Some(paths[1].clone()),
+            system: system.map(str::to_owned),
+            metrics: vec![Metric::OPS_PER_SEC, Metric::from_name("p99 read").unwrap()],
+            ..VerdictsRequest::default()
+        };
+        let document = Verdicts::new(&request).unwrap().document();
+        let all = document["comparisons"].as_array().unwrap().clone();
+        let is_x = |of: &Value| of["a"].as_str().unwrap().starts_with("x in ");
+        all.into_iter().filter(is_x).collect::<Vec<_>>()
+    };
+    let all = compared(None);
+    assert_eq!(all, compared(Some("x")), "whichever system is asked for");
+    let find = |place: &str, metric: &str| {
+        let is_it =
+            |of: &&Value| of["place"] == place && of["metric"] == metric && of["threads"] != 4;
+        all.iter().find(is_it).unwrap()
+    };
+    let rows = tables("against", &now.against(&before).unwrap())
+        .remove(0)
+        .rows;
+    let of_x = rows.iter().filter(|row| row.cells[0].text == "x");
+    let changes: Vec<&Cell> = of_x.map(|row| row.cells.last().unwrap()).collect();
+    assert_eq!(changes.len(), 2);
+    for (cell, of) in changes
+        .into_iter()
+        .zip([find("peak", "ops_per_sec"), find("point", "p99 read")])
+    {
+        let [p, adjusted] = ["p", "p_adjusted"].map(|name| of[name].as_f64().unwrap());
+        assert!(adjusted > p && adjusted < 1.0, "{of}");
+        assert_eq!(cell.hint, format!("p {p:.4}, adjusted {adjusted:.4}"));
+        let verdict = of["verdict"].as_str().unwrap();
+        assert!(cell.detail.ends_with(verdict), "{cell:?} {of}");
+    }
+    let points = find("point", "p99 read");
+    let [p, adjusted] = ["p", "p_adjusted"].map(|name| points[name].as_f64().unwrap());
+    // Two points of each of three systems: these two have the lowest p, times 6 and 5.
+    assert!((4.99..6.01).contains(&(adjusted / p)), "{points}");
 }
 
 #[test]

@@ -82,6 +82,21 @@ fn a_file_with_more_points_than_an_import_may_have_is_refused_at_the_line() {
 }
 
 #[test]
+fn a_file_whose_separators_alone_would_fill_the_memory_is_refused_unread() {
+    const BYTES: usize = 16 << 20;
+    let result = "readrandom : 2.000 micros/op 500 ops/sec";
+    for (format, begin, separator) in [
+        ("csv", "system,workload,threads,ops/s\n", ","),
+        ("db_bench", result, " x"),
+        ("db_bench", "ops_sec\t", "\t"),
+    ] {
+        let text = format!("{begin}{}", separator.repeat(BYTES / separator.len()));
+        refused(import(format, "t4.log", &text), &["larger than 16 MiB"]);
+    }
+    assert_eq!(import("db_bench", "t4.log", result), Ok(1));
+}
+
+#[test]
 fn a_file_with_more_rows_or_values_than_an_import_may_have_is_refused() {
     let text = |count| {
         let head = "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 5\n";

@@ -5,12 +5,17 @@
 
 mod common;
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use common::{facts, header, load, point, systems};
+use flate2::{Compression, write::ZlibEncoder};
 use hdrhistogram::serialization::{
     V2DeflateSerializer,
     interval_log::{IntervalLogWriterBuilder, Tag},
 };
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    io::Write,
+    time::{Duration, Instant, UNIX_EPOCH},
+};
 use tailmark_model::{
     Arrivals, Kind, Packed, Phase, QUANTILES, Stated,
     finding::{CENSORED, NO_ANSWER},
@@ -321,4 +326,54 @@ fn what_contradicts_itself_is_refused() {
         let error = error.unwrap_err();
         assert!(error.contains(said), "{error}");
     }
+}
+
+/// A histogram in HdrHistogram's first encoding, of which the last of so many counts is 1 and the others
+/// are 0, as a log has it.
+fn nearly_empty(digits: u32, counts: usize) -> String {
+    const WORD: usize = 8;
+    let bytes = counts * WORD;
+    let mut plain = 0x1c84_9381_u32.to_be_bytes().to_vec();
+    for of in [bytes as u32, 0, digits] {
+        plain.extend(of.to_be_bytes());
+    }
+    for of in [1, u64::MAX, 1_f64.to_bits()] {
+        plain.extend(of.to_be_bytes());
+    }
+    plain.resize(plain.len() + bytes - 1, 0);
+    plain.push(1);
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&plain).unwrap();
+    let packed = packed.finish().unwrap();
+    let mut all = 0x1c84_9382_u32.to_be_bytes().to_vec();
+    all.extend((packed.len() as u32).to_be_bytes());
+    all.extend(packed);
+    BASE64_STANDARD.encode(all)
+}
+
+#[test]
+fn millions_of_empty_counts_are_passed_over() {
+    let given = Given {
+        threads: Some(4),
+        ..in_unit(1)
+    };
+    let line = nearly_empty(5, 5_000_000);
+    let lines = (0..20).map(|second| format!("Tag=READ,{second}.000,1.000,1.0,{line}\n"));
+    let log: String = lines.collect();
+    let begin = Instant::now();
+    let all = import("disk.hlog", log.as_bytes(), &given).unwrap();
+    assert_eq!(all[0].phase.kinds[&Kind::Read].count, 20);
+    // A program that is not optimized took 20 s to look at each.
+    assert!(
+        begin.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        begin.elapsed()
+    );
+    // No histogram of five digits has so many.
+    let more = format!("Tag=READ,0.000,1.000,1.0,{}\n", nearly_empty(5, 7_000_000));
+    let refused = import("disk.hlog", more.as_bytes(), &given).unwrap_err();
+    assert!(
+        refused.contains("line 1: its histogram is damaged"),
+        "{refused}"
+    );
 }

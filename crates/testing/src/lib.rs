@@ -32,7 +32,7 @@ pub use network::Hosts;
 pub use program::{Program, assert_says, err, out};
 pub use ssh::{
     AHEAD as SSH_AHEAD, FORWARDED as SSH_FORWARDED, GREETED as SSH_GREETED, LOCKED as SSH_LOCKED,
-    SUDOER as SSH_SUDOER, SshHosts, USER as SSH_USER,
+    SILENT as SSH_SILENT, SUDOER as SSH_SUDOER, SshHosts, USER as SSH_USER,
 };
 pub use sys::sys_with;
 pub use tailmark_testing_macros::test;

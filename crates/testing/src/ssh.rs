@@ -31,6 +31,8 @@ pub const LOCKED: &str = "locked";
 
 /// A root whose shell prints something whenever it is started.
 pub const GREETED: &str = "greeted";
+/// A user of the hosts whose login shell never comes to a command.
+pub const SILENT: &str = "silent";
 
 /// Some hosts, of which the first is the client's.
 #[derive(Debug)]
@@ -211,6 +213,10 @@ impl SshHosts {
         fs::create_dir(&greeted).expect("the directory is this one's own");
         fs::write(greeted.join(".bashrc"), "echo Welcome!\necho\n")
             .expect("the directory is this one's own");
+        let silent = directory.join(SILENT);
+        passwd += &format!("{SILENT}:x:0:0::{}:/bin/bash\n", silent.display());
+        fs::create_dir(&silent).expect("the directory is this one's own");
+        fs::write(silent.join(".bashrc"), "sleep 600\n").expect("the directory is this one's own");
         fs::write(directory.join("passwd"), passwd).expect("the directory is this one's own");
         // What sudo asks PAM for, and what it asks itself.
         let shadow = fs::read_to_string("/etc/shadow").unwrap_or_default();

@@ -219,7 +219,12 @@ impl Service {
         if method != "GET" {
             return ("405 Method Not Allowed", None);
         }
-        if !has_own_host(request) {
+        // Which of two would count is not known, so that a program before this one may take the other.
+        let mut hosts = hosts(request);
+        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+            return ("400 Bad Request", None);
+        };
+        if !is_own(host) {
             return ("421 Misdirected Request", None);
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -240,15 +245,18 @@ impl Service {
     }
 }
 
-/// Whether the browser asked for an address and no name, which somebody could have pointed here.
-fn has_own_host(request: &str) -> bool {
-    let host = request.lines().find_map(|line| {
+/// The hosts that the headers of a request name.
+fn hosts(request: &str) -> impl Iterator<Item = &str> {
+    request.lines().skip(1).filter_map(|line| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("host").then(|| value.trim())
-    });
-    let Some(host) = host else {
-        return false;
-    };
+        name.trim()
+            .eq_ignore_ascii_case("host")
+            .then(|| value.trim())
+    })
+}
+
+/// Whether a host is an address and no name, which somebody could have pointed here.
+fn is_own(host: &str) -> bool {
     let name = host
         .rsplit_once(':')
         .map_or(host, |(name, port)| match port.parse::<u16>() {
@@ -351,6 +359,15 @@ mod tests {
         assert!(post.starts_with("HTTP/1.1 405 "), "{post}");
         let other = ask(&server, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
         assert!(other.starts_with("HTTP/1.1 421 "), "{other}");
+        for hosts in [
+            "",
+            "Host: localhost\r\nHost: evil.example\r\n",
+            "host: evil.example\r\nHOST : localhost\r\n",
+            "Host: localhost\r\nHost: localhost\r\n",
+        ] {
+            let said = ask(&server, &format!("GET / HTTP/1.1\r\n{hosts}\r\n"));
+            assert!(said.starts_with("HTTP/1.1 400 "), "{hosts} {said}");
+        }
     }
 
     #[test]

@@ -4,8 +4,11 @@ use crate::{
     agents::{self, NEWER},
     run,
 };
-use std::path::Path;
-use tailmark_testing::{SSH_LOCKED, SSH_USER, SshHosts, err, test};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+use tailmark_testing::{SSH_LOCKED, SSH_SILENT, SSH_USER, SshHosts, err, test};
 use tempfile::TempDir;
 
 fn plan(hosts: &SshHosts, host: &str) -> String {
@@ -43,6 +46,22 @@ fn a_wrong_host_key_or_user_is_told_before_anything_is_measured() {
         let said = refusal(&hosts, dir, host);
         assert!(said.contains(why) && said.contains(host), "{said}");
     }
+}
+
+#[test]
+fn a_host_that_says_nothing_after_the_login_is_awaited_for_half_a_minute_at_most() {
+    let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
+    let begin = Instant::now();
+    let said = refusal(&hosts, dir.path(), &format!("{SSH_SILENT}@db2"));
+    assert!(
+        said.contains("no command is run there: a command took longer than 15s"),
+        "{said}"
+    );
+    assert!(
+        begin.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        begin.elapsed()
+    );
 }
 
 #[test]

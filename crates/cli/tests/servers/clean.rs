@@ -2,8 +2,12 @@
 
 use crate::TAILMARK;
 use std::{
+    io::{Read, Write},
+    net::{Shutdown, TcpListener, TcpStream},
     path::Path,
     process::{Command, Stdio},
+    sync::{Arc, Mutex},
+    thread,
     time::Duration,
 };
 use tailmark_model::{Header, System};
@@ -106,7 +110,81 @@ fn clean_drops_a_keyspace_that_the_study_made() {
     assert_eq!(keyspace.tables(), ["tailmark", "usertable"]);
     let removed = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
     assert!(removed.status.success(), "{}", err(&removed));
-    assert!(keyspace.tables().is_empty());
+    assert!(!keyspace.exists());
+}
+
+/// A way to the server on which, when armed, the next statement that drops something is passed on only
+/// after another one, which another program sends to the server itself.
+struct Way {
+    address: String,
+    statement: Arc<Mutex<Option<String>>>,
+}
+
+impl Way {
+    fn new(hosts: &str) -> Self {
+        // The client takes the port of a node from the connection, and its address from the server.
+        let (ip, _) = hosts.rsplit_once(':').unwrap();
+        let listener = TcpListener::bind((ip, 0)).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let statement = Arc::new(Mutex::new(None));
+        let (hosts, armed) = (hosts.to_owned(), Arc::clone(&statement));
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let client = client.unwrap();
+                let server = TcpStream::connect(&hosts).unwrap();
+                let answers = (server.try_clone().unwrap(), client.try_clone().unwrap());
+                pass(answers, |_| {});
+                let (hosts, armed) = (hosts.clone(), Arc::clone(&armed));
+                pass((client, server), move |bytes| {
+                    let is_drop = bytes.windows(5).any(|word| word == b"DROP ");
+                    let other: Option<String> =
+                        is_drop.then(|| armed.lock().unwrap().take()).flatten();
+                    other.iter().for_each(|other| drop(cql(&hosts, other)));
+                });
+            }
+        });
+        Self { address, statement }
+    }
+}
+
+/// Passes on what comes from one end to the other, after `before` has seen it.
+fn pass((mut from, mut to): (TcpStream, TcpStream), before: impl Fn(&[u8]) + Send + 'static) {
+    thread::spawn(move || {
+        let mut bytes = [0; 65_536];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            before(&bytes[..count]);
+            if to.write_all(&bytes[..count]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Write);
+    });
+}
+
+#[test]
+fn a_table_that_another_program_creates_while_clean_removes_its_own_stays() {
+    let (mut keyspace, dir) = (Keyspace::new("clean_meanwhile"), TempDir::new().unwrap());
+    let way = Way::new(&keyspace.hosts);
+    let direct = std::mem::replace(&mut keyspace.hosts, way.address.clone());
+    keyspace.run(dir.path());
+    let theirs = "CREATE TABLE clean_meanwhile.orders (id varchar PRIMARY KEY)";
+    *way.statement.lock().unwrap() = Some(theirs.to_owned());
+    let removed = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
+    keyspace.hosts = direct;
+    assert_eq!(
+        way.statement.lock().unwrap().take(),
+        None,
+        "nothing was dropped"
+    );
+    assert_eq!(keyspace.tables(), ["orders"], "{}", err(&removed));
+    let address = &way.address;
+    assert_says(
+        &err(&removed),
+        &[
+            &format!("removed at {address}: DROP TABLE clean_meanwhile.usertable"),
+            &format!("left at {address}: DROP KEYSPACE clean_meanwhile: another program"),
+        ],
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Block, Cell, Column, Data, Earlier, Table, TableRow, Text, compare,
+    compared::Comparisons,
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::number;
@@ -29,7 +30,7 @@ fn render(data: &Data) -> Vec<Block> {
     let Some(earlier) = &data.earlier else {
         return Vec::new();
     };
-    let all: Vec<Of> = earlier.pairs.iter().flat_map(of_pair).collect();
+    let all: Vec<Of> = of_pairs(earlier).collect();
     let rows: Vec<TableRow> = all.iter().map(|of| of.row.clone()).collect();
     let has_rows = !rows.is_empty();
     let table = Table {
@@ -42,8 +43,8 @@ fn render(data: &Data) -> Vec<Block> {
             Column::number("change").unit(RATIO),
         ],
         rows,
-        note: "The change is that of now over before. Better and worse are verdicts, adjusted for all \
-               comparisons of a system."
+        note: "The change is that of now over before. Better and worse are verdicts, adjusted for the \
+               comparisons of all systems."
             .to_owned(),
         ..Table::default()
     };
@@ -59,8 +60,16 @@ struct Of {
     verdict: Verdict,
 }
 
-fn of_pair(pair: &Data) -> Vec<Of> {
-    let sweep = SweepTable::new(pair);
+fn of_pairs(earlier: &Earlier) -> impl Iterator<Item = Of> {
+    let pairs = earlier.pairs.iter();
+    pairs.flat_map(|pair| of_pair(pair, &earlier.comparisons))
+}
+
+fn of_pair(pair: &Data, comparisons: &Comparisons) -> Vec<Of> {
+    let sweep = SweepTable {
+        comparisons,
+        ..SweepTable::new(pair)
+    };
     let [now, before] = [0, 1].map(|i| pair.systems[i].name.as_str());
     let groups = sweep.all_groups();
     groups

@@ -304,7 +304,13 @@ impl Fixed {
                 .and(" than "),
             Self::Latency(_) => more(text, &stated.improvement(ratio), value < 1.0),
         };
-        Some(text.and(format!("{b} ({figures}; {source}).")))
+        let other = of_b.source();
+        Some(text.and(if source == other {
+            format!("{b} ({figures}; {source}).")
+        } else {
+            let [value_a, value_b] = [of_a, of_b].map(|of| self.written(of));
+            format!("{b} ({value_a}, {source}, against {value_b}, {other}).")
+        }))
     }
 
     /// What is said of two that have no ratio, in words.
@@ -360,7 +366,7 @@ impl Fixed {
         }
     }
 
-    /// What a search for this limit alone found.
+    /// What a search found for this limit, alone or among others.
     fn searched<'g, 'a>(
         self,
         searches: &[Search],
@@ -371,18 +377,19 @@ impl Fixed {
         let Self::Latency(latency) = self else {
             return None;
         };
-        let is_it = |search: &&Search| {
+        let is_it = |limit: &&Limit| limit.latency == latency && limit.metric() == Some(metric);
+        let of = |search: &&Search| {
             let slo = &search.slo;
-            let limits = search.settings.latency.as_slice();
-            let is_alone =
-                |limit: &Limit| limit.latency == latency && limit.metric() == Some(metric);
             slo.system == system
                 && group.workload == slo.workload
                 && group.distribution == slo.distribution
-                && matches!(limits, [limit] if is_alone(limit))
         };
-        let search = searches.iter().find(is_it)?;
-        let answer = search.answer();
+        let mut own = searches.iter().filter(of);
+        let (search, limit) = own.find_map(|search| {
+            let limit = search.settings.latency.iter().find(is_it)?;
+            Some((search, limit))
+        })?;
+        let answer = search.slo.answer_of(*limit, &search.settings);
         let is_known = answer.low.is_some() || answer.high.is_some();
         if answer.status == Status::Unfinished || !is_known && answer.status != Status::NotAtAnyRate
         {

@@ -303,19 +303,31 @@ impl<'a> Service<'a> {
             .filter_map(|(repeat, qos)| Some((repeat, qos.blocks?)))
     }
 
+    /// The highest exact value of a block of any run, nanoseconds.
+    fn highest_exact(&self, index: usize) -> u64 {
+        let values = self.of_blocks(index);
+        let values = values.flat_map(|(_, of)| [of.worst, of.median, of.best]);
+        let exact = values.filter(|of| !of.is_at_least);
+        exact.map(|of| of.ns).max().unwrap_or(0)
+    }
+
     fn worst(&self, index: usize) -> Cell {
         let worst = self.of_blocks(index).max_by_key(|(_, of)| of.worst.rank());
+        let highest = self.highest_exact(index);
         worst.map_or_else(Cell::none, |(repeat, of)| {
             let mut detail = format!("from {:.0} s", of.worst.start_s);
             if self.runs.len() > 1 {
                 detail.push_str(&format!(", run {repeat}"));
             }
-            written(of.worst.stated(), of.is_solid()).with_detail(detail)
+            let value = of.worst.above(highest).stated();
+            written(value, of.is_solid()).with_detail(detail)
         })
     }
 
     fn median(&self, index: usize) -> Cell {
-        let medians = || self.of_blocks(index).map(|(_, of)| of.median.stated());
+        let highest = self.highest_exact(index);
+        let median = |(_, of): (u32, &BlockQos)| of.median.above(highest).stated();
+        let medians = || self.of_blocks(index).map(median);
         let is_solid = self.of_blocks(index).all(|(_, of)| of.is_solid());
         let mean = geometric_mean(&medians().map(|of| of.value).collect::<Vec<_>>());
         mean.map_or_else(Cell::none, |ns| {

@@ -92,8 +92,8 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
 /// operations per second, the metric that it is about, and latencies.
 fn families(sweep: &SweepTable<'_>) -> Vec<String> {
     let of = |are_peaks, metric: Metric| {
-        let all = sweep.comparisons.of_peaks(are_peaks);
-        let count = all.filter(|of| of.metric == metric).count();
+        let mut all = sweep.comparisons.of_peaks(are_peaks);
+        let count = all.find(|of| of.metric == metric).map_or(0, |of| of.family);
         let of = if are_peaks {
             "peaks".to_owned()
         } else if metric.latency().is_some() {

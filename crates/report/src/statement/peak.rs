@@ -104,7 +104,10 @@ fn against(
 /// ` does 44 % more ops/s than `, ` does 2.2X the ops/s of `: of an improvement as it is said.
 pub fn more(text: Text, said: &str, is_less: bool) -> Text {
     match said.strip_suffix('X') {
-        Some(_) => text.and("does ").and_strong(said).and(" the ops/s of "),
+        Some(_) => {
+            let said = said.replace("≥ ", "at least ").replace("≤ ", "at most ");
+            text.and("does ").and_strong(said).and(" the ops/s of ")
+        }
         None => {
             // `≤ −50 %` is at least 50 % less.
             let (bound, share) = match said.split_once(' ') {

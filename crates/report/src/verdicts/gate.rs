@@ -271,7 +271,9 @@ fn needed(condition: &Condition, comparison: &Comparison, verdicts: &Verdicts) -
     let of_family =
         |c: &&Comparison| c.metric == comparison.metric && is_peak(c) == is_peak(comparison);
     let tests = verdicts.comparisons.iter().filter(of_family).count();
+    // With more runs all of them could give a verdict, and so could those of the pairs not asked for.
     let tests = tests * verdicts.pairs_of_family / verdicts.pairs.len();
+    let tests = tests.max(comparison.family);
     let distance = condition.distance(comparison.ratio.value);
     let values = verdicts.points.compared(comparison)?.map(|runs| {
         let values = runs.values(comparison.metric).into_iter();

@@ -52,7 +52,7 @@ pub struct Verdicts {
     /// The metrics that are shown, in the order of reports.
     metrics: BTreeSet<Metric>,
     comparisons: Vec<Comparison>,
-    /// Pairs over which p is adjusted: of one study those of all its systems.
+    /// Pairs over which p is adjusted, also those that were not asked for.
     pairs_of_family: usize,
     unequal: Vec<(usize, Inequality)>,
     /// The band of practical equivalence, as a fraction.

@@ -57,7 +57,7 @@ pub type Times = (u64, u64);
 
 /// What was measured of what is compared.
 pub struct Measured {
-    /// Of all pairs; their systems are the labels.
+    /// Of all pairs of the family; their systems are the labels.
     pub runs: Vec<Run>,
     /// By label; none of imports that do not say.
     pub times: BTreeMap<String, Times>,
@@ -81,17 +81,14 @@ impl Sides {
             [a, b, ..] => of_two_studies(a, b, request)?,
             [] => Vec::new(),
         };
+        let last = sources.len() - 1;
         let subject = |source: usize, system: String| Subject {
-            label: match sources.len() {
-                1 => system.clone(),
-                _ => format!("{system} in {}", sources[source].path.display()),
-            },
+            label: label(&sources, source, &system),
             system,
             study: sources[source].path.clone(),
             title: sources[source].header.title.clone(),
             source,
         };
-        let last = sources.len() - 1;
         let pair = |(a, b)| Pair {
             a: subject(0, a),
             b: subject(last, b),
@@ -105,12 +102,16 @@ impl Sides {
         equivalence(&self.sources[0].header)
     }
 
-    /// Every pair that is a test of the same family: those that are compared, and of one study all
-    /// its systems, as in reports, so that both say the same of two systems.
+    /// Every pair that is a test of the same family: those that are compared, of one study all its
+    /// systems, and of two each system that both have with itself. These are the pairs of reports, so
+    /// that both say the same of two systems, whichever were asked for.
     pub fn family(&self) -> Vec<(String, String)> {
         let mut family = match &self.sources[..] {
             [only] => all_pairs(&only.names()),
-            _ => Vec::new(),
+            sources => self
+                .in_both()
+                .map(|name| (label(sources, 0, name), label(sources, 1, name)))
+                .collect(),
         };
         for Pair { a, b } in &self.pairs {
             let (a, b) = (&a.label, &b.label);
@@ -124,32 +125,37 @@ impl Sides {
         family
     }
 
+    /// The systems that two studies have in common.
+    fn in_both(&self) -> impl Iterator<Item = &str> {
+        let [now, before] = [0, self.sources.len() - 1].map(|of| self.sources[of].names());
+        common(now, before)
+    }
+
     /// Reads the runs, one at a time.
     pub fn read(&self) -> Result<Measured, Error> {
         let (mut runs, mut times) = (Vec::new(), BTreeMap::new());
         for (index, source) in self.sources.iter().enumerate() {
             let subjects = self.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
             let own = subjects.filter(|subject| subject.source == index);
-            let mut labels: BTreeMap<_, _> = own
-                .map(|of| (of.system.as_str(), of.label.as_str()))
+            let asked = own.map(|of| of.system.as_str());
+            let names = asked.chain(self.in_both());
+            let labels: BTreeMap<&str, String> = names
+                .map(|name| (name, label(&self.sources, index, name)))
                 .collect();
-            if self.sources.len() == 1 {
-                labels.extend(source.names().into_iter().map(|name| (name, name)));
-            }
             let mut known = RunsRead::default();
             let read = source.study.each_point_total(|point| {
-                let Some(&label) = labels.get(point.key.system.as_str()) else {
+                let Some(label) = labels.get(point.key.system.as_str()) else {
                     return;
                 };
                 if !known.is_new(&point) {
                     return;
                 }
                 if let Some(ms) = point.phase.started_ms {
-                    let (first, last) = times.entry(label.to_owned()).or_insert((ms, ms));
+                    let (first, last) = times.entry(label.clone()).or_insert((ms, ms));
                     (*first, *last) = (ms.min(*first), ms.max(*last));
                 }
                 let mut run = Run::of_study(&point, &source.header);
-                label.clone_into(&mut run.key.system);
+                run.key.system.clone_from(label);
                 runs.push(run);
             });
             read.map_err(Error::Study)?;
@@ -223,6 +229,19 @@ impl Source {
     }
 }
 
+/// What a system is called here: of two studies with that which it is of.
+fn label(sources: &[Source], source: usize, system: &str) -> String {
+    match sources.len() {
+        1 => system.to_owned(),
+        _ => format!("{system} in {}", sources[source].path.display()),
+    }
+}
+
+/// The names that both have.
+fn common<'a>(a: Vec<&'a str>, b: Vec<&str>) -> impl Iterator<Item = &'a str> {
+    a.into_iter().filter(move |name| b.contains(name))
+}
+
 /// The first system of the plan against the second, unless flags say otherwise.
 fn of_one_study(
     source: &Source,
@@ -293,10 +312,9 @@ fn of_two_studies(
             b.find("--baseline", baseline)?,
         )]);
     }
-    let (of_a, of_b) = (a.names(), b.names());
-    let common = of_a.iter().filter(|name| of_b.contains(name));
+    let common = common(a.names(), b.names());
     let pairs: Vec<_> = common
-        .map(|name| ((*name).to_owned(), (*name).to_owned()))
+        .map(|name| (name.to_owned(), name.to_owned()))
         .collect();
     if pairs.is_empty() {
         Err(Error::Refused(format!(

@@ -194,6 +194,55 @@ fn a_bound_up_to_a_point_without_the_latency_may_be_the_higher_one() {
 }
 
 #[test]
+fn of_an_interpolated_value_and_a_bound_the_ratio_is_a_bound() {
+    let below = |name, factor: f64| {
+        let points = [(2e4, 2.0), (3e4, 3.0), (4e4, 4.0), (4.46e4, 5.0)];
+        Curve(name, points.map(|(ops, ms)| (ops * factor, ms)))
+    };
+    let across = Curve("across", [(1e4, 2.0), (2e4, 5.0), (3e4, 12.0), (4e4, 20.0)]);
+    let said = |curves: [Curve; 2]| lines("fixed", &within_10_ms(&curves)).concat();
+    let more = said([below("below", 1.0), across]);
+    assert!(
+        more.contains(
+            "below does at least 59 % more ops/s than across (≥ 44,600, measured in a closed loop, \
+             against 27,916, interpolated)."
+        ),
+        "{more}"
+    );
+    let times = said([below("below", 2.0), across]);
+    assert!(
+        times.contains("below does at least 3.1X the ops/s of across"),
+        "{times}"
+    );
+    // A bound that is the lower one says nothing, and two bounds have no ratio.
+    let lower = said([below("below", 0.5), across]);
+    assert!(
+        lower.contains("which of across and below is higher is not certain"),
+        "{lower}"
+    );
+    assert_eq!(said([below("below", 1.0), below("other", 0.5)]), "");
+}
+
+#[test]
+fn the_latency_at_the_end_of_a_curve_or_before_a_gap_is_held_by_at_least_that_rate() {
+    let exact = Curve("exact", [(1e4, 2.0), (2e4, 5.0), (3e4, 8.0), (4e4, 16.0)]);
+    let mut data = one(&[exact, A]);
+    let at = |data: &Data| tables("fixed", data)[0].rows[0].cells[3].text.clone();
+    let latency_of = |data: &Data, index: usize| {
+        let point = &data.points[index];
+        let known = Metric::from_name("p99 read").unwrap().value(&point.phase);
+        Duration::from_nanos(known.unwrap().value as u64)
+    };
+    assert_eq!(data.points[3].key.system, "exact");
+    data.settings.at_latency = vec![latency_of(&data, 3)];
+    assert_eq!(at(&data), "≥ 40,000");
+    data.settings.at_latency = vec![latency_of(&data, 2)];
+    assert_eq!(at(&data), "30,000");
+    data.points.remove(3);
+    assert_eq!(at(&data), "≥ 30,000");
+}
+
+#[test]
 fn a_curve_whose_lowest_load_is_not_known_is_not_said_to_be_above_at_every_load() {
     let above = Curve(
         "above",

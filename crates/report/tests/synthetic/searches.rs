@@ -30,8 +30,14 @@ pub fn add_searches(data: &mut Data, quick: bool) {
 
 /// Adds searches of the first two systems that tried these rates.
 pub fn add_two(data: &mut Data, quick: bool, of_both: [Tries<'_>; 2]) {
+    add_two_for(&[LIMIT], data, quick, of_both);
+}
+
+/// The same of searches for these limits.
+pub fn add_two_for(limits: &[&str], data: &mut Data, quick: bool, of_both: [Tries<'_>; 2]) {
+    let limits = limits.iter().map(|limit| Limit::parse(limit).unwrap());
     let settings = SloSettings {
-        latency: vec![Limit::parse(LIMIT).unwrap()],
+        latency: limits.collect(),
         bounds: Bounds {
             min_rate: Some(10.0),
             max_rate: Some(60_000.0),

@@ -291,19 +291,26 @@ impl Remains {
     /// # Errors
     /// If it is in use or cannot be removed.
     pub fn remove(self, log: &dyn Fn(&str)) -> Result<(), Error> {
-        let all = || {
-            self.lines
-                .iter()
-                .for_each(|line| log(&format!("removed {line}")))
-        };
         if let Some(server) = &self.server {
-            server.remove(&self.marker.made)?;
-            all();
+            let gone = server.remove(&self.marker.made)?;
+            for line in &self.lines {
+                if gone
+                    .iter()
+                    .any(|statement| line.ends_with(&format!(": {statement}")))
+                {
+                    log(&format!("removed {line}"));
+                } else {
+                    log(&format!(
+                        "left {line}: another program has put something there"
+                    ));
+                }
+            }
             return Ok(());
         }
         let Store::File(path) = &self.store else {
             (self.driver.destroy)(&self.params)?;
-            all();
+            let lines = self.lines.iter();
+            lines.for_each(|line| log(&format!("removed {line}")));
             return Ok(());
         };
         let data = self.params.location.path().unwrap_or(Path::new(""));

@@ -5,12 +5,14 @@
 //! A verdict is about the runs that were made: these devices, under this load, on these days.
 
 mod copies;
+mod family;
 mod peaks;
 mod turns;
 
 pub use copies::RunsRead;
 
 use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
+use family::Families;
 use std::collections::BTreeMap;
 use tailmark_model::{
     Arrivals, Bound, Header, Metric, Point, PointKey, PointName, Stated,
@@ -203,8 +205,10 @@ pub struct Comparison {
     pub runs_b: usize,
     /// By the test; none where there is no verdict.
     pub p: Option<f64>,
-    /// After Holm, over all comparisons of the metric at points, or at peaks.
+    /// After Holm, over its family.
     pub p_adjusted: Option<f64>,
+    /// How many comparisons of the metric at points, or at peaks, could give a verdict.
+    pub family: usize,
     /// What is said.
     pub verdict: Verdict,
     /// The value of each run, those of `a` and those of `b`; of a latency, nanoseconds. Of a peak the
@@ -288,7 +292,7 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 /// Compares each pair of systems, the first with the second, in everything that is known of both.
 ///
 /// `pairs` names them; all of them together are one family of tests for each metric, by Holm over
-/// their points, and for the peaks over the workloads. `band` is that of practical equivalence:
+/// their points, and for the peaks over the workloads (`family.rs` says what counts). `band` is that of practical equivalence:
 /// 0.03 takes ratios from 1 / 1.03 to 1.03 for the same.
 #[must_use]
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
@@ -321,7 +325,7 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
         }
         found.extend(peaks::at_peaks((a, of_a), (b, of_b), band, &positions));
     }
-    judge(&mut found, band);
+    judge(&mut found, &Families::new(runs, pairs), band);
     found
 }
 
@@ -423,28 +427,26 @@ fn compare(
         runs_b: of_b.len(),
         p: difference.filter(|_| is_tested).map(|d| d.p),
         p_adjusted: None,
+        family: 0,
         verdict,
         values: [of_a, of_b],
     })
 }
 
 /// Adjusts p over each family of tests and gives the verdicts.
-fn judge(comparisons: &mut [Comparison], band: f64) {
-    let mut families: BTreeMap<(Metric, bool), Vec<usize>> = BTreeMap::new();
-    for (index, comparison) in comparisons.iter().enumerate() {
+fn judge(comparisons: &mut [Comparison], families: &Families, band: f64) {
+    let mut tested: BTreeMap<(Metric, bool), Vec<(usize, f64)>> = BTreeMap::new();
+    for (index, comparison) in comparisons.iter_mut().enumerate() {
         let is_peak = matches!(comparison.place, Place::Peak { .. });
-        let family = families.entry((comparison.metric, is_peak)).or_default();
-        family.push(index);
+        comparison.family = families.size(comparison.metric, is_peak);
+        let of_family = tested.entry((comparison.metric, is_peak)).or_default();
+        of_family.extend(comparison.p.map(|p| (index, p)));
     }
-    for family in families.values() {
-        // What was not tested yet, for want of runs, may be later: it counts.
-        let tested: Vec<(usize, f64)> = family
-            .iter()
-            .filter_map(|&index| Some((index, comparisons[index].p?)))
-            .collect();
+    for ((metric, is_peak), tested) in tested {
         let p: Vec<f64> = tested.iter().map(|(_, p)| *p).collect();
-        for ((index, _), adjusted) in tested.iter().zip(statistics::holm(&p, family.len())) {
-            let comparison = &mut comparisons[*index];
+        let adjusted = statistics::holm(&p, families.size(metric, is_peak));
+        for ((index, _), adjusted) in tested.into_iter().zip(adjusted) {
+            let comparison = &mut comparisons[index];
             comparison.p_adjusted = Some(adjusted);
             comparison.verdict = verdict(comparison, adjusted, band);
         }

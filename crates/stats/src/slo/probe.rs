@@ -107,6 +107,23 @@ impl Probe {
     fn part(&self) -> f64 {
         self.worst().map_or(0.0, ProbeResult::part)
     }
+
+    /// What it says of one limit alone; none if that is not among its limits.
+    fn of_limit(&self, limit: Limit) -> Option<Self> {
+        let own = self.limits.iter().find(|of| of.limit == limit)?.clone();
+        let says_nothing = self.verdict == Verdict::Undecided && self.evidence.is_some();
+        let verdict = match own.verdict {
+            _ if says_nothing => Verdict::Undecided,
+            Verdict::Fail if self.verdict == Verdict::ClientLimit => Verdict::ClientLimit,
+            Verdict::Pass if is_rising(&own.blocks) => Verdict::NotSteady,
+            verdict => verdict,
+        };
+        Some(Self {
+            verdict,
+            limits: vec![own],
+            ..self.clone()
+        })
+    }
 }
 
 /// From so many times the least service time on clients that are all busy wait for the system.
@@ -272,19 +289,22 @@ impl Slo {
     /// What is to be tried next, or what is known.
     #[must_use]
     pub fn next(&self, settings: &SloSettings) -> Next {
+        search::next(
+            &settings.bounds,
+            self.hint,
+            &self.tried(settings),
+            self.tries_left(settings),
+        )
+    }
+
+    fn tried(&self, settings: &SloSettings) -> Vec<Tried> {
         let tried = |(index, probe): (usize, &Probe)| Tried {
             rate: probe.rate(),
             verdict: probe.verdict,
             part: probe.part(),
             together: self.together(index, settings),
         };
-        let tried: Vec<Tried> = self.probes.iter().enumerate().map(tried).collect();
-        search::next(
-            &settings.bounds,
-            self.hint,
-            &tried,
-            self.tries_left(settings),
-        )
+        self.probes.iter().enumerate().map(tried).collect()
     }
 
     /// What a probe and those of its rate before it say together, all their blocks taken as one.
@@ -329,6 +349,29 @@ impl Slo {
                     high,
                 }
             }
+        }
+    }
+
+    /// What is known of one of several limits alone. The search looks for where any of them breaks, so of
+    /// a limit that another one breaks before, only a lower end is known.
+    #[must_use]
+    pub fn answer_of(&self, limit: Limit, settings: &SloSettings) -> Answer {
+        let of_all = self.answer(settings);
+        if settings.latency == [limit] || of_all.status == Status::Unfinished {
+            return of_all;
+        }
+        let probes = self.probes.iter().filter_map(|probe| probe.of_limit(limit));
+        let alone = Self {
+            probes: probes.collect(),
+            ..self.clone()
+        };
+        match search::next(&settings.bounds, self.hint, &alone.tried(settings), 0) {
+            Next::Done(answer) => answer,
+            Next::Try { .. } => Answer {
+                status: Status::Undecided,
+                low: None,
+                high: None,
+            },
         }
     }
 

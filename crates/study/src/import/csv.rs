@@ -9,7 +9,7 @@ use super::{
     Given, Import, Imported, Source,
     columns::{Column, Head, Statistic},
     failed, failed_at,
-    held::Held,
+    held::{Held, check_size},
     is_measured,
 };
 use crate::Error;
@@ -29,10 +29,6 @@ pub const IMPORT: Import = Import {
 /// The word for threads of a row that is a peak.
 const PEAK: &str = "peak";
 
-/// The largest table that is read, in bytes: the most points of an import with 8 KiB each. Each cell
-/// of a row takes 16 bytes of memory beside its text, so that commas alone would fill it.
-const BYTES_MAX: usize = 16 << 20;
-
 /// Digits of a rate that operations and seconds have exactly; with more it is the nearest number of
 /// floating point.
 const DIGITS_EXACT: usize = 15;
@@ -40,10 +36,7 @@ const DIGITS_EXACT: usize = 15;
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let (mut all, mut held) = (Vec::new(), Held::default());
     for source in sources {
-        if source.bytes.len() > BYTES_MAX {
-            let why = "it is larger than 16 MiB, which is no table of at most 2,000 rows";
-            return Err(failed(source, why));
-        }
+        check_size(source)?;
         let text = String::from_utf8_lossy(&source.bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut reader = ReaderBuilder::new()
@@ -454,13 +447,6 @@ mod tests {
                 "{error}"
             );
         }
-    }
-
-    #[test]
-    fn a_table_that_would_fill_the_memory_is_refused_unread() {
-        let head = "system,workload,threads,ops/s\n";
-        let error = refusal(&format!("{head}{}", ",".repeat(BYTES_MAX)));
-        assert!(error.contains("larger than 16 MiB"), "{error}");
     }
 
     #[test]

@@ -3,7 +3,11 @@
 //! Neither holds a histogram of more than two digits, so latencies are kept as the summary that was
 //! printed. The number of clients is not printed: time an operation times operations a second is.
 
-use super::{Given, Import, Imported, Source, failed_at, held::Held, nothing_found, number, words};
+use super::{
+    Given, Import, Imported, Source, failed_at,
+    held::{Held, check_size},
+    nothing_found, number, words,
+};
 use crate::Error;
 use std::path::Path;
 use tailmark_model::{
@@ -53,6 +57,7 @@ const MIB: f64 = 1_048_576.0;
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let (mut all, mut held) = (Vec::new(), Held::default());
     for source in sources {
+        check_size(source)?;
         let text = String::from_utf8_lossy(&source.bytes);
         let stem = words(&source.path)
             .into_iter()

@@ -46,24 +46,45 @@ fn first(bytes: &mut dyn Read) -> Option<Latencies> {
     // many.
     let slots = (2 * 10_u64.pow(digits)).next_power_of_two();
     let all = slots / 2 * (u64::from(u64::BITS - slots.ilog2()) + 2);
+    let counts = u64::from(length) / word as u64;
+    if counts > all {
+        return None;
+    }
     let mut latencies = new_latencies();
-    for at in 0..u64::from(length) / word as u64 {
-        let mut count = [0; 8];
-        bytes.read_exact(&mut count[8 - word..]).ok()?;
-        let count = u64::from_be_bytes(count);
-        if count == 0 && at < all {
-            continue;
-        }
+    let mut add = |at: u64, count: u64| {
         let doublings = (at / (slots / 2)).saturating_sub(1);
         let slot = at - doublings * (slots / 2);
         let shift = u32::try_from(doublings).ok()? + lowest.ilog2();
         let value = slot
             .checked_shl(shift)
             .filter(|value| value >> shift == slot)?;
-        latencies.record_n(value, count).ok()?;
+        latencies.record_n(value, count).ok()
+    };
+    // Most of the slots are empty, often millions of them: those are not looked at one by one.
+    let mut buffer = [0; CHUNK];
+    let mut at = 0;
+    while at < counts {
+        let words = (counts - at).min((CHUNK / word) as u64);
+        let chunk = &mut buffer[..words as usize * word];
+        bytes.read_exact(chunk).ok()?;
+        if *chunk != EMPTY[..chunk.len()] {
+            for (bytes, at) in chunk.chunks_exact(word).zip(at..) {
+                let mut count = [0; 8];
+                count[8 - word..].copy_from_slice(bytes);
+                match u64::from_be_bytes(count) {
+                    0 => {}
+                    count => add(at, count)?,
+                }
+            }
+        }
+        at += words;
     }
     Some(latencies)
 }
+
+/// Bytes of counts that are read at a time.
+const CHUNK: usize = 4096;
+const EMPTY: [u8; CHUNK] = [0; CHUNK];
 
 fn be32(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..at + 4)?;

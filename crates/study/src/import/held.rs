@@ -4,6 +4,8 @@
 //! for a histogram of half a megabyte, so it is not the files' size that is bounded, but what is made
 //! of them.
 
+use super::{Source, failed};
+use crate::Error;
 use tailmark_model::Phase;
 
 /// The most points and loads of one import.
@@ -14,6 +16,10 @@ pub const ROWS_MAX: usize = 300_000;
 pub const VALUES_MAX: usize = 1_000_000;
 /// The most counts of all histograms, 8 bytes each.
 pub const COUNTS_MAX: u64 = 32 << 20;
+
+/// The largest file of tables and result lines, bytes: the most points of an import with 8 KiB each. Each
+/// cell of a row takes 16 bytes of memory beside its text, so that separators alone would fill it.
+const BYTES_MAX: usize = 16 << 20;
 
 /// What an import holds so far.
 #[derive(Debug, Default)]
@@ -58,6 +64,16 @@ impl Held {
             "its histograms need more than {most} MiB; {REMEDY}"
         ))
     }
+}
+
+/// Refuses a file that is larger than [`BYTES_MAX`].
+pub fn check_size(source: &Source) -> Result<(), Error> {
+    if source.bytes.len() <= BYTES_MAX {
+        return Ok(());
+    }
+    let why =
+        format!("it is larger than 16 MiB, which at most {POINTS_MAX} results never are; {REMEDY}");
+    Err(failed(source, why))
 }
 
 /// What to do about a file that has too much.

@@ -182,7 +182,7 @@ impl Found {
         let damaged = || "its histogram is damaged".to_owned();
         let bytes = BASE64_STANDARD.decode(line.encoded_histogram());
         let values = hdr::decode(&bytes.map_err(|_| damaged())?).ok_or_else(damaged)?;
-        let latencies = nanoseconds(&values, unit_ns);
+        let latencies = nanoseconds(values, unit_ns);
         let begin = *self.begin.get_or_insert(line.start_timestamp());
         let start_s = line.start_timestamp().saturating_sub(begin).as_secs_f64();
         let interval = interval(
@@ -291,8 +291,11 @@ fn interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut 
 }
 
 /// A histogram of nanoseconds, of one whose values are so many each.
-fn nanoseconds(values: &Latencies, unit_ns: u64) -> Latencies {
+fn nanoseconds(values: Latencies, unit_ns: u64) -> Latencies {
     let mut ns = new_latencies();
+    if unit_ns == 1 && (values.sigfig(), values.low()) == (ns.sigfig(), ns.low()) {
+        return values;
+    }
     for value in values.iter_recorded() {
         let (in_unit, count) = (value.value_iterated_to(), value.count_at_value());
         ns.record_n(in_unit.saturating_mul(unit_ns), count)

@@ -183,7 +183,7 @@ impl Database for Aerospike {
         ])
     }
 
-    fn remove(&self, _: &[Made]) -> Result<(), Error> {
+    fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
         destroy(&self.params)?;
         let delete = async {
             let key = marker_key(&self.params)?;
@@ -191,7 +191,8 @@ impl Database for Aerospike {
             Ok(())
         };
         let deleted: Result<(), BoxError> = self.pool.wait(delete);
-        deleted.map_err(|source| self.failed("remove the marker of", source))
+        deleted.map_err(|source| self.failed("remove the marker of", source))?;
+        self.removal(made)
     }
 
     fn is_empty(&self) -> Result<bool, Error> {

@@ -197,9 +197,10 @@ impl Database for Cassandra {
         statements.map_err(|source| self.failed("look into", source))
     }
 
-    fn remove(&self, made: &[Made]) -> Result<(), Error> {
+    fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
         let statements = self.removal(made)?;
-        let removed = removal::carry_out(&self.connection, &statements);
+        let keyspace = &self.tables.keyspace;
+        let removed = removal::carry_out(&self.connection, keyspace, statements);
         let removed = self.pool.wait(removed);
         removed.map_err(|source| self.failed("remove the data set of", source))
     }

@@ -14,8 +14,8 @@ const KINDS: [(&str, &str); 5] = [
     ("aggregates", "aggregate_name"),
 ];
 
-/// The statements that remove the records and their marker, and of what was made around them the
-/// largest that holds nothing else. `opened` is what there was when it was opened.
+/// The statements that remove the records and their marker, and in the end the keyspace, if that was made
+/// for them and holds nothing else. `opened` is what there was when it was opened.
 pub(super) async fn statements(
     session: &Session,
     tables: &Tables,
@@ -40,17 +40,21 @@ pub(super) async fn statements(
         && (existing.table.is_none() || is_made(table))
         && is_made(MARKERS)
         && !has_marker_of_others;
-    if is_all_made && !has_other_objects(session, tables).await? {
-        return Ok(vec![format!("DROP KEYSPACE {keyspace}")]);
-    }
-    let data = is_made(table).then(|| format!("DROP TABLE {keyspace}.{table}"));
+    let is_alone = is_all_made && !has_other_objects(session, tables).await?;
+    let has_own = existing.table.is_some() && is_made(table);
+    let data = has_own.then(|| format!("DROP TABLE {keyspace}.{table}"));
     let marker = if is_made(MARKERS) && !has_marker_of_others {
         Some(format!("DROP TABLE {keyspace}.{MARKERS}"))
     } else {
         let key = tables.marker_key(&existing).filter(|_| has_marker);
         key.map(|key| format!("DELETE FROM {keyspace}.{MARKERS} WHERE name = '{key}'"))
     };
-    Ok(data.into_iter().chain(marker).collect())
+    let around = is_alone.then(|| drop_keyspace(keyspace));
+    Ok(data.into_iter().chain(marker).chain(around).collect())
+}
+
+fn drop_keyspace(keyspace: &str) -> String {
+    format!("DROP KEYSPACE {keyspace}")
 }
 
 /// Whether a keyspace holds tables, views, types or functions beside those of a data set.
@@ -58,15 +62,19 @@ pub(super) async fn has_other_objects(
     session: &Session,
     tables: &Tables,
 ) -> Result<bool, BoxError> {
-    let own = BTreeSet::from([tables.table.as_str(), MARKERS]);
+    let own = [tables.table.as_str(), MARKERS];
+    let objects = objects(session, &tables.keyspace).await?;
+    Ok(objects.iter().any(|name| !own.contains(&name.as_str())))
+}
+
+/// The names of all that a keyspace holds.
+async fn objects(session: &Session, keyspace: &str) -> Result<BTreeSet<String>, BoxError> {
+    let mut objects = BTreeSet::new();
     for (kind, column) in KINDS {
         let select = format!("SELECT {column} FROM system_schema.{kind} WHERE keyspace_name = ?");
-        let names = names(session, select, &tables.keyspace).await?;
-        if names.iter().any(|name| !own.contains(name.as_str())) {
-            return Ok(true);
-        }
+        objects.extend(names(session, select, keyspace).await?);
     }
-    Ok(false)
+    Ok(objects)
 }
 
 async fn names(session: &Session, select: String, keyspace: &str) -> Result<Vec<String>, BoxError> {
@@ -76,11 +84,23 @@ async fn names(session: &Session, select: String, keyspace: &str) -> Result<Vec<
     Ok(names.into_iter().map(|(name,)| name).collect())
 }
 
-/// Carries out statements in their order: what is left of them, the next time.
-pub(super) async fn carry_out(session: &Session, statements: &[String]) -> Result<(), BoxError> {
+/// Carries out statements in their order, and returns those that it did: what is left of them, the next
+/// time. The keyspace goes last, and only if it is empty then: another program may have made something in
+/// it since the statements were made.
+pub(super) async fn carry_out(
+    session: &Session,
+    keyspace: &str,
+    statements: Vec<String>,
+) -> Result<Vec<String>, BoxError> {
+    let mut done = Vec::new();
     for statement in statements {
+        session.await_schema_agreement().await?;
+        if statement == drop_keyspace(keyspace) && !objects(session, keyspace).await?.is_empty() {
+            continue;
+        }
         session.query_unpaged(statement.as_str(), ()).await?;
+        done.push(statement);
     }
     session.await_schema_agreement().await?;
-    Ok(())
+    Ok(done)
 }

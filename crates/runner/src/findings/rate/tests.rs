@@ -213,6 +213,23 @@ fn what_was_never_done_is_missing_too() {
     assert!(met(100) && !met(101));
 }
 
+#[test]
+fn a_rate_that_was_not_reached_says_what_was_late_and_not_that_it_queued_up() {
+    // 10,000 were due in 10 s: a stall at the end left 500, of which 200 were done after it.
+    let phase = Phase {
+        operations: 9_700,
+        drained: 200,
+        censored: 300,
+        ..phase()
+    };
+    let found = Found::from_phase(phase);
+    let said = found.text("rate-not-met");
+    assert!(
+        said.contains("; 500 operations were done after the end, or never. If they queued up"),
+        "{said}"
+    );
+}
+
 /// 1,000 were due in a second, and 30 of nearly a second each were in flight nearly all the time.
 #[test]
 fn as_many_may_be_in_flight_at_the_end_as_were_on_the_average() {

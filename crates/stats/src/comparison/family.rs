@@ -1,0 +1,181 @@
+//! How many comparisons p is adjusted for: those that could give a verdict.
+//!
+//! That follows from what was asked for and from how often it was measured, never from what came out. A
+//! point that failed, that did not reach its rate or whose value is a bound counts as a test that shows
+//! nothing. If it were left out, outcomes would choose the family: where requests fail in slow runs, the
+//! points that remain are those that were fast by chance, and the chance of a false verdict among them
+//! is more than 5 %. A point with too few runs can have no verdict whatever its runs are, so leaving it
+//! out chooses nothing.
+
+use crate::{Run, statistics::RUNS_MIN};
+use std::collections::{BTreeMap, BTreeSet};
+use tailmark_model::{Kind, Metric, PointKey, PointName};
+
+/// The sizes of all families.
+#[derive(Debug, Default)]
+pub(super) struct Families {
+    /// Pairs at points, and those of them in which both were asked for requests of a kind.
+    points: usize,
+    kinds: BTreeMap<Kind, usize>,
+    /// Pairs at peaks.
+    peaks: usize,
+}
+
+/// A point of a system that has runs enough for a verdict.
+type Enough = BTreeMap<PointName, BTreeSet<Kind>>;
+
+impl Families {
+    pub(super) fn new(runs: &[Run], pairs: &[(String, String)]) -> Self {
+        let systems = systems(runs);
+        let both = |(a, b): &(String, String)| systems.get(a.as_str()).zip(systems.get(b.as_str()));
+        let mut families = Self::default();
+        for (a, b) in pairs.iter().filter_map(both) {
+            let common = a
+                .iter()
+                .filter_map(|(name, of_a)| Some((name, of_a, b.get(name)?)));
+            for (_, of_a, of_b) in common.filter(|(name, ..)| name.threads != PointKey::PEAK) {
+                families.points += 1;
+                for kind in of_a.intersection(of_b) {
+                    *families.kinds.entry(*kind).or_default() += 1;
+                }
+            }
+            families.peaks += workloads(a).intersection(&workloads(b)).count();
+        }
+        families
+    }
+
+    /// The size of the one of a metric at points, or at peaks.
+    pub(super) fn size(&self, metric: Metric, are_peaks: bool) -> usize {
+        if are_peaks {
+            return self.peaks;
+        }
+        let Some((kind, _)) = metric.latency() else {
+            return self.points;
+        };
+        self.kinds.get(&kind).copied().unwrap_or(0)
+    }
+}
+
+fn systems(runs: &[Run]) -> BTreeMap<&str, Enough> {
+    let mut points: BTreeMap<&str, BTreeMap<PointName, Vec<&Run>>> = BTreeMap::new();
+    for run in runs {
+        let of_system = points.entry(run.key.system.as_str()).or_default();
+        let name = PointName::from(&run.key);
+        of_system.entry(name).or_default().push(run);
+    }
+    let kinds = |runs: Vec<&Run>| {
+        let metrics = runs.into_iter().flat_map(|run| run.values.keys());
+        let kinds = metrics.filter_map(|metric| metric.latency());
+        kinds.map(|(kind, _)| kind).collect()
+    };
+    let systems = points.into_iter().map(|(system, points)| {
+        let enough = points
+            .into_iter()
+            .filter(|(_, runs)| runs.len() >= RUNS_MIN);
+        (
+            system,
+            enough.map(|(name, runs)| (name, kinds(runs))).collect(),
+        )
+    });
+    systems.collect()
+}
+
+/// The workloads that a system has a peak in.
+fn workloads(of: &Enough) -> BTreeSet<(&str, &str)> {
+    let closed = of.keys().filter(|name| name.target_rate().is_none());
+    closed
+        .map(|name| (name.workload.as_str(), name.distribution.as_str()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Comparison, Place, Verdict, all_pairs, comparisons, tests::runs};
+    use super::*;
+    use tailmark_model::Stated;
+
+    /// Runs of two systems at thread counts from 1 on, the first 5 % faster.
+    fn both(counts: u32) -> Vec<Run> {
+        let of = |(system, ops): (&'static str, f64)| {
+            (1..=counts).flat_map(move |threads| runs(system, threads, ops, true))
+        };
+        [("a", 105.0), ("b", 100.0)]
+            .into_iter()
+            .flat_map(of)
+            .collect()
+    }
+
+    /// What is found at one thread.
+    fn first(runs: &[Run], pairs: &[(String, String)]) -> Comparison {
+        let found = comparisons(runs, pairs, 0.03).into_iter();
+        let mut points = found.filter(|of| matches!(of.place, Place::Point { threads: 1, .. }));
+        points.next().unwrap()
+    }
+
+    #[test]
+    fn points_with_too_few_runs_are_in_no_family_and_those_that_came_out_badly_are() {
+        let pairs = all_pairs(&["a", "b"]);
+        let adjusted = |runs: &[Run]| {
+            let found = first(runs, &pairs);
+            (found.family, found.p_adjusted.unwrap() / found.p.unwrap())
+        };
+        assert_eq!(adjusted(&both(1)), (1, 1.0));
+        let all = both(3);
+        assert_eq!(first(&all, &pairs).family, 3);
+        let is_high = |run: &Run| run.key.threads > 1;
+        let few = all.iter().filter(|run| !is_high(run) || run.key.repeat < 4);
+        assert_eq!(adjusted(&few.cloned().collect::<Vec<_>>()), (1, 1.0));
+        // Others that are as large a difference would be found with it.
+        let with = |change: fn(&mut Run)| {
+            let mut all = all.clone();
+            all.iter_mut().filter(|run| is_high(run)).for_each(change);
+            all
+        };
+        let failed = with(|run| run.is_valid = run.key.repeat > 1);
+        let bounds = with(|run| {
+            run.values
+                .values_mut()
+                .for_each(|of| *of = Stated::at_least(of.value));
+        });
+        let unknown = with(|run| run.values.clear());
+        for all in [failed, bounds, unknown] {
+            assert_eq!(adjusted(&all), (3, 3.0));
+        }
+    }
+
+    #[test]
+    fn the_family_of_a_latency_is_of_the_points_that_have_such_requests() {
+        let metric = Metric::from_name("p99 update").unwrap();
+        let mut all = both(3);
+        for run in all.iter_mut().filter(|run| run.key.threads < 3) {
+            run.values
+                .insert(metric, Stated::exact(1e6 * f64::from(100 + run.key.repeat)));
+            // How slow they are is not known of a rate that was not reached.
+            run.is_rate_met = run.key.threads == 1;
+        }
+        let found = comparisons(&all, &all_pairs(&["a", "b"]), 0.03);
+        let sizes = found
+            .iter()
+            .filter(|of| of.metric == metric)
+            .map(|of| of.family);
+        assert_eq!(sizes.collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn peaks_of_which_one_failed_count() {
+        let mut all = both(1);
+        let other = all.clone().into_iter().map(|mut run| {
+            run.key.workload = "ycsb-b".into();
+            run.is_valid = run.key.system == "a";
+            run
+        });
+        all.extend(other.collect::<Vec<_>>());
+        let found = comparisons(&all, &all_pairs(&["a", "b"]), 0.03);
+        let peak = found
+            .iter()
+            .find(|of| matches!(of.place, Place::Peak { .. }));
+        let peak = peak.unwrap();
+        assert_eq!((peak.family, peak.verdict), (2, Verdict::Better));
+        assert!((peak.p_adjusted.unwrap() / peak.p.unwrap() - 2.0).abs() < 1e-12);
+    }
+}
