@@ -237,6 +237,20 @@ pub enum Error {
         /// What else the plan may name: `path`, `contact_points`.
         other: &'static str,
     },
+    /// What was adopted was replaced while the run was in progress.
+    #[error(
+        "system `{system}`: `{place}` was replaced since this run adopted it ({why}), and is left alone; \
+         points before and after would be of different data: put back what was there and run the same \
+         command again, or start a new run with another -o"
+    )]
+    AdoptedReplaced {
+        /// The system's name.
+        system: String,
+        /// Where.
+        place: Location,
+        /// How it is known.
+        why: String,
+    },
     /// There is no data, but something that tailmark did not create, in which it would create tables.
     #[error(
         "system `{system}`: {place} at `{location}` was not created by tailmark and is left alone; give \

@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Location, Place};
-use tailmark_engine::Observer;
+use tailmark_engine::{Observer, Stop};
 use tailmark_machine::Space;
 use tailmark_plan::{Adopt, Plan, SystemPlan};
 use tailmark_prepare::Unwatched;
@@ -49,7 +49,7 @@ pub(crate) fn preflight<'a>(
     plan: &'a Plan,
     is_pending: impl Fn(&SystemPlan) -> bool,
     (ranks, servers): (&Ranks, &Servers),
-    observer: &dyn Observer,
+    (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Ready<'a>, Error> {
     let pending = plan.systems.iter().filter(|system| is_pending(system));
     let are_here = |system: &SystemPlan| servers.are_this_machine(system);
@@ -60,7 +60,7 @@ pub(crate) fn preflight<'a>(
     let looks = |system: &SystemPlan| {
         if is_pending(system) {
             servers.refuse(system)?;
-            look(plan, system, ranks, &mut room, &mut made.0)?;
+            look(plan, system, ranks, stop, (&mut room, &mut made.0))?;
         }
         Ok(())
     };
@@ -103,7 +103,7 @@ fn passing<'a>(
         let checked = ceiling_is_of_use(system, &passing, &systems[index..]);
         match checked.and_then(|()| check(system)) {
             Ok(()) => passing.push(*system),
-            Err(error) if system.optional => {
+            Err(error) if system.optional && !matches!(error, Error::Stopped { .. }) => {
                 let reason = format!("left out {}", in_one_line(&error));
                 observer.notice(&reason);
                 left_out.push(reason);
@@ -176,8 +176,8 @@ fn look(
     plan: &Plan,
     system: &SystemPlan,
     ranks: &Ranks,
-    room: &mut Room,
-    made: &mut Vec<PathBuf>,
+    stop: &Stop,
+    (room, made): (&mut Room, &mut Vec<PathBuf>),
 ) -> Result<(), Error> {
     let dataset = Dataset::new(plan, system);
     if matches!(
@@ -190,7 +190,7 @@ fn look(
             refuse_missing(system)?;
         }
         dataset.check_directories(made)?;
-        dataset.adopt(plan)?;
+        dataset.adopt(plan, stop)?;
         match dataset.state()? {
             State::Loaded | State::Adopted => {}
             State::Empty => {
@@ -216,9 +216,11 @@ pub(crate) fn refuse_missing_room(
     plan: &Plan,
     system: &SystemPlan,
     ranks: &Ranks,
+    stop: &Stop,
 ) -> Result<Vec<PathBuf>, Error> {
     let mut made = MadeDirectories::default();
-    look(plan, system, ranks, &mut Room::default(), &mut made.0)?;
+    let room = &mut Room::default();
+    look(plan, system, ranks, stop, (room, &mut made.0))?;
     Ok(std::mem::take(&mut made.0))
 }
 
