@@ -179,7 +179,7 @@ fn remove_own_files(directory: &Path) -> io::Result<()> {
 }
 
 /// A directory stays if something else is in it or it is mounted on.
-fn left_is_fine(result: io::Result<()>) -> io::Result<()> {
+pub(super) fn left_is_fine(result: io::Result<()>) -> io::Result<()> {
     use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
     match result {
         Err(e) if matches!(e.kind(), NotFound | DirectoryNotEmpty | ResourceBusy) => Ok(()),

@@ -9,7 +9,7 @@ use super::{
     facts,
     ini::{Ini, OptionsSection},
 };
-use crate::{Access, Settings};
+use crate::{Access, INPUT_BYTES_MAX, Settings, read_text};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -42,7 +42,7 @@ impl NewestOptions {
         let Some(path) = facts::newest_options(place) else {
             return Ok(None);
         };
-        let ini = Ini::parse(&fs::read_to_string(path)?);
+        let ini = Ini::parse(&read_text(&path, INPUT_BYTES_MAX)?);
         Ok(Some(Self {
             version: ini.version().map(str::to_owned),
             wal_dir: wal_dir(&ini).filter(|wal| !is_own(wal, place)),
