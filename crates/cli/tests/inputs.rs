@@ -49,8 +49,11 @@ fn settings_that_name_a_pipe_a_device_or_gigabytes_are_refused_at_once() {
         (cql, "tls_ca"),
     ] {
         for (file, why) in [
-            ("pipe", "it is a pipe or a device: name a regular file"),
-            ("/dev/zero", "it is a pipe or a device: name a regular file"),
+            ("pipe", "it is a pipe or a device, and not a regular file"),
+            (
+                "/dev/zero",
+                "it is a pipe or a device, and not a regular file",
+            ),
             ("large", "it has more than 16 MiB"),
         ] {
             let ended = shell(dir.path(), &format!("{command}{file}"));

@@ -29,7 +29,7 @@ pub fn read_file(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
     if !found.is_file() {
         return Err(io::Error::other(
-            "it is a pipe or a device: name a regular file",
+            "it is a pipe or a device, and not a regular file",
         ));
     }
     read_at_most(file, bytes_max)
@@ -94,7 +94,7 @@ mod tests {
         for path in [&*pipe, Path::new("/dev/zero"), Path::new("/dev/stdin")] {
             let refused = read_text(path, 10).unwrap_err().to_string();
             assert!(
-                refused.contains("name a regular file"),
+                refused.contains("not a regular file"),
                 "{path:?}: {refused}"
             );
         }

@@ -182,7 +182,7 @@ fn a_pipe_in_the_place_of_the_data_or_its_marker_is_refused_at_once() {
     let dir = TempDir::new().unwrap();
     let place = dir.path().join("place");
     for (name, part) in [
-        ("rocksdb.dataset.json", "it is not a file"),
+        ("rocksdb.dataset.json", "not a regular file"),
         ("rocksdb", "is left alone"),
         ("slots.dat", "is left alone"),
     ] {
@@ -274,6 +274,39 @@ fn a_second_program_that_runs_or_cleans_the_same_place_changes_nothing() {
     assert!(contents(&place) == before, "a file changed");
     drop(open);
     succeeded(&run(&place, &other));
+}
+
+#[test]
+fn our_database_without_current_is_removed_if_its_options_show_that_it_is_ours() {
+    for has_options in [true, false] {
+        let dir = TempDir::new().unwrap();
+        let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+        succeeded(&run(&place, &study));
+        let database = place.join("rocksdb");
+        fs::remove_file(database.join("CURRENT")).unwrap();
+        if has_options {
+            let cleaned = clean(&study, &["--yes"]);
+            assert_eq!(cleaned.status.code(), Some(0), "{}", err(&cleaned));
+            assert!(!place.exists());
+            continue;
+        }
+        let entries = fs::read_dir(&database)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let is_options = |path: &PathBuf| path.to_string_lossy().contains("OPTIONS-");
+        entries
+            .filter(is_options)
+            .for_each(|path| fs::remove_file(path).unwrap());
+        let before = contents(&place);
+        let refused = clean(&study, &["--yes"]);
+        assert_eq!(refused.status.code(), Some(1));
+        let database = database.display().to_string();
+        assert_says(
+            &err(&refused),
+            &[&database, "nothing in it is removed", "no `CURRENT`"],
+        );
+        assert!(contents(&place) == before);
+    }
 }
 
 #[test]

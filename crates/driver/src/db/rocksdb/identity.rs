@@ -49,12 +49,18 @@ fn is_confirmed(place: &Path, id: &str) -> bool {
     let Some(manifest) = manifest(place) else {
         return true; // It is being created or removed.
     };
-    let newest = NewestOptions::read(place).ok().flatten();
     let has_name = || {
         let head = head(&place.join(manifest)).unwrap_or_default();
         head.windows(id.len()).any(|part| part == id.as_bytes())
     };
-    newest.is_some_and(|newest| newest.is_tailmarks) || has_name()
+    is_tailmarks(place) || has_name()
+}
+
+/// Whether the newest options are tailmark's: of a database that it made, or that wrote it last. One that
+/// lost its `CURRENT` is known by them.
+pub(super) fn is_tailmarks(place: &Path) -> bool {
+    let newest = NewestOptions::read(place).ok().flatten();
+    newest.is_some_and(|newest| newest.is_tailmarks)
 }
 
 /// The name of the manifest that `CURRENT` names; none if it names none.
