@@ -112,6 +112,18 @@ pub enum Error {
         /// The run directory.
         dir: PathBuf,
     },
+    /// Another run has the place of a system.
+    #[error(
+        "system `{system}`: another tailmark run is using `{}`; wait for it to end or give another \
+         `path`",
+        place.display()
+    )]
+    PlaceInUse {
+        /// The system's name.
+        system: String,
+        /// Where.
+        place: PathBuf,
+    },
     /// The directory holds a study of another plan.
     #[error(
         "`{}` holds a study of another plan: {differences}; give another -o, or the plan as it was",
@@ -558,6 +570,7 @@ impl Error {
                 Prepare::Step { .. } | Prepare::Journal { .. } | Prepare::Damaged { .. }
             ),
             Self::Busy { .. }
+            | Self::PlaceInUse { .. }
             | Self::Unwritable(_)
             | Self::SharedPlace { .. }
             | Self::WrongPlan(_)

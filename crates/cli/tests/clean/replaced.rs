@@ -383,3 +383,46 @@ fn an_export_never_replaces_the_study_that_it_reads() {
     refused(&exported, &["is the study that is read", "another file"]);
     assert!(fs::read(&file).unwrap() == before);
 }
+
+#[test]
+fn a_place_that_another_run_has_is_refused_also_while_its_database_is_closed() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let other = fs::File::open(&place).unwrap();
+    other.lock().unwrap();
+    let before = contents(&place);
+    let parts = ["another tailmark run is using", "give another `path`"];
+    refused(&run(&place, &dir.path().join("other")), &parts);
+    assert!(contents(&place) == before);
+    drop(other);
+    succeeded(&run(&place, &dir.path().join("other")));
+}
+
+#[test]
+fn of_runs_that_begin_at_once_in_one_place_one_has_it_and_nothing_is_left_after_clean() {
+    for _ in 0..5 {
+        let dir = TempDir::new().unwrap();
+        let place = dir.path().join("place");
+        let studies = ["1", "2", "3"].map(|name| dir.path().join(name));
+        let ended = std::thread::scope(|scope| {
+            let place = &place;
+            let runs = studies
+                .each_ref()
+                .map(|study| scope.spawn(move || run(place, study)));
+            runs.map(|run| run.join().unwrap())
+        });
+        assert!(ended.iter().any(|ended| ended.status.success()));
+        for ended in ended.iter().filter(|ended| !ended.status.success()) {
+            refused(ended, &["another tailmark run is using"]);
+        }
+        // Whichever it was: the same command resumes, or finds the data of the other.
+        for study in &studies {
+            succeeded(&run(&place, study));
+        }
+        for study in &studies {
+            clean(study, &["--yes"]);
+        }
+        assert!(!place.exists(), "{:?}", contents(&place).keys());
+    }
+}
