@@ -454,8 +454,18 @@ impl<'a> Dataset<'a> {
     /// Opens the database, which is made where there is none.
     fn make(&self) -> Result<Box<dyn Database>, Error> {
         self.refuse_to_change_adopted()?;
+        let is_server = self.store == Store::Server;
+        let is_nothing = is_server && self.look_at_server()?.is_nothing;
+        if is_server && !is_nothing {
+            // Another run may have begun to create it since this one looked.
+            self.state()?;
+        }
         let params = Params {
-            access: Access::Create,
+            access: if is_nothing {
+                Access::CreateNew
+            } else {
+                Access::Create
+            },
             ..self.params.clone()
         };
         if matches!(self.store, Store::File(_)) {

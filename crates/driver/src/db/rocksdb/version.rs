@@ -131,10 +131,12 @@ pub(super) fn access(place: &Path, asked: Access, settings: &Settings) -> Result
     match asked {
         Access::Upgrade | Access::Extend => Ok(Access::Write),
         // Without tables and without options it was never open.
-        Access::Write | Access::Create if version.is_none() && !facts::has_tables(place) => {
+        Access::Write | Access::Create | Access::CreateNew
+            if version.is_none() && !facts::has_tables(place) =>
+        {
             Ok(asked)
         }
-        Access::Write | Access::Create => match version {
+        Access::Write | Access::Create | Access::CreateNew => match version {
             Some(version) if stays_readable(version, settings) => Ok(asked),
             Some(version) => Err(format!("RocksDB {version}")),
             None => Err("an unknown version of RocksDB".to_owned()),
