@@ -1,6 +1,6 @@
 //! A database that another program made in the place of a data set, beside its marker.
 
-use super::super::{PROGRAM, begun_by, refused, run, run_with, succeeded};
+use super::super::{PROGRAM, begun_by, promising_nothing, refused, run, run_with, succeeded};
 use super::clean;
 use rust_rocksdb::{DB, Options};
 use std::{
@@ -424,5 +424,44 @@ fn of_runs_that_begin_at_once_in_one_place_one_has_it_and_nothing_is_left_after_
             clean(study, &["--yes"]);
         }
         assert!(!place.exists(), "{:?}", contents(&place).keys());
+    }
+}
+
+#[test]
+fn what_a_killed_removal_left_is_removed_and_makes_no_foreign_database_ours() {
+    // Which files of ours the removal left, and whether theirs has a name.
+    for (theirs, has_name) in [(false, true), (true, true), (true, false)] {
+        let dir = TempDir::new().unwrap();
+        let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+        succeeded(&run(&place, &study));
+        let (database, marker) = (place.join("rocksdb"), place.join("rocksdb.dataset.json"));
+        let (identity, note) = (
+            database.join("IDENTITY"),
+            database.join("tailmark.removing"),
+        );
+        fs::write(
+            &marker,
+            promising_nothing(&fs::read_to_string(&marker).unwrap()),
+        )
+        .unwrap();
+        fs::hard_link(&identity, &note).unwrap();
+        if theirs {
+            let own = fs::read(&note).unwrap();
+            DB::destroy(&Options::default(), &database).unwrap();
+            make_theirs(&database);
+            fs::write(&note, own).unwrap();
+        }
+        if !has_name {
+            fs::remove_file(&identity).unwrap();
+        }
+        let before = contents(&place);
+        if theirs {
+            assert_foreign(&run(&place, &dir.path().join("other")));
+            assert_left(&clean(&study, &["--yes"]));
+            assert!(contents(&place) == before, "a file changed");
+        } else {
+            succeeded(&clean(&study, &["--yes"]));
+            assert!(!place.exists());
+        }
     }
 }
