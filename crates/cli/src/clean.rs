@@ -92,6 +92,10 @@ fn named(args: &CleanArgs) -> anyhow::Result<(PathBuf, Option<Plan>)> {
 
 /// Whether a file is one of SQLite, as studies are.
 fn is_database(path: &Path) -> bool {
+    // A plan may come through a pipe, of which nothing may be read here.
+    if !path.is_file() {
+        return false;
+    }
     let mut head = [0; 15];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && head == *b"SQLite format 3"

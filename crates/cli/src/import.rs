@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_console::{Console, Exit};
-use tailmark_model::{Fact, Header, Load, PointKey, System, secret::own_words};
+use tailmark_model::{Fact, Header, Load, PointKey, System, secret::own_command};
 use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_study::{
     Error, Study,
@@ -263,6 +263,5 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
 }
 
 fn header(format: &str) -> Header {
-    let words = own_words().join(" ");
-    Header::without_plan(format!("Imported from {format}"), words)
+    Header::without_plan(format!("Imported from {format}"), own_command())
 }

@@ -12,7 +12,7 @@ use rust_rocksdb::{DB, Options};
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::symlink,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -491,4 +491,38 @@ fn what_is_missing_is_not_made_where_data_is_to_be_adopted() {
         &["tailmark loaded 700 of its records"],
     );
     assert!(bytes_below(&place) == before, "the data set was changed");
+}
+
+#[test]
+fn what_says_what_is_ours_can_be_written_by_no_other_user_whatever_the_umask() {
+    let dir = TempDir::new().unwrap();
+    let system = format!("disk={}", dir.path().join("place").display());
+    let (wal, study) = (dir.path().join("wal"), dir.path().join("study"));
+    fs::create_dir(&wal).unwrap();
+    let wal = format!("database.wal_dir={}", wal.display());
+    let ran = Command::new("sh")
+        .args(["-c", "umask 0; exec \"$0\" \"$@\"", PROGRAM, "run"])
+        .args([
+            "--system",
+            &system,
+            "--workload",
+            "ycsb-a",
+            "--records",
+            "1k",
+        ])
+        .args(["--operations", "1k", "--warmup", "0s", "--set", &wal, "-o"])
+        .arg(&study)
+        .output()
+        .unwrap();
+    succeeded(&ran);
+    let is_own = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.ends_with(".json") || name.starts_with('.') || name.starts_with("study.")
+    };
+    let own: Vec<_> = bytes_below(dir.path()).into_keys().filter(is_own).collect();
+    assert_eq!(own.len(), 4, "{own:?}");
+    for path in own {
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o022, 0, "{}: {mode:o}", path.display());
+    }
 }

@@ -4,6 +4,7 @@
 use super::flags::{Flags, OPTIONS, OptionSection};
 use anyhow::{Context, bail, ensure};
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use tailmark_driver::{INPUT_BYTES_MAX, read_text};
 
 /// Words that RocksDB's options format has for db_bench's numbers and names.
 const WORDS: &[(&str, &[(&str, &str)])] = &[
@@ -82,7 +83,7 @@ pub fn settings(flags: &Flags, directory: &Path) -> anyhow::Result<BTreeMap<Stri
         path
     } else {
         let failed = || format!("failed to read --options_file `{given}`");
-        fs::read_to_string(given).with_context(failed)?;
+        read_text(Path::new(given), INPUT_BYTES_MAX).with_context(failed)?;
         given.into()
     };
     let cache_kind = match flags.text("cache_type") {

@@ -4,7 +4,7 @@ use super::flags::Flags;
 use anyhow::Context;
 use std::path::Path;
 use tailmark_driver::Params;
-use tailmark_model::{Header, System, secret::own_words};
+use tailmark_model::{Header, System, secret::own_command};
 use tailmark_runner::point::CallStudy;
 
 /// The name of the system under test.
@@ -38,7 +38,7 @@ pub fn open(out: &Path, flags: &Flags, params: &Params) -> anyhow::Result<CallSt
         ceiling_for: None,
     };
     tailmark_report::refuse_foreign(&["html"], out)?;
-    let header = Header::without_plan("db_bench", own_words().join(" "));
+    let header = Header::without_plan("db_bench", own_command());
     let of_data = |flag: &str| OF_DATA.contains(&flag);
     CallStudy::open(out, &header, &system, of_data)
         .with_context(|| format!("failed to open the study in `{}`", out.display()))

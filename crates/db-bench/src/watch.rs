@@ -2,10 +2,15 @@
 
 use super::{date, flags::Flags};
 use anyhow::Context;
+use rustix::{
+    fs::{OFlags, fcntl_setfl},
+    io::Errno,
+};
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::Write,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -26,6 +31,22 @@ pub struct Watch<'a> {
     /// Records of one operation.
     batch: u64,
     state: Mutex<State>,
+}
+
+/// Makes or empties a file. It may be a pipe, which it does not wait for a program to read.
+fn create(path: &str) -> io::Result<File> {
+    let mut options = File::options();
+    let options = options.write(true).create(true).truncate(true);
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = options.custom_flags(flags).open(path).map_err(|error| {
+        if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
+            io::Error::other("it is a pipe that no program reads: start its reader first")
+        } else {
+            error
+        }
+    })?;
+    fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
 }
 
 #[derive(Default)]
@@ -56,7 +77,7 @@ impl<'a> Watch<'a> {
         if row_s > 0 {
             let path = flags.text("report_file");
             let failed = || format!("failed to write --report_file `{path}`");
-            let mut file = File::create(path).with_context(failed)?;
+            let mut file = create(path).with_context(failed)?;
             writeln!(file, "secs_elapsed,interval_qps").with_context(failed)?;
             state.report = Some(file);
         }

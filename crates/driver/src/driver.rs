@@ -70,6 +70,9 @@ pub struct Params {
 pub enum Access {
     /// It is made where there is none.
     Create,
+    /// As `Create`, and nothing of it may be there on its server, not even a keyspace. So of two programs
+    /// that begin at once, one fails.
+    CreateNew,
     /// It is read and written; a missing one is an error, and so is an embedded one that the
     /// version which wrote it could not read afterwards.
     Write,
@@ -82,6 +85,13 @@ pub enum Access {
     /// As `Read` where another version wrote it. Otherwise the database may do its background work
     /// meanwhile, as in production.
     ReadCompatible,
+}
+
+impl Access {
+    /// Whether a server's tables are made where there are none.
+    pub(crate) const fn creates(self) -> bool {
+        matches!(self, Self::Create | Self::CreateNew)
+    }
 }
 
 impl Params {

@@ -30,6 +30,8 @@ pub struct Look {
     pub foreign: Option<String>,
     /// Whether what [`Self::foreign`] names holds nothing at all.
     pub is_bare: bool,
+    /// Whether nothing exists of it, not even what would hold its tables.
+    pub is_nothing: bool,
     /// The id of the study whose load created what exists, and has not marked it yet.
     pub made_for: Option<String>,
     /// What opening with [`crate::Access::Create`] sends to the server: the very statements, or what

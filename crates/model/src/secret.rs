@@ -1,8 +1,9 @@
 //! Secrets in commands: what a study keeps and a dry run prints of a command has none.
 //!
 //! Nobody can find every secret. The rules find passwords where programs take them: in options, in
-//! variables, in addresses, in statements. Each is a row. A value that a shell reads from elsewhere
-//! (`$PASSWORD`, `$(cat file)`) and the name of a file are no secrets.
+//! variables, in addresses, in statements. Each is a row, and hides rather too much than too little: what
+//! stands at `-p` is a secret of any program, unless it looks like a port, a path or a property. A value
+//! that a shell reads from elsewhere (`$PASSWORD`, `$(cat file)`) and the name of a file are no secrets.
 
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
@@ -10,52 +11,115 @@ use std::sync::LazyLock;
 /// What stands in place of a secret.
 const MASK: &str = "***";
 
-/// A value as a shell takes it, in quotes or without. Rather a character too many than one too few.
-const VALUE: &str = r#"(?P<secret>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\\;&|<>()]|\\.)+)"#;
+/// A value as a shell takes it, in quotes (also in escaped ones) or without. Rather a character too many
+/// than one too few.
+const VALUE: &str =
+    r#"(?P<secret>(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\\;&|<>()]|\\.)+)"#;
 
-/// What stands before a secret. [`VALUE`] follows.
+/// A name that says that its value is a secret.
+const NAME: &str = r"[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|primary|private|secondary|shared|signing)[_-]?key)[\w.-]*";
+/// The same in short: DB_PASS, --pw; not --passes, --author.
+const SHORT: &str = r"(?:[\w.-]*[_.-])?(?:pass|pw|auth)";
+
+/// What stands before a secret. [`VALUE`] follows. `NAME` and `SHORT` are those above.
 const BEFORE: &[&str] = &[
     // PASSWORD=x, db.password=x, password: x, WITH PASSWORD = 'x', "password": "x"
-    r#"(?i)(?P<name>[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|private|signing)[_-]?key)[\w.-]*)["']?\s*(?:=|:)\s*"#,
+    r#"(?i)(?P<name>NAME)["']?\s*(?:=|:)\s*"#,
     // --password x
-    r"(?i)(?P<name>(?:^|[\s'\x22])--?[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|private|signing)[_-]?key)[\w.-]*)\s+",
+    r"(?i)(?P<name>(?:^|[\s'\x22])--?NAME)\s+",
     // DB_PASS=x, --pw=x, "auth": "x"; not --passes=3, --author=x, http://auth:80
-    r#"(?i)\b(?:[\w.-]*[_.-])?(?:pass|pw|auth)(?:["']?\s*=\s*|["']?\s*:\s+|["']\s*:\s*)"#,
+    r#"(?i)\bSHORT(?:["']?\s*=\s*|["']?\s*:\s+|["']\s*:\s*)"#,
     // --pass x, -pw x, --redis-auth x
-    r"(?i)(?P<option>(?:^|[\s'\x22])--?(?:[\w.-]*[_.-])?(?:pass|pw|auth))\s+",
+    r"(?i)(?P<option>(?:^|[\s'\x22])--?SHORT)\s+",
     // openssl -passin pass:x
     r"\s-pass(?:in|out)\s+pass:",
     // CQL and SQL
     r"(?i)\bidentified\s+by\s+",
     // Authorization: Bearer x
     r"(?i)\b(?:bearer|basic)\s+",
-    // cqlsh -p x; -p of others is a port, a path or a property
-    r"(?P<p>(?:^|\s)-p)\s+",
-    // Those that take it without a space
-    r"\b(?:mysql\w*|mariadb[\w-]*|sshpass)\b[^;|&\n]*?\s-p",
-    r"\bredis-cli\b[^;|&\n]*?\s-a\s*",
-    r"\b(?:aql|asadm|asinfo|asbench|asbackup|asrestore)\b[^;|&\n]*?\s-P\s*",
-    r"\b(?:curl|wget)\b[^;|&\n]*?\s(?:-u|--user)[\s=]*[\x22']?[^\s:\x22']*:",
+    // -u name:x, --user=name:x
+    r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--user)[\s=]*[\x22']?[^\s:\x22'=/]*:)",
+    // Options of a letter that are passwords whatever they look like
+    r"\b(?:sshpass\b[^;|&\n]*?\s-p|redis-cli\b[^;|&\n]*?\s-a|(?:aql|asadm|asinfo|asbench|asbackup|asrestore)\b[^;|&\n]*?\s-P)\s*",
+    // -p x
+    r"(?P<p>(?:^|[\s'\x22])-p)\s+",
+    // -px, -Px
+    r"(?P<attached>(?:^|[\s'\x22])-[pP])",
 ];
 
-/// `scheme://user:x@host`
-const ADDRESS: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s/@"']+)@"#;
+/// Rules of which the secret is another part than a [`VALUE`].
+const OTHERS: &[&str] = &[
+    // `scheme://user:x@host`
+    r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s/@"']+)@"#,
+];
+
+/// How a word in quotes begins: the secret is all of its rest, as it may have spaces. `Q` is the quote.
+const QUOTED: &[&str] = &[
+    r"(?i)Q(?P<name>NAME|-{0,2}SHORT)\s*[=:]\s*",
+    r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--user)[\s=]*Q[^\s:\x22'=/]*:)",
+    r"Q(?P<attached>-[pP])",
+];
+/// Each quote, and how a word in such quotes ends.
+const QUOTES: [(&str, &str); 2] = [
+    ("'", r"(?P<secret>(?:[^']|'\\'')*)'"),
+    ("\"", r#"(?P<secret>(?:[^"\\]|\\.)*)""#),
+];
+
+/// What follows `-p` in options of a word: `-path`, `-port`.
+const P_WORDS: &[&str] = &[
+    "ass",
+    "assin",
+    "assout",
+    "assphrase",
+    "assword",
+    "asswd",
+    "ath",
+    "idfile",
+    "ort",
+    "rint",
+    "rofile",
+    "roperties",
+];
 
 static RULES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let rules = BEFORE.iter().map(|before| format!("{before}{VALUE}"));
-    let rules = rules.chain([ADDRESS.to_owned()]);
-    rules
-        .map(|rule| Regex::new(&rule).expect("a test reads every rule"))
-        .collect()
+    let rule = |rule: String| {
+        let rule = rule.replace("NAME", NAME).replace("SHORT", SHORT);
+        Regex::new(&rule).expect("a test reads every rule")
+    };
+    let mut quoted = Vec::new();
+    for (quote, rest) in QUOTES {
+        let begins = QUOTED.iter();
+        quoted.extend(begins.map(|begin| format!("{}{rest}", begin.replace('Q', quote))));
+    }
+    let rules = quoted
+        .into_iter()
+        .chain(BEFORE.iter().map(|before| format!("{before}{VALUE}")));
+    let others = OTHERS.iter().map(|rule| (*rule).to_owned());
+    rules.chain(others).map(rule).collect()
 });
 
-/// The words of the command line of this process.
+/// The command line of this process, without the secrets in it.
 #[must_use]
-pub fn own_words() -> Vec<String> {
-    let words = std::env::args_os();
-    words
+pub fn own_command() -> String {
+    let words: Vec<_> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
-        .collect()
+        .collect();
+    masked_words(&words)
+}
+
+/// Words as a shell would be given them, without the secrets in them. What was one word is hidden whole.
+#[must_use]
+pub fn masked_words(words: &[String]) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
+    let quoted = |word: &String| {
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    let words: Vec<_> = words.iter().map(quoted).collect();
+    masked(&words.join(" "))
 }
 
 /// A command line without the secrets in it.
@@ -72,14 +136,19 @@ fn without(found: &Captures<'_>) -> String {
         return String::new();
     };
     let begin = whole.as_str();
+    let (text, has) = (secret.as_str(), |group| found.name(group).is_some());
     let is_shown = found
         .name("name")
         .is_some_and(|name| names_no_secret(name.as_str()))
+        || (has("p") && is_port_path_or_property(text))
+        || (has("attached") && is_other_option(text))
+        || (has("option") && text.starts_with('-'))
         || found
-            .name("p")
-            .is_some_and(|_| is_port_path_or_property(secret.as_str()))
-        || (found.name("option").is_some() && secret.as_str().starts_with('-'))
-        || is_read_elsewhere(secret.as_str());
+            .name("user")
+            .is_some_and(|user| is_no_password_of(user.as_str(), text))
+        || text.starts_with(MASK)
+        // In single quotes it is not read.
+        || (!whole.as_str().ends_with('\'') && is_read_elsewhere(text));
     if is_shown {
         return begin.to_owned();
     }
@@ -103,6 +172,21 @@ fn is_port_path_or_property(value: &str) -> bool {
         .all(|c| c.is_ascii_digit() || ".:-".contains(c))
         || value.starts_with(['/', '.', '~', '-'])
         || value.contains('=')
+}
+
+/// Whether a word that begins with `-p` is another option: `-pv`, `-path`.
+fn is_other_option(rest: &str) -> bool {
+    rest.len() <= 2 || P_WORDS.contains(&rest) || rest.starts_with('=')
+}
+
+/// Whether `-u` has no name and password here: `-u 1000:1000`, `-u http://db`.
+fn is_no_password_of(user: &str, value: &str) -> bool {
+    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+    let user = user
+        .trim_end_matches(':')
+        .rsplit([' ', '=', '"', '\''])
+        .next();
+    value.starts_with("//") || (is_number(value) && user.is_some_and(is_number))
 }
 
 /// Whether the shell puts the secret there.
@@ -212,6 +296,84 @@ mod tests {
         ),
     ];
 
+    /// What any program may be given, and what is shown of it.
+    const OF_ANY_PROGRAM: &[(&str, &str)] = &[
+        ("db -phunter2 -f", "db -p*** -f"),
+        ("db -p'hunter 2' -f", "db -p*** -f"),
+        ("db -Phunter2 -f", "db -P*** -f"),
+        ("db -p12345678", "db -p***"),
+        ("db -p hunter2 -f", "db -p *** -f"),
+        ("db -u me:hunter2 -f", "db -u me:*** -f"),
+        ("db -ume:hunter2 -f", "db -ume:*** -f"),
+        ("db -u 'me:hunter 2' -f", "db -u 'me:***' -f"),
+        ("db --user=me:hunter2", "db --user=me:***"),
+        ("env 'PASSWORD=hunter 2' db", "env 'PASSWORD=***' db"),
+        ("env \"DB_PASS=hunter 2\" db", "env \"DB_PASS=***\" db"),
+        ("db '--password=hunter 2' -f", "db '--password=***' -f"),
+        (
+            "curl -H 'X-Token: hunter 2' db",
+            "curl -H 'X-Token: ***' db",
+        ),
+        (
+            "sh -c 'cd x && db --password \"hunter 2\" && y'",
+            "sh -c 'cd x && db --password *** && y'",
+        ),
+        (
+            r#"sh -c "cd x && db --password \"hunter 2\" && y""#,
+            r#"sh -c "cd x && db --password *** && y""#,
+        ),
+        (
+            r"sh -c 'db --password '\''hunter 2'\'' -f'",
+            "sh -c 'db --password ***",
+        ),
+        (
+            "ycsb -p mongodb.url=mongodb://u:hunter2@h/db?w=1",
+            "ycsb -p mongodb.url=mongodb://u:***@h/db?w=1",
+        ),
+        ("ycsb -p db.passwd=hunter2", "ycsb -p db.passwd=***"),
+        (
+            "ycsb -p azure.primaryKey=hunter2",
+            "ycsb -p azure.primaryKey=***",
+        ),
+    ];
+
+    #[test]
+    fn no_secret_of_any_program_is_shown() {
+        for (command, shown) in OF_ANY_PROGRAM.iter().copied() {
+            assert_eq!(masked(command), shown);
+            assert!(!masked(shown).contains("hunter"));
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_a_secret_is_hidden_whole() {
+        let shown = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+            masked_words(&words)
+        };
+        for secret in [
+            "hunter 2",
+            "hunter&2",
+            "hun'ter'2",
+            "hun\"ter 2",
+            "$hunter 2",
+            "(hunter",
+        ] {
+            for before in ["--password=", "-p", "db.password=", "me:"] {
+                let word = format!("{before}{secret}");
+                let option = if before == "me:" { "-u" } else { "x" };
+                let said = shown(&["db", option, &word, "y"]);
+                assert!(
+                    !said.contains("ter") && said.contains(MASK),
+                    "{word}: {said}"
+                );
+            }
+            let said = shown(&["db", "--password", secret, "y"]);
+            assert!(!said.contains("ter"), "{secret}: {said}");
+        }
+        assert_eq!(shown(&["a", "b c", "d=e"]), "a 'b c' d=e");
+    }
+
     #[test]
     fn no_secret_of_a_command_is_shown() {
         for (command, shown) in WITH_SECRETS.iter().copied() {
@@ -224,7 +386,9 @@ mod tests {
     fn what_is_no_secret_is_shown() {
         for command in [
             "systemctl start cassandra",
-            "docker run -p 127.0.0.1:9042:9042 cassandra:5",
+            "docker run -p 127.0.0.1:9042:9042 -u 1000:1000 cassandra:5",
+            "mkdir -pv x && cp -pr a b && ssh -p22 db && curl -u http://db:80/x",
+            "ycsb run cassandra -P workloads/workloada -p a=b",
             "mkdir -p /var/lib/db && db -p ./pid",
             "db --password-file=/etc/db.pw --token_file x",
             "db --password=$PASSWORD --token \"$(cat token)\" --secret ${SECRET}",

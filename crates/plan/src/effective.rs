@@ -4,8 +4,8 @@
 
 use super::{KEYS, Plan, PlanKey, SystemPlan, db_bench_text, service::shown};
 use sha2::{Digest, Sha256};
-use std::{collections::BTreeMap, fs};
-use tailmark_driver::SettingKind;
+use std::{collections::BTreeMap, path::Path};
+use tailmark_driver::{INPUT_BYTES_MAX, SettingKind, read_file};
 use tailmark_workload::{
     Distribution, GroupClients, GroupOperations, LengthChoice, Mix, MixedOperations, Workload,
 };
@@ -148,7 +148,8 @@ pub fn file_sums(system: &SystemPlan) -> impl Iterator<Item = (&'static str, Str
     let settings = system.driver.settings.iter();
     let files = settings.filter(|setting| setting.kind == SettingKind::File);
     files.filter_map(|setting| {
-        let content = fs::read(system.settings.text(setting.name)?).ok()?;
+        let path = Path::new(system.settings.text(setting.name)?);
+        let content = read_file(path, INPUT_BYTES_MAX).ok()?;
         let sum = Sha256::digest(content)
             .iter()
             .map(|byte| format!("{byte:02x}"))

@@ -9,7 +9,7 @@ use super::{
     units,
 };
 use std::{collections::BTreeMap, fs, path::Path};
-use tailmark_driver::did_you_mean;
+use tailmark_driver::{did_you_mean, read_text_stream};
 use tailmark_model::secret::masked;
 use toml::{Table, Value};
 
@@ -35,8 +35,9 @@ impl RawPlan {
     /// Where there is neither, or the plan is not TOML.
     pub fn find(name: &str) -> Result<Self, Error> {
         let path = Path::new(name);
-        if path.is_file() {
-            let read = fs::read_to_string(path);
+        // Not only a file: `<(...)` of a shell and `/dev/stdin` are pipes.
+        if fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
+            let read = read_text_stream(path);
             let text = read.map_err(|source| Error::Read {
                 path: path.to_owned(),
                 source,

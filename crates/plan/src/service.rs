@@ -1,7 +1,7 @@
 //! The service that a system's database is, and the commands that start and stop it.
 
 use std::path::PathBuf;
-use tailmark_model::secret::masked;
+use tailmark_model::secret::{masked, masked_words};
 
 /// The service that a system's database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,11 @@ impl Service {
 /// A command as a person reads it, without the secrets in it.
 #[must_use]
 pub fn shown(words: &[String]) -> String {
-    masked(&words.join(" "))
+    match words {
+        // The text of a shell has quotes of its own.
+        [sh, option, text] if sh == "sh" && option == "-c" => masked(&format!("sh -c {text}")),
+        words => masked_words(words),
+    }
 }
 
 fn words(words: &[&str]) -> Vec<String> {

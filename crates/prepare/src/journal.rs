@@ -15,7 +15,7 @@ use super::{
 };
 use serde_json::json;
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{File, TryLockError},
     io,
     path::{Path, PathBuf},
 };
@@ -77,12 +77,12 @@ impl<'a> Journal<'a> {
             }
             Err(TryLockError::Error(error)) => return Err(failed("lock")(error)),
         }
-        let (boot, changes) = match fs::read(&path) {
-            Ok(text) => parse(&text).map_err(|source| Error::Damaged {
+        let (boot, changes) = match state::read(&path) {
+            Ok(Some(text)) => parse(&text).map_err(|source| Error::Damaged {
                 path: path.clone(),
                 source,
             })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (String::new(), Vec::new()),
+            Ok(None) => (String::new(), Vec::new()),
             Err(error) => return Err(failed("read")(error)),
         };
         let mut journal = Self {

@@ -11,7 +11,7 @@ use super::{
 use serde_json::{Value, json};
 use std::{
     fmt::Write,
-    fs::{self, File},
+    fs,
     io::{self, Read},
     os::unix::fs::MetadataExt,
     path::Path,
@@ -167,7 +167,7 @@ pub(super) fn write(directory: &Path, changes: &[Change]) -> io::Result<()> {
 /// Who changed the machine and what; none if the file is missing or damaged, or a user wrote it who
 /// could not have changed anything.
 fn read_left(directory: &Path) -> Option<(ChangedBy, Vec<Change>)> {
-    let file = File::open(directory.join(NAME)).ok()?;
+    let file = state::open_to_read(&directory.join(NAME)).ok()?;
     let owner = file.metadata().ok()?.uid();
     if owner != 0 && owner != rustix::process::geteuid().as_raw() {
         return None;

@@ -33,8 +33,12 @@ type NamesPath = fn(&Kernel, &Path) -> bool;
 /// which paths it can name.
 const PLACES: &[(&str, NamesPath)] = &[
     ("sysctls", |kernel, path| {
-        let name = path.strip_prefix(kernel.proc.join("sys"));
-        name.is_ok_and(|name| name.components().count() > 1)
+        let path = path.strip_prefix(kernel.proc.join("sys"));
+        let part = |part: Component<'_>| part.as_os_str().to_str().map(str::to_owned);
+        let parts = path
+            .ok()
+            .and_then(|path| path.components().map(part).collect());
+        parts.is_some_and(|parts: Vec<String>| may_be_set(&parts.join(".")))
     }),
     ("governor", |kernel, path| {
         let policies = kernel.sys.join("devices/system/cpu/cpufreq");
@@ -51,6 +55,36 @@ const PLACES: &[(&str, NamesPath)] = &[
         let is_limit = MEMORY_LIMITS.iter().any(|name| path.ends_with(name));
         is_limit && path.starts_with(kernel.sys.join("fs/cgroup"))
     }),
+];
+/// The sysctls that a plan or a journal can name. One that ends in `*` stands for all that begin so.
+/// They bear on speed, and give no user more rights.
+pub const SYSCTLS: &[&str] = &[
+    "fs.aio-max-nr",
+    "fs.epoll.*",
+    "fs.file-max",
+    "fs.inotify.*",
+    "fs.nr_open",
+    "fs.pipe-*",
+    "fs.xfs.*",
+    "kernel.numa_balancing*",
+    "kernel.pid_max",
+    "kernel.sched_*",
+    "kernel.threads-max",
+    "kernel.timer_migration",
+    "net.*",
+    "vm.*",
+];
+/// Those of [`SYSCTLS`] that are refused all the same: they guard against attacks, act once and cannot be
+/// put back, or stop the machine.
+pub const NO_SYSCTLS: &[&str] = &[
+    "net.core.bpf_jit_*",
+    "vm.compact_memory",
+    "vm.drop_caches",
+    "vm.memfd_noexec",
+    "vm.mmap_min_addr",
+    "vm.mmap_rnd_*",
+    "vm.panic_on_oom",
+    "vm.unprivileged_userfaultfd",
 ];
 /// Where transparent huge pages are chosen.
 const HUGE_PAGES: &str = "kernel/mm/transparent_hugepage/enabled";
@@ -70,7 +104,7 @@ impl Kernel {
     /// A sysctl, such as `vm.swappiness`.
     ///
     /// # Errors
-    /// Where its name is none.
+    /// If its name is none of [`SYSCTLS`], or the kernel has no such value.
     pub fn sysctl(&self, name: &str, value: &str) -> Result<Setting, Error> {
         let is_word = |word: &str| {
             !word.is_empty()
@@ -78,6 +112,14 @@ impl Kernel {
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || "_-:@".contains(c))
         };
+        if !may_be_set(name) {
+            let why = format!(
+                "[prepare] sysctls may name {}, but not {}; set others yourself before the run",
+                SYSCTLS.join(", "),
+                NO_SYSCTLS.join(", ")
+            );
+            return Err(refused(name, value, &why));
+        }
         // A dot within a part, such as that of the network device `eth0.5`, is written as `/`.
         if !name.split('.').all(|part| part.split('/').all(is_word)) {
             return Err(refused(name, value, "names are such as vm.swappiness"));
@@ -203,6 +245,17 @@ impl Setting {
     }
 }
 
+/// Whether a sysctl of this name is one that can be set.
+fn may_be_set(name: &str) -> bool {
+    let is_among = |rows: &[&str]| {
+        rows.iter().any(|row| match row.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => name == *row,
+        })
+    };
+    is_among(SYSCTLS) && !is_among(NO_SYSCTLS)
+}
+
 fn refused(key: &str, value: &str, why: &str) -> Error {
     Error::Setting {
         key: key.to_owned(),
@@ -279,6 +332,32 @@ mod tests {
         );
     }
 
+    /// What gives a user more rights, or stops the machine.
+    const REFUSED: &[&str] = &[
+        "fs.binfmt_misc.register",
+        "fs.protected_symlinks",
+        "fs.suid_dumpable",
+        "kernel.core_pattern",
+        "kernel.modprobe",
+        "kernel.randomize_va_space",
+        "kernel.sysrq",
+        "net.core.bpf_jit_harden",
+        "vm.drop_caches",
+        "vm.mmap_min_addr",
+        "vm.panic_on_oom",
+    ];
+
+    #[test]
+    fn the_documentation_has_every_sysctl_that_can_be_set() {
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/DEVICES.md");
+        let docs = fs::read_to_string(docs).unwrap();
+        for (name, rows) in [("may name", SYSCTLS), ("refused", NO_SYSCTLS)] {
+            let all: Vec<_> = rows.iter().map(|row| format!("`{row}`")).collect();
+            let row = format!("| {name} | {} |", all.join(", "));
+            assert!(docs.contains(&row), "DEVICES.md lacks: {row}");
+        }
+    }
+
     #[test]
     fn every_step_of_the_machine_names_its_values_and_nothing_else() {
         use crate::{Changes, STEPS};
@@ -300,6 +379,14 @@ mod tests {
         }
         for path in ["/etc/passwd", "proc/sys/vm/swappiness", ""] {
             assert_eq!(kernel.step_of(Path::new(path)), None, "{path}");
+        }
+        for name in REFUSED {
+            let path = kernel.proc.join("sys").join(name.replace('.', "/"));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "1").unwrap();
+            assert_eq!(kernel.step_of(&path), None, "{name}");
+            let error = kernel.sysctl(name, "0").unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("vm.*"), "{error}");
         }
         let above = kernel.proc.join("sys/vm/../../mounts");
         assert_eq!(kernel.step_of(&above), None);

@@ -7,7 +7,7 @@
 use rustix::fs::OFlags;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
-    io::{self, Write},
+    io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
@@ -18,6 +18,9 @@ const DIRECTORY_MODE: u32 = 0o755;
 pub(super) const PRIVATE_MODE: u32 = 0o600;
 /// Those of what every user may read.
 pub(super) const PUBLIC_MODE: u32 = 0o644;
+
+/// Bytes of the longest file that is read.
+const BYTES_MAX: u64 = 16 << 20;
 
 /// Makes the directory, or makes sure that one that is there is safe: it belongs to this user, who
 /// alone may write it. A link is followed if it belongs to this user too.
@@ -51,7 +54,8 @@ pub(super) fn open_private(path: &Path) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .mode(PRIVATE_MODE)
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        // A pipe would wait for a program that reads it.
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
         .open(path)?;
     let found = file.metadata()?;
     if !found.is_file() {
@@ -60,6 +64,39 @@ pub(super) fn open_private(path: &Path) -> io::Result<File> {
     refuse_other_owner("the file", &found)?;
     set_mode(&file, &found, PRIVATE_MODE)?;
     Ok(file)
+}
+
+/// Reads a file of the directory; `None` if it is missing.
+///
+/// # Errors
+/// If it is a link, no plain file, or longer than any that tailmark writes.
+pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match open_to_read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Opens a file of the directory, without waiting for the other end of a pipe.
+///
+/// # Errors
+/// As [`read`], and if it is missing.
+pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    let options = options.read(true).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path)?;
+    let found = file.metadata()?;
+    if found.is_file() && found.len() <= BYTES_MAX {
+        return Ok(file);
+    }
+    let most = BYTES_MAX >> 20;
+    Err(io::Error::other(format!(
+        "it is no plain file of at most {most} MiB"
+    )))
 }
 
 /// Replaces a file of the directory so that a crash leaves the old or the new one.
@@ -140,6 +177,20 @@ mod tests {
         assert!(make_directory(&path("other")).is_err());
         replace(&path("left"), b"text", PUBLIC_MODE).unwrap();
         assert_eq!(fs::read(path("other")).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn a_pipe_and_a_file_of_gigabytes_are_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let (pipe, large) = (dir.path().join("pipe"), dir.path().join("large"));
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+        File::create(&large).unwrap().set_len(8 << 30).unwrap();
+        assert!(open_private(&pipe).is_err());
+        for path in [&pipe, &large] {
+            let error = read(path).unwrap_err().to_string();
+            assert!(error.contains("no plain file of at most 16 MiB"), "{error}");
+        }
+        assert!(read(&dir.path().join("missing")).unwrap().is_none());
     }
 
     #[test]

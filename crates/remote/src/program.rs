@@ -3,7 +3,7 @@
 use crate::Error;
 use std::{
     borrow::Cow,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -15,6 +15,9 @@ const NAME: &str = "tailmark-agent";
 
 /// The numbers that ELF has for processors, and the kernel's names of them.
 const MACHINES: [(u16, &str); 2] = [(62, "x86_64"), (183, "aarch64")];
+
+/// Bytes of the largest program that is read.
+const PROGRAM_BYTES_MAX: u64 = 256 << 20;
 
 /// The agent that is copied to a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +42,7 @@ impl AgentProgram {
     ) -> Result<Result<Cow<'static, [u8]>, String>, Error> {
         let program = match (self, TAKEN) {
             (Self::None, _) => Err("the plan says so".to_owned()),
-            (Self::File(path), _) => Ok(Cow::Owned(fs::read(path).map_err(|source| {
+            (Self::File(path), _) => Ok(Cow::Owned(read(path).map_err(|source| {
                 let path = path.display().to_string();
                 Error::NoAgentFile { path, source }
             })?)),
@@ -52,6 +55,17 @@ impl AgentProgram {
             None => Err("the agent is no program".to_owned()),
         }))
     }
+}
+
+/// The bytes of a program that a plan names: of a pipe or a device they might never end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() || found.len() > PROGRAM_BYTES_MAX {
+        let most = PROGRAM_BYTES_MAX >> 20;
+        let why = format!("it is no regular file of at most {most} MiB");
+        return Err(io::Error::other(why));
+    }
+    fs::read(path)
 }
 
 /// The file beside this program.
@@ -87,5 +101,19 @@ mod tests {
             None
         );
         assert_eq!(machine_of(b""), None);
+    }
+
+    #[test]
+    fn a_device_and_a_file_of_gigabytes_are_no_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let large = dir.path().join("large");
+        fs::File::create(&large).unwrap().set_len(8 << 30).unwrap();
+        for path in [Path::new("/dev/zero"), &large] {
+            let error = read(path).unwrap_err().to_string();
+            assert!(
+                error.contains("no regular file of at most 256 MiB"),
+                "{error}"
+            );
+        }
     }
 }

@@ -93,7 +93,7 @@ impl Cleaning {
         let results = match results {
             Results::Keep => left_drafts(out),
             Results::Remove => {
-                let found = FoundResults::new(out, &id);
+                let found = FoundResults::new(out, &id, study.has_made_directory()?);
                 let left = found.left.into_iter();
                 not_touched.extend(left.map(|(path, why)| (path.display().to_string(), why)));
                 found.own
@@ -268,8 +268,8 @@ struct FoundResults {
 }
 
 impl FoundResults {
-    /// The run directory is the last.
-    fn new(out: &Path, study: &str) -> Self {
+    /// The run directory is the last, if it was made for the study.
+    fn new(out: &Path, study: &str, has_made_directory: bool) -> Self {
         let mut found = Self::default();
         for (folder, endings) in FOLDERS {
             let has_ending = |name: &str| {
@@ -288,6 +288,11 @@ impl FoundResults {
             |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
         let study = STUDY.map(|name| out.join(name)).into_iter();
         found.own.extend(study.filter(is_file));
+        if !has_made_directory {
+            let why = "it was there before the run";
+            found.left.push((out.to_owned(), why.to_owned()));
+            return found;
+        }
         // A link to the run directory is the user's, also with a slash at its end; `.` cannot be removed.
         let out = out.components().as_path();
         let is_named = matches!(out.components().next_back(), Some(Component::Normal(_)));

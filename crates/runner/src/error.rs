@@ -112,6 +112,18 @@ pub enum Error {
         /// The run directory.
         dir: PathBuf,
     },
+    /// Another run has the place of a system.
+    #[error(
+        "system `{system}`: another tailmark run is using `{}`; wait for it to end or give another \
+         `path`",
+        place.display()
+    )]
+    PlaceInUse {
+        /// The system's name.
+        system: String,
+        /// Where.
+        place: PathBuf,
+    },
     /// The directory holds a study of another plan.
     #[error(
         "`{}` holds a study of another plan: {differences}; give another -o, or the plan as it was",
@@ -236,6 +248,20 @@ pub enum Error {
         why: String,
         /// What else the plan may name: `path`, `contact_points`.
         other: &'static str,
+    },
+    /// What was adopted was replaced while the run was in progress.
+    #[error(
+        "system `{system}`: `{place}` was replaced since this run adopted it ({why}), and is left alone; \
+         points before and after would be of different data: put back what was there and run the same \
+         command again, or start a new run with another -o"
+    )]
+    AdoptedReplaced {
+        /// The system's name.
+        system: String,
+        /// Where.
+        place: Location,
+        /// How it is known.
+        why: String,
     },
     /// There is no data, but something that tailmark did not create, in which it would create tables.
     #[error(
@@ -544,6 +570,7 @@ impl Error {
                 Prepare::Step { .. } | Prepare::Journal { .. } | Prepare::Damaged { .. }
             ),
             Self::Busy { .. }
+            | Self::PlaceInUse { .. }
             | Self::Unwritable(_)
             | Self::SharedPlace { .. }
             | Self::WrongPlan(_)

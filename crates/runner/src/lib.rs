@@ -6,6 +6,7 @@ mod caches;
 pub mod capture;
 mod capture_servers;
 pub mod check;
+mod claimed;
 mod clean;
 mod counters;
 mod dataset;

@@ -4,6 +4,7 @@
 use crate::{
     Error,
     capture::refuse_unknown_probes,
+    claimed::{ClaimedPlaces, parent},
     dataset::{Dataset, State},
     error::in_one_line,
     expect::Surprises,
@@ -19,11 +20,10 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Location, Place};
-use tailmark_engine::Observer;
+use tailmark_engine::{Observer, Stop};
 use tailmark_machine::Space;
 use tailmark_plan::{Adopt, Plan, SystemPlan};
 use tailmark_prepare::Unwatched;
-use tailmark_study::owner::create_dir;
 
 /// What can be measured of a plan.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub struct Ready<'a> {
     pub surprises: Surprises,
     /// Directories that were made for systems.
     pub made: Vec<PathBuf>,
+    /// The places that no other run has until this is dropped.
+    pub places: ClaimedPlaces,
 }
 
 /// Checks the systems of the plan that have something to measure: first that they are what the plan
@@ -47,20 +49,21 @@ pub struct Ready<'a> {
 /// Where a system that is not optional cannot be measured, or none is left.
 pub(crate) fn preflight<'a>(
     plan: &'a Plan,
+    out: &Path,
     is_pending: impl Fn(&SystemPlan) -> bool,
     (ranks, servers): (&Ranks, &Servers),
-    observer: &dyn Observer,
+    (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Ready<'a>, Error> {
     let pending = plan.systems.iter().filter(|system| is_pending(system));
     let are_here = |system: &SystemPlan| servers.are_this_machine(system);
     let surprises = Surprises::of_connected(pending, &are_here);
     surprises.refuse(plan)?;
     let mut room = Room::default();
-    let (mut left_out, mut made) = (Vec::new(), MadeDirectories::default());
+    let (mut left_out, mut places) = (Vec::new(), ClaimedPlaces::new(out));
     let looks = |system: &SystemPlan| {
         if is_pending(system) {
             servers.refuse(system)?;
-            look(plan, system, ranks, &mut room, &mut made.0)?;
+            look(plan, system, ranks, stop, (&mut room, &mut places))?;
         }
         Ok(())
     };
@@ -87,7 +90,8 @@ pub(crate) fn preflight<'a>(
         systems,
         left_out,
         surprises,
-        made: std::mem::take(&mut made.0),
+        made: std::mem::take(&mut places.made),
+        places,
     })
 }
 
@@ -103,7 +107,7 @@ fn passing<'a>(
         let checked = ceiling_is_of_use(system, &passing, &systems[index..]);
         match checked.and_then(|()| check(system)) {
             Ok(()) => passing.push(*system),
-            Err(error) if system.optional => {
+            Err(error) if system.optional && !matches!(error, Error::Stopped { .. }) => {
                 let reason = format!("left out {}", in_one_line(&error));
                 observer.notice(&reason);
                 left_out.push(reason);
@@ -159,25 +163,13 @@ fn ceiling_is_of_use(
     })
 }
 
-/// Directories that were made for systems. Those that are still empty go again unless the run begins.
-#[derive(Default)]
-struct MadeDirectories(Vec<PathBuf>);
-
-impl Drop for MadeDirectories {
-    fn drop(&mut self) {
-        for made in self.0.iter().rev() {
-            let _ = fs::remove_dir(made);
-        }
-    }
-}
-
 /// Checks the place of a system, what is there, and the room; adds the directories that it made.
 fn look(
     plan: &Plan,
     system: &SystemPlan,
     ranks: &Ranks,
-    room: &mut Room,
-    made: &mut Vec<PathBuf>,
+    stop: &Stop,
+    (room, places): (&mut Room, &mut ClaimedPlaces),
 ) -> Result<(), Error> {
     let dataset = Dataset::new(plan, system);
     if matches!(
@@ -185,12 +177,12 @@ fn look(
         Place::Directory | Place::DirectoryOrDevice
     ) {
         if plan.sweep.adopt == Adopt::No {
-            made.extend(make_place(system)?);
+            places.claim(system)?;
         } else {
             refuse_missing(system)?;
         }
-        dataset.check_directories(made)?;
-        dataset.adopt(plan)?;
+        dataset.check_directories(&mut places.made)?;
+        dataset.adopt(plan, stop)?;
         match dataset.state()? {
             State::Loaded | State::Adopted => {}
             State::Empty => {
@@ -216,10 +208,12 @@ pub(crate) fn refuse_missing_room(
     plan: &Plan,
     system: &SystemPlan,
     ranks: &Ranks,
+    stop: &Stop,
 ) -> Result<Vec<PathBuf>, Error> {
-    let mut made = MadeDirectories::default();
-    look(plan, system, ranks, &mut Room::default(), &mut made.0)?;
-    Ok(std::mem::take(&mut made.0))
+    let mut places = ClaimedPlaces::default();
+    let room = &mut Room::default();
+    look(plan, system, ranks, stop, (room, &mut places))?;
+    Ok(std::mem::take(&mut places.made))
 }
 
 /// Opens the database of a system. A server that is started by the sweep may not be there yet, and
@@ -264,28 +258,6 @@ pub(crate) fn refuse_missing(system: &SystemPlan) -> Result<(), Error> {
             place: place.to_owned(),
         })
     }
-}
-
-/// Where a place is.
-fn parent(place: &Path) -> &Path {
-    let named = place.parent().filter(|p| !p.as_os_str().is_empty());
-    named.unwrap_or(Path::new("."))
-}
-
-/// Makes the last component of a directory place, if it is missing; which directory it made.
-fn make_place(system: &SystemPlan) -> Result<Option<PathBuf>, Error> {
-    refuse_missing(system)?;
-    let missing = system.location.path().filter(|place| !place.exists());
-    let Some(place) = missing else {
-        return Ok(None);
-    };
-    let made = create_dir(place).and_then(|()| fs::File::open(parent(place))?.sync_all());
-    let made = made.map(|()| Some(place.to_owned()));
-    made.map_err(|source| Error::Io {
-        action: "create",
-        path: place.to_owned(),
-        source,
-    })
 }
 
 /// What the systems checked so far leave of each file system.

@@ -167,7 +167,8 @@ impl Run<'_> {
             left_out,
             surprises,
             made,
-        } = preflight(plan, is_pending, (ranks, servers), observer)?;
+            places: _places,
+        } = preflight(plan, out, is_pending, (ranks, servers), (observer, stop))?;
         let (order, not_interleaved) = order::in_effect(plan, &systems);
         if order == Order::Systems {
             systems.sort_by_key(|system| !plan.is_first(system));

@@ -6,6 +6,8 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
+#[path = "dataset/adopted.rs"]
+mod adopted;
 #[path = "dataset/failing.rs"]
 mod failing;
 mod support;

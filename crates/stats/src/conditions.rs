@@ -78,6 +78,7 @@ const PASSING_FACTS: &[(&str, &str)] = &[
     ("machine", "serial number"),
     ("memory", "available at the start"),
     ("memory", "limit"),
+    ("run directory", "made by"),
     ("server", "name of the host"),
 ];
 

@@ -159,7 +159,7 @@ pub(crate) fn is_missing(error: &io::Error) -> bool {
 /// # Errors
 /// If either cannot be made.
 pub fn create_dir_with(directory: &Path, file: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut draft = draft(directory_of(directory), 0o666)?;
+    let mut draft = draft(directory_of(directory), 0o644)?;
     draft.write_all(bytes)?;
     draft.as_file().sync_all()?;
     if !directory.is_dir() {

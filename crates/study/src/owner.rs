@@ -5,10 +5,11 @@
 
 use std::{
     env,
-    fs::{DirBuilder, File},
+    fs::{self, DirBuilder, File},
     io::{self, ErrorKind},
-    os::unix::fs::{DirBuilderExt, fchown},
+    os::unix::fs::{DirBuilderExt, MetadataExt, fchown},
     path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// The user and the group that `sudo` was called by; `None` without it.
@@ -64,7 +65,28 @@ pub fn create_dir_all(path: &Path) -> io::Result<()> {
 /// # Errors
 /// As [`std::fs::create_dir`].
 pub fn create_dir(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o755).create(path)
+    DirBuilder::new().mode(0o755).create(path)?;
+    if let Some(made) = number(path) {
+        lock_made().push(made);
+    }
+    Ok(())
+}
+
+/// Whether this process made a directory.
+pub(crate) fn has_made(directory: &Path) -> bool {
+    number(directory).is_some_and(|number| lock_made().contains(&number))
+}
+
+/// Device and inode of the directories that this process made.
+static MADE: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+
+fn lock_made() -> MutexGuard<'static, Vec<(u64, u64)>> {
+    MADE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn number(directory: &Path) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(directory).ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 /// Opens a directory that is no link.

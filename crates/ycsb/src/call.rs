@@ -18,14 +18,15 @@ use super::{
 };
 use anyhow::{Context, bail, ensure};
 use std::{
-    fs,
     io::Write,
     path::PathBuf,
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
 use tailmark_console::{Console, Exit, listen};
-use tailmark_driver::{Access, Database, Driver, Location, Params, Semantics};
+use tailmark_driver::{
+    Access, Database, Driver, INPUT_BYTES_MAX, Location, Params, Semantics, read_text,
+};
 use tailmark_engine::{Spec, Stop};
 use tailmark_model::{Phase, PointKey, finding::NOTHING_FOUND};
 use tailmark_runner::{Evidence, capture::Watched, point};
@@ -311,7 +312,7 @@ impl Call {
             return Ok(());
         };
         let path = place.join("CF_NAMES");
-        let mut names = fs::read_to_string(&path).unwrap_or_default();
+        let mut names = read_text(&path, INPUT_BYTES_MAX).unwrap_or_default();
         for name in ["default", &self.params.data.schema.table] {
             if !names.lines().any(|known| known == name) {
                 names.push_str(name);

@@ -2,8 +2,8 @@
 
 use super::{options::Action, properties::Properties};
 use anyhow::{Context, bail, ensure};
-use std::{fs, sync::Arc, time::Duration};
-use tailmark_driver::{DataSet, Schema};
+use std::{path::Path, sync::Arc, time::Duration};
+use tailmark_driver::{DataSet, Schema, read_text_stream};
 use tailmark_workload::{
     ClientGroup, Distribution, FieldLengths, KeyFormat, KeyOrder, KeyRange, LengthChoice,
     LengthHistogram, Mix, MixedOperations, RecordFormat, ScanLength, ValueBytes, Workload,
@@ -168,7 +168,7 @@ fn format(
         "histogram" => {
             let path = properties.text_or("fieldlengthhistogram", "hist.txt");
             let failed = || format!("Couldn't read field length histogram file: {path}");
-            let text = fs::read_to_string(path).with_context(failed)?;
+            let text = read_text_stream(Path::new(path)).with_context(failed)?;
             FieldLengths::Histogram(Arc::new(
                 LengthHistogram::parse(&text).with_context(failed)?,
             ))

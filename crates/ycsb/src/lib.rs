@@ -22,6 +22,7 @@ use anyhow::Context;
 use binding::Binding;
 use options::{Action, Options};
 use tailmark_console::{Console, Exit};
+use tailmark_model::secret::masked_words;
 
 const HELP: &str = "\
 Does what YCSB's bin/ycsb does, with its options, properties and output.
@@ -101,9 +102,8 @@ fn refuse(wrong: &anyhow::Error, console: &Console) -> anyhow::Result<Exit> {
 
 /// The lines with which YCSB's client begins.
 fn echo(binding: &Binding, words: &[String], action: Action, console: &Console) {
-    let words = binding::without_passwords(words);
     let given = if words.first().is_some_and(|word| !word.starts_with('-')) {
-        let rest = words.get(2..).unwrap_or_default().join(" ");
+        let rest = masked_words(words.get(2..).unwrap_or_default());
         let action = if action == Action::Load {
             "-load"
         } else {
@@ -111,7 +111,7 @@ fn echo(binding: &Binding, words: &[String], action: Action, console: &Console) 
         };
         format!("-db {} {rest} {action}", binding.class())
     } else {
-        words.join(" ")
+        masked_words(words)
     };
     console.warn(&format!("Command line: {given}"));
     console.warn("YCSB Client 0.17.0\n\nLoading workload...");

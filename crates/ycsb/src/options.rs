@@ -2,7 +2,8 @@
 //! on their command lines, and the few options that are ours.
 
 use super::properties::{BadEscape, Properties, decode};
-use std::{fs, path::PathBuf};
+use std::path::{Path, PathBuf};
+use tailmark_driver::read_stream;
 
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,7 +160,7 @@ impl Options {
     }
 
     fn read_file(&mut self, path: &str) -> Result<(), BadOptions> {
-        let bytes = fs::read(path).map_err(|source| BadOptions::File {
+        let bytes = read_stream(Path::new(path)).map_err(|source| BadOptions::File {
             path: path.to_owned(),
             source,
         })?;

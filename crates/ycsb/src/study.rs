@@ -1,16 +1,12 @@
 //! A call as a part of a study, so that a YCSB user gets the report too.
 
-use super::binding::without_passwords;
 use anyhow::Context;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Driver, Location, Params};
-use tailmark_model::{
-    Header, Phase, PointKey, System,
-    secret::{masked, own_words},
-};
+use tailmark_model::{Header, Phase, PointKey, System, secret::own_command};
 use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_runner::point::CallStudy;
 
@@ -42,8 +38,7 @@ pub struct CallRecord<'a> {
 /// Where the study refuses.
 pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
     refuse_foreign(&["html"], out)?;
-    let words = masked(&without_passwords(&own_words()).join(" "));
-    let header = Header::without_plan("YCSB", words);
+    let header = Header::without_plan("YCSB", own_command());
     let system = describe(&call);
     let add = || {
         let study = CallStudy::open(out, &header, &system, |_| true)?;

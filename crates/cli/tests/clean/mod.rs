@@ -63,6 +63,47 @@ fn clean_leaves_directories_and_files_that_the_run_did_not_make() {
 }
 
 #[test]
+fn clean_removes_a_run_directory_only_if_the_run_made_it() {
+    for is_made_before in [true, false] {
+        let dir = TempDir::new().unwrap();
+        let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+        if is_made_before {
+            fs::create_dir(&study).unwrap();
+        }
+        succeeded(&run(&place, &study));
+        let cleaned = clean(&study, &["--results", "--yes"]);
+        succeeded(&cleaned);
+        assert!(!place.exists() && study.exists() == is_made_before);
+        if is_made_before {
+            assert_says(
+                &out(&cleaned),
+                &["not touched", "it was there before the run"],
+            );
+            assert!(fs::read_dir(&study).unwrap().next().is_none());
+        }
+    }
+    // Of a run that gives it its name.
+    let dir = TempDir::new().unwrap();
+    let tailmark = |args: &[&str]| {
+        let mut tailmark = Command::new(PROGRAM);
+        tailmark.args(args).current_dir(&dir).output().unwrap()
+    };
+    let run = "run --system a=place --records 1k --workload ycsb-c --operations 100 --threads 1 --warmup 0s";
+    succeeded(&tailmark(&run.split(' ').collect::<Vec<_>>()));
+    let mut entries = fs::read_dir(&dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let made = entries.find(|path| !path.ends_with("place")).unwrap();
+    succeeded(&tailmark(&[
+        "clean",
+        made.to_str().unwrap(),
+        "--results",
+        "--yes",
+    ]));
+    assert!(!made.exists());
+}
+
+#[test]
 fn clean_leaves_a_database_with_foreign_files_and_its_marker_as_they_are() {
     let dir = TempDir::new().unwrap();
     let (place, study) = (dir.path().join("place"), dir.path().join("study"));

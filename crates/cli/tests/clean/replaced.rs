@@ -1,6 +1,6 @@
 //! A database that another program made in the place of a data set, beside its marker.
 
-use super::super::{PROGRAM, begun_by, refused, run, run_with, succeeded};
+use super::super::{PROGRAM, begun_by, promising_nothing, refused, run, run_with, succeeded};
 use super::clean;
 use rust_rocksdb::{DB, Options};
 use std::{
@@ -182,7 +182,7 @@ fn a_pipe_in_the_place_of_the_data_or_its_marker_is_refused_at_once() {
     let dir = TempDir::new().unwrap();
     let place = dir.path().join("place");
     for (name, part) in [
-        ("rocksdb.dataset.json", "it is not a file"),
+        ("rocksdb.dataset.json", "not a regular file"),
         ("rocksdb", "is left alone"),
         ("slots.dat", "is left alone"),
     ] {
@@ -277,6 +277,39 @@ fn a_second_program_that_runs_or_cleans_the_same_place_changes_nothing() {
 }
 
 #[test]
+fn our_database_without_current_is_removed_if_its_options_show_that_it_is_ours() {
+    for has_options in [true, false] {
+        let dir = TempDir::new().unwrap();
+        let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+        succeeded(&run(&place, &study));
+        let database = place.join("rocksdb");
+        fs::remove_file(database.join("CURRENT")).unwrap();
+        if has_options {
+            let cleaned = clean(&study, &["--yes"]);
+            assert_eq!(cleaned.status.code(), Some(0), "{}", err(&cleaned));
+            assert!(!place.exists());
+            continue;
+        }
+        let entries = fs::read_dir(&database)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let is_options = |path: &PathBuf| path.to_string_lossy().contains("OPTIONS-");
+        entries
+            .filter(is_options)
+            .for_each(|path| fs::remove_file(path).unwrap());
+        let before = contents(&place);
+        let refused = clean(&study, &["--yes"]);
+        assert_eq!(refused.status.code(), Some(1));
+        let database = database.display().to_string();
+        assert_says(
+            &err(&refused),
+            &[&database, "nothing in it is removed", "no `CURRENT`"],
+        );
+        assert!(contents(&place) == before);
+    }
+}
+
+#[test]
 fn a_copy_of_our_identity_makes_no_foreign_database_ours() {
     let dir = TempDir::new().unwrap();
     let (place, study) = (dir.path().join("place"), dir.path().join("study"));
@@ -349,4 +382,86 @@ fn an_export_never_replaces_the_study_that_it_reads() {
     let exported = export.arg("-o").arg(&file).output().unwrap();
     refused(&exported, &["is the study that is read", "another file"]);
     assert!(fs::read(&file).unwrap() == before);
+}
+
+#[test]
+fn a_place_that_another_run_has_is_refused_also_while_its_database_is_closed() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let other = fs::File::open(&place).unwrap();
+    other.lock().unwrap();
+    let before = contents(&place);
+    let parts = ["another tailmark run is using", "give another `path`"];
+    refused(&run(&place, &dir.path().join("other")), &parts);
+    assert!(contents(&place) == before);
+    drop(other);
+    succeeded(&run(&place, &dir.path().join("other")));
+}
+
+#[test]
+fn of_runs_that_begin_at_once_in_one_place_one_has_it_and_nothing_is_left_after_clean() {
+    for _ in 0..5 {
+        let dir = TempDir::new().unwrap();
+        let place = dir.path().join("place");
+        let studies = ["1", "2", "3"].map(|name| dir.path().join(name));
+        let ended = std::thread::scope(|scope| {
+            let place = &place;
+            let runs = studies
+                .each_ref()
+                .map(|study| scope.spawn(move || run(place, study)));
+            runs.map(|run| run.join().unwrap())
+        });
+        assert!(ended.iter().any(|ended| ended.status.success()));
+        for ended in ended.iter().filter(|ended| !ended.status.success()) {
+            refused(ended, &["another tailmark run is using"]);
+        }
+        // Whichever it was: the same command resumes, or finds the data of the other.
+        for study in &studies {
+            succeeded(&run(&place, study));
+        }
+        for study in &studies {
+            clean(study, &["--yes"]);
+        }
+        assert!(!place.exists(), "{:?}", contents(&place).keys());
+    }
+}
+
+#[test]
+fn what_a_killed_removal_left_is_removed_and_makes_no_foreign_database_ours() {
+    // Which files of ours the removal left, and whether theirs has a name.
+    for (theirs, has_name) in [(false, true), (true, true), (true, false)] {
+        let dir = TempDir::new().unwrap();
+        let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+        succeeded(&run(&place, &study));
+        let (database, marker) = (place.join("rocksdb"), place.join("rocksdb.dataset.json"));
+        let (identity, note) = (
+            database.join("IDENTITY"),
+            database.join("tailmark.removing"),
+        );
+        fs::write(
+            &marker,
+            promising_nothing(&fs::read_to_string(&marker).unwrap()),
+        )
+        .unwrap();
+        fs::hard_link(&identity, &note).unwrap();
+        if theirs {
+            let own = fs::read(&note).unwrap();
+            DB::destroy(&Options::default(), &database).unwrap();
+            make_theirs(&database);
+            fs::write(&note, own).unwrap();
+        }
+        if !has_name {
+            fs::remove_file(&identity).unwrap();
+        }
+        let before = contents(&place);
+        if theirs {
+            assert_foreign(&run(&place, &dir.path().join("other")));
+            assert_left(&clean(&study, &["--yes"]));
+            assert!(contents(&place) == before, "a file changed");
+        } else {
+            succeeded(&clean(&study, &["--yes"]));
+            assert!(!place.exists());
+        }
+    }
 }

@@ -1,8 +1,12 @@
 //! A full disk: what failed first is told, and nothing half written is left.
 
 use crate::support::{RUN, Running, SHORT, output, tailmark};
-use std::{fs, path::PathBuf};
-use tailmark_testing::{Tmpfs, err, out, test};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+use tailmark_testing::{LoopDevice, Mounted, Tmpfs, err, out, test};
 use tempfile::TempDir;
 
 /// A small file system in memory.
@@ -151,4 +155,65 @@ fn an_import_is_added_whole_or_not_at_all() {
     let export = output(home.path(), &["export", &study, "--format=json"]);
     let study: serde_json::Value = serde_json::from_slice(&export.stdout).unwrap();
     assert_eq!(study["points"].as_array().unwrap().len(), 1);
+}
+
+/// Takes all room of a file system, to the last byte.
+fn fill(root: &Path) {
+    let mut number = 0;
+    loop {
+        let mut file = fs::File::create(root.join(format!("filler-{number}"))).unwrap();
+        let taken = [1 << 20, 4096, 512, 1].map(|size| {
+            let bytes = vec![1; size];
+            std::iter::repeat_with(|| file.write_all(&bytes))
+                .take_while(Result::is_ok)
+                .count()
+        });
+        // Other files may take what is left of a reserve.
+        if taken.iter().sum::<usize>() == 0 {
+            break;
+        }
+        number += 1;
+    }
+    assert!(fs::write(root.join("one-more"), "1").is_err());
+}
+
+fn clean_frees_a_full(root: &Path) {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (root.join("place"), dir.path().join("study"));
+    let (place, study) = (place.display().to_string(), study.display().to_string());
+    let system = format!("--system=disk={place}");
+    let args = [
+        "run",
+        &system,
+        "--records=1k",
+        "--operations=1k",
+        "--workload=ycsb-c",
+    ];
+    let ran = output(
+        dir.path(),
+        &[&args[..], &["--warmup=0s", "-o", &study]].concat(),
+    );
+    assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
+    fill(root);
+    let cleaned = output(dir.path(), &["clean", &study, "--yes"]);
+    assert_eq!(cleaned.status.code(), Some(0), "{}", err(&cleaned));
+    assert!(!Path::new(&place).exists());
+}
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn clean_frees_a_full_file_system_in_memory() {
+    clean_frees_a_full(Tmpfs::new(128 << 20).path());
+}
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn clean_frees_a_full_disk() {
+    let dir = TempDir::new().unwrap();
+    let device = LoopDevice::new(&dir.path().join("image"), 128 << 20);
+    device.make_ext4();
+    let root = dir.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let mounted = Mounted::new(&[device.path().as_os_str()], &root);
+    clean_frees_a_full(mounted.path());
 }

@@ -404,3 +404,28 @@ fn a_ycsb_load_makes_nothing_next_to_a_table_of_another_program() {
     let rows = keyspace.cql("SELECT id, owner FROM $.accounts");
     assert_eq!(rows, [["1", "Ada"]]);
 }
+
+#[test]
+fn of_runs_that_begin_at_once_one_creates_the_keyspace_and_nothing_is_left_after_clean() {
+    for round in 0..6 {
+        let keyspace = Keyspace::missing(&format!("at_once_{round}"));
+        let ended = std::thread::scope(|scope| {
+            let keyspace = &keyspace;
+            let run = |out| scope.spawn(move || keyspace.run(&["-o", out]));
+            ["one", "two"].map(run).map(|run| run.join().unwrap())
+        });
+        let is_done = |ended: &Output| ended.status.success();
+        assert!(ended.iter().any(is_done), "{}", err(&ended[0]));
+        for ended in ended.iter().filter(|ended| !is_done(ended)) {
+            assert_says(&err(ended), &["was not created by tailmark"]);
+        }
+        for out in ["one", "two"] {
+            succeeded(&keyspace.run(&["-o", out]));
+        }
+        let cleaned = ["one", "two"]
+            .map(|study| TAILMARK.run(keyspace.dir.path(), &["clean", study, "--yes"]))
+            .map(|cleaned| out(&cleaned) + &err(&cleaned));
+        let select = "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = '$'";
+        assert!(keyspace.cql(select).is_empty(), "{cleaned:?}");
+    }
+}

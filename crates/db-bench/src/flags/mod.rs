@@ -12,7 +12,8 @@ mod used;
 pub use options::{FORMAT_VERSION, ROWS as OPTIONS};
 
 use anyhow::{Context, bail, ensure};
-use std::{collections::BTreeMap, fs, str::FromStr};
+use std::{collections::BTreeMap, path::Path, str::FromStr};
+use tailmark_driver::read_text_stream;
 
 /// What a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +142,7 @@ impl Flags {
                 }
                 "flagfile" => {
                     let path = value.or_else(|| words.next().cloned()).unwrap_or_default();
-                    let text = fs::read_to_string(&path)
+                    let text = read_text_stream(Path::new(&path))
                         .with_context(|| format!("failed to read --flagfile `{path}`"))?;
                     let lines = text.lines().map(str::trim);
                     let lines = lines

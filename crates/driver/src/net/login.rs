@@ -1,9 +1,9 @@
 //! What the settings of servers have in common: how long it may take to connect, and how a client
 //! shows who it is.
 
-use crate::{Error, Location, Settings, error::BoxError};
+use crate::{Error, INPUT_BYTES_MAX, Location, Settings, error::BoxError, read_file};
 use rustix::process::geteuid;
-use std::{fs::File, io::Read, os::unix::fs::MetadataExt, time::Duration};
+use std::{fs::File, io::Read, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 /// Awaits what is asked of a cluster to connect to it. `connect_timeout_ms` is that of one
 /// connection, and the client crates have none for some of what follows it: a server that takes
@@ -33,9 +33,10 @@ const PASSWORD_BYTES_MAX: u64 = 4096;
 /// Checks that files which are named can be read, and that a user has a password.
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
     if let Some(path) = settings.text("tls_ca")
-        && File::open(path).is_err()
+        && let Err(error) = read_file(Path::new(path), INPUT_BYTES_MAX)
     {
-        return Err(settings.refuse("tls_ca", "a file that can be read"));
+        let accepted = format!("a file that can be read ({error})");
+        return Err(settings.refuse("tls_ca", &accepted));
     }
     if let Some(path) = settings.text("password_file")
         && let Err(accepted) = password(path)

@@ -5,16 +5,23 @@
 
 use super::{Dataset, State, loader};
 use crate::Error;
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+    time::Duration,
+};
 use tailmark_driver::{
     Access, Cause, Completion, Fields, Key, Operation, Params, Reply, Session, Special, Values,
 };
-use tailmark_engine::block_on;
+use tailmark_engine::Stop;
 use tailmark_plan::Plan;
 use tailmark_workload::{Item, KeySpace, Stream, StreamConfig, db_bench::Sizes};
 
 /// How many records are read, spread from the first to the last.
 const SAMPLE: u64 = 1_000;
+/// How often a stop is looked for while a record is awaited.
+const POLL: Duration = Duration::from_millis(50);
 
 impl Dataset<'_> {
     /// Reads a sample of a data set that is taken as it is, and tells what that shows; none where
@@ -22,8 +29,12 @@ impl Dataset<'_> {
     ///
     /// # Errors
     /// Where a record of the sample is not there, or not as the plan has it; and where it cannot be
-    /// known whose the data is.
-    pub fn adopt(&self, plan: &Plan) -> Result<Option<String>, Error> {
+    /// known whose the data is. If it was replaced since this run adopted it, or a stop is requested.
+    pub fn adopt(&self, plan: &Plan, stop: &Stop) -> Result<Option<String>, Error> {
+        if self.adopts {
+            self.refuse_replaced()?;
+            self.note_adopted()?;
+        }
         if self.state()? != State::Adopted {
             return Ok(None);
         }
@@ -40,7 +51,7 @@ impl Dataset<'_> {
         let _shared = self.stream(plan, 0)?;
         for index in 0..u128::from(sample) {
             let place = index * u128::from(records - 1) / u128::from(sample - 1).max(1);
-            self.compare(plan, place as u64, session.as_mut())?;
+            self.compare(plan, place as u64, session.as_mut(), stop)?;
         }
         let written = match self.params.access {
             Access::Read => "",
@@ -70,7 +81,13 @@ impl Dataset<'_> {
     }
 
     /// Reads the record of this number and compares it with what a load would have written.
-    fn compare(&self, plan: &Plan, number: u64, session: &mut dyn Session) -> Result<(), Error> {
+    fn compare(
+        &self,
+        plan: &Plan,
+        number: u64,
+        session: &mut dyn Session,
+        stop: &Stop,
+    ) -> Result<(), Error> {
         let is_fixed = loader(plan)
             .record_layout()
             .is_none_or(|layout| matches!(layout.sizes, Sizes::Fixed));
@@ -78,18 +95,21 @@ impl Dataset<'_> {
         let (name, values) = written(&stream.next_item());
         let key = Key { number, name };
         let lengths = is_fixed.then_some(values.lengths);
-        difference(session, key, lengths, self.system.data.schema.fields.len()).map_or(
-            Ok(()),
-            |why| {
-                Err(Error::NotAdopted {
-                    system: self.system.name.clone(),
-                    place: self.params.location.clone(),
-                    number,
-                    key: String::from_utf8_lossy(name).into_owned(),
-                    why,
-                })
-            },
-        )
+        let fields = self.system.data.schema.fields.len();
+        let found = difference(session, key, lengths, fields, stop);
+        let system = self.system.name.clone();
+        match found.map_err(|Stopped| Error::Stopped {
+            doing: format!("a sample of the records of system `{system}` was read"),
+        })? {
+            None => Ok(()),
+            Some(why) => Err(Error::NotAdopted {
+                system,
+                place: self.params.location.clone(),
+                number,
+                key: String::from_utf8_lossy(name).into_owned(),
+                why,
+            }),
+        }
     }
 }
 
@@ -112,45 +132,71 @@ fn difference(
     key: Key<'_>,
     lengths: Option<&[u32]>,
     fields: usize,
-) -> Option<String> {
+    stop: &Stop,
+) -> Result<Option<String>, Stopped> {
     let mut found = vec![None; fields];
     let mut visit = |field: u32, value: &[u8]| {
         if let Some(length) = found.get_mut(field as usize) {
             *length = Some(value.len() as u32);
         }
     };
-    let fetched = answer(session.read_verified(key, &mut visit));
+    let fetched = answer(session.read_verified(key, &mut visit), stop)?;
     let is_fetched = !matches!(&fetched, Err(failure) if failure.cause == Cause::Unsupported);
     let read = if is_fetched {
         fetched
     } else {
         let fields = Fields::All;
-        answer(session.execute(Operation::Read { key, fields }))
+        answer(session.execute(Operation::Read { key, fields }), stop)?
     };
     let outcome = match read {
-        Ok(outcome) if outcome.records == 0 => return Some("it is not there".to_owned()),
+        Ok(outcome) if outcome.records == 0 => return Ok(Some("it is not there".to_owned())),
         Ok(outcome) => outcome,
-        Err(failure) => return Some(failure.to_string()),
+        Err(failure) => return Ok(Some(failure.to_string())),
     };
-    let lengths = lengths?;
+    let Some(lengths) = lengths else {
+        return Ok(None);
+    };
     let wrong = (0..)
         .zip(&found)
         .zip(lengths)
         .find(|((_, found), length)| is_fetched && **found != Some(**length));
     if let Some(((field, found), length)) = wrong {
         let found = found.map_or_else(|| "is missing".to_owned(), |n| format!("has {n} bytes"));
-        return Some(format!(
+        return Ok(Some(format!(
             "its field {field} {found}, and the plan's {length}"
-        ));
+        )));
     }
     let bytes: u64 = lengths.iter().copied().map(u64::from).sum();
     let stored = outcome.bytes.saturating_sub(key.name.len() as u64);
-    (stored != bytes).then(|| format!("it holds {stored} bytes, and the plan's records {bytes}"))
+    let differs = || format!("it holds {stored} bytes, and the plan's records {bytes}");
+    Ok((stored != bytes).then(differs))
 }
 
-fn answer(completion: Completion<'_>) -> Reply {
-    match completion {
-        Completion::Ready(reply) => reply,
-        Completion::Pending(future) => block_on(future),
+/// A stop was requested.
+struct Stopped;
+
+/// The answer to a request, unless a stop is requested first.
+fn answer(completion: Completion<'_>, stop: &Stop) -> Result<Reply, Stopped> {
+    let mut future = match completion {
+        Completion::Ready(_) if stop.requested() => return Err(Stopped),
+        Completion::Ready(reply) => return Ok(reply),
+        Completion::Pending(future) => future,
+    };
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    while !stop.requested() {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(reply) => return Ok(reply),
+            Poll::Pending => thread::park_timeout(POLL),
+        }
+    }
+    Err(Stopped)
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }

@@ -323,11 +323,11 @@ impl Remains {
         // What a killed removal leaves promises nothing.
         let mut begun = self.marker.clone();
         (begun.loaded, begun.complete) = (0, false);
-        super::marker::write_file(path, &begun.text())?;
+        super::marker::write_over(path, &begun.text())?;
         let destroyed = (self.driver.destroy)(&self.params);
         if let Err(tailmark_driver::Error::Locked { .. }) = destroyed {
             // Another program has it open, and nothing of it was removed.
-            super::marker::write_file(path, &self.marker.text())?;
+            super::marker::write_over(path, &self.marker.text())?;
         }
         destroyed?;
         if let Some(trial) = &trial {

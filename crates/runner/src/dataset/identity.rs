@@ -7,9 +7,36 @@
 use super::{Dataset, Store, failed, holds_something, marker, wal};
 use crate::Error;
 use marker::Marker;
-use std::{io, path::Path};
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 use tailmark_driver::{Driver, Identity};
 use tailmark_plan::SystemPlan;
+
+/// Which data was adopted. Nothing is written to say so, so it is known as long as the run lasts.
+#[derive(Debug)]
+pub(super) struct Adopted {
+    /// The name of the database, if it has one.
+    id: Option<String>,
+    /// Device and inode of its file or directory.
+    file: (u64, u64),
+}
+
+impl Adopted {
+    /// Why this is not what was adopted `before`; none if it is.
+    fn difference(&self, before: &Self) -> Option<String> {
+        match (&before.id, &self.id) {
+            (Some(before), Some(now)) if before == now => None,
+            (Some(before), Some(now)) => {
+                Some(format!("its identity was `{before}`, and is `{now}`"))
+            }
+            (Some(before), None) => {
+                Some(format!("its identity was `{before}`, and it has none now"))
+            }
+            // RocksDB gives a name to a database without one when it opens it to write.
+            (None, _) if self.file == before.file => None,
+            (None, _) => Some("it is another file or directory".to_owned()),
+        }
+    }
+}
 
 /// Why what is at `data` is not what the marker beside it is about; none where it is, or where there
 /// is nothing.
@@ -76,7 +103,7 @@ impl Dataset<'_> {
     /// marker, or another one than it names.
     pub(super) fn refuse_replaced(&self) -> Result<(), Error> {
         if self.adopts {
-            return Ok(());
+            return self.refuse_another_adopted();
         }
         let text = match &self.store {
             Store::File(path) => {
@@ -99,6 +126,46 @@ impl Dataset<'_> {
             Some(why) => Err(self.foreign(Some(why))),
             None => Ok(()),
         }
+    }
+
+    /// Keeps which data is adopted.
+    pub(super) fn note_adopted(&self) -> Result<(), Error> {
+        if let Some(found) = self.found_to_adopt()? {
+            let _ = self.adopted.set(found);
+        }
+        Ok(())
+    }
+
+    /// Refuses data that took the place of what this run adopted.
+    fn refuse_another_adopted(&self) -> Result<(), Error> {
+        let Some(before) = self.adopted.get() else {
+            return Ok(());
+        };
+        let why = match self.found_to_adopt()? {
+            Some(found) => found.difference(before),
+            None => Some("nothing is there any more".to_owned()),
+        };
+        why.map_or(Ok(()), |why| {
+            Err(Error::AdoptedReplaced {
+                system: self.system.name.clone(),
+                place: self.params.location.clone(),
+                why,
+            })
+        })
+    }
+
+    fn found_to_adopt(&self) -> Result<Option<Adopted>, Error> {
+        if !matches!(self.store, Store::File(_)) {
+            return Ok(None);
+        }
+        let found = self.found()?;
+        let Some(found) = found else { return Ok(None) };
+        let path = self.path();
+        let file = fs::metadata(path).map_err(failed("read", path))?;
+        Ok(Some(Adopted {
+            id: found.id,
+            file: (file.dev(), file.ino()),
+        }))
     }
 
     /// Data of another program; `why` it is known as that, if it has a marker beside it.

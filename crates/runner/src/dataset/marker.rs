@@ -8,13 +8,14 @@ use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    fs, io,
-    os::unix::fs::FileTypeExt,
+    fs::{self, File},
+    io,
+    os::unix::fs::{FileExt, FileTypeExt},
     path::{Path, PathBuf},
 };
-use tailmark_driver::{Driver, Location, Made, Place};
+use tailmark_driver::{Driver, Location, Made, Place, read_text};
 use tailmark_plan::SystemPlan;
-use tailmark_study::replace_file;
+use tailmark_study::{open_own, replace_file};
 
 /// The version that is written; a later one is refused.
 const VERSION: u32 = 1;
@@ -161,22 +162,15 @@ const MARKER_BYTES_MAX: u64 = 1 << 20;
 
 /// The text of a file that must be one itself: no link, and no larger than a marker can be.
 pub(super) fn read_file_itself(path: &Path) -> Option<String> {
-    let found = fs::symlink_metadata(path).ok()?;
-    let is_one = found.is_file() && found.len() <= MARKER_BYTES_MAX;
-    is_one.then(|| fs::read_to_string(path).ok()).flatten()
+    let is_file = fs::symlink_metadata(path).ok()?.is_file();
+    is_file
+        .then(|| read_text(path, MARKER_BYTES_MAX).ok())
+        .flatten()
 }
 
 /// The text of a file; none where there is no such file.
 pub(super) fn read_file(path: &Path) -> Result<Option<String>, Error> {
-    // To open a pipe would wait for another program.
-    let text = fs::metadata(path).and_then(|found| {
-        if found.is_file() {
-            fs::read_to_string(path)
-        } else {
-            Err(io::Error::other("it is not a file"))
-        }
-    });
-    match text {
+    match read_text(path, MARKER_BYTES_MAX) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(failed("read", path)(source)),
@@ -185,7 +179,32 @@ pub(super) fn read_file(path: &Path) -> Result<Option<String>, Error> {
 
 /// Replaces a file so that a crash leaves the old or the new one, whole.
 pub(super) fn write_file(path: &Path, text: &str) -> Result<(), Error> {
-    replace_file(path, text.as_bytes(), 0o666).map_err(failed("write", path))
+    replace_file(path, text.as_bytes(), 0o644).map_err(failed("write", path))
+}
+
+/// As [`write_file`]; on a full disk it writes over the old file, which takes no room. A text that is
+/// shorter than the old one is filled up with spaces.
+pub(super) fn write_over(path: &Path, text: &str) -> Result<(), Error> {
+    match write_file(path, text) {
+        Err(Error::Io { source, .. }) if is_full(&source) => {}
+        written => return written,
+    }
+    let over = || {
+        let file = open_own(path, File::options().write(true))?;
+        let file = file.ok_or(io::ErrorKind::NotFound)?;
+        let length = file.metadata()?.len() as usize;
+        file.write_all_at(format!("{text:length$}").as_bytes(), 0)?;
+        file.sync_all()
+    };
+    over().map_err(failed("write", path))
+}
+
+/// Whether there is no room, or no more of it for this user.
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 pub(super) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {

@@ -27,7 +27,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
     time::SystemTime,
 };
 use tailmark_driver::{Access, Database, Location, Made, Params, db::stamp};
@@ -50,6 +50,8 @@ pub struct Dataset<'a> {
     made: Mutex<Vec<Made>>,
     /// Whether data that tailmark did not load is used: then nothing is created, loaded or removed.
     adopts: bool,
+    /// Which data was there when it was adopted.
+    adopted: OnceLock<identity::Adopted>,
     /// Whether tables are created in a keyspace that tailmark did not create.
     into_existing: bool,
     /// Whether this study began to create something on the server: what is bare there is its own.
@@ -124,6 +126,7 @@ impl<'a> Dataset<'a> {
             study: plan.header.id.clone(),
             made: Mutex::default(),
             adopts,
+            adopted: OnceLock::new(),
             into_existing: plan.sweep.into_existing,
             has_begun: plan.begun_on.contains(&system.name),
         }
@@ -451,8 +454,18 @@ impl<'a> Dataset<'a> {
     /// Opens the database, which is made where there is none.
     fn make(&self) -> Result<Box<dyn Database>, Error> {
         self.refuse_to_change_adopted()?;
+        let is_server = self.store == Store::Server;
+        let is_nothing = is_server && self.look_at_server()?.is_nothing;
+        if is_server && !is_nothing {
+            // Another run may have begun to create it since this one looked.
+            self.state()?;
+        }
         let params = Params {
-            access: Access::Create,
+            access: if is_nothing {
+                Access::CreateNew
+            } else {
+                Access::Create
+            },
             ..self.params.clone()
         };
         if matches!(self.store, Store::File(_)) {

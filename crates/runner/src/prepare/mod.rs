@@ -24,7 +24,7 @@ use look::{Elsewhere, in_advance, refuse_unknown};
 use request::{job, machine, volume};
 use servers::There;
 use std::path::Path;
-use tailmark_driver::Location;
+use tailmark_driver::{INPUT_BYTES_MAX, Location, read_file};
 use tailmark_engine::{Observer, Stop};
 use tailmark_model::Fact;
 use tailmark_plan::{ClientHost, Plan, SystemPlan};
@@ -454,7 +454,7 @@ fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
 /// Whether a run that was killed has left this machine changed, as far as this user can see.
 pub(crate) fn has_changes() -> bool {
     let journal = Path::new(JOURNAL_DIRECTORY).join("changes.json");
-    let text = std::fs::read(journal).unwrap_or_default();
+    let text = read_file(&journal, INPUT_BYTES_MAX).unwrap_or_default();
     let journal: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let changes = journal.get("changes").and_then(serde_json::Value::as_array);
     changes.is_some_and(|changes| !changes.is_empty())

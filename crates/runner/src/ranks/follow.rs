@@ -189,7 +189,7 @@ impl<'a> Follower<'a> {
                 let system = self.system(system)?;
                 let surprises = Surprises::from_systems(std::iter::once(system));
                 surprises.refuse(self.plan)?;
-                let made = refuse_missing_room(self.plan, system, self.ranks)?;
+                let made = refuse_missing_room(self.plan, system, self.ranks, self.stop)?;
                 self.made.borrow_mut().extend(made);
                 Dataset::new(self.plan, system).try_open()?;
                 let said = surprises.notices().join("; ");
@@ -202,7 +202,7 @@ impl<'a> Follower<'a> {
             Command::Look { system } => {
                 let system = self.system(system)?;
                 let dataset = Dataset::new(self.plan, system);
-                dataset.adopt(self.plan)?;
+                dataset.adopt(self.plan, self.stop)?;
                 let facts = tailmark_machine::place_facts(&system.name, &places(system));
                 let facts = crate::facts::kept(self.plan, facts);
                 let is_loaded = dataset.is_loaded()?;

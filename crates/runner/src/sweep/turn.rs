@@ -146,7 +146,7 @@ impl<'a> Sweeper<'a> {
         if !self.wait_ready(dataset, system)? {
             return Ok(false);
         }
-        state.adopted = dataset.adopt(self.plan)?;
+        state.adopted = dataset.adopt(self.plan, self.stop)?;
         state.is_loaded = dataset.is_loaded()? & self.look_elsewhere(system)?;
         state.loaded_for = loaded_for(&self.study, dataset, system)?;
         state.is_reshaped = dataset.is_reshaped()?;

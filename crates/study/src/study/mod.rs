@@ -60,6 +60,16 @@ pub struct Study {
     redaction: Option<Redaction>,
 }
 
+/// Says that the directory of a study was made for it.
+fn made_directory() -> Fact {
+    Fact {
+        system: None,
+        group: "run directory".to_owned(),
+        name: "made by".to_owned(),
+        value: "tailmark".to_owned(),
+    }
+}
+
 /// How much of a phase is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
@@ -95,6 +105,9 @@ impl Study {
         let make = || {
             let mut connection = Connection::open(draft.path())?;
             schema::create(&mut connection, header, systems)?;
+            if owner::has_made(dir) {
+                remarks::facts(&connection, &[made_directory()])?;
+            }
             connection.close().map_err(|(_, error)| error)
         };
         if let Err(error) = make() {
@@ -114,6 +127,14 @@ impl Study {
                 .map_err(file_error("write the directory", above))?;
         }
         Self::open(&path)
+    }
+
+    /// Whether the program that made this study made its directory too.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn has_made_directory(&self) -> Result<bool, Error> {
+        Ok(self.facts()?.contains(&made_directory()))
     }
 
     /// Opens a study to write to it, given its directory or its file. If the file cannot be written,

@@ -15,7 +15,7 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Access, Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
+    Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
     ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, runtime_pool::RuntimePool},
@@ -96,7 +96,7 @@ impl Aerospike {
         let client = pool.wait(async {
             let client = connect::connect(&params.location, &params.settings).await?;
             facts::require(&client, &connect::asking(), namespace(params)).await?;
-            if params.access == Access::Create {
+            if params.access.creates() {
                 prove(&client, namespace(params)).await?;
             } else {
                 prove_reads(&client, namespace(params)).await?;
@@ -297,6 +297,8 @@ fn look_of_empty(params: &Params) -> Look {
         is_empty: true,
         foreign: None,
         is_bare: false,
+        // A set is there as long as it has a record.
+        is_nothing: false,
         made_for: None,
         creates: vec![format!(
             "write the record `ready` to set {namespace}.{MARKERS}"

@@ -95,8 +95,11 @@ impl Cassandra {
         let opened = pool.wait(async {
             let connection = connect(params, &tables).await?;
             let mut existing = tables.existing(&connection).await?;
-            if params.access == Access::Create {
+            if params.access.creates() {
                 let settings = &params.settings;
+                if params.access == Access::CreateNew {
+                    existing = Existing::default();
+                }
                 tables.make(&connection, settings, &existing).await?;
                 existing = tables.existing(&connection).await?;
             } else if existing.table.is_none() && existing.made_for() != Some(&tables.study) {

@@ -303,6 +303,7 @@ impl Tables {
             is_empty: true,
             foreign,
             is_bare: false,
+            is_nothing: *existing == Existing::default(),
             made_for: None,
             creates: self.statements(settings, existing),
             marks: self.insert_marker(),

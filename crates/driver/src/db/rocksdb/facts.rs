@@ -1,6 +1,7 @@
 //! What can be learnt of a database from its directory: version, effective options, files.
 
 use super::ini::{Ini, OptionsSection};
+use crate::{INPUT_BYTES_MAX, read_text};
 use std::{
     collections::BTreeMap,
     fs,
@@ -42,7 +43,7 @@ const NOTED: &[(OptionsSection, &str)] = &[
 
 /// Version and options of the database in this directory.
 pub(super) fn options_of(place: &Path, table: &str) -> BTreeMap<String, String> {
-    let text = newest_options(place).and_then(|path| fs::read_to_string(path).ok());
+    let text = newest_options(place).and_then(|path| read_text(&path, INPUT_BYTES_MAX).ok());
     text.map_or_else(BTreeMap::new, |text| noted(&Ini::parse(&text), table))
 }
 

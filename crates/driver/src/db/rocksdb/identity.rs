@@ -5,11 +5,12 @@
 //! before: whatever a killed removal leaves is known by it.
 
 use super::{kept, remove, version::NewestOptions, wal};
-use crate::Identity;
+use crate::{Identity, read_text};
 use std::{
     collections::BTreeSet,
     fs::{self, File},
     io::{self, Read, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -48,12 +49,18 @@ fn is_confirmed(place: &Path, id: &str) -> bool {
     let Some(manifest) = manifest(place) else {
         return true; // It is being created or removed.
     };
-    let newest = NewestOptions::read(place).ok().flatten();
     let has_name = || {
         let head = head(&place.join(manifest)).unwrap_or_default();
         head.windows(id.len()).any(|part| part == id.as_bytes())
     };
-    newest.is_some_and(|newest| newest.is_tailmarks) || has_name()
+    is_tailmarks(place) || has_name()
+}
+
+/// Whether the newest options are tailmark's: of a database that it made, or that wrote it last. One that
+/// lost its `CURRENT` is known by them.
+pub(super) fn is_tailmarks(place: &Path) -> bool {
+    let newest = NewestOptions::read(place).ok().flatten();
+    newest.is_some_and(|newest| newest.is_tailmarks)
 }
 
 /// The name of the manifest that `CURRENT` names; none if it names none.
@@ -103,23 +110,37 @@ fn is_first_manifest(bytes: &[u8]) -> bool {
 }
 
 fn name(file: &Path) -> Option<String> {
-    let found = fs::symlink_metadata(file).ok()?;
-    let is_one = found.is_file() && found.len() <= NAME_BYTES_MAX;
-    let text = is_one.then(|| fs::read_to_string(file).ok()).flatten()?;
+    let is_file = fs::symlink_metadata(file).ok()?.is_file();
+    let text = is_file
+        .then(|| read_text(file, NAME_BYTES_MAX).ok())
+        .flatten()?;
     let name = text.trim();
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Notes which database is about to be removed; gives the path of the note.
+/// Notes which database is about to be removed; gives the path of the note. It is a second name of
+/// `IDENTITY`, for which a full disk has room.
 pub(super) fn note_removal(place: &Path) -> io::Result<PathBuf> {
     let note = place.join(REMOVING);
     if !place.join("CURRENT").exists() && note.exists() {
         return Ok(note);
     }
-    let name = name(&place.join(IDENTITY)).unwrap_or_default();
-    let mut file = File::create(&note)?;
-    file.write_all(name.as_bytes())?;
-    file.sync_all()?;
+    let identity = place.join(IDENTITY);
+    remove::left_is_fine(fs::remove_file(&note))?;
+    if fs::symlink_metadata(&identity).is_ok_and(|found| !found.is_file())
+        || fs::hard_link(&identity, &note).is_err()
+    {
+        // There is no such file, or the file system has no links.
+        let name = name(&identity).unwrap_or_default();
+        let mut options = File::options();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(&note)?;
+        file.write_all(name.as_bytes())?;
+        file.sync_all()?;
+    }
     File::open(place)?.sync_all()?;
     Ok(note)
 }

@@ -9,9 +9,9 @@ use super::{
     version::MAKER,
     wal::LogDirectory,
 };
-use crate::{Access, Error, Settings, error::BoxError};
+use crate::{Access, Error, INPUT_BYTES_MAX, Settings, error::BoxError, read_text};
 use rust_rocksdb::{DB, Options};
-use std::{fs, path::Path};
+use std::path::Path;
 
 /// The settings that decide who can read a table file; RocksDB's options have the same names.
 pub(super) const FORMAT: &[&str] = &["checksum", "format_version"];
@@ -69,7 +69,7 @@ impl<'a> Existing<'a> {
     /// `table`, what was not given.
     pub(super) fn keep(&self, settings: &Settings, ini: &mut Ini, table: &str) {
         let newest = facts::newest_options(self.place);
-        let text = newest.and_then(|path| fs::read_to_string(path).ok());
+        let text = newest.and_then(|path| read_text(&path, INPUT_BYTES_MAX).ok());
         let theirs = Ini::parse(&text.unwrap_or_default());
         if let Some(maker) = theirs.value(OptionsSection::Database, "", MAKER.0) {
             let line = format!("{}={maker}", MAKER.0);

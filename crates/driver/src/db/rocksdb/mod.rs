@@ -23,8 +23,9 @@ mod wal;
 
 use super::holder::holder;
 use crate::{
-    Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
-    RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
+    Access, Clients, DataSet, Database, Driver, Error, INPUT_BYTES_MAX, OperationKind, Params,
+    Place, Remark, RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
+    read_text,
 };
 use ini::Ini;
 use kept::Existing;
@@ -413,7 +414,7 @@ fn refuse_directories(settings: &Settings) -> Result<(), Error> {
     let Some(path) = settings.text("options_file") else {
         return Ok(());
     };
-    let Ok(text) = fs::read_to_string(path) else {
+    let Ok(text) = read_text(Path::new(path), INPUT_BYTES_MAX) else {
         return Ok(()); // RocksDB's parser says so.
     };
     match Ini::parse(&text).named(DIRECTORIES) {

@@ -12,9 +12,9 @@ use super::{
     kept::{Existing, FORMAT},
     version::MAKER,
 };
-use crate::{Setting, SettingKind, Settings};
+use crate::{INPUT_BYTES_MAX, Setting, SettingKind, Settings, read_text};
 use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 /// A setting, and the options it becomes.
 struct Row {
@@ -285,7 +285,8 @@ pub(super) fn load(
     existing: Option<&Existing<'_>>,
 ) -> Result<Loaded, String> {
     let base = match settings.text("options_file") {
-        Some(path) => fs::read_to_string(path).map_err(|e| e.to_string())?,
+        Some(path) => read_text(Path::new(path), INPUT_BYTES_MAX)
+            .map_err(|e| format!("failed to read options_file `{path}`: {e}"))?,
         None => base(settings),
     };
     let mut ini = Ini::parse(&base);
@@ -358,7 +359,7 @@ pub(super) fn page_cache(settings: &Settings) -> bool {
     let from_file = !settings.given("direct_reads");
     match settings.text("options_file").filter(|_| from_file) {
         Some(path) => {
-            let text = fs::read_to_string(path).unwrap_or_default();
+            let text = read_text(Path::new(path), INPUT_BYTES_MAX).unwrap_or_default();
             let ini = Ini::parse(&text);
             ini.value(OptionsSection::Database, "", "use_direct_reads") != Some("true")
         }

@@ -9,7 +9,7 @@ use super::{
     facts,
     ini::{Ini, OptionsSection},
 };
-use crate::{Access, Settings};
+use crate::{Access, INPUT_BYTES_MAX, Settings, read_text};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -42,7 +42,7 @@ impl NewestOptions {
         let Some(path) = facts::newest_options(place) else {
             return Ok(None);
         };
-        let ini = Ini::parse(&fs::read_to_string(path)?);
+        let ini = Ini::parse(&read_text(&path, INPUT_BYTES_MAX)?);
         Ok(Some(Self {
             version: ini.version().map(str::to_owned),
             wal_dir: wal_dir(&ini).filter(|wal| !is_own(wal, place)),
@@ -131,10 +131,12 @@ pub(super) fn access(place: &Path, asked: Access, settings: &Settings) -> Result
     match asked {
         Access::Upgrade | Access::Extend => Ok(Access::Write),
         // Without tables and without options it was never open.
-        Access::Write | Access::Create if version.is_none() && !facts::has_tables(place) => {
+        Access::Write | Access::Create | Access::CreateNew
+            if version.is_none() && !facts::has_tables(place) =>
+        {
             Ok(asked)
         }
-        Access::Write | Access::Create => match version {
+        Access::Write | Access::Create | Access::CreateNew => match version {
             Some(version) if stays_readable(version, settings) => Ok(asked),
             Some(version) => Err(format!("RocksDB {version}")),
             None => Err("an unknown version of RocksDB".to_owned()),

@@ -7,7 +7,7 @@
 //! let near it, and nothing of it is removed.
 
 use super::{ini::Ini, version::NewestOptions};
-use crate::Settings;
+use crate::{INPUT_BYTES_MAX, Settings, read_text};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
@@ -61,7 +61,7 @@ pub(super) struct Claim {
 
 /// The `wal_dir` of the options file, if these settings have one.
 pub(super) fn of_options_file(settings: &Settings) -> Option<PathBuf> {
-    let text = fs::read_to_string(settings.text("options_file")?).ok()?;
+    let text = read_text(Path::new(settings.text("options_file")?), INPUT_BYTES_MAX).ok()?;
     super::version::wal_dir(&Ini::parse(&text))
 }
 
@@ -209,7 +209,7 @@ impl LogDirectory {
     fn marker(&self) -> Result<Option<Marker>, String> {
         let path = self.directory.join(MARKER);
         let failed = |why: String| format!("failed to read `{}`: {why}", path.display());
-        match fs::read_to_string(&path) {
+        match read_text(&path, INPUT_BYTES_MAX) {
             Ok(text) => serde_json::from_str(&text)
                 .map(Some)
                 .map_err(|e| failed(e.to_string())),

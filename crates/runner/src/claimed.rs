@@ -1,0 +1,128 @@
+//! The places of data that a run has for itself: no other run creates, loads or removes anything there
+//! until it ends.
+//!
+//! A database has its own lock, but only while it is open. Between two points, and while two runs begin at
+//! one instant, the directory is locked.
+
+use crate::{Error, preflight::refuse_missing};
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+use tailmark_driver::LockedFile;
+use tailmark_plan::SystemPlan;
+use tailmark_study::owner::create_dir;
+
+/// How long another run may take to make and lock a directory, and how often it is looked for.
+const MOMENT: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(20);
+
+/// The places of a run. The directories that it made and that are still empty go again with this.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimedPlaces {
+    /// Directories that were made.
+    pub made: Vec<PathBuf>,
+    /// Held until they are dropped.
+    pub locks: Vec<LockedFile>,
+    /// The run directory, which this run has locked already.
+    out: Option<(u64, u64)>,
+}
+
+impl ClaimedPlaces {
+    /// Of a run with this run directory.
+    pub fn new(out: &Path) -> Self {
+        let mut places = Self::default();
+        places.out = fs::metadata(out).ok().map(|found| number(&found));
+        places
+    }
+
+    /// Claims the place of a system; makes its last component if it is missing.
+    ///
+    /// # Errors
+    /// If another run has it, or it cannot be made.
+    pub fn claim(&mut self, system: &SystemPlan) -> Result<(), Error> {
+        refuse_missing(system)?;
+        let Some(place) = system.location.path() else {
+            return Ok(());
+        };
+        let failed = |source| Error::Io {
+            action: "create",
+            path: place.to_owned(),
+            source,
+        };
+        // Two runs that begin at once: the one that makes the directory is the one that has it.
+        let _above = self.hold_for_a_moment(parent(place));
+        if !place.exists() {
+            create_dir(place)
+                .and_then(|()| File::open(parent(place))?.sync_all())
+                .map_err(failed)?;
+            self.made.push(place.to_owned());
+        }
+        if place.is_dir() && !self.lock(place).map_err(failed)? {
+            return Err(Error::PlaceInUse {
+                system: system.name.clone(),
+                place: place.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Locks a directory; false if another run has it.
+    fn lock(&mut self, directory: &Path) -> io::Result<bool> {
+        let file = File::open(directory)?;
+        if self.has(&file.metadata()?) {
+            return Ok(true);
+        }
+        match LockedFile::new(file) {
+            Ok(Some(lock)) => self.locks.push(lock),
+            Ok(None) => return Ok(false),
+            // The file system knows no locks.
+            Err(_) => {}
+        }
+        Ok(true)
+    }
+
+    fn has(&self, found: &fs::Metadata) -> bool {
+        let held = self.locks.iter().flat_map(|lock| lock.metadata());
+        let mut held = held.map(|found| number(&found)).chain(self.out);
+        held.any(|held| held == number(found))
+    }
+
+    /// Waits for others that make a directory in this one; none if it cannot be locked.
+    fn hold_for_a_moment(&self, directory: &Path) -> Option<LockedFile> {
+        let end = Instant::now() + MOMENT;
+        loop {
+            let file = File::open(directory).ok()?;
+            if self.has(&file.metadata().ok()?) {
+                return None;
+            }
+            match LockedFile::new(file) {
+                Ok(None) if Instant::now() < end => thread::sleep(POLL),
+                locked => return locked.ok().flatten(),
+            }
+        }
+    }
+}
+
+impl Drop for ClaimedPlaces {
+    fn drop(&mut self) {
+        for made in self.made.iter().rev() {
+            let _ = fs::remove_dir(made);
+        }
+    }
+}
+
+/// Device and inode.
+fn number(found: &fs::Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
+}
+
+/// Where a place is.
+pub(crate) fn parent(place: &Path) -> &Path {
+    let named = place.parent().filter(|p| !p.as_os_str().is_empty());
+    named.unwrap_or(Path::new("."))
+}
