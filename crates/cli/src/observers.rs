@@ -51,8 +51,8 @@ impl Observer for Observers<'_> {
         self.all().for_each(|of| of.load_finished(load));
     }
 
-    fn probe_finished(&self, slo: &Slo, settings: &SloSettings) {
-        self.all().for_each(|of| of.probe_finished(slo, settings));
+    fn trial_finished(&self, slo: &Slo, settings: &SloSettings) {
+        self.all().for_each(|of| of.trial_finished(slo, settings));
     }
 
     fn point_finished(&self, point: &Point) {

@@ -338,7 +338,7 @@ impl Observer for Progress {
         ));
     }
 
-    fn probe_finished(&self, slo: &Slo, settings: &SloSettings) {
+    fn trial_finished(&self, slo: &Slo, settings: &SloSettings) {
         let mut state = self.state();
         (state.began, state.phase) = (None, None);
         self.draw(&state);

@@ -386,19 +386,19 @@ pub const KEYS: &[PlanKey] = &[
         .or_else(|inputs| Some(if inputs.quick { "10%" } else { "5%" }.to_owned()))
         .sets(|plan| Some(units::percent_text(plan.slo.as_ref()?.bounds.resolution))),
     PlanKey::new("slo", "arrivals", Choice(ARRIVALS))
-        .about("how operations arrive at a probe")
+        .about("how operations arrive at a trial")
         .or("poisson")
         .sets(|plan| Some(plan.slo.as_ref()?.arrivals.name().to_owned())),
     PlanKey::new("slo", "threads", Count(1, THREADS_MAX))
-        .about("clients of a probe: the most operations in flight")
+        .about("clients of a trial: the most operations in flight")
         .or("256")
         .sets(|plan| Some(plan.slo.as_ref()?.threads.to_string())),
     PlanKey::new("slo", "block", Time(1.0, YEAR))
-        .about("the least that a block lasts, of which a probe has 20 to 40; 10s, quick 2s")
+        .about("the least that a block lasts, of which a trial has 20 to 40; 10s, quick 2s")
         .or_else(|inputs| Some(if inputs.quick { "2s" } else { "10s" }.to_owned()))
         .sets(|plan| Some(time(plan.slo.as_ref()?.rule.block))),
     PlanKey::new("slo", "warmup", Time(0.0, YEAR))
-        .about("runs before each probe, not counted; 30s, quick 5s")
+        .about("runs before each trial, not counted; 30s, quick 5s")
         .or_else(|inputs| Some(if inputs.quick { "5s" } else { "30s" }.to_owned()))
         .sets(|plan| Some(time(plan.slo.as_ref()?.warmup))),
     PlanKey::new("slo", "time", Time(1.0, YEAR))

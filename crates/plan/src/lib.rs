@@ -52,7 +52,7 @@ pub use points::Step;
 pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare, Steady};
 pub use rate::AskedRate;
 pub use raw::RawPlan;
-pub use report::{ReportPlan, shapes_points, shapes_probes};
+pub use report::{ReportPlan, shapes_points, shapes_trials};
 pub use requests::requests_per_operation;
 pub use service::{Service, ServiceControl, shown};
 pub use shipped::{PLANS, ShippedPlan};

@@ -84,7 +84,7 @@ impl ReportPlan {
 #[must_use]
 pub fn shapes_points(key: &str) -> bool {
     !key.starts_with("report.")
-        && !shapes_probes(key)
+        && !shapes_trials(key)
         && !is_expectation(key)
         && !is_protection(key)
 }
@@ -103,10 +103,10 @@ fn is_expectation(key: &str) -> bool {
         || (key.starts_with("system.") && of_system.iter().any(|part| key.contains(part)))
 }
 
-/// Whether a key of an effective plan shapes the probes of a search: it may change as long as a
+/// Whether a key of an effective plan shapes the trials of a search: it may change as long as a
 /// study has none.
 #[must_use]
-pub fn shapes_probes(key: &str) -> bool {
+pub fn shapes_trials(key: &str) -> bool {
     key.starts_with("slo.")
 }
 

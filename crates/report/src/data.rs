@@ -60,7 +60,7 @@ pub struct Earlier {
 /// A search of one system and workload, and what it was for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// Its probes.
+    /// Its trials.
     pub slo: Slo,
     /// What the plan asked for.
     pub settings: SloSettings,

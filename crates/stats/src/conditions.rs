@@ -170,7 +170,7 @@ impl std::fmt::Display for Inequality {
 pub fn plan_conditions(header: &Header) -> impl Iterator<Item = (Part, &str, &str)> {
     header.plan.iter().filter_map(|(key, value)| {
         let part = match key.split_once('.').map_or("", |(table, _)| table) {
-            // Searches have probes of their own, and shape no point.
+            // Searches have trials of their own, and shape no point.
             _ if SLO_KEYS.contains(&key.as_str()) => return None,
             _ if NOT_CONDITIONS.contains(&key.as_str()) => return None,
             "system" => return None,

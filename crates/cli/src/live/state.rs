@@ -145,7 +145,7 @@ impl Observer for State {
         self.now().committed();
     }
 
-    fn probe_finished(&self, _: &Slo, _: &SloSettings) {
+    fn trial_finished(&self, _: &Slo, _: &SloSettings) {
         self.now().committed();
     }
 

@@ -4,7 +4,7 @@
 use crate::{Error, dataset};
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 use tailmark_model::Header;
-use tailmark_plan::{Plan, shapes_points, shapes_probes};
+use tailmark_plan::{Plan, shapes_points, shapes_trials};
 use tailmark_study::Study;
 
 /// Group and name of the fact that says that something was about to be created on the server of a
@@ -21,7 +21,7 @@ pub(super) fn known<'a>(
     }
     let study = Study::open_read_only(out)?;
     let begun = study.header()?;
-    refuse_changed_plan(plan, &begun, study.has_probes()?, out)?;
+    refuse_changed_plan(plan, &begun, study.has_trials()?, out)?;
     let mut plan = plan.clone();
     take_up(&mut plan, &study)?;
     let study = Study::open(out)?;
@@ -58,14 +58,14 @@ fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Refuses a plan that measures something else than what is in the study: points, or probes.
+/// Refuses a plan that measures something else than what is in the study: points, or trials.
 fn refuse_changed_plan(
     plan: &Plan,
     begun: &Header,
-    has_probes: bool,
+    has_trials: bool,
     out: &Path,
 ) -> Result<(), Error> {
-    let counts = |key: &str| shapes_points(key) || (has_probes && shapes_probes(key));
+    let counts = |key: &str| shapes_points(key) || (has_trials && shapes_trials(key));
     let [mut is, mut was] = [&plan.header, begun].map(|header| header.plan.clone());
     is.retain(|key, _| counts(key));
     was.retain(|key, _| counts(key));

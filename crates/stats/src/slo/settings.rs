@@ -15,30 +15,30 @@ pub struct SloSettings {
     pub arrivals: Arrivals,
     /// The most operations in flight.
     pub threads: u32,
-    /// How a probe is judged.
+    /// How a trial is judged.
     pub rule: Rule,
-    /// Runs before a probe, not counted.
+    /// Runs before a trial, not counted.
     pub warmup: Duration,
-    /// The longest that a search may take, without loads and waits; a probe that would end later
+    /// The longest that a search may take, without loads and waits; a trial that would end later
     /// is not begun.
     pub time: Duration,
     /// Whether it is to be quick rather than sure.
     pub quick: bool,
 }
 
-/// How a probe is judged.
+/// How a trial is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// The least that a block lasts.
     pub block: Duration,
     /// From how many blocks on there is a verdict.
     pub blocks_min: usize,
-    /// With how many a probe ends, decided or not.
+    /// With how many a trial ends, decided or not.
     pub blocks_max: usize,
 }
 
 impl Rule {
-    /// From how many blocks on a probe may be judged.
+    /// From how many blocks on a trial may be judged.
     pub const BLOCKS_MIN: usize = 20;
     /// With how many it ends.
     pub const BLOCKS_MAX: usize = 40;
@@ -53,7 +53,7 @@ impl Rule {
         }
     }
 
-    /// The least that a probe takes.
+    /// The least that a trial takes.
     #[must_use]
     pub fn shortest(&self) -> Duration {
         self.block * u32::try_from(self.blocks_min).unwrap_or(u32::MAX)
@@ -65,7 +65,7 @@ impl Rule {
         self.block * u32::try_from(self.blocks_max).unwrap_or(u32::MAX)
     }
 
-    /// Whether so many blocks are looked at while a probe goes on: 20, 28 and 40 of them. Each look
+    /// Whether so many blocks are looked at while a trial goes on: 20, 28 and 40 of them. Each look
     /// is one more chance to be wrong, so there are few.
     #[must_use]
     pub fn is_look(&self, blocks: usize) -> bool {
@@ -125,9 +125,9 @@ impl SloSettings {
         limits.join(BETWEEN)
     }
 
-    /// The least that a probe takes with its warm-up.
+    /// The least that a trial takes with its warm-up.
     #[must_use]
-    pub fn shortest_probe(&self) -> Duration {
+    pub fn shortest_trial(&self) -> Duration {
         self.warmup + self.rule.shortest()
     }
 }

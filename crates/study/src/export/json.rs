@@ -25,7 +25,7 @@ use tailmark_stats::{
 };
 
 /// The version of the document's schema.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 pub const FORMAT: Format = Format {
     name: "json",

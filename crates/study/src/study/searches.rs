@@ -1,8 +1,8 @@
-//! The searches for the highest rate that holds, from the probes and points of a study.
+//! The searches for the highest rate that holds, from the trials and points of a study.
 
 use super::Study;
 use crate::Error;
-use tailmark_stats::slo::{Probe, Slo, SloSettings};
+use tailmark_stats::slo::{Slo, SloSettings, Trial};
 
 /// The searches of a study, in the order of its systems and workloads.
 ///
@@ -13,15 +13,15 @@ pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error>
     let Some(settings) = SloSettings::from_header(&header) else {
         return Ok(None);
     };
-    let mut probes = Vec::new();
-    study.each_probe(|point| {
-        probes.push(Probe::from_point(&point, &settings));
+    let mut trials = Vec::new();
+    study.each_trial(|point| {
+        trials.push(Trial::from_point(&point, &settings));
         Ok(())
     })?;
     let points = study.point_totals()?;
     let mut searches: Vec<Slo> = Vec::new();
-    for probe in &probes {
-        let of = &probe.key;
+    for trial in &trials {
+        let of = &trial.key;
         let named = (
             of.system.as_str(),
             of.workload.as_str(),
@@ -35,7 +35,7 @@ pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error>
             ) == named
         };
         if !searches.iter().any(is_it) {
-            let slo = Slo::new(named, &settings, &points, &probes, header.allow_errors());
+            let slo = Slo::new(named, &settings, &points, &trials, header.allow_errors());
             searches.push(slo);
         }
     }

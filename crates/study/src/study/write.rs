@@ -112,7 +112,7 @@ pub fn point(c: &Connection, of: Keyed, point: &Point) -> Result<()> {
     let id = phase(c, &point.phase)?;
     c.execute(
         "INSERT INTO point (phase, system, workload, distribution, threads, repeat, target_rate,
-                            arrivals, is_probe)
+                            arrivals, is_trial)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             id,
@@ -123,7 +123,7 @@ pub fn point(c: &Connection, of: Keyed, point: &Point) -> Result<()> {
             key.repeat,
             key.target_rate,
             key.arrivals.map(Arrivals::name),
-            of.is_probe()
+            of.is_trial()
         ],
     )?;
     if let Some(kept) = &point.phase.warmup {

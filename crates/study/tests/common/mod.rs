@@ -320,7 +320,7 @@ pub fn small_study(dir: &std::path::Path) -> std::path::PathBuf {
     study.add_load(&load()).unwrap();
     study.add_point(&point(4, true)).unwrap();
     study.add_resolved_rate(&resolved_rate()).unwrap();
-    study.add_probe(&point(8, true)).unwrap();
+    study.add_trial(&point(8, true)).unwrap();
     let path = study.path().to_owned();
     drop(study);
     let connection = rusqlite::Connection::open(&path).unwrap();

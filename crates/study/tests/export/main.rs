@@ -36,7 +36,7 @@ fn study(dir: &std::path::Path) -> Study {
     study.add_point(&point(4, false)).unwrap();
     study.add_point(&point(16, true)).unwrap();
     study.add_resolved_rate(&common::resolved_rate()).unwrap();
-    study.add_probe(&point(64, true)).unwrap();
+    study.add_trial(&point(64, true)).unwrap();
     study
 }
 
@@ -101,12 +101,12 @@ fn json_is_as_its_schema_says() {
         ("/loads/0/bandwidth/database_mb_per_sec", Value::Null),
         ("/slo/0/status", Value::from("fine")),
         ("/slo/0/low", Value::from(0.0)),
-        ("/slo/0/probes/0/verdict", Value::from("good")),
+        ("/slo/0/trials/0/verdict", Value::from("good")),
         (
-            "/slo/0/probes/0/limits/0/interval",
+            "/slo/0/trials/0/limits/0/interval",
             serde_json::json!([0.1]),
         ),
-        ("/slo/0/probes/0/limits/0/share_over", Value::from(1.1)),
+        ("/slo/0/trials/0/limits/0/share_over", Value::from(1.1)),
     ] {
         let mut document = json();
         *document.pointer_mut(pointer).unwrap() = wrong;
