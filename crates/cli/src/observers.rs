@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use tailmark_engine::{IntervalStats, Live, Observer, PhaseStart};
-use tailmark_model::{Load, Point};
-use tailmark_stats::slo::{Slo, SloSettings};
+use tailmark_model::{Load, Point, SloSettings};
+use tailmark_stats::slo::Slo;
 
 /// Tells each what it is told.
 pub struct Observers<'o>(pub Vec<&'o dyn Observer>);

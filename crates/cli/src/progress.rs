@@ -12,9 +12,9 @@ use std::{
 };
 use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
-use tailmark_model::{Load, Point, number, printable, printable_lines};
+use tailmark_model::{Load, Point, SloSettings, number, printable, printable_lines};
 use tailmark_plan::Plan;
-use tailmark_stats::slo::{Slo, SloSettings};
+use tailmark_stats::slo::Slo;
 use words::{failed, measured, searched};
 
 /// The bar moves within a point, in thousandths of one.

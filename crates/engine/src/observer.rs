@@ -2,8 +2,8 @@
 
 use crate::IntervalStats;
 use std::time::Duration;
-use tailmark_model::{Load, Point, PointKey};
-use tailmark_stats::slo::{Slo, SloSettings};
+use tailmark_model::{Load, Point, PointKey, SloSettings};
+use tailmark_stats::slo::Slo;
 
 /// What a phase does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! and of several hosts of servers nothing that was not sampled on each.
 
 use crate::{
-    Header, Kind, KindResult, Phase, Series, SeriesKind,
+    Kind, KindResult, Phase, Series, SeriesKind,
     cpu_shares::{CPU_S, is_busy},
     series::{DATABASE, PENDING_COMPACTION},
     server::leave_out_no_host,
@@ -26,7 +26,7 @@ pub struct Derived {
     /// Where it comes from, in one line.
     pub about: &'static str,
     /// The figure; none where it was not sampled, or there was nothing to divide by. The second is the
-    /// size of the data set, see [`Header::value_bytes`].
+    /// size of the data set, see [`Header::value_bytes`](crate::Header::value_bytes).
     pub of: fn(&Phase, Option<f64>) -> Option<f64>,
 }
 
@@ -442,21 +442,6 @@ impl Sampled<'_> {
     fn mean_us(&self, seconds: &str, count: &str) -> Option<f64> {
         let (seconds, count) = (self.rate(seconds)?, self.rate(count)?);
         (count > 0.0).then(|| seconds * 1e6 / count)
-    }
-}
-
-impl Header {
-    /// Bytes of the values in the data set, without keys; none where the plan does not say.
-    #[must_use]
-    pub fn value_bytes(&self) -> Option<f64> {
-        let keys = ["records", "fields", "field_length"];
-        let number = |key| {
-            self.plan
-                .get(&format!("dataset.{key}"))?
-                .parse::<f64>()
-                .ok()
-        };
-        keys.into_iter().map(number).product()
     }
 }
 

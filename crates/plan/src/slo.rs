@@ -4,8 +4,7 @@ use super::{
     Accept, DefaultInputs, Error, accept::Accepted, reader::TableReader, requests::sends, units,
 };
 use std::{sync::Arc, time::Duration};
-use tailmark_model::Kind;
-use tailmark_stats::slo::{Limit, Rule, SloSettings, search::Bounds};
+use tailmark_model::{Bounds, Kind, Limit, Rule, SloSettings};
 use tailmark_workload::Workload;
 use toml::Value;
 

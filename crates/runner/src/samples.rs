@@ -24,7 +24,7 @@ pub struct Wanted {
 impl Wanted {
     /// That of a plan; none where it names no quantile.
     pub fn from_plan(plan: &Plan) -> Option<Self> {
-        let metric = plan.report.settings.latency?;
+        let metric = plan.report.latency?;
         let Metric::Latency { kind, statistic } = metric else {
             return None;
         };

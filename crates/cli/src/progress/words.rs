@@ -1,8 +1,8 @@
 //! What a terminal says of a point or of a trial that was measured, in one line.
 
 use std::time::Duration;
-use tailmark_model::{Kind, Phase, number, quantile::P99};
-use tailmark_stats::slo::{Next, Slo, SloSettings, Trial};
+use tailmark_model::{Kind, Phase, SloSettings, number, quantile::P99};
+use tailmark_stats::slo::{Next, Slo, Trial};
 
 /// What the last trial of a search said, and what follows: the bracket, the next rate and the time
 /// that is left, or the answer.

@@ -2,8 +2,8 @@
 //! clients waited for, or the clients. In virtual time nobody is woken late.
 
 use super::*;
-use tailmark_model::Point;
-use tailmark_stats::slo::{Limit, Rule, SloSettings, Trial, Verdict, search::Bounds};
+use tailmark_model::{Bounds, Limit, Point, Rule, SloSettings};
+use tailmark_stats::slo::{Trial, Verdict};
 
 fn tried_at(model: &'static str, threads: u32, rate: f64) -> Trial {
     let asked = Asked {

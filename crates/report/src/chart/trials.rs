@@ -4,7 +4,8 @@
 use super::{axis, log_axis};
 use crate::{chart::quantised::quantised, style};
 use serde_json::{Value, json};
-use tailmark_stats::slo::{Limit, Slo, Trial, Verdict};
+use tailmark_model::Limit;
+use tailmark_stats::slo::{Slo, Trial, Verdict};
 
 /// What is the same whatever was measured.
 pub fn base(limit: Limit) -> Value {

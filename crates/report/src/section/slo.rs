@@ -6,8 +6,8 @@ use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow, Text, chart::trials, data::Search,
     grid_name::workload_title,
 };
-use tailmark_model::{Arrivals, Stated, number};
-use tailmark_stats::slo::{Limit, Slo, Status, Trial, TrialResult, Verdict, words::percent};
+use tailmark_model::{Arrivals, Limit, Stated, number};
+use tailmark_stats::slo::{Slo, Status, Trial, TrialResult, Verdict, words::percent};
 
 pub const SECTION: Section = Section {
     name: "slo",

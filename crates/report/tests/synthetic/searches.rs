@@ -3,11 +3,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_model::{
-    Arrivals, Interval, IntervalKind, Kind, KindResult, Packed, Phase, Point, PointKey,
-    new_latencies,
+    Arrivals, Bounds, Interval, IntervalKind, Kind, KindResult, Limit, Packed, Phase, Point,
+    PointKey, Rule, SloSettings, new_latencies,
 };
 use tailmark_report::{Data, Search};
-use tailmark_stats::slo::{Limit, Rule, Slo, SloSettings, Trial, search::Bounds};
+use tailmark_stats::slo::{Slo, Trial};
 
 /// What all of them are for.
 pub const LIMIT: &str = "p99 read < 15ms";

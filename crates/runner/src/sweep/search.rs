@@ -12,10 +12,10 @@ use std::{
     time::Duration,
 };
 use tailmark_engine::Enough;
-use tailmark_model::{Interval, PointKey, TimeBasis};
+use tailmark_model::{Interval, Limit, PointKey, SloSettings, TimeBasis};
 use tailmark_plan::{Order, Plan, Step, SystemPlan, is_searched};
 use tailmark_stats::{
-    slo::{Limit, Next, ShareOver, Slo, SloSettings, Trial, Verdict, counts},
+    slo::{Next, ShareOver, Slo, Trial, Verdict, counts},
     steady::SteadyRule,
 };
 use tailmark_study::Study;

@@ -4,8 +4,7 @@
 //! by how much they were sent late, and why; that an operation has a cause says nothing, since every
 //! operation has one and most are on time.
 
-use super::Limit;
-use tailmark_model::{Latencies, Phase, PointKey, finding::DATABASE_SATURATED};
+use tailmark_model::{Latencies, Limit, Phase, PointKey, finding::DATABASE_SATURATED};
 
 /// What makes a trial no answer about the system.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A trial: a rate, what was measured at it, and what that says of the limits.
 
 use super::{
-    Answer, Limit, Next, ShareOver, SloSettings, Status, Verdict,
+    Answer, Next, ShareOver, Status, Verdict,
     blame::{self, Cause, Clients},
     counts::{self, Count},
     is_rising,
@@ -9,7 +9,7 @@ use super::{
 };
 use std::{collections::BTreeSet, time::Duration};
 use tailmark_model::{
-    Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, TimeBasis,
+    Finding, FindingCode, Kind, Limit, Phase, Point, PointKey, SloSettings, Stated, TimeBasis,
     finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 

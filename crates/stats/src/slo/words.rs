@@ -1,6 +1,6 @@
 //! Searches in words, the same in reports, on the terminal and for other programs.
 
-use super::{Answer, Slo, SloSettings, Status, Trial, TrialResult, Verdict};
+use super::{Answer, Slo, Status, Trial, TrialResult, Verdict};
 use tailmark_model::{Stated, number};
 
 impl Answer {
@@ -36,14 +36,6 @@ impl Answer {
             Status::Undecided => "one end could not be confirmed, or neither",
             Status::Unfinished => "the search is not finished: its ends are those so far",
         }
-    }
-}
-
-impl SloSettings {
-    /// Stands beside every number of a quick search.
-    #[must_use]
-    pub fn quick_remark(&self) -> &'static str {
-        if self.quick { "quick search" } else { "" }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::{
     searches,
 };
 use serde_json::{Value, json};
-use tailmark_stats::slo::{Slo, SloSettings, Trial, TrialResult};
+use tailmark_model::SloSettings;
+use tailmark_stats::slo::{Slo, Trial, TrialResult};
 
 /// The searches of a study, one for each system and workload that has trials.
 pub fn slo_json(study: &Study) -> Result<Vec<Value>, Error> {

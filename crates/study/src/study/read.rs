@@ -21,16 +21,18 @@ use tailmark_model::{
 };
 
 pub fn header(c: &Connection) -> Result<Header> {
-    let sql = "SELECT title, tailmark, created_ms, source, plan, assumed, study FROM header";
+    let sql = "SELECT title, tailmark, created_ms, source, plan, settings, assumed, study
+               FROM header";
     c.query_row(sql, [], |row| {
         Ok(Header {
-            id: row.get(6)?,
+            id: row.get(7)?,
             title: name(row, 0)?,
             tailmark: name(row, 1)?,
             created_ms: instant_ms(row, 2)?,
             source: text(row, 3)?,
             plan: json(row, 4)?,
-            assumed: json(row, 5)?,
+            settings: json(row, 5)?,
+            assumed: json(row, 6)?,
         })
     })
 }

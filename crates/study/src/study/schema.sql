@@ -6,6 +6,7 @@ CREATE TABLE header (
     created_ms INTEGER NOT NULL,
     source TEXT NOT NULL,
     plan TEXT NOT NULL CHECK (json_valid(plan)),
+    settings TEXT NOT NULL CHECK (json_valid(settings)),
     assumed TEXT NOT NULL CHECK (json_valid(assumed)),
     study TEXT NOT NULL
 ) STRICT;

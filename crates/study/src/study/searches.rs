@@ -2,7 +2,8 @@
 
 use super::Study;
 use crate::Error;
-use tailmark_stats::slo::{Slo, SloSettings, Trial};
+use tailmark_model::SloSettings;
+use tailmark_stats::slo::{Slo, Trial};
 
 /// The searches of a study, in the order of its systems and workloads.
 ///
@@ -10,7 +11,7 @@ use tailmark_stats::slo::{Slo, SloSettings, Trial};
 /// As [`Study::header`].
 pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error> {
     let header = study.header()?;
-    let Some(settings) = SloSettings::from_header(&header) else {
+    let Some(settings) = header.settings.slo.clone() else {
         return Ok(None);
     };
     let mut trials = Vec::new();
@@ -35,7 +36,13 @@ pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error>
             ) == named
         };
         if !searches.iter().any(is_it) {
-            let slo = Slo::new(named, &settings, &points, &trials, header.allow_errors());
+            let slo = Slo::new(
+                named,
+                &settings,
+                &points,
+                &trials,
+                header.settings.allow_errors,
+            );
             searches.push(slo);
         }
     }

@@ -1,10 +1,10 @@
 use super::*;
-use crate::slo::{Rule, search::Bounds};
 use tailmark_model::{
     Arrivals, Interval, IntervalKind, KindResult, LagCauses, Packed, StartLag,
     finding::{DATABASE_SATURATED, MACHINE_BUSY},
     new_latencies,
 };
+use tailmark_model::{Bounds, Rule};
 
 const MS: u64 = 1_000_000;
 
