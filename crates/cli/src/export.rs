@@ -9,7 +9,7 @@ use tailmark_study::{NewFile, Study, export::FORMATS};
 /// Writes the study in the format asked for.
 pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
     let study = Study::open_read_only(&args.study)?;
-    let study = if args.redact || study.header()?.is_redacted() {
+    let study = if args.redact || study.header()?.settings.report.redact {
         study.redacted()?
     } else {
         study

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use tailmark_engine::{IntervalStats, Live, Observer, PhaseStart};
-use tailmark_model::{Load, Point};
-use tailmark_stats::slo::{Slo, SloSettings};
+use tailmark_model::{Load, Point, SloSettings};
+use tailmark_stats::slo::Slo;
 
 /// Tells each what it is told.
 pub struct Observers<'o>(pub Vec<&'o dyn Observer>);
@@ -51,8 +51,8 @@ impl Observer for Observers<'_> {
         self.all().for_each(|of| of.load_finished(load));
     }
 
-    fn probe_finished(&self, slo: &Slo, settings: &SloSettings) {
-        self.all().for_each(|of| of.probe_finished(slo, settings));
+    fn trial_finished(&self, slo: &Slo, settings: &SloSettings) {
+        self.all().for_each(|of| of.trial_finished(slo, settings));
     }
 
     fn point_finished(&self, point: &Point) {

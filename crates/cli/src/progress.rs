@@ -12,9 +12,9 @@ use std::{
 };
 use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
-use tailmark_model::{Load, Point, number, printable, printable_lines};
+use tailmark_model::{Load, Point, SloSettings, number, printable, printable_lines};
 use tailmark_plan::Plan;
-use tailmark_stats::slo::{Slo, SloSettings};
+use tailmark_stats::slo::Slo;
 use words::{failed, measured, searched};
 
 /// The bar moves within a point, in thousandths of one.
@@ -338,7 +338,7 @@ impl Observer for Progress {
         ));
     }
 
-    fn probe_finished(&self, slo: &Slo, settings: &SloSettings) {
+    fn trial_finished(&self, slo: &Slo, settings: &SloSettings) {
         let mut state = self.state();
         (state.began, state.phase) = (None, None);
         self.draw(&state);

@@ -218,9 +218,9 @@ fn conclude(
     console: &Console,
 ) -> Exit {
     let mut said = format!("{} measured", points(summary.points_measured));
-    if summary.probes_measured > 0 {
-        let probes = number::plural(summary.probes_measured as u64, "probe");
-        said.push_str(&format!(", {probes} of searches"));
+    if summary.trials_measured > 0 {
+        let trials = number::plural(summary.trials_measured as u64, "trial");
+        said.push_str(&format!(", {trials} of searches"));
     }
     if summary.points_kept > 0 {
         said.push_str(&format!(", {} kept from before", summary.points_kept));
@@ -241,7 +241,7 @@ fn conclude(
         console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
-    let is_idle = summary.points_measured + summary.probes_measured + summary.points_left_out == 0;
+    let is_idle = summary.points_measured + summary.trials_measured + summary.points_left_out == 0;
     if is_idle {
         console.warn(&format!(
             "everything was measured before; give another -o to measure `{}` again",

@@ -133,3 +133,91 @@ fn outside_crates_stay_where_they_belong() {
         }
     }
 }
+
+/// Crates below `plan`, and those beside it, that know a plan by roles and typed settings alone.
+const WITHOUT_KEYS: &[&str] = &[
+    "cluster", "driver", "workload", "model", "stats", "study", "machine", "prepare", "remote",
+    "engine", "report",
+];
+
+/// Texts that tell a person which key to set: file and key.
+const ADVICE: &[(&str, &str)] = &[
+    ("machine/src/limit.rs", "machine.memory_limit"),
+    ("model/src/finding.rs", "machine.memory_limit"),
+    ("model/src/finding.rs", "sweep.rate_threads"),
+    ("model/src/finding.rs", "sweep.settle"),
+    ("model/src/finding.rs", "sweep.warmup"),
+    ("report/src/section/method.rs", "sweep.allow_errors"),
+    ("stats/src/slo/blame.rs", "slo.threads"),
+];
+
+/// Rust files below a folder, apart from tests.
+fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
+        if path.is_dir() && !is_test {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") && !is_test {
+            found.push(path);
+        }
+    }
+}
+
+/// The texts of a program, apart from its tests: what stands between quotation marks.
+fn texts(source: &str) -> Vec<String> {
+    let program = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let lines = program.lines().map(str::trim_start);
+    let program: Vec<&str> = lines.filter(|line| !line.starts_with("//")).collect();
+    let program = program.join("\n").replace("\\\"", "").replace("'\"'", "");
+    let parts = program.split('"').skip(1).step_by(2);
+    parts.map(str::to_owned).collect()
+}
+
+/// Whether a text has a name as a word of its own.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    text.match_indices(name).any(|(at, _)| {
+        let after = text[at + name.len()..].trim_start_matches('.');
+        !text[..at].ends_with(is_part) && !after.starts_with(is_part)
+    })
+}
+
+#[test]
+fn no_crate_below_the_plan_names_a_key() {
+    let keys = || {
+        tailmark_plan::KEYS
+            .iter()
+            .filter(|key| !key.table.is_empty())
+    };
+    let tables: BTreeSet<&str> = keys().map(|key| key.table).collect();
+    let mut named = BTreeSet::new();
+    for folder in WITHOUT_KEYS {
+        let mut files = Vec::new();
+        sources(&crates().join(folder).join("src"), &mut files);
+        for file in files {
+            let name = file.strip_prefix(crates()).unwrap().display().to_string();
+            for text in texts(&fs::read_to_string(&file).unwrap()) {
+                let paths = keys().map(|key| key.path());
+                let mentioned = paths.filter(|path| has_word(&text, path));
+                named.extend(mentioned.map(|path| (name.clone(), path)));
+                // Parts that a key is put together of, and prefixes that keys are told apart by.
+                let is_prefix = |table: &&&str| {
+                    let rest = text
+                        .strip_prefix(**table)
+                        .and_then(|rest| rest.strip_prefix('.'));
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('{'))
+                };
+                if let Some(table) = tables.iter().find(is_prefix) {
+                    named.insert((name.clone(), format!("{table}.")));
+                }
+            }
+        }
+    }
+    let advice = ADVICE
+        .iter()
+        .map(|(file, key)| ((*file).to_owned(), (*key).to_owned()));
+    // The errors of a driver name its settings.
+    let errors = ("driver/src/error.rs".to_owned(), "database.".to_owned());
+    assert_eq!(named, advice.chain([errors]).collect());
+}

@@ -83,10 +83,10 @@ fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
         "{said}"
     );
     // An end is tried twice, and no try says the contrary.
-    let probes = search["probes"].as_array().unwrap();
+    let trials = search["trials"].as_array().unwrap();
     for (end, said, contrary) in [(low, "pass", "fail"), (high, "fail", "pass")] {
-        let same = probes.iter().filter(|probe| probe["rate"] == end);
-        let verdicts: Vec<&Value> = same.map(|probe| &probe["verdict"]).collect();
+        let same = trials.iter().filter(|trial| trial["rate"] == end);
+        let verdicts: Vec<&Value> = same.map(|trial| &trial["verdict"]).collect();
         assert!(verdicts.len() >= 2, "{search}");
         assert!(verdicts.contains(&&Value::from(said)), "{verdicts:?}");
         assert!(!verdicts.contains(&&Value::from(contrary)), "{verdicts:?}");
@@ -138,7 +138,7 @@ fn what_a_search_cannot_find_is_said_so() {
         (&"client-limit".into(), &Value::Null)
     );
     assert!(client["low"].as_f64().unwrap() <= 400.0, "{client}");
-    let evidence = client["probes"]
+    let evidence = client["trials"]
         .as_array()
         .unwrap()
         .iter()
@@ -191,8 +191,8 @@ fn all_limits_must_hold_and_workloads_without_such_requests_are_not_searched() {
     assert!(mix[1].is_none_or(|high| high >= 424.0 / 1.1), "{mix:?}");
     assert!(reads[0].is_none_or(|low| low <= 693.0 * 1.1), "{reads:?}");
     assert!(reads[1].is_none_or(|high| high >= 693.0 / 1.1), "{reads:?}");
-    assert_eq!(found[0]["probes"][0]["limits"].as_array().unwrap().len(), 2);
-    assert_eq!(found[1]["probes"][0]["limits"].as_array().unwrap().len(), 1);
+    assert_eq!(found[0]["trials"][0]["limits"].as_array().unwrap().len(), 2);
+    assert_eq!(found[1]["trials"][0]["limits"].as_array().unwrap().len(), 1);
     let dir = TempDir::new().unwrap();
     let (code, said) = run(dir.path(), &["--slo", "p99 scan < 1ms"]);
     assert_eq!(code, Some(2));
@@ -241,7 +241,7 @@ fn a_limit_on_requests_that_were_not_seen_is_not_held() {
 }
 
 #[test]
-fn a_database_that_stops_to_answer_fails_probes_and_says_so() {
+fn a_database_that_stops_to_answer_fails_trials_and_says_so() {
     let dir = TempDir::new().unwrap();
     let more = [
         "--set",
@@ -254,10 +254,10 @@ fn a_database_that_stops_to_answer_fails_probes_and_says_so() {
     assert_eq!(code, Some(0), "{said}");
     let search = &searches(dir.path())[0];
     assert_eq!(search["status"], "not-at-any-rate", "{search}");
-    let probe = &search["probes"][0];
-    assert_eq!(probe["verdict"], "fail");
-    assert!(probe["evidence"].is_string() && said.contains(probe["evidence"].as_str().unwrap()));
-    let codes = probe["findings"].as_array().unwrap().iter();
+    let trial = &search["trials"][0];
+    assert_eq!(trial["verdict"], "fail");
+    assert!(trial["evidence"].is_string() && said.contains(trial["evidence"].as_str().unwrap()));
+    let codes = trial["findings"].as_array().unwrap().iter();
     let codes: Vec<&Value> = codes.map(|finding| &finding["code"]).collect();
     assert!(codes.contains(&&Value::from("no-answer")), "{codes:?}");
 }
@@ -285,14 +285,14 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
     assert_eq!(run(whole.path(), &more).0, Some(0));
     let parts = TempDir::new().unwrap();
     let rates = |dir: &Path| -> Vec<Value> {
-        let probes = searches(dir)[0]["probes"].as_array().unwrap().clone();
-        probes.iter().map(|probe| probe["rate"].clone()).collect()
+        let trials = searches(dir)[0]["trials"].as_array().unwrap().clone();
+        trials.iter().map(|trial| trial["rate"].clone()).collect()
     };
     let known = |dir: &Path| {
         if dir.join("out/study.sqlite").exists() {
             searches(dir)
                 .first()
-                .map_or(0, |of| of["probes"].as_array().unwrap().len())
+                .map_or(0, |of| of["trials"].as_array().unwrap().len())
         } else {
             0
         }
@@ -306,7 +306,7 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
             .unwrap();
         let end = Instant::now() + Duration::from_secs(120);
         while known(parts.path()) < kill && child.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < end, "no probe for two minutes");
+            assert!(Instant::now() < end, "no trial for two minutes");
             sleep(Duration::from_millis(20));
         }
         child.kill().unwrap();
@@ -326,7 +326,7 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
 }
 
 #[test]
-fn limits_may_change_until_there_are_probes() {
+fn limits_may_change_until_there_are_trials() {
     let dir = TempDir::new().unwrap();
     assert_eq!(run(dir.path(), &["--set", MODEL]).0, Some(0));
     assert!(searches(dir.path()).is_empty());

@@ -2,8 +2,8 @@
 
 use crate::IntervalStats;
 use std::time::Duration;
-use tailmark_model::{Load, Point, PointKey};
-use tailmark_stats::slo::{Slo, SloSettings};
+use tailmark_model::{Load, Point, PointKey, SloSettings};
+use tailmark_stats::slo::Slo;
 
 /// What a phase does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +89,8 @@ pub trait Observer: Send + Sync {
     fn load_finished(&self, load: &Load) {
         let _ = load;
     }
-    /// A probe of a search was measured and is in the study: the search as it stands.
-    fn probe_finished(&self, slo: &Slo, settings: &SloSettings) {
+    /// A trial of a search was measured and is in the study: the search as it stands.
+    fn trial_finished(&self, slo: &Slo, settings: &SloSettings) {
         let _ = (slo, settings);
     }
     /// A point was measured and is in the study.

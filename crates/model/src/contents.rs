@@ -1,8 +1,7 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
-    Arrivals, BlockQos, Censored, Finding, Metric, Series, StartLag,
-    failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
+    Arrivals, BlockQos, Censored, Finding, Metric, PlanValue, Series, StartLag, StudySettings,
     histogram::new_latencies,
     known::{Failed, Known},
     new_study_id, printable,
@@ -63,11 +62,8 @@ impl Kind {
     }
 }
 
-/// The order in which the systems of a plan are measured (`sweep.order`).
-const ORDER_KEY: &str = "sweep.order";
-
 /// What a study is of; written once, when the study is made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// What tells the study from every other: 32 hexadecimal digits. Markers of data that a run of it
     /// made have the same. Empty in a study of before there were any.
@@ -78,9 +74,11 @@ pub struct Header {
     pub tailmark: String,
     /// When the study was made, milliseconds since 1970 UTC.
     pub created_ms: u64,
-    /// The plan as it takes effect: dotted keys (`sweep.threads`) and their values as text.
-    /// Compared when a directory is run again.
-    pub plan: BTreeMap<String, String>,
+    /// The plan as it takes effect: dotted keys, their values as text and their roles. Compared when
+    /// a directory is run again.
+    pub plan: BTreeMap<String, PlanValue>,
+    /// What the plan says to those who read the study.
+    pub settings: StudySettings,
     /// The plan file as it was given, or one that says the same as the flags.
     pub source: String,
     /// Dotted keys whose values the described study does not publish and the user did not give: as
@@ -102,26 +100,24 @@ impl Header {
             tailmark: env!("CARGO_PKG_VERSION").to_owned(),
             created_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             plan: BTreeMap::new(),
+            settings: StudySettings::default(),
             source,
             assumed: Vec::new(),
         }
     }
 
-    /// Whether the plan lets systems take turns.
+    /// The plan as it takes effect: dotted keys and their values as text.
     #[must_use]
-    pub fn takes_turns(&self) -> bool {
-        self.plan
-            .get(ORDER_KEY)
-            .is_some_and(|order| order == "interleaved")
+    pub fn plan_texts(&self) -> BTreeMap<String, String> {
+        let plan = self.plan.iter();
+        plan.map(|(key, given)| (key.clone(), given.value.clone()))
+            .collect()
     }
 
-    /// The part of a point's operations that may fail, 0 to 1 (`sweep.allow_errors`).
+    /// Bytes of the values in the data set, without keys; none if no plan says.
     #[must_use]
-    pub fn allow_errors(&self) -> f64 {
-        let given = self.plan.get(ALLOW_ERRORS_KEY);
-        given
-            .and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok())
-            .map_or(ALLOW_ERRORS, |percent| percent / 100.0)
+    pub fn value_bytes(&self) -> Option<f64> {
+        self.settings.data.map(|data| data.value_bytes)
     }
 }
 

@@ -7,8 +7,7 @@
 //! and of several hosts of servers nothing that was not sampled on each.
 
 use crate::{
-    Header, Kind, KindResult, Phase, Series, SeriesKind, cpu_shares::is_busy,
-    server::leave_out_no_host,
+    Kind, KindResult, Phase, Series, SeriesKind, cpu_shares::is_busy, server::leave_out_no_host,
 };
 use std::collections::BTreeSet;
 
@@ -236,21 +235,6 @@ impl Sampled<'_> {
     pub(crate) fn mean_us(&self, seconds: &str, count: &str) -> Option<f64> {
         let (seconds, count) = (self.rate(seconds)?, self.rate(count)?);
         (count > 0.0).then(|| seconds * 1e6 / count)
-    }
-}
-
-impl Header {
-    /// Bytes of the values in the data set, without keys; none where the plan does not say.
-    #[must_use]
-    pub fn value_bytes(&self) -> Option<f64> {
-        let keys = ["records", "fields", "field_length"];
-        let number = |key| {
-            self.plan
-                .get(&format!("dataset.{key}"))?
-                .parse::<f64>()
-                .ok()
-        };
-        keys.into_iter().map(number).product()
     }
 }
 

@@ -17,12 +17,8 @@ use crate::{
 };
 use std::{collections::BTreeMap, fmt};
 
-/// The part of the operations of a point that may fail where the plan does not say
-/// (`sweep.allow_errors`).
+/// The part of the operations of a point that may fail where no plan says otherwise.
 pub const ALLOW_ERRORS: f64 = 0.001;
-
-/// The key of the plan that says otherwise: a percentage such as `0.1%`.
-pub const ALLOW_ERRORS_KEY: &str = "sweep.allow_errors";
 
 /// Why a point is no peak and no basis of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]

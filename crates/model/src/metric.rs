@@ -6,6 +6,7 @@ use crate::{
     metrics::{FIGURES_FROM, Source},
     number,
 };
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::{cmp::Ordering, collections::BTreeMap, fmt};
 
 /// One way to state latencies.
@@ -323,6 +324,20 @@ impl fmt::Debug for Metric {
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.row().name)
+    }
+}
+
+/// By its name.
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.row().name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        Self::from_name(&name).ok_or_else(|| D::Error::custom(format!("`{name}` is no metric")))
     }
 }
 

@@ -1,10 +1,7 @@
 //! Which facts are private: serial numbers, host names and addresses. They stand in one table, so
 //! that older studies can be redacted too.
 
-use crate::{Fact, Header, server::plain};
-
-/// The key of a plan that has its reports and exports redacted.
-pub const REDACT_KEY: &str = "report.redact";
+use crate::{Fact, server::plain};
 
 /// Facts that are private: group and name, sorted. A group stands for its numbered ones too.
 pub const PRIVATE_FACTS: &[(&str, &str)] = &[
@@ -24,16 +21,6 @@ impl Fact {
         // What a rank says of its own place is private as that of rank 0 is.
         let group = self.group.split(" of rank ").next().unwrap_or(&self.group);
         PRIVATE_FACTS.contains(&(plain(group), self.name.as_str()))
-    }
-}
-
-impl Header {
-    /// Whether the plan has its reports and exports redacted.
-    #[must_use]
-    pub fn is_redacted(&self) -> bool {
-        self.plan
-            .get(REDACT_KEY)
-            .is_some_and(|value| value == "true")
     }
 }
 

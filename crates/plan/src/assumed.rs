@@ -54,7 +54,7 @@ pub(super) fn marked(raw: &RawPlan, plan: &Plan, names: &[String]) -> Result<Vec
         let keys = plan.header.plan.iter();
         let (gone, left): (Vec<_>, Vec<_>) = keys
             .filter(|(key, _)| names_of.covers(path, key))
-            .partition(|(key, value)| is_given(key, value));
+            .partition(|(key, given)| is_given(key, &given.value));
         let is_named = gone.is_empty() && !given.iter().any(|given| path.starts_with(given));
         if is_named || !left.is_empty() {
             marked.push(name.clone());

@@ -2,11 +2,10 @@
 
 use super::{
     AbortLimit, Adopt, Consent, DefaultInputs, Error, MachinePlan, MachineSettings, Order, Plan,
-    RawPlan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench,
-    effective, keys,
+    RawPlan, Reload, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench, effective, keys,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
-    slo,
+    report, slo,
     systems::Systems,
     threads::Threads,
     units,
@@ -18,7 +17,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tailmark_driver::{DataSet, Schema};
-use tailmark_model::{Header, new_study_id};
+use tailmark_model::{Header, StudySettings, new_study_id};
 use tailmark_workload::Workload;
 
 /// `--time-scale` makes no time shorter than this that was longer.
@@ -57,7 +56,7 @@ impl RawPlan {
         refuse_beside_ladder(&keys, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let machine = machine(&top.table("machine", &[])?, scale)?;
-        let report = ReportPlan::read(&top.table("report", &[])?, &sweep.workloads, &systems)?;
+        let report = report::read(&top.table("report", &[])?, &sweep.workloads, &systems)?;
         let slo = slo::read(&top.table("slo", &[])?, &sweep.workloads, |time| {
             timed(time, time_scale)
         })?;
@@ -84,6 +83,7 @@ impl RawPlan {
             consent: Consent::default(),
         };
         plan.header.plan = effective::keys(&plan);
+        plan.header.settings = effective::settings(&plan);
         plan.header.assumed = assumed::marked(self, &plan, &plan.header.assumed)?;
         Ok(plan)
     }
@@ -103,6 +103,7 @@ impl RawPlan {
             tailmark: env!("CARGO_PKG_VERSION").to_owned(),
             created_ms: since.map_or(0, |since| since.as_millis() as u64),
             plan: std::collections::BTreeMap::new(),
+            settings: StudySettings::default(),
             source: self.source(),
             assumed: assumed.unwrap_or_default(),
         })

@@ -2,23 +2,29 @@
 //! the same directory is compared with. Every key that shapes a point is in it, and the content of
 //! every file that does, by its SHA-256; the title and what is assumed may change, and are not.
 
-use super::{KEYS, Plan, PlanKey, SystemPlan, db_bench_text, service::shown};
+use super::{KEYS, Order, Plan, SystemPlan, db_bench_text, keys::role, service::shown};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, path::Path};
 use tailmark_driver::{INPUT_BYTES_MAX, SettingKind, read_file};
+use tailmark_model::{DataSize, PlanValue, Role, StudySettings, Subject};
 use tailmark_workload::{
     Distribution, GroupClients, GroupOperations, LengthChoice, Mix, MixedOperations, Workload,
 };
 
-/// Every effective key with its value.
-pub(super) fn keys(plan: &Plan) -> BTreeMap<String, String> {
-    let in_effect = |key: &PlanKey| Some((key.path(), key.sets?(plan)?));
-    let mut keys: BTreeMap<String, String> = KEYS.iter().filter_map(in_effect).collect();
-    let mut put = |key: &str, value: String| {
-        keys.insert(key.to_owned(), value);
+/// Every effective key with its value and role.
+pub(super) fn keys(plan: &Plan) -> BTreeMap<String, PlanValue> {
+    let mut keys = BTreeMap::new();
+    let mut put = |key: &str, role: Role, value: String| {
+        keys.insert(key.to_owned(), PlanValue { value, role });
     };
+    for key in KEYS {
+        if let Some(value) = key.sets.and_then(|sets| sets(plan)) {
+            put(&key.path(), key.role, value);
+        }
+    }
     if let Some(scaled) = plan.machine.memory_limit_scaled {
-        put("machine.memory_limit.scaled", scaled.to_string());
+        let role = role("machine", "memory_limit");
+        put("machine.memory_limit.scaled", role, scaled.to_string());
     }
     let workloads = plan.sweep.workloads.iter();
     workloads.for_each(|workload| put_workload(workload, &mut put));
@@ -27,40 +33,58 @@ pub(super) fn keys(plan: &Plan) -> BTreeMap<String, String> {
     keys
 }
 
-fn put_workload(workload: &Workload, put: &mut impl FnMut(&str, String)) {
+/// What a plan says to those who read its study.
+pub(super) fn settings(plan: &Plan) -> StudySettings {
+    let data = plan.systems.first().map(|system| &system.data);
+    StudySettings {
+        report: plan.report.clone(),
+        slo: plan.slo.clone(),
+        allow_errors: plan.sweep.allow_errors,
+        takes_turns: plan.sweep.order == Order::Interleaved && plan.systems.len() > 1,
+        has_rates: !plan.sweep.rates.is_empty(),
+        data: data.map(|data| DataSize {
+            records: data.records,
+            value_bytes: data.records as f64 * data.value_bytes() as f64,
+        }),
+    }
+}
+
+fn put_workload(workload: &Workload, put: &mut impl FnMut(&str, Role, String)) {
+    let consists_of = role("workload", "read");
     for (index, group) in workload.groups.iter().enumerate() {
         let path = match workload.groups.len() {
             1 => format!("workload.{}", workload.name),
             _ => format!("workload.{}.{index}", workload.name),
         };
+        let mut put = |name: &str, role, value| put(&format!("{path}.{name}"), role, value);
         match &group.operations {
-            GroupOperations::Mix(mixed) => put_mixed(&path, mixed, put),
+            GroupOperations::Mix(mixed) => {
+                put_mixed(mixed, &mut |name, value| put(name, consists_of, value));
+            }
             GroupOperations::DbBench(workload) => {
-                put(&format!("{path}.task"), db_bench_text::text(workload));
+                put("task", consists_of, db_bench_text::text(workload));
             }
         }
-        put(
-            &format!("{path}.distribution"),
-            distribution(&group.distribution()),
-        );
+        let drawn = distribution(&group.distribution());
+        put("distribution", role("workload", "distribution"), drawn);
         if let GroupClients::Exactly(clients) = group.clients {
-            put(&format!("{path}.clients"), clients.to_string());
+            put("clients", consists_of, clients.to_string());
         }
     }
 }
 
-fn put_mixed(path: &str, mixed: &MixedOperations, put: &mut impl FnMut(&str, String)) {
-    put(&format!("{path}.mix"), mix(&mixed.mix));
+fn put_mixed(mixed: &MixedOperations, put: &mut impl FnMut(&str, String)) {
+    put("mix", mix(&mixed.mix));
     if mixed.mix.scan > 0.0 {
         let choice = match mixed.scan.choice {
             LengthChoice::Uniform => "uniform",
             LengthChoice::Zipfian => "zipfian",
         };
         let length = format!("{} to {} {choice}", mixed.scan.min, mixed.scan.max);
-        put(&format!("{path}.scan_length"), length);
+        put("scan_length", length);
     }
     if !mixed.read_all_fields {
-        put(&format!("{path}.read_all_fields"), "false".to_owned());
+        put("read_all_fields", "false".to_owned());
     }
 }
 
@@ -101,45 +125,58 @@ fn distribution(distribution: &Distribution) -> String {
     }
 }
 
-fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, String)) {
-    let mut put = |key: &str, value: String| put(&format!("system.{}.{key}", system.name), value);
-    put("place", system.location.to_string());
-    put("driver", system.driver.name.to_owned());
-    put("semantics", system.semantics.name().to_owned());
+fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, Role, String)) {
+    let mut put = |key: &str, role, value: String| {
+        put(&format!("system.{}.{key}", system.name), role, value);
+    };
+    put("place", role("system", "path"), system.location.to_string());
+    let database = |name| role("database", name);
+    put("driver", database("driver"), system.driver.name.to_owned());
+    let semantics = system.semantics.name().to_owned();
+    put("semantics", database("semantics"), semantics);
     if let Some(version) = &system.version {
-        put("version", version.clone());
+        put("version", database("version"), version.clone());
     }
     if let Some(of) = &system.ceiling_for {
-        put("ceiling_for", of.clone());
+        put("ceiling_for", role("system", "ceiling_for"), of.clone());
     }
     if !system.watch.is_empty() {
         let watched = system.watch.iter().map(|path| path.display().to_string());
-        put("watch", watched.collect::<Vec<_>>().join(", "));
+        let watched = watched.collect::<Vec<_>>().join(", ");
+        put("watch", role("system", "path"), watched);
     }
     if !system.ssh.is_empty() {
-        put("ssh", system.ssh.join(", "));
+        put("ssh", role("system", "ssh"), system.ssh.join(", "));
     }
     for (name, value) in system.expect.keys() {
-        put(&format!("expect.{name}"), value);
+        put(&format!("expect.{name}"), role("expect", name), value);
     }
     if let Some(emulate) = &system.emulate {
-        put("emulate", emulate.text());
+        put("emulate", role("device", "emulate"), emulate.text());
     }
     for (name, value) in system.prepare.keys() {
-        put(&format!("prepare.{name}"), value);
+        put(&format!("prepare.{name}"), role("prepare", name), value);
     }
     if let Some(service) = &system.service {
-        put("service.start", shown(&service.start()));
-        put("service.stop", shown(&service.stop().unwrap_or_default()));
-        if let Some(ready) = &service.ready {
-            put("service.ready", shown(ready));
+        let stop = service.stop().unwrap_or_default();
+        let commands = [("start", Some(service.start())), ("stop", Some(stop))];
+        let commands = commands
+            .into_iter()
+            .chain([("ready", service.ready.clone())]);
+        for (name, command) in commands {
+            if let Some(command) = command {
+                let key = format!("service.{name}");
+                put(&key, role("service", name), shown(&command));
+            }
         }
     }
+    // Whatever a database is set to is a condition.
+    let setting = Role::Condition(Subject::Setting);
     for (name, value) in system.settings.iter() {
-        put(&format!("database.{name}"), value.to_owned());
+        put(&format!("database.{name}"), setting, value.to_owned());
     }
     for (name, sum) in file_sums(system) {
-        put(&format!("database.{name}.sha256"), sum);
+        put(&format!("database.{name}.sha256"), setting, sum);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Accept, Plan};
 use std::time::Duration;
+use tailmark_model::Role;
 
 /// One key of a plan. Whoever reads a plan, refuses one, lists what can be said in one or takes a
 /// flag for one goes by its row; nobody repeats what is in it.
@@ -11,6 +12,8 @@ pub struct PlanKey {
     pub table: &'static str,
     /// Its name in that table.
     pub name: &'static str,
+    /// What it is to those who read a study.
+    pub role: Role,
     /// What it accepts: type, unit and range.
     pub accept: Accept,
     /// One line for `list`.
@@ -68,10 +71,16 @@ pub struct KeyFlag {
 
 impl PlanKey {
     /// A key without anything else.
-    pub(super) const fn new(table: &'static str, name: &'static str, accept: Accept) -> Self {
+    pub(super) const fn new(
+        table: &'static str,
+        name: &'static str,
+        role: Role,
+        accept: Accept,
+    ) -> Self {
         Self {
             table,
             name,
+            role,
             accept,
             about: "",
             default: DefaultValue::None,

@@ -52,7 +52,6 @@ pub use points::Step;
 pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare, Steady};
 pub use rate::AskedRate;
 pub use raw::RawPlan;
-pub use report::{ReportPlan, shapes_points, shapes_probes};
 pub use requests::requests_per_operation;
 pub use service::{Service, ServiceControl, shown};
 pub use shipped::{PLANS, ShippedPlan};
@@ -67,8 +66,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, SettingKind, Settings};
-use tailmark_model::Header;
-use tailmark_stats::SloSettings;
+use tailmark_model::{Header, ReportSettings, SloSettings};
 
 /// A checked plan.
 #[derive(Debug, Clone)]
@@ -82,7 +80,7 @@ pub struct Plan {
     /// What is done to the machine.
     pub machine: MachinePlan,
     /// What the report is about.
-    pub report: ReportPlan,
+    pub report: ReportSettings,
     /// What the highest rate that holds is searched for.
     pub slo: Option<SloSettings>,
     /// Limits that end the run when they are broken.

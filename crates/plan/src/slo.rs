@@ -4,8 +4,7 @@ use super::{
     Accept, DefaultInputs, Error, accept::Accepted, reader::TableReader, requests::sends, units,
 };
 use std::{sync::Arc, time::Duration};
-use tailmark_model::Kind;
-use tailmark_stats::slo::{Limit, Rule, SloSettings, search::Bounds};
+use tailmark_model::{Bounds, Kind, Limit, Rule, SloSettings};
 use tailmark_workload::Workload;
 use toml::Value;
 
@@ -74,13 +73,13 @@ pub(super) fn read(
         quick: inputs.quick,
     };
     if keys.value("time").is_none() {
-        // A scale of times leaves blocks as long as they must be: so many probes still have room.
-        settings.time = settings.time.max(settings.shortest_probe() * PROBES_MIN);
+        // A scale of times leaves blocks as long as they must be: so many trials still have room.
+        settings.time = settings.time.max(settings.shortest_trial() * TRIALS_MIN);
     }
-    if settings.time < settings.shortest_probe() {
-        let shortest = humantime::format_duration(settings.shortest_probe());
+    if settings.time < settings.shortest_trial() {
+        let shortest = humantime::format_duration(settings.shortest_trial());
         let why = format!(
-            "at least one probe: {} blocks and a warm-up, {shortest}",
+            "at least one trial: {} blocks and a warm-up, {shortest}",
             Rule::BLOCKS_MIN
         );
         return Err(refuse("time", why));
@@ -88,8 +87,8 @@ pub(super) fn read(
     Ok(Some(settings))
 }
 
-/// For so many of the shortest probes there is time unless the plan says otherwise.
-const PROBES_MIN: u32 = 8;
+/// For so many of the shortest trials there is time unless the plan says otherwise.
+const TRIALS_MIN: u32 = 8;
 
 /// Whether a search has anything to judge in a workload.
 #[must_use]

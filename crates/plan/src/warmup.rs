@@ -16,7 +16,7 @@ impl Plan {
     #[must_use]
     pub const fn steady_rule(&self) -> SteadyRule {
         SteadyRule {
-            latency: self.report.settings.metric,
+            latency: self.report.metric,
         }
     }
 }

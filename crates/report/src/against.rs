@@ -5,7 +5,9 @@ use crate::{
     compared::{Comparisons, band, runs},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Header, Point, PointName, System, number, printable};
+use tailmark_model::{
+    Header, PlanValue, Point, PointName, Role, Scope, Subject, System, number, printable,
+};
 
 impl Data {
     /// The same with an earlier study that each system is compared with, itself with what it was.
@@ -126,24 +128,30 @@ fn few(all: &[String]) -> String {
     }
 }
 
-/// Which keys of the plans have other values, the places of systems apart.
+/// Which keys of the plans have other values: those of all systems, and not of the report.
 fn changed(before: &[Header], now: &[Header]) -> Vec<String> {
     let (Some(before), Some(now)) = (before.first(), now.first()) else {
         return Vec::new();
     };
-    let is_place = |key: &str| {
-        let is_of_system = key.starts_with("system");
-        is_of_system || key == "title" || key.starts_with("report.")
+    let of_all = |(_, given): &(&String, &PlanValue)| {
+        let of_one = matches!(
+            given.role,
+            Role::Condition(Subject::Setting)
+                | Role::Scope(Scope::System | Scope::Preparation)
+                | Role::Private(_)
+        );
+        !of_one && given.role != Role::Report
     };
-    let keys: BTreeSet<&String> = before.plan.keys().chain(now.plan.keys()).collect();
+    let keys = before.plan.iter().chain(&now.plan).filter(of_all);
+    let keys: BTreeSet<&String> = keys.map(|(key, _)| key).collect();
     let value = |header: &Header, key: &str| {
-        header
-            .plan
-            .get(key)
-            .map_or_else(|| "not set".to_owned(), Clone::clone)
+        let given = header.plan.get(key);
+        given.map_or_else(|| "not set".to_owned(), |given| given.value.clone())
     };
-    let keys = keys.into_iter().filter(|key| !is_place(key));
-    let keys = keys.filter(|key| before.plan.get(*key) != now.plan.get(*key));
-    keys.map(|key| format!("{key} ({}, now {})", value(before, key), value(now, key)))
+    let values = |key: &&String| (value(before, key), value(now, key));
+    let changed = keys.into_iter().map(|key| (key, values(&key)));
+    changed
+        .filter(|(_, (before, now))| before != now)
+        .map(|(key, (before, now))| format!("{key} ({before}, now {now})"))
         .collect()
 }

@@ -3,7 +3,7 @@
 
 use crate::{Data, axis::Step, sweep::WorkloadGrid};
 use std::{collections::BTreeMap, sync::OnceLock};
-use tailmark_model::{Header, Metric, Point, PointKey, PointName};
+use tailmark_model::{Metric, Point, PointKey, PointName};
 use tailmark_stats::{
     Comparison, Run,
     comparison::{Place, all_pairs, equivalence},
@@ -110,7 +110,10 @@ impl Comparisons {
 /// The runs of all systems.
 pub(crate) fn runs(data: &Data) -> Vec<Run> {
     let allow_errors = data.allow_errors();
-    let take_turns = data.headers.iter().all(Header::takes_turns);
+    let take_turns = data
+        .headers
+        .iter()
+        .all(|header| header.settings.takes_turns);
     let run = |point: &Point| Run {
         turn: point.phase.started_ms.filter(|_| take_turns),
         ..Run::from_point(point, allow_errors)

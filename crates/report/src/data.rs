@@ -6,11 +6,12 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{
-    ALLOW_ERRORS, Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, System, printable,
+    ALLOW_ERRORS, Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, SloSettings,
+    System, printable,
 };
 use tailmark_stats::{
     Conditions, Inequality,
-    slo::{Answer, Slo, SloSettings},
+    slo::{Answer, Slo},
 };
 use tailmark_study::{Redaction, Study, searches};
 
@@ -61,7 +62,7 @@ pub struct Earlier {
 /// A search of one system and workload, and what it was for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// Its probes.
+    /// Its trials.
     pub slo: Slo,
     /// What the plan asked for.
     pub settings: SloSettings,
@@ -118,7 +119,11 @@ impl Data {
         if merged.points.is_empty() && merged.loads.is_empty() {
             return Err(Error::Empty);
         }
-        if merged.headers.iter().any(Header::is_redacted) {
+        if merged
+            .headers
+            .iter()
+            .any(|header| header.settings.report.redact)
+        {
             Ok(merged.redacted())
         } else {
             Ok(merged)
@@ -195,14 +200,18 @@ impl Data {
     /// What the report is about: what was asked for, and otherwise what the first study says.
     #[must_use]
     pub fn report_settings(&self) -> ReportSettings {
-        let of_studies = self.headers.iter().map(ReportSettings::from_header);
+        let of_studies = self.headers.iter();
+        let of_studies = of_studies.map(|header| header.settings.report.clone());
         of_studies.fold(self.settings.clone(), ReportSettings::or)
     }
 
     /// The part of a point's operations that may fail, 0 to 1; of several studies, the minimum.
     #[must_use]
     pub fn allow_errors(&self) -> f64 {
-        let parts = self.headers.iter().map(Header::allow_errors);
+        let parts = self
+            .headers
+            .iter()
+            .map(|header| header.settings.allow_errors);
         parts.reduce(f64::min).unwrap_or(ALLOW_ERRORS)
     }
 

@@ -28,7 +28,7 @@ impl<'a> Rates<'a> {
                 clients.entry(name).or_default().insert(point.key.threads);
             }
         }
-        let has_rates = |header: &Header| header.plan.contains_key("sweep.rates");
+        let has_rates = |header: &Header| header.settings.has_rates;
         Self {
             is_axis: data.headers.iter().any(has_rates),
             clients,

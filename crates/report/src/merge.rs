@@ -289,7 +289,7 @@ fn labels(
 ) -> Vec<String> {
     // What was asked for says more than what follows from it.
     let mut labels = Vec::new();
-    for last in [Part::Workload, Part::Fact, Part::Title] {
+    for last in [Part::Distribution, Part::Fact, Part::Title] {
         let words = |class| words(keys, class, last);
         labels = classes
             .iter()
@@ -358,7 +358,8 @@ fn tell_plans(studies: &mut [Data]) -> Option<String> {
     let all = studies.len();
     values.retain(|(part, key), values| {
         let has = |s: &&&mut Data| s.plan_conditions().any(|(_, k, _)| k == key);
-        let absent = *part != Part::Workload && studies.iter().filter(has).count() < all;
+        let of_workload = matches!(part, Part::Workload | Part::Distribution);
+        let absent = !of_workload && studies.iter().filter(has).count() < all;
         values.len() > 1 || absent
     });
     for study in &mut studies {

@@ -6,6 +6,7 @@ mod synthetic;
 
 use std::{fs, path::Path};
 use synthetic::{SMALL, Shape};
+use tailmark_model::{PlanValue, Role, Subject};
 use tailmark_report::{Block, Data, Error, SECTIONS, write_history};
 use tailmark_study::{Error as Refused, Study};
 
@@ -96,9 +97,10 @@ fn a_system_is_compared_with_what_it_was() {
 #[test]
 fn plans_that_differ_are_told_and_studies_of_other_systems_refused() {
     let mut earlier = study(1, 1.0);
-    earlier.headers[0]
-        .plan
-        .insert("sweep.duration".into(), "7s".into());
+    earlier.headers[0].plan.insert(
+        "sweep.duration".into(),
+        PlanValue::new("7s", Role::Condition(Subject::Run)),
+    );
     let (said, _) = section(&study(1, 1.0).against(&earlier).unwrap());
     assert!(
         said.contains("The plans differ: sweep.duration (7s, now"),

@@ -3,7 +3,10 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::BTreeMap;
-use tailmark_model::{Fact, Header, Kind, KindResult, Phase, Point, PointKey, System};
+use tailmark_model::{
+    Fact, Header, Kind, KindResult, Phase, PlanValue, Point, PointKey, Role, Scope, StudySettings,
+    Subject, System,
+};
 use tailmark_report::Data;
 
 fn point(system: &str, threads: u32, repeat: u32) -> Point {
@@ -25,6 +28,16 @@ fn point(system: &str, threads: u32, repeat: u32) -> Point {
         ..Phase::default()
     };
     Point { key, phase }
+}
+
+/// A key of a plan, in its role.
+fn planned(key: &str, value: &str) -> (String, PlanValue) {
+    let role = match key.split_once('.') {
+        Some(("dataset", _)) => Role::Condition(Subject::DataSet),
+        Some(("sweep", _)) => Role::Scope(Scope::Points),
+        _ => Role::Condition(Subject::Run),
+    };
+    (key.to_owned(), PlanValue::new(value, role))
 }
 
 /// A disk and its ceiling, measured at 4 threads.
@@ -51,7 +64,8 @@ fn study(title: &str, plan: &[(&str, &str)]) -> Data {
             title: title.into(),
             tailmark: "0.1.0".into(),
             created_ms: 0,
-            plan: plan.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+            plan: plan.map(|(key, value)| planned(key, value)).collect(),
+            settings: StudySettings::default(),
             source: String::new(),
             assumed: Vec::new(),
         }],
@@ -181,21 +195,15 @@ fn every_condition_tells_apart() {
         ),
         (
             |d| {
-                drop(
-                    d.headers[0]
-                        .plan
-                        .insert("machine.memory_limit".into(), "5".into()),
-                )
+                let limit = planned("machine.memory_limit", "5");
+                d.headers[0].plan.extend([limit]);
             },
             "disk (memory_limit 5)",
         ),
         (
             |d| {
-                drop(
-                    d.headers[0]
-                        .plan
-                        .insert("dataset.compressibility".into(), "1".into()),
-                )
+                let compressibility = planned("dataset.compressibility", "1");
+                d.headers[0].plan.extend([compressibility]);
             },
             "disk (compressibility 1)",
         ),

@@ -89,8 +89,7 @@ fn data() -> Data {
         ceiling_for: None,
     };
     let mut header = Header::without_plan("Rates", String::new());
-    let rates = "2000, 60%, 20000".to_owned();
-    header.plan.insert("sweep.rates".to_owned(), rates);
+    header.settings.has_rates = true;
     Data {
         headers: vec![header],
         systems: SYSTEMS.iter().map(system).collect(),
@@ -299,7 +298,7 @@ fn charts_mark_what_is_a_lower_bound() {
 fn one_rate_over_several_client_counts_stays_a_sweep_of_clients() {
     let mut data = data();
     data.points.clear();
-    data.headers[0].plan.clear();
+    data.headers[0].settings.has_rates = false;
     for threads in [4, 16] {
         let key = key("disk", threads, Some(2_000.0));
         let phase = phase(2_000.0, 0, true);
@@ -343,7 +342,7 @@ fn merged_studies_keep_what_percentages_came_to() {
 fn at_one_fixed_rate_latencies_are_compared_and_no_peaks() {
     let mut data = data();
     data.points.clear();
-    data.headers[0].plan.clear();
+    data.headers[0].settings.has_rates = false;
     for (system, threads) in SYSTEMS.into_iter().flat_map(|s| [(s, 4), (s, 16)]) {
         let key = key(system, threads, Some(2_000.0));
         let phase = phase(2_000.0, 0, true);

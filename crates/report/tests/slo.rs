@@ -53,11 +53,11 @@ fn each_system_has_the_two_ends_of_its_answer() {
 }
 
 #[test]
-fn every_probe_has_its_share_over_the_limit_and_its_verdict() {
+fn every_trial_has_its_share_over_the_limit_and_its_verdict() {
     let data = data(false);
     let blocks = blocks(&data, "slo");
-    let probes = texts(tables(&blocks)[1]);
-    let verdicts: Vec<_> = probes.iter().map(|row| (row[1], row[10])).collect();
+    let trials = texts(tables(&blocks)[1]);
+    let verdicts: Vec<_> = trials.iter().map(|row| (row[1], row[10])).collect();
     let expected = [
         ("40,000", "pass"),
         ("44,000", "fail"),
@@ -70,7 +70,7 @@ fn every_probe_has_its_share_over_the_limit_and_its_verdict() {
     ];
     assert_eq!(verdicts, expected);
     assert_eq!(
-        (probes[0][4], probes[0][7], probes[0][9]),
+        (trials[0][4], trials[0][7], trials[0][9]),
         ("0.398", "1", "20")
     );
 }

@@ -328,8 +328,7 @@ fn a_rate_that_one_did_not_reach_is_in_no_ratio_and_in_no_headline() {
             point.phase.findings.push(missed);
         }
     }
-    let rates = ("sweep.rates".into(), "4000, 16000".into());
-    data.headers[0].plan.extend([rates]);
+    data.headers[0].settings.has_rates = true;
     let summary = said("summary", &data);
     assert!(summary.contains("at 4,000 ops/s"), "{summary}");
     assert!(!summary.contains("at 16,000 ops/s"), "{summary}");
@@ -363,8 +362,7 @@ fn a_bound_within_the_band_leaves_it_open_whether_two_differ() {
             point.phase.failed = 1;
         }
     }
-    let rates = ("sweep.rates".into(), "4000, 16000".into());
-    data.headers[0].plan.extend([rates]);
+    data.headers[0].settings.has_rates = true;
     data.settings.metric = Metric::from_name("mean read");
     let summary = said("summary", &data);
     assert!(!summary.contains("No difference"), "{summary}");
@@ -391,9 +389,7 @@ fn a_bound_is_stated_and_not_tested() {
             point.phase.censored = 100;
         }
     }
-    data.headers[0]
-        .plan
-        .insert("sweep.rates".into(), "4000, 16000".into());
+    data.headers[0].settings.has_rates = true;
     let workloads = said("workloads", &data);
     assert!(workloads.contains("fast is at least "), "{workloads}");
     let table = &tables("workloads", &data)[0];
@@ -486,18 +482,14 @@ fn halves() -> [Data; 2] {
 fn runs_of_two_studies_are_enough_together_and_the_narrower_band_counts() {
     let [first, mut second] = halves();
     assert!(said("summary", &first).starts_with("Too few runs"));
-    second.headers[0]
-        .plan
-        .insert("report.equivalence".into(), "25%".into());
+    second.headers[0].settings.report.equivalence = Some(0.25);
     let merged = |second: &Data| Data::merged(vec![first.clone(), second.clone()]);
     let summary = said("summary", &merged(&second));
     assert!(
         summary.contains("by 20 %") && summary.contains("by more than 3 %"),
         "{summary}"
     );
-    second.headers[0]
-        .plan
-        .insert("report.equivalence".into(), "1%".into());
+    second.headers[0].settings.report.equivalence = Some(0.01);
     assert!(said("summary", &merged(&second)).contains("by more than 1 %"));
 }
 

@@ -89,7 +89,7 @@ impl Former {
         let mut closed = steps.filter(|step| step.rate.is_none());
         self.ops_noise.is_some()
             && closed.all(|step| self.speed(&step, step.threads).is_some())
-            && (self.latency_noise.is_some() || plan.report.settings.metric.is_none())
+            && (self.latency_noise.is_some() || plan.report.metric.is_none())
     }
 
     /// What a percentage of a peak has come to at a step, where the study of the run has it already.
@@ -229,7 +229,7 @@ impl Runs {
                 let of_point = ops.entry(PointName::from(key)).or_default();
                 of_point.push(phase.ops_per_sec());
             }
-            let latency = plan.report.settings.metric;
+            let latency = plan.report.metric;
             let latency = latency.and_then(|metric: Metric| metric.value(phase));
             if let Some(latency) = latency.filter(|latency| latency.is_exact()) {
                 latencies

@@ -24,7 +24,7 @@ pub struct Wanted {
 impl Wanted {
     /// That of a plan; none where it names no quantile.
     pub fn from_plan(plan: &Plan) -> Option<Self> {
-        let metric = plan.report.settings.metric?;
+        let metric = plan.report.metric?;
         let (kind, statistic) = metric.latency()?;
         let quantile = statistic.quantile?;
         Some(Self {

@@ -29,9 +29,10 @@ impl PointSeeds {
         Self::of_point(seed, workload, step.threads, step.rate, step.repeat)
     }
 
-    /// The seeds of a probe of a search, which are not those of a point at its rate.
+    /// The seeds of a trial of a search, which are not those of a point at its rate. Their label is
+    /// `probe`: another one would draw other keys.
     #[must_use]
-    pub fn of_probe(seed: u64, key: &PointKey) -> Self {
+    pub fn of_trial(seed: u64, key: &PointKey) -> Self {
         Self(Self::new(seed, key).0.of("what", "probe"))
     }
 

@@ -268,7 +268,7 @@ fn what_the_report_is_about_may_change_between_runs_and_the_study_keeps_the_last
             .header()
             .unwrap()
             .plan;
-        let key = |name: &str| plan.get(name).cloned().unwrap_or_default();
+        let key = |name: &str| plan.get(name).map_or("", |given| &given.value).to_owned();
         [key("report.metric"), key("report.equivalence")]
     };
     run(&checked("operations = 50"), out.path()).unwrap();

@@ -1,5 +1,5 @@
 //! Searches on simulated databases of which the highest rate that holds is known. Each is a whole run:
-//! a short sweep, then probes until the answer. `SEARCHES=500` gives the figures of docs/METHOD.md.
+//! a short sweep, then trials until the answer. `SEARCHES=500` gives the figures of docs/METHOD.md.
 
 #![allow(
     clippy::print_stdout,
@@ -36,13 +36,13 @@ fn plan(model: &str, limit: &str, seed: u64, more: &str) -> String {
     )
 }
 
-/// Carries out a plan; the answer of its one search and how many probes it took.
+/// Carries out a plan; the answer of its one search and how many trials it took.
 fn search(text: &str, out: &Path) -> (Answer, usize) {
     let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
     tailmark_runner::run(&plan, out, &Silent, &Stop::new()).unwrap();
     let study = Study::open_read_only(out).unwrap();
     let (settings, searches) = searches(&study).unwrap().unwrap();
-    (searches[0].answer(&settings), searches[0].probes.len())
+    (searches[0].answer(&settings), searches[0].trials.len())
 }
 
 /// How many searches of each case are made.
@@ -88,7 +88,7 @@ fn at_truth(case: &Case) -> f64 {
     tailmark_runner::run(&plan, dir.path(), &Silent, &Stop::new()).unwrap();
     let study = Study::open_read_only(dir.path()).unwrap();
     let (_, searches) = searches(&study).unwrap().unwrap();
-    let worst = searches[0].probes[0].worst().unwrap();
+    let worst = searches[0].trials[0].worst().unwrap();
     worst.over.unwrap().share / worst.limit.allowed()
 }
 
@@ -120,7 +120,7 @@ const RESOLUTION: f64 = 1.05;
 
 #[test]
 fn the_answer_holds_the_true_rate() {
-    println!("\n| database | right | both ends | one end | none | width, median | probes, mean |");
+    println!("\n| database | right | both ends | one end | none | width, median | trials, mean |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for case in &CASES {
         let at_truth = at_truth(case);
@@ -141,7 +141,7 @@ fn the_answer_holds_the_true_rate() {
         let mut widths: Vec<f64> = both.map(|(low, high)| high / low).collect();
         widths.sort_by(f64::total_cmp);
         let width = widths.get(widths.len() / 2).copied().unwrap_or(f64::NAN);
-        let probes: usize = answers.iter().map(|(_, probes)| probes).sum();
+        let trials: usize = answers.iter().map(|(_, trials)| trials).sum();
         println!(
             "| {} | {right} of {} | {} | {} | {} | {width:.2} | {:.1} |",
             case.name,
@@ -149,7 +149,7 @@ fn the_answer_holds_the_true_rate() {
             ends(2),
             ends(1),
             ends(0),
-            probes as f64 / answers.len() as f64,
+            trials as f64 / answers.len() as f64,
         );
         let wrong = answers.len() - right;
         assert!(
@@ -169,8 +169,8 @@ fn what_drifts_is_not_found() {
         limit: "p99 read < 23026us",
         truth: f64::NAN,
     };
-    for (answer, probes) in answers(&case, "") {
-        assert_eq!(answer.low, None, "{probes}: {answer:?}");
+    for (answer, trials) in answers(&case, "") {
+        assert_eq!(answer.low, None, "{trials}: {answer:?}");
         assert!(
             matches!(answer.status, Status::NotSteady | Status::Undecided),
             "{answer:?}"

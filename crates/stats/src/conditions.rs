@@ -5,43 +5,14 @@
 #[cfg(test)]
 mod tests;
 
-use crate::slo::SLO_KEYS;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
 use tailmark_model::{
-    Fact, Header, System, number,
+    Fact, Header, Role, Subject, System, number,
     server::{plain, without_server},
 };
-
-/// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
-/// arrivals are in the name of a point; the scales are in the values that they were applied to; each
-/// system's own keys are in its description; what the report is about is no condition.
-const NOT_CONDITIONS: &[&str] = &[
-    "report.at_latency",
-    "report.at_rate",
-    "report.baseline",
-    "report.equivalence",
-    "report.metric",
-    "report.left_out",
-    "report.redact",
-    "scale",
-    "sweep.allow_errors",
-    "sweep.arrivals",
-    "sweep.order",
-    "sweep.rate",
-    "sweep.rate_threads",
-    "sweep.rates",
-    "sweep.rates_of",
-    "sweep.ready_timeout",
-    "sweep.repeats",
-    "sweep.seed",
-    "sweep.threads",
-    "sweep.workloads",
-    "time_scale",
-    "unexpected",
-];
 
 /// Flags of db_bench's drop-in that are no conditions either: its systems have them as settings.
 const NOT_CONDITIONS_OF_DB_BENCH: &[&str] = &[
@@ -122,6 +93,8 @@ pub enum Part {
     Plan,
     /// What a workload consists of.
     Workload,
+    /// How a workload draws its keys.
+    Distribution,
     /// Something known of machine, database, device or file system.
     Fact,
     /// The title of the study.
@@ -167,20 +140,36 @@ impl std::fmt::Display for Inequality {
     }
 }
 
-/// The keys of a plan that say under which conditions was measured, with their values.
+/// The keys of a plan that say under which conditions was measured, with their values. Those of each
+/// system are in its description.
 pub fn plan_conditions(header: &Header) -> impl Iterator<Item = (Part, &str, &str)> {
-    header.plan.iter().filter_map(|(key, value)| {
-        let part = match key.split_once('.').map_or("", |(table, _)| table) {
-            // Searches have probes of their own, and shape no point.
-            _ if SLO_KEYS.contains(&key.as_str()) => return None,
-            _ if NOT_CONDITIONS.contains(&key.as_str()) => return None,
-            "system" => return None,
-            "workload" => Part::Workload,
-            _ if key == "sweep.background_rate" => Part::Workload,
-            "dataset" => Part::DataSet,
-            _ => Part::Plan,
+    header.plan.iter().filter_map(|(key, given)| {
+        let Role::Condition(subject) = given.role else {
+            return None;
         };
-        Some((part, key.as_str(), value.as_str()))
+        let part = match subject {
+            Subject::Setting => return None,
+            Subject::DataSet | Subject::Load => Part::DataSet,
+            Subject::Workload => Part::Workload,
+            Subject::Distribution => Part::Distribution,
+            Subject::Run => Part::Plan,
+        };
+        Some((part, key.as_str(), given.value.as_str()))
+    })
+}
+
+/// The settings of a system's database as a plan has them: those of its description, and the content
+/// of files that they name.
+fn plan_settings<'a>(header: &'a Header, system: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    header.plan.iter().filter_map(move |(key, given)| {
+        if given.role != Role::Condition(Subject::Setting) {
+            return None;
+        }
+        // The key is TABLE.SYSTEM.TABLE.NAME, and the name of a system may have dots.
+        let (_, of_systems) = key.split_once('.')?;
+        let of_system = of_systems.strip_prefix(system)?.strip_prefix('.')?;
+        let (_, name) = of_system.split_once('.')?;
+        Some((name, given.value.as_str()))
     })
 }
 
@@ -208,12 +197,9 @@ impl Conditions {
         if let Some(of) = &system.ceiling_for {
             put(Part::Fact, "ceiling of", of);
         }
-        // What the plan adds to the settings: the content of files that they name.
-        let prefix = format!("system.{}.database.", system.name);
-        for (key, value) in header.into_iter().flat_map(|header| &header.plan) {
-            if let Some(name) = key.strip_prefix(&prefix) {
-                put(Part::Setting, name, value);
-            }
+        let planned = |header| plan_settings(header, &system.name);
+        for (name, value) in header.into_iter().flat_map(planned) {
+            put(Part::Setting, name, value);
         }
         // The drop-ins' studies have no plan, and state the data set among the settings.
         for (name, value) in &system.settings {
@@ -300,10 +286,10 @@ impl Conditions {
                 (Part::Title, _) if !twice => false,
                 // What one of them does not know, or has not run, is no difference.
                 (Part::Fact, (None, _) | (_, None)) => false,
-                (Part::Workload, (None, _)) if !self.runs(&name.1) => false,
-                (Part::Workload, (_, None)) if !other.runs(&name.1) => false,
+                (Part::Workload | Part::Distribution, (None, _)) if !self.runs(&name.1) => false,
+                (Part::Workload | Part::Distribution, (_, None)) if !other.runs(&name.1) => false,
                 // How keys are drawn is in the names of points; its parameters are not.
-                (Part::Workload, (Some(a), Some(b))) if name.1.ends_with(".distribution") => {
+                (Part::Distribution, (Some(a), Some(b))) => {
                     let word = |value: &'a str| value.split(' ').next();
                     a != b && word(a) == word(b)
                 }
@@ -312,20 +298,14 @@ impl Conditions {
         })
     }
 
-    /// Whether the workload of a key such as `workload.own.mix` was run.
+    /// Whether the workload of a key was run: its name is the second word.
     fn runs(&self, key: &str) -> bool {
-        let name = |key: &str| {
-            key.strip_prefix("workload.")?
-                .split('.')
-                .next()
-                .map(str::to_owned)
-        };
-        let own = name(key);
+        let own = workload_of(key);
         let mut keys = self
             .named
             .keys()
-            .filter(|(part, _)| *part == Part::Workload);
-        own.is_some() && keys.any(|(_, key)| name(key) == own)
+            .filter(|(part, _)| matches!(part, Part::Workload | Part::Distribution));
+        own.is_some() && keys.any(|(_, key)| workload_of(key) == own)
     }
 
     /// What makes a comparison of two systems one under unequal conditions. `is_same_system`: of two
@@ -392,6 +372,11 @@ impl Conditions {
             b: Some(text_b.clone()),
         })
     }
+}
+
+/// The workload that a key is of.
+fn workload_of(key: &str) -> Option<&str> {
+    key.split('.').nth(1)
 }
 
 /// The name of a condition without its table.

@@ -14,5 +14,5 @@ mod worst;
 
 pub use comparison::{Comparison, Run, Verdict, comparisons};
 pub use conditions::{Conditions, Inequality};
-pub use slo::{SloSettings, Verdict as ProbeVerdict};
+pub use slo::Verdict as TrialVerdict;
 pub use worst::{Unusual, WATCHED, WORST, Watched, WorstSecond, worst_seconds};

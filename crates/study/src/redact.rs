@@ -7,15 +7,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 use tailmark_model::{
-    Fact, Header, Load, Login, Observed, Phase, Point, Series, System, subject_on_server,
+    Fact, Header, Load, Login, Observed, Phase, PlanValue, Point, Role, Secret, Series, System,
+    subject_on_server,
 };
 use tailmark_stats::Conditions;
 
 /// The shortest value that is looked for in other texts: shorter ones are words of their own.
 const VALUE_MIN: usize = 3;
-
-/// The keys of a plan, after `system.NAME.`, whose values are commands.
-const COMMANDS: &[&str] = &["service.ready", "service.start", "service.stop"];
 
 /// What stands before a command that the shell runs.
 const SHELL: &str = "sh -c ";
@@ -70,7 +68,6 @@ impl Redaction {
     /// services.
     #[must_use]
     pub fn with_plans<'a>(mut self, headers: impl IntoIterator<Item = &'a Header>) -> Self {
-        let is_host = |key: &str| key.starts_with("system.") && key.ends_with(".ssh");
         for header in headers {
             for command in commands(header) {
                 let is_known = self.values.iter().any(|(known, _)| known == command);
@@ -80,8 +77,8 @@ impl Redaction {
                     self.values.push((command.to_owned(), label));
                 }
             }
-            let logins = header.plan.iter().filter(|(key, _)| is_host(key));
-            for login in logins.flat_map(|(_, logins)| logins.split(", ")) {
+            let logins = private(header, Secret::Hosts);
+            for login in logins.flat_map(|logins| logins.split(", ")) {
                 let name = Login::from_text(login).host;
                 let is_known = self.values.iter().any(|(known, _)| known == name);
                 if !is_known && !name.is_empty() && name != "localhost" {
@@ -140,11 +137,14 @@ impl Redaction {
         } else {
             NO_SOURCE.to_owned()
         };
-        for (key, value) in &mut header.plan {
+        for PlanValue { value, role } in header.plan.values_mut() {
             *value = self.text(value);
-            if is_command(key) && !value.contains("[command ") {
+            if *role == Role::Private(Secret::Command) && !value.contains("[command ") {
                 "[command]".clone_into(value);
             }
+        }
+        for why in &mut header.settings.report.left_out {
+            *why = self.text(why);
         }
         header
     }
@@ -203,16 +203,17 @@ impl Redaction {
     }
 }
 
-/// Whether a key of a plan has a command.
-fn is_command(key: &str) -> bool {
-    let mut names = COMMANDS.iter();
-    key.starts_with("system.") && names.any(|name| key.ends_with(&format!(".{name}")))
+/// The values of a plan that are private for this reason.
+fn private(header: &Header, secret: Secret) -> impl Iterator<Item = &str> {
+    let given = header.plan.values();
+    let private = given.filter(move |given| given.role == Role::Private(secret));
+    private.map(|given| given.value.as_str())
 }
 
 /// The commands of a plan that the shell runs.
 fn commands(header: &Header) -> impl Iterator<Item = &str> {
-    let commands = header.plan.iter().filter(|(key, _)| is_command(key));
-    commands.filter_map(|(_, command)| command.strip_prefix(SHELL))
+    let commands = private(header, Secret::Command);
+    commands.filter_map(|command| command.strip_prefix(SHELL))
 }
 
 /// Whether a place is a directory or a device, not contact points.
@@ -329,6 +330,7 @@ fn is_address(word: &str) -> bool {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+    use tailmark_model::Scope;
 
     fn fact(group: &str, name: &str, value: &str) -> Fact {
         Fact {
@@ -460,17 +462,21 @@ mod tests {
         }
     }
 
+    /// A plan whose systems are reached like this.
+    fn reaching(logins: &[&str]) -> Header {
+        let hosts = Role::Private(Secret::Hosts);
+        let plan = logins.iter().enumerate();
+        let plan = plan.map(|(index, login)| (index.to_string(), PlanValue::new(*login, hosts)));
+        Header {
+            plan: plan.collect(),
+            ..Header::without_plan("", String::new())
+        }
+    }
+
     #[test]
     fn the_hosts_of_servers_are_known_from_the_plan_alone() {
-        let plan = [(
-            "system.a.ssh",
-            "root@db-berlin, ssh://me@10.1.1.1:2222/, ssh://[fe80::7]:2222, d1",
-        )];
-        let plan = plan.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let header = Header {
-            plan: plan.into(),
-            ..Header::without_plan("", String::new())
-        };
+        let plan = "root@db-berlin, ssh://me@10.1.1.1:2222/, ssh://[fe80::7]:2222, d1";
+        let header = reaching(&[plan]);
         let redaction = Redaction::new(&[], &[]).with_plans([&header]);
         let text = redaction
             .text("machine on server db-berlin; 10.1.1.1; on server d1; on server [fe80::7]");
@@ -482,11 +488,7 @@ mod tests {
 
     #[test]
     fn the_evidence_of_a_finding_is_redacted_and_fills_its_gaps() {
-        let plan = [("system.a.ssh".to_owned(), "db-berlin".to_owned())];
-        let header = Header {
-            plan: plan.into(),
-            ..Header::without_plan("", String::new())
-        };
+        let header = reaching(&["db-berlin"]);
         let redaction = Redaction::new(&[], &[]).with_plans([&header]);
         let sentence = tailmark_model::Sentence::new("The processors of {Server} were busy.");
         let busy =
@@ -503,14 +505,7 @@ mod tests {
 
     #[test]
     fn a_host_that_is_called_by_a_word_of_subjects_stays_a_host() {
-        let plan = ["server", "machine", "on", "db-berlin"].map(|host| {
-            let key = format!("system.{host}.ssh");
-            (key, host.to_owned())
-        });
-        let header = Header {
-            plan: plan.into(),
-            ..Header::without_plan("", String::new())
-        };
+        let header = reaching(&["server", "machine", "on", "db-berlin"]);
         let redaction = Redaction::new(&[], &[]).with_plans([&header]);
         let mut labels = std::collections::BTreeSet::new();
         for host in ["server", "machine", "on", "db-berlin"] {
@@ -538,13 +533,14 @@ mod tests {
     #[test]
     fn commands_of_services_are_taken_out_whole() {
         let command = "cassandra -Dcluster=berlin --password=***";
+        let secret = Role::Private(Secret::Command);
         let plan = [
-            ("system.a.service.start", format!("sh -c {command}")),
-            ("system.a.service.stop", "sh -c down".to_owned()),
-            ("system.a.service.ready", String::new()),
-            ("sweep.order", "down".to_owned()),
+            ("start", format!("sh -c {command}"), secret),
+            ("stop", "sh -c down".to_owned(), secret),
+            ("ready", String::new(), secret),
+            ("order", "down".to_owned(), Role::Scope(Scope::Points)),
         ];
-        let plan = plan.map(|(key, value)| (key.to_owned(), value));
+        let plan = plan.map(|(key, value, role)| (key.to_owned(), PlanValue::new(value, role)));
         let header = |source: &str| Header {
             plan: plan.clone().into(),
             ..Header::without_plan("", source.to_owned())
@@ -556,9 +552,9 @@ mod tests {
             redacted.source,
             "service = { start = '[command 1]', stop = 'down' }"
         );
-        assert_eq!(redacted.plan["system.a.service.start"], "sh -c [command 1]");
-        assert_eq!(redacted.plan["system.a.service.stop"], "[command]");
-        assert_eq!(redacted.plan["sweep.order"], "down");
+        assert_eq!(redacted.plan["start"].value, "sh -c [command 1]");
+        assert_eq!(redacted.plan["stop"].value, "[command]");
+        assert_eq!(redacted.plan["order"].value, "down");
         let said = redaction.text(&format!("`{command}` failed"));
         assert_eq!(said, "`[command 1]` failed");
         // Written with escapes, it is not found.

@@ -12,7 +12,9 @@ use std::{
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
-use tailmark_model::{Arrivals, Fact, Load, Point, PointKey, ResolvedRate};
+use tailmark_model::{
+    Arrivals, Fact, Load, Metric, PlanValue, Point, PointKey, ResolvedRate, Role,
+};
 use tailmark_study::{Error, Study};
 
 fn files(dir: &Path) -> Vec<String> {
@@ -231,11 +233,14 @@ fn keys_of_the_plan_that_shape_no_point_may_change() {
     let before = header();
     let study = Study::create(dir.path(), &before, &[]).unwrap();
     let mut keys = before.plan.clone();
-    keys.insert("report.metric".into(), "p99 read".into());
-    study.set_plan(&keys).unwrap();
+    let latency = PlanValue::new("p99 read", Role::Report);
+    keys.insert("report.latency".into(), latency);
+    let mut settings = before.settings.clone();
+    settings.report.metric = Metric::from_name("p99 read");
+    study.set_plan(&keys, &settings).unwrap();
     drop(study);
     let after = Study::open_read_only(dir.path()).unwrap().header().unwrap();
-    assert_eq!(after.plan, keys);
+    assert_eq!((after.plan, after.settings), (keys, settings));
     assert_eq!((after.title, after.source), (before.title, before.source));
 }
 

@@ -7,8 +7,8 @@ use std::{
     time::Instant,
 };
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
-use tailmark_model::{Load, Point, script_json};
-use tailmark_stats::slo::{Slo, SloSettings};
+use tailmark_model::{Load, Point, SloSettings, script_json};
+use tailmark_stats::slo::Slo;
 
 /// The seconds of a phase that are kept; of a longer one the last.
 const SECONDS_MAX: usize = 3_600;
@@ -145,7 +145,7 @@ impl Observer for State {
         self.now().committed();
     }
 
-    fn probe_finished(&self, _: &Slo, _: &SloSettings) {
+    fn trial_finished(&self, _: &Slo, _: &SloSettings) {
         self.now().committed();
     }
 

@@ -1,14 +1,14 @@
-//! What a terminal says of a point or of a probe that was measured, in one line.
+//! What a terminal says of a point or of a trial that was measured, in one line.
 
 use std::time::Duration;
-use tailmark_model::{Kind, Phase, number, quantile::P99};
-use tailmark_stats::slo::{Next, Probe, Slo, SloSettings};
+use tailmark_model::{Kind, Phase, SloSettings, number, quantile::P99};
+use tailmark_stats::slo::{Next, Slo, Trial};
 
-/// What the last probe of a search said, and what follows: the bracket, the next rate and the time
+/// What the last trial of a search said, and what follows: the bracket, the next rate and the time
 /// that is left, or the answer.
 pub fn searched(slo: &Slo, settings: &SloSettings) -> Vec<String> {
     let name = format!("[slo] {} {}", slo.system, slo.workload);
-    let last = slo.probes.last().map_or_else(String::new, Probe::text);
+    let last = slo.trials.last().map_or_else(String::new, Trial::text);
     match slo.next(settings) {
         Next::Try { rate, .. } => {
             let left = settings.time.saturating_sub(slo.took());

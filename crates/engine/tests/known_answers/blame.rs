@@ -1,11 +1,11 @@
-//! What a probe of a search says where requests were sent late: whether it was the system that all
+//! What a trial of a search says where requests were sent late: whether it was the system that all
 //! clients waited for, or the clients. In virtual time nobody is woken late.
 
 use super::*;
-use tailmark_model::Point;
-use tailmark_stats::slo::{Limit, Probe, Rule, SloSettings, Verdict, search::Bounds};
+use tailmark_model::{Bounds, Limit, Point, Rule, SloSettings};
+use tailmark_stats::slo::{Trial, Verdict};
 
-fn probed(model: &'static str, threads: u32, rate: f64) -> Probe {
+fn tried_at(model: &'static str, threads: u32, rate: f64) -> Trial {
     let asked = Asked {
         model,
         rate,
@@ -34,7 +34,7 @@ fn probed(model: &'static str, threads: u32, rate: f64) -> Probe {
         quick: false,
     };
     let phase = measure(asked);
-    Probe::from_point(&Point { key, phase }, &settings)
+    Trial::from_point(&Point { key, phase }, &settings)
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn the_client_is_not_blamed_for_stalls_of_the_system() {
     // A second in 20 all clients wait for an answer: 5 % of the reads are due in it, and few of
     // them can be sent.
     for threads in [1, 8, 64] {
-        let probe = probed("constant 100us; compaction 20s 1s 10000", threads, 1_000.0);
-        let said = (probe.verdict, &probe.evidence);
+        let trial = tried_at("constant 100us; compaction 20s 1s 10000", threads, 1_000.0);
+        let said = (trial.verdict, &trial.evidence);
         assert_eq!(said, (Verdict::Fail, &None), "{threads}");
     }
 }
@@ -51,9 +51,9 @@ fn the_client_is_not_blamed_for_stalls_of_the_system() {
 #[test]
 fn too_few_clients_are_the_limit_of_a_system_that_answers_as_fast_as_ever() {
     // Two clients do 400 reads of 5 ms a second, whatever the system could do.
-    let probe = probed("constant 5ms", 2, 500.0);
-    assert_eq!(probe.verdict, Verdict::ClientLimit);
-    let evidence = probe.evidence.unwrap();
+    let trial = tried_at("constant 5ms", 2, 500.0);
+    assert_eq!(trial.verdict, Verdict::ClientLimit);
+    let evidence = trial.evidence.unwrap();
     assert!(evidence.contains("no client was free"), "{evidence}");
-    assert_eq!(probed("constant 5ms", 64, 500.0).verdict, Verdict::Pass);
+    assert_eq!(tried_at("constant 5ms", 64, 500.0).verdict, Verdict::Pass);
 }

@@ -1,8 +1,12 @@
 //! Whatever shapes a point is in the effective plan: a changed plan is not taken for the old one.
 
 use super::plan;
-use crate::KEYS;
-use std::{collections::BTreeSet, fs};
+use crate::{KEYS, keys};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+use tailmark_model::{PlanValue, Role, Secret};
 
 /// A plan in which every key takes effect, by the line that sets it.
 const BASE: &str = "\
@@ -421,6 +425,67 @@ fn every_key_is_in_the_effective_plan_or_shapes_no_point() {
 }
 
 #[test]
+fn a_key_that_may_change_while_a_study_grows_is_none_that_shapes_points() {
+    let changing = CHANGES.iter().filter(|(key, ..)| {
+        let (table, name) = key.split_once('.').unwrap_or(("", key));
+        !keys::role(table, name).shapes_points()
+    });
+    for (key, text, from, to) in changing {
+        let [is, was] = [text.replace(from, to).as_str(), text].map(|text| plan(text).header.plan);
+        let shaping = |of: &BTreeMap<String, PlanValue>| {
+            let all = of.iter();
+            let shaping = all.filter(|(_, given)| given.role.shapes_points());
+            shaping
+                .map(|(key, given)| (key.clone(), given.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(shaping(&is), shaping(&was), "{key}");
+    }
+}
+
+#[test]
+fn a_study_is_told_what_the_keys_of_its_plan_say() {
+    let plan = plan(
+        "[database]\ndriver = 'null'\n[dataset]\nrecords = 10\nfields = 2\nfield_length = 3\n\
+         [sweep]\nrates = '1k'\nrepeats = 2\nallow_errors = '2%'\n\
+         [report]\nlatency = 'p99 read'\nequivalence = '4%'\nredact = true\n\
+         [slo]\nlatency = 'p99 read < 5ms'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n",
+    );
+    let told = &plan.header.settings;
+    assert_eq!((&told.report, &told.slo), (&plan.report, &plan.slo));
+    assert_eq!(
+        (told.report.equivalence, told.report.redact),
+        (Some(0.04), true)
+    );
+    assert!(told.slo.is_some() && told.takes_turns && told.has_rates);
+    assert_eq!(told.allow_errors, 0.02);
+    let data = told.data.unwrap();
+    assert_eq!((data.records, data.value_bytes), (10, 60.0));
+}
+
+#[test]
+fn what_is_private_of_a_system_has_that_role() {
+    let keys = plan(
+        "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a.service'\n\
+         contact_points = 'x:1'\nssh = 'db1'\n\
+         service = { start = 's', stop = 't', ready = 'r' }\n",
+    );
+    let private = keys.header.plan.iter();
+    let private = private.filter(|(_, given)| matches!(given.role, Role::Private(_)));
+    let private: Vec<_> = private
+        .map(|(key, given)| (key.as_str(), given.role))
+        .collect();
+    let [hosts, command] = [Secret::Hosts, Secret::Command].map(Role::Private);
+    let expected = [
+        ("system.a.service.service.ready", command),
+        ("system.a.service.service.start", command),
+        ("system.a.service.service.stop", command),
+        ("system.a.service.ssh", hosts),
+    ];
+    assert_eq!(private, expected);
+}
+
+#[test]
 fn the_content_of_a_file_is_a_part_of_the_plan() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let options = "[Version]\nrocksdb_version=9.0.0\noptions_file_version=1.1\n[DBOptions]\n\
@@ -433,7 +498,7 @@ fn the_content_of_a_file_is_a_part_of_the_plan() {
     let before = plan(&text).header;
     let key = "system.a.database.options_file.sha256";
     // As `sha256sum` prints it.
-    assert_eq!(before.plan[key].len(), 64);
+    assert_eq!(before.plan[key].value.len(), 64);
     assert_eq!(before.plan, plan(&text).header.plan);
     fs::write(file.path(), options.replace("4194304", "8388608")).unwrap();
     let after = plan(&text).header;

@@ -1,7 +1,7 @@
 //! What a plan says of its places: what is expected of them, and several of one system.
 
 use super::{check, message, plan, shipped};
-use crate::{ClientHost, Expect, PLANS, Unexpected, shapes_points};
+use crate::{ClientHost, Expect, PLANS, Unexpected};
 use std::path::PathBuf;
 use tailmark_testing::assert_says;
 
@@ -26,11 +26,12 @@ fn expectations_are_read_and_shape_no_point() {
         ..Expect::default()
     };
     assert_eq!(plan.systems[0].expect, expected);
-    let kept = plan.header.plan.keys().filter(|key| key.contains("expect"));
-    let kept: Vec<_> = kept.cloned().collect();
+    let keys = plan.header.plan;
+    let kept = keys.iter().filter(|(key, _)| key.contains("expect"));
+    let kept: Vec<_> = kept.collect();
     assert_eq!(kept.len(), 7, "{kept:?}");
-    assert!(!kept.iter().any(|key| shapes_points(key)));
-    assert!(shapes_points("system.a.place"));
+    assert!(!kept.iter().any(|(_, given)| given.role.shapes_points()));
+    assert!(keys["system.a.place"].role.shapes_points());
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn a_server_may_have_several_places_and_an_embedded_database_one() {
     let watched = ["/a", "/dev/nvme0", "/dev/sd,b"].map(PathBuf::from);
     assert_eq!(several.systems[0].watch, watched);
     assert_eq!(
-        several.header.plan["system.a.watch"],
+        several.header.plan["system.a.watch"].value,
         "/a, /dev/nvme0, /dev/sd,b"
     );
     for keys in ["path = ['/a', '/b']", "device = ['/dev/sda', '/dev/sdb']"] {

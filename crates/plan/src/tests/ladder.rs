@@ -65,7 +65,7 @@ fn the_flag_and_the_effective_plan_say_it_as_text_that_reads_back() {
         factor: 1.7,
     };
     assert_eq!(by_flag.sweep.ladder, Some(ladder));
-    let text = &by_flag.header.plan["sweep.threads"];
+    let text = &by_flag.header.plan["sweep.threads"].value;
     assert_eq!(text, "3..700 x1.7 until no gain");
     let again = sweep(&format!("threads = '{text}'"));
     assert_eq!(again.sweep.ladder, Some(ladder));

@@ -12,14 +12,11 @@ mod rates;
 mod refused;
 mod shipped;
 
-use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup, shapes_points};
+use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
-use tailmark_model::{ALLOW_ERRORS, ALLOW_ERRORS_KEY};
-use tailmark_stats::{
-    comparison::{EQUIVALENCE_KEY, equivalence},
-    statistics::EQUIVALENCE,
-};
+use tailmark_model::ALLOW_ERRORS;
+use tailmark_stats::{comparison::equivalence, statistics::EQUIVALENCE};
 use tailmark_workload::Distribution;
 
 /// One system of the driver that every build has.
@@ -85,17 +82,18 @@ fn a_distribution_has_the_parameters_of_its_name_where_its_table_gives_none() {
 #[test]
 fn a_plan_allows_the_errors_that_a_study_without_the_key_allows() {
     assert_eq!(plan(SYSTEM).sweep.allow_errors, ALLOW_ERRORS);
-    let keys = plan(SYSTEM).header.plan;
-    assert_eq!(keys.get(ALLOW_ERRORS_KEY).map(String::as_str), Some("0.1%"));
+    let header = plan(SYSTEM).header;
+    assert_eq!(header.plan["sweep.allow_errors"].value, "0.1%");
+    assert_eq!(header.settings.allow_errors, ALLOW_ERRORS);
 }
 
 #[test]
 fn a_plan_has_the_band_that_a_study_without_the_key_has() {
     let plan = plan(SYSTEM);
-    assert_eq!(plan.report.equivalence, EQUIVALENCE);
+    assert_eq!(plan.report.equivalence, Some(EQUIVALENCE));
     assert_eq!(equivalence(&plan.header), EQUIVALENCE);
     let mut header = plan.header;
-    header.plan.remove(EQUIVALENCE_KEY).unwrap();
+    header.settings.report.equivalence = None;
     assert_eq!(equivalence(&header), EQUIVALENCE);
 }
 
@@ -107,14 +105,18 @@ fn what_the_report_is_about_shapes_no_point() {
         keys("metric = 'mean update'\nequivalence = '5%'"),
     );
     assert_ne!(one, other);
-    assert_eq!(one["report.metric"], "p99.9 read");
+    assert_eq!(one["report.metric"].value, "p99.9 read");
     let differing = other
         .iter()
         .filter(|(key, value)| one.get(*key) != Some(value));
     let differing: Vec<_> = differing.map(|(key, _)| key.as_str()).collect();
     assert_eq!(differing, ["report.equivalence", "report.metric"]);
-    assert!(differing.iter().all(|key| !shapes_points(key)));
-    assert!(shapes_points("sweep.seed"));
+    assert!(
+        differing
+            .iter()
+            .all(|key| !other[*key].role.shapes_points())
+    );
+    assert!(other["sweep.seed"].role.shapes_points());
 }
 
 #[test]
@@ -323,7 +325,8 @@ fn a_warm_up_by_rule_is_scaled_and_can_always_be_steady() {
     );
     assert_eq!(of("0.01", ""), (10, 160));
     let keys = plan_of("1", "").header.plan;
-    let said = ["warmup", "warmup_least", "warmup_most"].map(|key| &*keys[&format!("sweep.{key}")]);
+    let said =
+        ["warmup", "warmup_least", "warmup_most"].map(|key| &*keys[&format!("sweep.{key}")].value);
     assert_eq!(said, ["auto", "1m", "30m"]);
     let fixed = plan(&format!("{SYSTEM}[sweep]\nwarmup = '5s'")).header.plan;
     assert!(!fixed.contains_key("sweep.warmup_least"));

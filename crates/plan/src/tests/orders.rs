@@ -133,7 +133,7 @@ fn a_plan_states_its_order_if_systems_take_turns() {
         ("a", "repeats = 2", None),
     ] {
         let plan = with(systems, sweep).header.plan;
-        let order = plan.get("sweep.order").map(String::as_str);
+        let order = plan.get("sweep.order").map(|given| given.value.as_str());
         assert_eq!(order, stated, "{systems}: {sweep}");
     }
 }

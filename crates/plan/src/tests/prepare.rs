@@ -1,7 +1,7 @@
 //! What a plan says of preparing: devices of systems, settings of the machine.
 
 use super::{check, message, plan};
-use crate::{MachineSettings, Prepare, Steady, shapes_points};
+use crate::{MachineSettings, Prepare, Steady, keys::role};
 use std::time::Duration;
 
 fn refused(text: &str) -> String {
@@ -55,8 +55,8 @@ fn what_all_systems_have_in_common_is_said_once_and_a_system_may_differ() {
 
 #[test]
 fn settings_shape_points_and_how_devices_are_prepared_does_not() {
-    assert!(shapes_points("prepare.sysctls"));
-    assert!(!shapes_points("system.a.prepare.erase"));
+    assert!(role("prepare", "sysctls").shapes_points());
+    assert!(!role("prepare", "erase").shapes_points());
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn the_quickstart_has_runs_enough_for_verdicts_and_is_short() {
     let plan = raw.check().unwrap();
     assert!(plan.sweep.repeats >= 4);
     assert_eq!(plan.sweep.order, Order::Interleaved);
-    assert!(plan.report.settings.metric.is_some());
+    assert!(plan.report.metric.is_some());
     let points = u32::try_from(plan.systems.len() * plan.points().count()).unwrap();
     let of_point = plan.sweep.duration.unwrap() + plan.sweep.warmup.longest();
     // What is left of five minutes is for loads, for opening and for settling.

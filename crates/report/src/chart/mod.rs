@@ -2,9 +2,9 @@
 
 pub mod bars;
 pub mod curve;
-pub mod probes;
 mod quantised;
 pub mod timeline;
+pub mod trials;
 
 use crate::style;
 use serde_json::{Value, json};

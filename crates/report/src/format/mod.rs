@@ -376,12 +376,8 @@ fn facts(data: &Data) -> Vec<String> {
         .collect();
     let mut facts = vec![number::list(&compared)];
     for header in &data.headers {
-        let records = header
-            .plan
-            .get("dataset.records")
-            .and_then(|v| v.parse().ok());
-        if let Some(records) = records {
-            facts.push(number::plural(records, "record"));
+        if let Some(data) = header.settings.data {
+            facts.push(number::plural(data.records, "record"));
         }
         facts.push(number::instant(header.created_ms));
     }

@@ -14,8 +14,8 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
-use tailmark_model::{Kind, Metric, Stated, Statistic, number};
-use tailmark_stats::slo::{Answer, Limit, Status};
+use tailmark_model::{Kind, Limit, Metric, Stated, Statistic, number};
+use tailmark_stats::slo::{Answer, Status};
 use value::{Reading, at_rate, curve, is_above, measured, ratio};
 
 pub const SECTION: Section = Section {

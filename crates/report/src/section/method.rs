@@ -247,8 +247,8 @@ fn plan(header: &Header) -> Table {
     let rows = header
         .plan
         .iter()
-        .map(|(key, value)| {
-            let value = Cell::new(value);
+        .map(|(key, given)| {
+            let value = Cell::new(&given.value);
             let assumed = header.assumed.contains(key);
             let value = if assumed {
                 value.with_detail("assumed: the study does not say")

@@ -1,18 +1,18 @@
 //! The highest rate that holds the limits of the plan: what was found of each system and workload,
-//! and every probe behind it.
+//! and every trial behind it.
 
 use super::Section;
 use crate::{
-    Block, Cell, Chart, Column, Data, Figure, Table, TableRow, Text, chart::probes, data::Search,
+    Block, Cell, Chart, Column, Data, Figure, Table, TableRow, Text, chart::trials, data::Search,
     grid_name::workload_title,
 };
-use tailmark_model::{Arrivals, Stated, number};
-use tailmark_stats::slo::{Limit, Probe, ProbeResult, Slo, Status, Verdict, words::percent};
+use tailmark_model::{Arrivals, Limit, Stated, number};
+use tailmark_stats::slo::{Slo, Status, Trial, TrialResult, Verdict, words::percent};
 
 pub const SECTION: Section = Section {
     name: "slo",
     title: "The highest rate that holds",
-    about: "the highest rate at which the limits of the plan hold, measured by probes",
+    about: "the highest rate at which the limits of the plan hold, measured by trials",
     render,
 };
 
@@ -27,13 +27,13 @@ fn render(data: &Data) -> Vec<Block> {
             controls: Vec::new(),
             charts: charts(data, &of),
         }));
-        blocks.push(Block::Table(probes_of(&of)));
+        blocks.push(Block::Table(trials_of(&of)));
     }
     blocks
 }
 
 fn about(data: &Data) -> Text {
-    let text = "A probe offers a rate and counts, block by block, the share of requests that took longer \
+    let text = "A trial offers a rate and counts, block by block, the share of requests that took longer \
                 than the limit, failed or were never done. It holds, or does not, where the 95 % \
                 interval of that share lies on one side of what is allowed; each end of an answer was \
                 measured twice. Response time: from the instant at which a request was due.";
@@ -83,7 +83,7 @@ fn answers(data: &Data) -> Table {
         Column::number("Highest rate that holds").unit("ops/s"),
         Column::number("Lowest that does not").unit("ops/s"),
         Column::text("What was found"),
-        Column::number("Probes"),
+        Column::number("Trials"),
     ];
     Table {
         caption: "The highest rate that holds the limits".into(),
@@ -99,7 +99,7 @@ fn answer_row(search: &Search) -> TableRow {
         Some(rate) => Cell::new(number::bound_rate(bound(rate))).with_value(rate),
         None => Cell::none(),
     };
-    let evidence = slo.probes.iter().rev().find_map(|of| of.evidence.as_ref());
+    let evidence = slo.trials.iter().rev().find_map(|of| of.evidence.as_ref());
     let evidence = evidence.filter(|_| answer.status == Status::ClientLimit);
     let found = Cell::new(answer.remark());
     let found = match (evidence, settings.quick) {
@@ -114,7 +114,7 @@ fn answer_row(search: &Search) -> TableRow {
             cell
         }
     };
-    let probes = slo.probes.len();
+    let trials = slo.trials.len();
     TableRow {
         cells: vec![
             Cell::new(titled(slo)),
@@ -123,7 +123,7 @@ fn answer_row(search: &Search) -> TableRow {
             quick(rate(answer.low, Stated::at_least)),
             quick(rate(answer.high, Stated::at_most)),
             found,
-            Cell::new(probes.to_string()).with_value(probes as f64),
+            Cell::new(trials.to_string()).with_value(trials as f64),
         ],
         total: false,
     }
@@ -143,21 +143,21 @@ fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
             title: format!("{title}: {limit}"),
             hint: "filled: holds, hollow: not decided, red: does not hold".into(),
             about: format!(
-                "Each probe of {title} at its rate, with the latency that was measured; the line is the \
+                "Each trial of {title} at its rate, with the latency that was measured; the line is the \
                  limit, {limit}."
             ),
             height: 360,
             wide: true,
-            base: probes::base(*limit),
-            variants: vec![probes::marks(*limit, &lines)?],
+            base: trials::base(*limit),
+            variants: vec![trials::marks(*limit, &lines)?],
             plot: None,
         })
     };
     limits.iter().filter_map(chart).collect()
 }
 
-/// Every probe in the order in which they were made.
-fn probes_of(group: &[&Search]) -> Table {
+/// Every trial in the order in which they were made.
+fn trials_of(group: &[&Search]) -> Table {
     let title = titled(&group[0].slo);
     let columns = vec![
         Column::text("System"),
@@ -173,18 +173,18 @@ fn probes_of(group: &[&Search]) -> Table {
         Column::text("Verdict"),
     ];
     let rows = group.iter().flat_map(|search| {
-        let probes = search.slo.probes.iter();
-        probes.flat_map(|probe| {
-            let results = probe.limits.iter();
-            results.map(|result| probe_row(&search.slo.system, probe, result))
+        let trials = search.slo.trials.iter();
+        trials.flat_map(|trial| {
+            let results = trial.limits.iter();
+            results.map(|result| trial_row(&search.slo.system, trial, result))
         })
     });
     let arrivals = group[0].settings.arrivals;
     Table {
         caption: if group.iter().any(|search| search.settings.quick) {
-            format!("Probes of {title}, quick search")
+            format!("Trials of {title}, quick search")
         } else {
-            format!("Probes of {title}")
+            format!("Trials of {title}")
         },
         columns,
         rows: rows.collect(),
@@ -195,7 +195,7 @@ fn probes_of(group: &[&Search]) -> Table {
     }
 }
 
-fn probe_row(system: &str, probe: &Probe, result: &ProbeResult) -> TableRow {
+fn trial_row(system: &str, trial: &Trial, result: &TrialResult) -> TableRow {
     let share = |share: Option<f64>| match share {
         Some(share) => Cell::new(percent(share)).with_value(share * 100.0),
         None => Cell::none(),
@@ -212,16 +212,16 @@ fn probe_row(system: &str, probe: &Probe, result: &ProbeResult) -> TableRow {
         }),
         None => Cell::none(),
     };
-    let verdict = match probe.verdict {
-        Verdict::NotSteady | Verdict::ClientLimit => probe.verdict,
+    let verdict = match trial.verdict {
+        Verdict::NotSteady | Verdict::ClientLimit => trial.verdict,
         _ => result.verdict,
     };
     let mut verdict = Cell::new(verdict.name());
-    verdict.hint = probe.evidence.clone().unwrap_or_default();
+    verdict.hint = trial.evidence.clone().unwrap_or_default();
     TableRow {
         cells: vec![
             Cell::new(system),
-            Cell::new(number::rate(probe.rate())).with_value(probe.rate()),
+            Cell::new(number::rate(trial.rate())).with_value(trial.rate()),
             Cell::new(result.limit.to_string()),
             measured,
             share(over.map(|over| over.share)),

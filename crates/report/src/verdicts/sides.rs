@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-use tailmark_model::{Fact, Header, ReportSettings, System, printable};
+use tailmark_model::{Fact, Header, System, printable};
 use tailmark_stats::{
     Conditions, Inequality, Run,
     comparison::{RunsRead, all_pairs, equivalence},
@@ -253,7 +253,7 @@ fn of_one_study(
     let b = b.map(|name| source.find("--baseline", name)).transpose()?;
     let names = source.names();
     // What the plan says, where it is another system that is compared with it.
-    let planned = ReportSettings::from_header(&source.header).baseline;
+    let planned = source.header.settings.report.baseline.clone();
     let planned = planned.filter(|name| names.contains(&name.as_str()) && a.as_ref() != Some(name));
     let b = b.or(planned);
     let other = |than: &str| match names

@@ -31,9 +31,9 @@ const OF_2022: [Curve; 2] = [
 fn at_a_fixed_rate_and_at_a_fixed_latency_off_the_curve() {
     let mut data = one(&OF_2022);
     assert!(blocks("fixed", &data).is_empty());
-    let plan = &mut data.headers[0].plan;
-    plan.insert("report.at_rate".into(), "40000, 90000".into());
-    plan.insert("report.at_latency".into(), "15ms".into());
+    let report = &mut data.headers[0].settings.report;
+    report.at_rate = vec![40_000.0, 90_000.0];
+    report.at_latency = vec![Duration::from_millis(15)];
     let said = lines("fixed", &data);
     let rate = "YCSB A, p99 read latency at 40,000 ops/s: new is 2.3X lower than old (10.0 ms against \
                 23.0 ms; interpolated).";

@@ -12,8 +12,7 @@ fn at_rates(mut data: Data) -> Data {
         point.key.arrivals = Some(Arrivals::Even);
         point.key.threads = 64;
     }
-    let rates = "400, 800, 1600, 3200".to_owned();
-    data.headers[0].plan.insert("sweep.rates".into(), rates);
+    data.headers[0].settings.has_rates = true;
     data
 }
 

@@ -155,9 +155,7 @@ fn latency_at_the_highest_thread_count_and_at_the_peaks() {
 #[test]
 fn the_latency_that_the_plan_names_is_the_one_of_sentences_tables_and_charts() {
     let mut data = one(&[A, B]);
-    data.headers[0]
-        .plan
-        .insert("report.metric".into(), "p99.9 read".into());
+    data.headers[0].settings.report.metric = Metric::from_name("p99.9 read");
     assert!(
         said(&data)
             .concat()
@@ -403,10 +401,8 @@ fn what_a_workload_stands_for_and_why_one_was_left_out() {
         name: "ycsb-a".into(),
         value: "recording user sessions".into(),
     });
-    data.headers[0].plan.insert(
-        "report.left_out".into(),
-        "ycsb-e: not every database can scan".into(),
-    );
+    let left_out = "ycsb-e: not every database can scan";
+    data.headers[0].settings.report.left_out = vec![left_out.into()];
     assert_eq!(
         about(&data),
         "100 % read; recording user sessions; uniform keys"

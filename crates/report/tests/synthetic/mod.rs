@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use tailmark_model::finding;
 use tailmark_model::{
-    ErrorCount, Fact, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load, Packed,
-    Phase, Point, PointKey, Series, SeriesKind, System, new_latencies,
+    DataSize, ErrorCount, Fact, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load,
+    Packed, Phase, PlanValue, Point, PointKey, Role, Scope, Series, SeriesKind, StudySettings,
+    Subject, System, new_latencies,
 };
 use tailmark_report::Data;
 
@@ -335,26 +336,39 @@ fn load(speed: &Speed, random: &mut Random) -> Load {
 
 fn header(shape: Shape) -> Header {
     let threads: Vec<String> = shape.threads.iter().map(u32::to_string).collect();
+    let records = 250_000_000;
+    let (data_set, run) = (Subject::DataSet, Subject::Run);
+    let [data_set, run] = [data_set, run].map(Role::Condition);
+    let [system, points] = [Scope::System, Scope::Points].map(Role::Scope);
     let plan = [
-        ("database.driver", "rocksdb".to_owned()),
-        ("dataset.field_length", "1024".to_owned()),
-        ("dataset.fields", "4".to_owned()),
-        ("dataset.records", "250000000".to_owned()),
-        ("sweep.repeats", shape.repeats.to_string()),
-        ("sweep.seed", "1".to_owned()),
-        ("sweep.threads", threads.join(", ")),
-        ("sweep.warmup", "60s".to_owned()),
+        ("database.driver", "rocksdb".to_owned(), system),
+        ("dataset.field_length", "1024".to_owned(), data_set),
+        ("dataset.fields", "4".to_owned(), data_set),
+        ("dataset.records", records.to_string(), data_set),
+        ("sweep.repeats", shape.repeats.to_string(), points),
+        ("sweep.seed", "1".to_owned(), points),
+        ("sweep.threads", threads.join(", "), points),
+        ("sweep.warmup", "60s".to_owned(), run),
         (
             "sweep.workloads",
             "ycsb-a, ycsb-b, ycsb-c, ycsb-d-uniform, ycsb-f".to_owned(),
+            points,
         ),
     ];
+    let plan = plan.map(|(key, value, role)| (key.to_owned(), PlanValue::new(value, role)));
     Header {
         id: "55555555555555555555555555555555".into(),
         title: "Drive A against Drive B, RocksDB".into(),
         tailmark: "0.1.0".into(),
         created_ms: 1_795_255_200_000,
-        plan: plan.into_iter().map(|(k, v)| (k.to_owned(), v)).collect(),
+        plan: plan.into(),
+        settings: StudySettings {
+            data: Some(DataSize {
+                records,
+                value_bytes: 250e6 * 4.0 * 1024.0,
+            }),
+            ..StudySettings::default()
+        },
         source: "title = \"Drive A against Drive B, RocksDB\" # </script> & \"quotes\"\n\n\
                  [dataset]\nrecords = 250_000_000\n"
             .into(),

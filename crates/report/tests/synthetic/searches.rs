@@ -1,13 +1,13 @@
-//! Searches as real ones would be, made up: probes of two systems, with the share of requests over the
+//! Searches as real ones would be, made up: trials of two systems, with the share of requests over the
 //! limit that each is to have.
 
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_model::{
-    Arrivals, Interval, IntervalKind, Kind, KindResult, Packed, Phase, Point, PointKey,
-    new_latencies,
+    Arrivals, Bounds, Interval, IntervalKind, Kind, KindResult, Limit, Packed, Phase, Point,
+    PointKey, Rule, SloSettings, new_latencies,
 };
 use tailmark_report::{Data, Search};
-use tailmark_stats::slo::{Limit, Probe, Rule, Slo, SloSettings, search::Bounds};
+use tailmark_stats::slo::{Slo, Trial};
 
 /// What all of them are for.
 pub const LIMIT: &str = "p99 read < 15ms";
@@ -59,9 +59,9 @@ pub fn add_two_for(limits: &[&str], data: &mut Data, quick: bool, of_both: [Trie
 }
 
 fn slo(system: &str, tries: &[(f64, f64)], settings: &SloSettings) -> Slo {
-    let mut probes: Vec<Probe> = Vec::new();
+    let mut trials: Vec<Trial> = Vec::new();
     for &(rate, share) in tries {
-        let same = probes.iter().filter(|probe| probe.rate() == rate).count();
+        let same = trials.iter().filter(|trial| trial.rate() == rate).count();
         let key = PointKey {
             system: system.into(),
             workload: "ycsb-c".into(),
@@ -72,9 +72,9 @@ fn slo(system: &str, tries: &[(f64, f64)], settings: &SloSettings) -> Slo {
             arrivals: Some(settings.arrivals),
         };
         let phase = phase(rate, share);
-        probes.push(Probe::from_point(&Point { key, phase }, settings));
+        trials.push(Trial::from_point(&Point { key, phase }, settings));
     }
-    Slo::new((system, "ycsb-c", "zipfian"), settings, &[], &probes, 0.001)
+    Slo::new((system, "ycsb-c", "zipfian"), settings, &[], &trials, 0.001)
 }
 
 /// 200 s of reads, of which this share takes 20 ms and the others 1 ms.

@@ -185,13 +185,13 @@ fn searches(plan: &Plan, work: &[Work<'_>]) -> Option<(String, Duration)> {
     (left > 0).then_some((line, time))
 }
 
-/// How many probes the searches of a system may make at most that are not made yet.
-fn probes(plan: &Plan, work: &Work<'_>) -> u64 {
+/// How many trials the searches of a system may make at most that are not made yet.
+fn trials(plan: &Plan, work: &Work<'_>) -> u64 {
     let Some(settings) = &plan.slo else {
         return 0;
     };
     let left = search::searches(plan, work.system).saturating_sub(work.known.searches_done);
-    let each = settings.time.as_secs_f64() / settings.shortest_probe().as_secs_f64().max(1e-9);
+    let each = settings.time.as_secs_f64() / settings.shortest_trial().as_secs_f64().max(1e-9);
     (left as u64).saturating_mul(each as u64)
 }
 
@@ -202,7 +202,7 @@ fn loads_of_searches(plan: &Plan, work: &Work<'_>) -> u64 {
         (Place::Nowhere, _) | (_, Reload::Never | Reload::Repeat) => 0,
         _ if work.known.adopted => 0,
         (_, Reload::Workload) => searches as u64,
-        (_, Reload::Point) => probes(plan, work),
+        (_, Reload::Point) => trials(plan, work),
     }
 }
 
@@ -224,8 +224,8 @@ fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<Stri
             "      and {what}: {times} times {most} at most, {all}"
         ));
     };
-    // A probe is waited for as a point is.
-    let measured = |work: &Work<'_>| work.points.saturating_add(probes(plan, work));
+    // A trial is waited for as a point is.
+    let measured = |work: &Work<'_>| work.points.saturating_add(trials(plan, work));
     let sum = |of: &dyn Fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
     let settles = sum(&|work| match work.system.driver.place {
         Place::Nowhere => 0,
@@ -249,7 +249,7 @@ fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<Stri
     });
     wait(answers, timeout, "waiting until a server answers");
     wait(
-        sum(&|work| work.drained.saturating_add(probes(plan, work))),
+        sum(&|work| work.drained.saturating_add(trials(plan, work))),
         DRAIN,
         "finishing what is due when a point at a rate ends",
     );

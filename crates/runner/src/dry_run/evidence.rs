@@ -9,6 +9,7 @@ use crate::{
 use std::{collections::BTreeSet, time::Duration};
 use tailmark_model::number;
 use tailmark_plan::{Plan, Step};
+use tailmark_stats::comparison::equivalence;
 use tailmark_stats::statistics::{PEAK_RUNS, POWER, RUNS_MIN, smallest_difference};
 
 /// How far runs may be apart where nobody knows it.
@@ -50,7 +51,7 @@ fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
     // A single system is compared with itself in another study.
     let pairs = (systems * systems.saturating_sub(1) / 2).max(1);
     let tests = points * pairs;
-    let band = plan.report.equivalence;
+    let band = equivalence(&plan.header);
     let smallest = |noise: f64| {
         let difference = smallest_difference(noise, runs, tests, band);
         number::percent(difference.unwrap_or(f64::NAN))
@@ -100,7 +101,7 @@ fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
     if plan.sweep.axis().any(|(_, rate)| rate.is_none()) {
         add("ops/s", |former| former.ops_noise.as_ref());
     }
-    if let Some(latency) = plan.report.settings.metric {
+    if let Some(latency) = plan.report.metric {
         add(&latency.to_string(), |former| former.latency_noise.as_ref());
     }
     lines

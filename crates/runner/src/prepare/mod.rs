@@ -344,10 +344,10 @@ impl<'a> Prepared<'a> {
         let said = format!("the settings of [prepare] are not set: {why}");
         observer.notice(&said);
         let keys = plan.header.plan.iter();
-        let keys = keys.filter_map(|(key, value)| Some((key.strip_prefix("prepare.")?, value)));
-        for (key, value) in keys {
-            self.facts
-                .push(fact(None, key, format!("{value}: not set, for {why}")));
+        let keys = keys.filter_map(|(key, given)| Some((key.strip_prefix("prepare.")?, given)));
+        for (key, given) in keys {
+            let value = format!("{}: not set, for {why}", given.value);
+            self.facts.push(fact(None, key, value));
         }
         self.notices.push(said);
     }

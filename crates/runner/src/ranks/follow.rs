@@ -61,12 +61,13 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
         .and_then(|raw| raw.check())
         .map_err(|error| Error::WrongPlan(in_one_line(&error)))
         .and_then(|plan| {
-            if plan.header.plan == keys {
+            let own = plan.header.plan_texts();
+            if own == keys {
                 Ok(plan)
             } else {
                 Err(Error::WrongPlan(format!(
                     "its plan says something else: {}",
-                    crate::dataset::differences(&plan.header.plan, &keys)
+                    crate::dataset::differences(&own, &keys)
                 )))
             }
         });

@@ -33,7 +33,7 @@ use std::{
 use tailmark_cluster::Cluster;
 use tailmark_driver::{Location, Place};
 use tailmark_engine::Stop;
-use tailmark_model::Fact;
+use tailmark_model::{Fact, PlanValue, Role, Subject};
 use tailmark_plan::{AbortLimit, Plan, SystemPlan};
 use tailmark_workload::{KeySpace, Turns};
 
@@ -114,7 +114,7 @@ impl Ranks {
         let answers = ranks.each(|_| Command::Plan {
             study: plan.header.id.clone(),
             source: plan.header.source.clone(),
-            keys: plan.header.plan.clone(),
+            keys: plan.header.plan_texts(),
             hosts: ranks.hosts().to_vec(),
             consent: plan.consent.clone(),
         })?;
@@ -190,7 +190,8 @@ impl Ranks {
         let mut plan = Cow::Borrowed(plan);
         if self.size() > 1 {
             let keys = &mut plan.to_mut().header.plan;
-            keys.insert("ranks".to_owned(), self.size().to_string());
+            let number = PlanValue::new(self.size().to_string(), Role::Condition(Subject::Run));
+            keys.insert("ranks".to_owned(), number);
         }
         plan
     }

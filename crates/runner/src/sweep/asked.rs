@@ -1,4 +1,4 @@
-//! What is asked of one measurement, of a point of the sweep or of a probe of a search.
+//! What is asked of one measurement, of a point of the sweep or of a trial of a search.
 
 use crate::{Error, seeds::PointSeeds, warmup::WarmupLength};
 use std::{sync::Arc, time::Duration};
@@ -9,7 +9,7 @@ use tailmark_plan::{Plan, Step};
 use tailmark_stats::steady::SteadyRule;
 use tailmark_workload::Workload;
 
-/// How a point or a probe is measured; its threads, rate and arrivals are in its key.
+/// How a point or a trial is measured; its threads, rate and arrivals are in its key.
 pub(super) struct Asked<'a> {
     pub workload: &'a Arc<Workload>,
     pub operations: Option<u64>,

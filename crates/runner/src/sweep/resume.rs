@@ -3,8 +3,8 @@
 
 use crate::{Error, dataset};
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
-use tailmark_model::Header;
-use tailmark_plan::{Plan, shapes_points, shapes_probes};
+use tailmark_model::{Header, PlanValue, Role};
+use tailmark_plan::Plan;
 use tailmark_study::Study;
 
 /// Group and name of the fact that says that something was about to be created on the server of a
@@ -21,13 +21,14 @@ pub(super) fn known<'a>(
     }
     let study = Study::open_read_only(out)?;
     let begun = study.header()?;
-    refuse_changed_plan(plan, &begun, study.has_probes()?, out)?;
+    refuse_changed_plan(plan, &begun, study.has_trials()?, out)?;
     let mut plan = plan.clone();
     take_up(&mut plan, &study)?;
     let study = Study::open(out)?;
     let keys = with_report_of(&plan, &begun);
-    if keys != begun.plan {
-        study.set_plan(&keys)?;
+    let settings = &plan.header.settings;
+    if keys != begun.plan || *settings != begun.settings {
+        study.set_plan(&keys, settings)?;
     }
     Ok((Cow::Owned(plan), Some(study)))
 }
@@ -46,29 +47,33 @@ pub fn take_up(plan: &mut Plan, study: &Study) -> Result<(), Error> {
 }
 
 /// The keys of a study, with those of a plan that shape no point.
-fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, String> {
-    let shaping = begun.plan.iter().filter(|(key, _)| shapes_points(key));
+fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, PlanValue> {
+    let shaping = begun.plan.iter();
+    let shaping = shaping.filter(|(_, given)| given.role.shapes_points());
     let own = plan
         .header
         .plan
         .iter()
-        .filter(|(key, _)| !shapes_points(key));
+        .filter(|(_, given)| !given.role.shapes_points());
     let keys = shaping.chain(own);
     keys.map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }
 
-/// Refuses a plan that measures something else than what is in the study: points, or probes.
+/// Refuses a plan that measures something else than what is in the study: points, or trials.
 fn refuse_changed_plan(
     plan: &Plan,
     begun: &Header,
-    has_probes: bool,
+    has_trials: bool,
     out: &Path,
 ) -> Result<(), Error> {
-    let counts = |key: &str| shapes_points(key) || (has_probes && shapes_probes(key));
-    let [mut is, mut was] = [&plan.header, begun].map(|header| header.plan.clone());
-    is.retain(|key, _| counts(key));
-    was.retain(|key, _| counts(key));
+    let counts = |role: Role| role.shapes_points() || (has_trials && role.shapes_trials());
+    let [is, was] = [&plan.header, begun].map(|header| {
+        let shaping = header.plan.iter();
+        let shaping = shaping.filter(|(_, given)| counts(given.role));
+        let shaping = shaping.map(|(key, given)| (key.clone(), given.value.clone()));
+        shaping.collect()
+    });
     let differences = dataset::differences(&is, &was);
     if differences.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The search for the highest rate that holds the limits of a plan, probe by probe: each is measured
+//! The search for the highest rate that holds the limits of a plan, trial by trial: each is measured
 //! as a point is, and committed to the study, which alone says what is tried next.
 
 use super::{
@@ -12,10 +12,10 @@ use std::{
     time::Duration,
 };
 use tailmark_engine::Enough;
-use tailmark_model::{Interval, PointKey, TimeBasis};
+use tailmark_model::{Interval, Limit, PointKey, SloSettings, TimeBasis};
 use tailmark_plan::{Order, Plan, Step, SystemPlan, is_searched};
 use tailmark_stats::{
-    slo::{Limit, Next, Probe, ShareOver, Slo, SloSettings, Verdict, counts},
+    slo::{Next, ShareOver, Slo, Trial, Verdict, counts},
     steady::SteadyRule,
 };
 use tailmark_study::Study;
@@ -23,7 +23,7 @@ use tailmark_workload::Workload;
 
 impl<'a> Sweeper<'a> {
     /// Carries out the searches of a plan; false where that was stopped. Interleaved, the systems
-    /// take turns probe by probe.
+    /// take turns trial by trial.
     pub(super) fn search_all(&mut self, states: &mut [SystemState<'a>]) -> Result<bool, Error> {
         let plan = self.plan;
         for step in searched(plan) {
@@ -36,11 +36,11 @@ impl<'a> Sweeper<'a> {
                     let mut has_ended = true;
                     for &index in &group {
                         let state = &mut states[index];
-                        let Some(next) = self.next_probe(state.system, &step)? else {
+                        let Some(next) = self.next_trial(state.system, &step)? else {
                             continue;
                         };
                         has_ended = false;
-                        if !self.probe(state, step, &next)? {
+                        if !self.trial(state, step, &next)? {
                             return Ok(false);
                         }
                     }
@@ -54,7 +54,7 @@ impl<'a> Sweeper<'a> {
     }
 
     /// What is tried next on a system; none where its search is over.
-    fn next_probe(&self, system: &SystemPlan, step: &Step<'_>) -> Result<Option<NextProbe>, Error> {
+    fn next_trial(&self, system: &SystemPlan, step: &Step<'_>) -> Result<Option<NextTrial>, Error> {
         let Some(settings) = self.plan.slo.as_ref().filter(|_| is_compared(system)) else {
             return Ok(None);
         };
@@ -63,24 +63,24 @@ impl<'a> Sweeper<'a> {
             return Ok(None);
         };
         // What is to be confirmed behind it has its time too.
-        let to_follow = settings.shortest_probe() * u32::try_from(to_follow).unwrap_or(u32::MAX);
+        let to_follow = settings.shortest_trial() * u32::try_from(to_follow).unwrap_or(u32::MAX);
         let spent = slo.took() + settings.warmup;
         let left = settings.time.saturating_sub(spent + to_follow);
         let rule = &settings.rule;
-        Ok(Some(NextProbe {
+        Ok(Some(NextTrial {
             rate,
             attempt: slo.tries_of(rate) + 1,
-            is_first: slo.probes.is_empty(),
+            is_first: slo.trials.is_empty(),
             longest: left.clamp(rule.shortest(), rule.longest()),
         }))
     }
 
-    /// Measures a probe and commits it; false where that was stopped.
-    fn probe(
+    /// Measures a trial and commits it; false where that was stopped.
+    fn trial(
         &mut self,
         state: &mut SystemState<'a>,
         step: Step<'a>,
-        next: &NextProbe,
+        next: &NextTrial,
     ) -> Result<bool, Error> {
         let plan = self.plan;
         let Some(settings) = &plan.slo else {
@@ -106,7 +106,7 @@ impl<'a> Sweeper<'a> {
             duration: Some(next.longest),
             warmup: AskedWarmup::For(settings.warmup),
             enough: Some(&judge),
-            seeds: PointSeeds::of_probe(plan.sweep.seed, &key),
+            seeds: PointSeeds::of_trial(plan.sweep.seed, &key),
             steady: SteadyRule {
                 latency: settings.latency.first().and_then(|limit| limit.metric()),
             },
@@ -115,17 +115,17 @@ impl<'a> Sweeper<'a> {
         let Some(measured) = self.measured(state, &asked, key)? else {
             return Ok(false);
         };
-        self.study.add_probe(&measured.point)?;
+        self.study.add_trial(&measured.point)?;
         self.has_measured = true;
-        self.summary.probes_measured += 1;
+        self.summary.trials_measured += 1;
         let slo = search_of(plan, &self.study, settings, state.system, step.workload)?;
-        self.observer.probe_finished(&slo, settings);
+        self.observer.trial_finished(&slo, settings);
         measured.settled.map(|_| true)
     }
 }
 
 /// What is tried next.
-struct NextProbe {
+struct NextTrial {
     /// Operations per second.
     rate: f64,
     /// How often it has been tried then.
@@ -192,10 +192,10 @@ fn search_of(
     system: &SystemPlan,
     workload: &Workload,
 ) -> Result<Slo, Error> {
-    let mut probes = Vec::new();
-    study.each_probe(|probe| {
-        if probe.key.system == system.name && probe.key.workload == workload.name {
-            probes.push(Probe::from_point(&probe, settings));
+    let mut trials = Vec::new();
+    study.each_trial(|trial| {
+        if trial.key.system == system.name && trial.key.workload == workload.name {
+            trials.push(Trial::from_point(&trial, settings));
         }
         Ok(())
     })?;
@@ -206,10 +206,10 @@ fn search_of(
     );
     let points = study.point_totals()?;
     let allow_errors = plan.sweep.allow_errors;
-    Ok(Slo::new(named, settings, &points, &probes, allow_errors))
+    Ok(Slo::new(named, settings, &points, &trials, allow_errors))
 }
 
-/// Ends a probe as soon as all of its limits are known to hold, or one not to; asked at a few
+/// Ends a trial as soon as all of its limits are known to hold, or one not to; asked at a few
 /// numbers of blocks.
 struct Judge<'a> {
     settings: &'a SloSettings,

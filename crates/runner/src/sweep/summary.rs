@@ -7,8 +7,8 @@ use tailmark_model::{Fault, PointKey, number};
 pub struct Summary {
     /// Points that were measured.
     pub points_measured: usize,
-    /// Probes of searches that were measured.
-    pub probes_measured: usize,
+    /// Trials of searches that were measured.
+    pub trials_measured: usize,
     /// Points that were in the study already.
     pub points_kept: usize,
     /// Points that were left out, because their rate is a part of a peak that is not there.

@@ -5,13 +5,14 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
-use tailmark_model::{ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings};
+use tailmark_model::{
+    ALLOW_ERRORS, Arrivals, Header, Load, PlanValue, Point, ReportSettings, Role, Scope,
+    StudySettings,
+};
 use tailmark_plan::{
-    Adopt, Agent, Expect, MachinePlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan,
-    Unexpected, Warmup,
+    Adopt, Agent, Expect, MachinePlan, Order, Plan, Reload, Sweep, SystemPlan, Unexpected, Warmup,
 };
 use tailmark_runner::{Error, Summary};
-use tailmark_stats::statistics::EQUIVALENCE;
 use tailmark_study::Study;
 
 pub const RECORDS: u64 = 2000;
@@ -67,7 +68,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         .iter()
         .map(|name| Arc::new(tailmark_workload::find(name).unwrap()))
         .collect();
-    let keys = [("sweep.threads", format!("{threads:?}"))];
+    let threads_key = PlanValue::new(format!("{threads:?}"), Role::Scope(Scope::Points));
     Plan {
         slo: None,
         abort: Vec::new(),
@@ -76,7 +77,8 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             title: "test".into(),
             tailmark: "0".into(),
             created_ms: 0,
-            plan: keys.map(|(k, v)| (k.to_owned(), v)).into(),
+            plan: [("sweep.threads".to_owned(), threads_key)].into(),
+            settings: StudySettings::default(),
             source: String::new(),
             assumed: vec![],
         },
@@ -109,11 +111,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             allow_errors: ALLOW_ERRORS,
         },
         machine: MachinePlan::default(),
-        report: ReportPlan {
-            settings: ReportSettings::default(),
-            equivalence: EQUIVALENCE,
-            redact: false,
-        },
+        report: ReportSettings::default(),
         // All places are directories of one file system.
         same_device: true,
         unexpected: Unexpected::default(),

@@ -61,10 +61,13 @@ impl Run {
     /// The same of a study of this header, whose plan says whether systems take turns.
     #[must_use]
     pub fn of_study(point: &Point, header: &Header) -> Self {
-        let turn = point.phase.started_ms.filter(|_| header.takes_turns());
+        let turn = point
+            .phase
+            .started_ms
+            .filter(|_| header.settings.takes_turns);
         Self {
             turn,
-            ..Self::from_point(point, header.allow_errors())
+            ..Self::from_point(point, header.settings.allow_errors)
         }
     }
 }
@@ -473,16 +476,10 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     }
 }
 
-/// The band of practical equivalence of a plan (`report.equivalence`, a percentage), as a fraction.
-pub const EQUIVALENCE_KEY: &str = "report.equivalence";
-
 /// The band of practical equivalence that a plan asks for, as a fraction: 0.03 is 3 %.
 #[must_use]
 pub fn equivalence(header: &Header) -> f64 {
-    let given = header.plan.get(EQUIVALENCE_KEY);
-    given
-        .and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok())
-        .map_or(EQUIVALENCE, |percent| percent / 100.0)
+    header.settings.report.equivalence.unwrap_or(EQUIVALENCE)
 }
 
 #[cfg(test)]

@@ -4,10 +4,9 @@
 //! by how much they were sent late, and why; that an operation has a cause says nothing, since every
 //! operation has one and most are on time.
 
-use super::Limit;
-use tailmark_model::{Latencies, Phase, PointKey, finding::DATABASE_SATURATED};
+use tailmark_model::{Latencies, Limit, Phase, PointKey, finding::DATABASE_SATURATED};
 
-/// What makes a probe no answer about the system.
+/// What makes a trial no answer about the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     /// In words.
@@ -26,7 +25,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Those of a probe.
+    /// Those of a trial.
     pub fn from_key(key: &PointKey) -> Self {
         Self {
             count: key.threads,

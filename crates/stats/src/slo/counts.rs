@@ -1,7 +1,6 @@
 //! How many requests of a phase are over a limit, second by second.
 
-use super::{Limit, Rule};
-use tailmark_model::{Interval, Kind, KindResult, Latencies, Phase, TimeBasis};
+use tailmark_model::{Interval, Kind, KindResult, Latencies, Limit, Phase, Rule, TimeBasis};
 
 /// The requests of a stretch of time, and those of them that are over a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

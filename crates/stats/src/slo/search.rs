@@ -3,6 +3,7 @@
 
 use super::Verdict;
 use std::{cmp::Ordering, time::Duration};
+use tailmark_model::Bounds;
 
 /// How many tries of a rate must say the same before it is a bound, and how many undecided ones
 /// make it none.
@@ -17,17 +18,6 @@ const FACTOR_FAR: f64 = 2.0;
 const LOWEST: f64 = 0.01;
 /// The first rate that is tried where nothing says where to look, operations per second.
 const FIRST: f64 = 1_000.0;
-
-/// What a search is to find.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
-    /// The lowest rate that is tried, operations per second; none: a hundredth of the first.
-    pub min_rate: Option<f64>,
-    /// The highest rate that is tried; none: as high as the client can.
-    pub max_rate: Option<f64>,
-    /// How far the two ends of the answer may be apart, as a fraction: 0.05.
-    pub resolution: f64,
-}
 
 /// A rate that was tried.
 #[derive(Debug, Clone, Copy, PartialEq)]

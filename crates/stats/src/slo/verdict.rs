@@ -1,13 +1,14 @@
-//! What a probe says of a limit: it holds, it does not, or that is not known yet.
+//! What a trial says of a limit: it holds, it does not, or that is not known yet.
 
-use super::{Limit, Rule, counts::Count};
+use super::counts::Count;
 use crate::statistics::{t_half_width, t_two_sided};
 use statrs::distribution::{ContinuousCDF, Gamma};
+use tailmark_model::{Limit, Rule};
 
 /// From how many independent blocks on a limit may be said not to hold.
 const FAILS_FROM: usize = 5;
 
-/// What a probe says of a limit.
+/// What a trial says of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The limit holds.

@@ -1,6 +1,6 @@
 //! Searches in words, the same in reports, on the terminal and for other programs.
 
-use super::{Answer, Probe, ProbeResult, Slo, SloSettings, Status, Verdict};
+use super::{Answer, Slo, Status, Trial, TrialResult, Verdict};
 use tailmark_model::{Stated, number};
 
 impl Answer {
@@ -39,15 +39,7 @@ impl Answer {
     }
 }
 
-impl SloSettings {
-    /// Stands beside every number of a quick search.
-    #[must_use]
-    pub fn quick_remark(&self) -> &'static str {
-        if self.quick { "quick search" } else { "" }
-    }
-}
-
-impl ProbeResult {
+impl TrialResult {
     /// The share over the limit with its interval, and what is allowed:
     /// `0.0031 % over 15ms (0.001 to 0.006 %; 0.01 % allowed)`.
     #[must_use]
@@ -82,7 +74,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-impl Probe {
+impl Trial {
     /// One line: the rate, what was measured of the limit that is worst, and what that says.
     #[must_use]
     pub fn text(&self) -> String {

@@ -25,7 +25,7 @@ use tailmark_stats::{
 };
 
 /// The version of the document's schema.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 pub const FORMAT: Format = Format {
     name: "json",
@@ -37,14 +37,18 @@ pub const FORMAT: Format = Format {
 /// into memory together.
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let header = study.header()?;
-    let (allowed, systems, facts) = (header.allow_errors(), study.systems()?, study.facts()?);
+    let (allowed, systems, facts) = (
+        header.settings.allow_errors,
+        study.systems()?,
+        study.facts()?,
+    );
     let mut document = Document::begin(out)?;
     document.member("version", &VERSION.into())?;
     document.member("study", &header.id.as_str().into())?;
     document.member("title", &header.title.as_str().into())?;
     document.member("tailmark", &header.tailmark.as_str().into())?;
     document.member("created_at", &timestamp(header.created_ms).into())?;
-    document.member("plan", &json!(header.plan))?;
+    document.member("plan", &json!(header.plan_texts()))?;
     document.member("assumed", &json!(header.assumed))?;
     document.member("systems", &systems.iter().map(system).collect())?;
     document.member("facts", &json!(facts))?;
@@ -185,7 +189,7 @@ fn phase(phase: &Phase, header: &Header) -> Value {
         "censored_operations": phase.censored,
         "ops_per_sec": phase.ops_per_sec(),
         "errors_per_sec": phase.errors_per_sec(),
-        "valid": phase.fault(header.allow_errors()).is_none(),
+        "valid": phase.fault(header.settings.allow_errors).is_none(),
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),

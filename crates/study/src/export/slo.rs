@@ -6,9 +6,10 @@ use crate::{
     searches,
 };
 use serde_json::{Value, json};
-use tailmark_stats::slo::{Probe, ProbeResult, Slo, SloSettings};
+use tailmark_model::SloSettings;
+use tailmark_stats::slo::{Slo, Trial, TrialResult};
 
-/// The searches of a study, one for each system and workload that has probes.
+/// The searches of a study, one for each system and workload that has trials.
 pub fn slo_json(study: &Study) -> Result<Vec<Value>, Error> {
     let Some((settings, searches)) = searches(study)? else {
         return Ok(Vec::new());
@@ -29,29 +30,29 @@ fn search(slo: &Slo, settings: &SloSettings) -> Value {
         "high": answer.high,
         "resolution": settings.bounds.resolution,
         "measured_s": slo.took().as_secs_f64(),
-        "probes": slo.probes.iter().map(probe).collect::<Vec<_>>(),
+        "trials": slo.trials.iter().map(trial).collect::<Vec<_>>(),
     })
 }
 
-fn probe(probe: &Probe) -> Value {
-    let worst = probe.worst().and_then(|worst| worst.over);
+fn trial(trial: &Trial) -> Value {
+    let worst = trial.worst().and_then(|worst| worst.over);
     json!({
-        "rate": probe.rate(),
-        "attempt": probe.key.repeat,
-        "threads": probe.key.threads,
-        "arrivals": probe.key.arrivals.map(tailmark_model::Arrivals::name),
-        "ops_per_sec": probe.ops_per_sec,
-        "took_s": probe.took.as_secs_f64(),
-        "verdict": probe.verdict.name(),
+        "rate": trial.rate(),
+        "attempt": trial.key.repeat,
+        "threads": trial.key.threads,
+        "arrivals": trial.key.arrivals.map(tailmark_model::Arrivals::name),
+        "ops_per_sec": trial.ops_per_sec,
+        "took_s": trial.took.as_secs_f64(),
+        "verdict": trial.verdict.name(),
         "share_over": worst.map(|over| over.share),
         "interval": worst.map(|over| [over.low, over.high]),
-        "evidence": probe.evidence,
-        "findings": probe.findings.iter().map(finding).collect::<Vec<_>>(),
-        "limits": probe.limits.iter().map(limit).collect::<Vec<_>>(),
+        "evidence": trial.evidence,
+        "findings": trial.findings.iter().map(finding).collect::<Vec<_>>(),
+        "limits": trial.limits.iter().map(limit).collect::<Vec<_>>(),
     })
 }
 
-fn limit(of: &ProbeResult) -> Value {
+fn limit(of: &TrialResult) -> Value {
     json!({
         "limit": of.limit.to_string(),
         "allowed": of.limit.allowed(),

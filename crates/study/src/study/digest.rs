@@ -15,7 +15,7 @@ const TOTALS: &[&str] = &[
      FROM phase WHERE id = ?",
     "SELECT id FROM phase WHERE warmup_of = ?",
     "SELECT system, records, threads FROM load WHERE phase = ?",
-    "SELECT system, workload, distribution, threads, repeat, target_rate, arrivals, is_probe
+    "SELECT system, workload, distribution, threads, repeat, target_rate, arrivals, is_trial
      FROM point WHERE phase = ?",
     "SELECT kind, count, not_found, errors, bytes, service, response, failed, censored_service,
             censored_response, block_qos, drained_bytes

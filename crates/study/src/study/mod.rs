@@ -37,7 +37,9 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tailmark_model::{Fact, Header, Load, Phase, Point, PointKey, ResolvedRate, System};
+use tailmark_model::{
+    Fact, Header, Load, Phase, PlanValue, Point, PointKey, ResolvedRate, StudySettings, System,
+};
 
 /// How long a reader or writer waits for the other.
 const BUSY: Duration = Duration::from_secs(60);
@@ -304,12 +306,17 @@ impl Study {
         self.write(|c| remarks::no_notice(c, text))
     }
 
-    /// Sets the keys of the plan: those may change that no point depends on.
+    /// Sets the keys of the plan, and what it says to those who read the study: those may change that
+    /// no point depends on.
     ///
     /// # Errors
     /// As [`Study::set_facts`].
-    pub fn set_plan(&self, keys: &BTreeMap<String, String>) -> Result<(), Error> {
-        self.write(|c| write::plan(c, keys))
+    pub fn set_plan(
+        &self,
+        keys: &BTreeMap<String, PlanValue>,
+        settings: &StudySettings,
+    ) -> Result<(), Error> {
+        self.write(|c| write::plan(c, keys, settings))
     }
 
     /// Adds what a percentage among the rates of the plan came to; where that is there already of

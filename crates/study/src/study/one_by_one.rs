@@ -28,34 +28,34 @@ impl Study {
         Ok(())
     }
 
-    /// Reads one probe of a search after the other with intervals and series, in the order in which
+    /// Reads one trial of a search after the other with intervals and series, in the order in which
     /// they were added, as [`Study::each_load`] does.
     ///
     /// # Errors
     /// As [`Study::header`], and that of `act`.
-    pub fn each_probe(&self, mut act: impl FnMut(Point) -> Result<(), Error>) -> Result<(), Error> {
-        for (_, key) in self.read(|c| read::keys(c, Keyed::Probe))? {
-            if let Some(probe) = self.read(|c| read::point(c, Keyed::Probe, &key))? {
-                act(self.shown(probe, Redaction::point))?;
+    pub fn each_trial(&self, mut act: impl FnMut(Point) -> Result<(), Error>) -> Result<(), Error> {
+        for (_, key) in self.read(|c| read::keys(c, Keyed::Trial))? {
+            if let Some(trial) = self.read(|c| read::point(c, Keyed::Trial, &key))? {
+                act(self.shown(trial, Redaction::point))?;
             }
         }
         Ok(())
     }
 
-    /// Whether there are probes of a search.
+    /// Whether there are trials of a search.
     ///
     /// # Errors
     /// As [`Study::header`].
-    pub fn has_probes(&self) -> Result<bool, Error> {
-        self.read(|c| Ok(!read::keys(c, Keyed::Probe)?.is_empty()))
+    pub fn has_trials(&self) -> Result<bool, Error> {
+        self.read(|c| Ok(!read::keys(c, Keyed::Trial)?.is_empty()))
     }
 
-    /// Adds a probe of a search; one of the same key is replaced.
+    /// Adds a trial of a search; one of the same key is replaced.
     ///
     /// # Errors
     /// As [`Study::set_facts`].
-    pub fn add_probe(&self, probe: &Point) -> Result<(), Error> {
-        self.write(|c| write::point(c, Keyed::Probe, probe))
+    pub fn add_trial(&self, trial: &Point) -> Result<(), Error> {
+        self.write(|c| write::point(c, Keyed::Trial, trial))
     }
 
     /// Reads one point after the other with intervals and series, as [`Study::each_load`] does.

@@ -21,16 +21,18 @@ use tailmark_model::{
 };
 
 pub fn header(c: &Connection) -> Result<Header> {
-    let sql = "SELECT title, tailmark, created_ms, source, plan, assumed, study FROM header";
+    let sql = "SELECT title, tailmark, created_ms, source, plan, settings, assumed, study
+               FROM header";
     c.query_row(sql, [], |row| {
         Ok(Header {
-            id: row.get(6)?,
+            id: row.get(7)?,
             title: name(row, 0)?,
             tailmark: name(row, 1)?,
             created_ms: instant_ms(row, 2)?,
             source: text(row, 3)?,
             plan: json(row, 4)?,
-            assumed: json(row, 5)?,
+            settings: json(row, 5)?,
+            assumed: json(row, 6)?,
         })
     })
 }
@@ -121,19 +123,19 @@ pub fn point(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<Point>>
     }))
 }
 
-/// What has a key: the points of a sweep, and the probes of a search, which are in no curve.
+/// What has a key: the points of a sweep, and the trials of a search, which are in no curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keyed {
     Point,
-    Probe,
+    Trial,
 }
 
 impl Keyed {
-    /// What is in the column `is_probe`.
-    pub const fn is_probe(self) -> Option<i64> {
+    /// What is in the column `is_trial`.
+    pub const fn is_trial(self) -> Option<i64> {
         match self {
             Self::Point => None,
-            Self::Probe => Some(1),
+            Self::Trial => Some(1),
         }
     }
 }
@@ -141,8 +143,8 @@ impl Keyed {
 /// Every key of a kind with the id of its phase.
 pub fn keys(c: &Connection, of: Keyed) -> Result<Vec<(i64, PointKey)>> {
     let sql = "SELECT phase, system, workload, distribution, threads, repeat, target_rate, arrivals
-               FROM point WHERE is_probe IS ? ORDER BY phase";
-    rows(c, sql, [of.is_probe()], |row| {
+               FROM point WHERE is_trial IS ? ORDER BY phase";
+    rows(c, sql, [of.is_trial()], |row| {
         let key = PointKey {
             system: name(row, 1)?,
             workload: name(row, 2)?,
@@ -161,7 +163,7 @@ pub fn keys(c: &Connection, of: Keyed) -> Result<Vec<(i64, PointKey)>> {
 pub fn phase_of(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<i64>> {
     let sql = "SELECT phase FROM point NOT INDEXED WHERE system = ? AND workload = ?
                AND distribution = ? AND threads = ? AND repeat = ? AND target_rate IS ?
-               AND arrivals IS ? AND is_probe IS ?";
+               AND arrivals IS ? AND is_trial IS ?";
     c.prepare_cached(sql)?
         .query_row(
             params![
@@ -172,7 +174,7 @@ pub fn phase_of(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<i64>
                 key.repeat,
                 key.target_rate,
                 key.arrivals.map(Arrivals::name),
-                of.is_probe()
+                of.is_trial()
             ],
             |row| row.get(0),
         )

@@ -6,6 +6,7 @@ CREATE TABLE header (
     created_ms INTEGER NOT NULL,
     source TEXT NOT NULL,
     plan TEXT NOT NULL CHECK (json_valid(plan)),
+    settings TEXT NOT NULL CHECK (json_valid(settings)),
     assumed TEXT NOT NULL CHECK (json_valid(assumed)),
     study TEXT NOT NULL
 ) STRICT;
@@ -73,11 +74,11 @@ CREATE TABLE point (
     repeat INTEGER NOT NULL,
     target_rate REAL,
     arrivals TEXT,
-    is_probe INTEGER
+    is_trial INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX point_once ON point
     (system, workload, distribution, threads, repeat, ifnull(target_rate, -1), ifnull(arrivals, ''),
-     ifnull(is_probe, 0));
+     ifnull(is_trial, 0));
 
 -- What a percentage among the rates of the plan came to.
 CREATE TABLE resolved_rate (

@@ -1,8 +1,9 @@
-//! The searches for the highest rate that holds, from the probes and points of a study.
+//! The searches for the highest rate that holds, from the trials and points of a study.
 
 use super::Study;
 use crate::Error;
-use tailmark_stats::slo::{Probe, Slo, SloSettings};
+use tailmark_model::SloSettings;
+use tailmark_stats::slo::{Slo, Trial};
 
 /// The searches of a study, in the order of its systems and workloads.
 ///
@@ -10,18 +11,18 @@ use tailmark_stats::slo::{Probe, Slo, SloSettings};
 /// As [`Study::header`].
 pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error> {
     let header = study.header()?;
-    let Some(settings) = SloSettings::from_header(&header) else {
+    let Some(settings) = header.settings.slo.clone() else {
         return Ok(None);
     };
-    let mut probes = Vec::new();
-    study.each_probe(|point| {
-        probes.push(Probe::from_point(&point, &settings));
+    let mut trials = Vec::new();
+    study.each_trial(|point| {
+        trials.push(Trial::from_point(&point, &settings));
         Ok(())
     })?;
     let points = study.point_totals()?;
     let mut searches: Vec<Slo> = Vec::new();
-    for probe in &probes {
-        let of = &probe.key;
+    for trial in &trials {
+        let of = &trial.key;
         let named = (
             of.system.as_str(),
             of.workload.as_str(),
@@ -35,7 +36,13 @@ pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error>
             ) == named
         };
         if !searches.iter().any(is_it) {
-            let slo = Slo::new(named, &settings, &points, &probes, header.allow_errors());
+            let slo = Slo::new(
+                named,
+                &settings,
+                &points,
+                &trials,
+                header.settings.allow_errors,
+            );
             searches.push(slo);
         }
     }

@@ -13,8 +13,8 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Arrivals, BlockQos, Header, Interval, Kind, Load, Phase, Point, ResolvedRate, Series, Summary,
-    System, Warmup, qos,
+    Arrivals, BlockQos, Header, Interval, Kind, Load, Phase, PlanValue, Point, ResolvedRate,
+    Series, StudySettings, Summary, System, Warmup, qos,
 };
 
 /// The group and the name of the fact that says when the load of a data set began.
@@ -23,14 +23,16 @@ pub const LOADED: &str = "load began";
 
 pub fn header(c: &Connection, header: &Header) -> Result<()> {
     c.execute(
-        "INSERT INTO header (id, title, tailmark, created_ms, source, plan, assumed, study)
-         VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO header (id, title, tailmark, created_ms, source, plan, settings, assumed,
+                             study)
+         VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             writable(&header.title)?,
             header.tailmark,
             integer(header.created_ms),
             header.source,
             json(&header.plan)?,
+            json(&header.settings)?,
             json(&header.assumed)?,
             header.id
         ],
@@ -38,10 +40,14 @@ pub fn header(c: &Connection, header: &Header) -> Result<()> {
     Ok(())
 }
 
-/// Sets the keys of a plan.
-pub fn plan(c: &Connection, plan: &BTreeMap<String, String>) -> Result<()> {
-    c.execute("UPDATE header SET plan = ?", [json(plan)?])
-        .map(drop)
+/// Sets the keys of a plan, and what it says to those who read the study.
+pub fn plan(
+    c: &Connection,
+    plan: &BTreeMap<String, PlanValue>,
+    settings: &StudySettings,
+) -> Result<()> {
+    let sql = "UPDATE header SET plan = ?, settings = ?";
+    c.execute(sql, [json(plan)?, json(settings)?]).map(drop)
 }
 
 pub fn systems(c: &Connection, systems: &[System]) -> Result<()> {
@@ -112,7 +118,7 @@ pub fn point(c: &Connection, of: Keyed, point: &Point) -> Result<()> {
     let id = phase(c, &point.phase)?;
     c.execute(
         "INSERT INTO point (phase, system, workload, distribution, threads, repeat, target_rate,
-                            arrivals, is_probe)
+                            arrivals, is_trial)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             id,
@@ -123,7 +129,7 @@ pub fn point(c: &Connection, of: Keyed, point: &Point) -> Result<()> {
             key.repeat,
             key.target_rate,
             key.arrivals.map(Arrivals::name),
-            of.is_probe()
+            of.is_trial()
         ],
     )?;
     if let Some(kept) = &point.phase.warmup {

@@ -49,9 +49,16 @@ pub fn header() -> Header {
         tailmark: "0.1.0".into(),
         created_ms: 1_764_000_000_123,
         plan: BTreeMap::from([
-            ("dataset.records".into(), "1000".into()),
-            ("sweep.threads".into(), "1, 4".into()),
+            (
+                "dataset.records".into(),
+                PlanValue::new("1000", Role::Condition(Subject::DataSet)),
+            ),
+            (
+                "sweep.threads".into(),
+                PlanValue::new("1, 4", Role::Scope(Scope::Points)),
+            ),
         ]),
+        settings: StudySettings::default(),
         source: "title = \"Disk against memory\"\n".into(),
         assumed: vec!["dataset.records".into()],
     }
@@ -322,7 +329,7 @@ pub fn small_study(dir: &std::path::Path) -> std::path::PathBuf {
     study.add_load(&load()).unwrap();
     study.add_point(&point(4, true)).unwrap();
     study.add_resolved_rate(&resolved_rate()).unwrap();
-    study.add_probe(&point(8, true)).unwrap();
+    study.add_trial(&point(8, true)).unwrap();
     let path = study.path().to_owned();
     drop(study);
     let connection = rusqlite::Connection::open(&path).unwrap();

@@ -10,25 +10,34 @@ use common::{facts, header, load, point, systems};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use schema::faults;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use tailmark_model::{Kind, KindResult, Summary};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+use tailmark_model::{Arrivals, Bounds, Kind, KindResult, Limit, Rule, SloSettings, Summary};
 use tailmark_study::{Study, export};
 
-/// The keys of a search.
-const SLO: [(&str, &str); 7] = [
-    ("slo.arrivals", "poisson"),
-    ("slo.block", "1s"),
-    ("slo.latency", "p99 read < 15ms"),
-    ("slo.resolution", "5%"),
-    ("slo.threads", "64"),
-    ("slo.time", "1m"),
-    ("slo.warmup", "1s"),
-];
+/// What is searched for.
+fn slo() -> SloSettings {
+    SloSettings {
+        latency: vec![Limit::parse("p99 read < 15ms").unwrap()],
+        bounds: Bounds {
+            min_rate: None,
+            max_rate: None,
+            resolution: 0.05,
+        },
+        arrivals: Arrivals::Poisson,
+        threads: 64,
+        rule: Rule::with_block(Duration::from_secs(1)),
+        warmup: Duration::from_secs(1),
+        time: Duration::from_secs(60),
+        quick: false,
+    }
+}
 
 fn study(dir: &std::path::Path) -> Study {
     let mut header = header();
-    let keys = SLO.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    header.plan.extend(keys);
+    header.settings.slo = Some(slo());
     let study = Study::create(dir, &header, &systems()).unwrap();
     study.set_facts(&facts()).unwrap();
     study.add_notice("caches are not dropped").unwrap();
@@ -36,7 +45,7 @@ fn study(dir: &std::path::Path) -> Study {
     study.add_point(&point(4, false)).unwrap();
     study.add_point(&point(16, true)).unwrap();
     study.add_resolved_rate(&common::resolved_rate()).unwrap();
-    study.add_probe(&point(64, true)).unwrap();
+    study.add_trial(&point(64, true)).unwrap();
     study
 }
 
@@ -101,12 +110,12 @@ fn json_is_as_its_schema_says() {
         ("/loads/0/bandwidth/database_mb_per_sec", Value::Null),
         ("/slo/0/status", Value::from("fine")),
         ("/slo/0/low", Value::from(0.0)),
-        ("/slo/0/probes/0/verdict", Value::from("good")),
+        ("/slo/0/trials/0/verdict", Value::from("good")),
         (
-            "/slo/0/probes/0/limits/0/interval",
+            "/slo/0/trials/0/limits/0/interval",
             serde_json::json!([0.1]),
         ),
-        ("/slo/0/probes/0/limits/0/share_over", Value::from(1.1)),
+        ("/slo/0/trials/0/limits/0/share_over", Value::from(1.1)),
     ] {
         let mut document = json();
         *document.pointer_mut(pointer).unwrap() = wrong;

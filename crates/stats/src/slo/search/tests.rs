@@ -36,7 +36,7 @@ fn together(tried: &[Tried], rate: f64, verdict: Verdict) -> Verdict {
     }
 }
 
-/// The same, with what a probe says of the share over the limit.
+/// The same, with what a trial says of the share over the limit.
 fn search_by_parts(
     bounds: &Bounds,
     hint: Option<f64>,
@@ -198,8 +198,8 @@ fn what_time_there_is_left_goes_into_confirming() {
 }
 
 #[test]
-fn the_answer_holds_the_true_rate_where_probes_are_noisy() {
-    // The share over the limit grows as the 6th power of the rate, each probe has a noise of 5 % in
+fn the_answer_holds_the_true_rate_where_trials_are_noisy() {
+    // The share over the limit grows as the 6th power of the rate, each trial has a noise of 5 % in
     // the rate and its interval is 10 % wide: what is decided is wrong in one of forty.
     let mut random = Random(11);
     let searches = 2_000;

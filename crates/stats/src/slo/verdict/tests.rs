@@ -48,7 +48,7 @@ fn fewer_than_twenty_blocks_decide_nothing() {
 
 #[test]
 fn none_of_few_requests_is_not_none_ever() {
-    // Of 20 reads at 99 % none is late: one in five such probes would say so at twice the limit.
+    // Of 20 reads at 99 % none is late: one in five such trials would say so at twice the limit.
     let few = counts(200, 1, |_| 0);
     assert_eq!(verdict(&few), Verdict::Undecided);
     let over = share(&few).unwrap();
@@ -107,9 +107,9 @@ fn blocks_are_at_least_as_long_as_what_is_late_together() {
 fn a_verdict_at_the_limit_is_wrong_as_seldom_as_it_says() {
     // Independent requests whose true share is the limit: either verdict is wrong.
     let mut random = Random(3);
-    let probes = 2_000;
+    let trials = 2_000;
     let mut wrong = 0;
-    for _ in 0..probes {
+    for _ in 0..trials {
         let counts: Vec<Count> = (0..200)
             .map(|_| {
                 let mean = 10.0_f64;
@@ -124,7 +124,7 @@ fn a_verdict_at_the_limit_is_wrong_as_seldom_as_it_says() {
             .collect();
         wrong += u32::from(verdict(&counts) != Verdict::Undecided);
     }
-    let share = f64::from(wrong) / f64::from(probes);
+    let share = f64::from(wrong) / f64::from(trials);
     assert!((0.01..0.06).contains(&share), "{share}");
 }
 

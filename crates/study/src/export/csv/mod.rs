@@ -157,7 +157,10 @@ fn phase_headings() -> impl Iterator<Item = String> {
 /// The rows of a phase, one for each kind, of a study with this header; each begins with the
 /// same cells.
 fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<String>> {
-    let is_valid = phase.fault(header.allow_errors()).is_none().to_string();
+    let is_valid = phase
+        .fault(header.settings.allow_errors)
+        .is_none()
+        .to_string();
     let findings = phase.findings.iter();
     let codes: Vec<&str> = findings.map(|finding| finding.code.as_str()).collect();
     let bandwidth = phase.bandwidth();

@@ -1,10 +1,11 @@
-//! The probes of a search: the latency that was measured over the rate that was offered, and the
+//! The trials of a search: the latency that was measured over the rate that was offered, and the
 //! limit.
 
 use super::{axis, log_axis};
 use crate::{chart::quantised::quantised, style};
 use serde_json::{Value, json};
-use tailmark_stats::slo::{Limit, Probe, Slo, Verdict};
+use tailmark_model::Limit;
+use tailmark_stats::slo::{Slo, Trial, Verdict};
 
 /// What is the same whatever was measured.
 pub fn base(limit: Limit) -> Value {
@@ -22,15 +23,15 @@ pub fn base(limit: Limit) -> Value {
     option
 }
 
-/// The marks of each system, by its place among the systems; none where no probe has a value.
+/// The marks of each system, by its place among the systems; none where no trial has a value.
 pub fn marks(limit: Limit, searches: &[(usize, &Slo)]) -> Option<Value> {
     let limit_us = limit.latency.as_nanos() as f64 / 1e3;
     let mut values = vec![limit_us];
     let mut series = Vec::new();
     for (index, slo) in searches {
         let look = style::look(*index);
-        let marks = slo.probes.iter().filter_map(|probe| {
-            let (us, value) = mark(probe, limit, look.color)?;
+        let marks = slo.trials.iter().filter_map(|trial| {
+            let (us, value) = mark(trial, limit, look.color)?;
             values.push(us);
             Some(value)
         });
@@ -51,18 +52,18 @@ pub fn marks(limit: Limit, searches: &[(usize, &Slo)]) -> Option<Value> {
     Some(json!({"yAxis": log_axis(values.into_iter()), "series": series}))
 }
 
-fn mark(probe: &Probe, limit: Limit, color: &str) -> Option<(f64, Value)> {
-    let result = probe.limits.iter().find(|of| of.limit == limit)?;
+fn mark(trial: &Trial, limit: Limit, color: &str) -> Option<(f64, Value)> {
+    let result = trial.limits.iter().find(|of| of.limit == limit)?;
     let us = result.value?.value / 1e3;
     let value = json!([
-        probe.rate(),
+        trial.rate(),
         quantised(us),
-        probe.key.threads,
-        probe.ops_per_sec.round()
+        trial.key.threads,
+        trial.ops_per_sec.round()
     ]);
-    // Of a probe that held and is no answer, that.
-    let verdict = match probe.verdict {
-        Verdict::NotSteady | Verdict::ClientLimit => probe.verdict,
+    // Of a trial that held and is no answer, that.
+    let verdict = match trial.verdict {
+        Verdict::NotSteady | Verdict::ClientLimit => trial.verdict,
         _ => result.verdict,
     };
     let style = match verdict {

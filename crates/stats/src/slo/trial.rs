@@ -1,7 +1,7 @@
-//! A probe: a rate, what was measured at it, and what that says of the limits.
+//! A trial: a rate, what was measured at it, and what that says of the limits.
 
 use super::{
-    Answer, Limit, Next, ShareOver, SloSettings, Status, Verdict,
+    Answer, Next, ShareOver, Status, Verdict,
     blame::{self, Cause, Clients},
     counts::{self, Count},
     is_rising,
@@ -9,24 +9,24 @@ use super::{
 };
 use std::{collections::BTreeSet, time::Duration};
 use tailmark_model::{
-    Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, TimeBasis,
+    Finding, FindingCode, Kind, Limit, Phase, Point, PointKey, SloSettings, Stated, TimeBasis,
     finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 
-/// What a probe of a study says.
+/// What a trial of a study says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Probe {
-    /// Which system, workload and rate; its repeat counts the probes of that rate.
+pub struct Trial {
+    /// Which system, workload and rate; its repeat counts the trials of that rate.
     pub key: PointKey,
     /// What it says of all limits.
     pub verdict: Verdict,
     /// What it says of each, in the order of the plan; none where nothing was asked of its kind.
-    pub limits: Vec<ProbeResult>,
+    pub limits: Vec<TrialResult>,
     /// Operations per second that were done.
     pub ops_per_sec: f64,
     /// How long it took with its warm-up.
     pub took: Duration,
-    /// What makes the client the limit, where it is, or the probe no answer.
+    /// What makes the client the limit, where it is, or the trial no answer.
     pub evidence: Option<String>,
     /// What qualifies it.
     pub findings: Vec<Finding>,
@@ -36,9 +36,9 @@ pub struct Probe {
     had_no_client: bool,
 }
 
-/// What a probe says of one limit.
+/// What a trial says of one limit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProbeResult {
+pub struct TrialResult {
     /// Of which.
     pub limit: Limit,
     /// The share over it; none where too little was measured.
@@ -51,8 +51,8 @@ pub struct ProbeResult {
     pub blocks: Vec<Count>,
 }
 
-impl Probe {
-    /// What the phase of a probe says.
+impl Trial {
+    /// What the phase of a trial says.
     #[must_use]
     pub fn from_point(point: &Point, settings: &SloSettings) -> Self {
         let Point { key, phase } = point;
@@ -79,7 +79,7 @@ impl Probe {
         let known = std::mem::take(&mut self.limits);
         let find = |limit: &Limit| known.iter().find(|of| of.limit == *limit).cloned();
         self.limits = asked
-            .map(|limit| find(limit).unwrap_or_else(|| ProbeResult::none(*limit)))
+            .map(|limit| find(limit).unwrap_or_else(|| TrialResult::none(*limit)))
             .collect();
         if self.verdict == Verdict::Pass && self.limits.len() > known.len() {
             self.verdict = Verdict::Undecided;
@@ -98,14 +98,14 @@ impl Probe {
 
     /// What it says of the limit that is nearest to being broken, or farthest over.
     #[must_use]
-    pub fn worst(&self) -> Option<&ProbeResult> {
+    pub fn worst(&self) -> Option<&TrialResult> {
         let of = self.limits.iter();
         of.max_by(|a, b| a.part().total_cmp(&b.part()))
     }
 
     /// The share over that limit to what is allowed of it.
     fn part(&self) -> f64 {
-        self.worst().map_or(0.0, ProbeResult::part)
+        self.worst().map_or(0.0, TrialResult::part)
     }
 
     /// What it says of one limit alone; none if that is not among its limits.
@@ -142,7 +142,7 @@ fn service_ns(phase: &Phase) -> f64 {
     }
 }
 
-impl ProbeResult {
+impl TrialResult {
     /// Of a limit on requests of which there were none.
     const fn none(limit: Limit) -> Self {
         Self {
@@ -163,7 +163,7 @@ impl ProbeResult {
 
 /// What a phase at a rate says of the limits, of all of them together, and why that is no answer
 /// where it is none.
-fn judge(point: &Point, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, Option<Cause>) {
+fn judge(point: &Point, settings: &SloSettings) -> (Vec<TrialResult>, Verdict, Option<Cause>) {
     let Point { key, phase } = point;
     let of = |limit: &Limit, basis| {
         let counts = counts::of_phase(phase, *limit, basis);
@@ -172,7 +172,7 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, O
         let verdict = over.map_or(Verdict::Undecided, |over| {
             over.verdict(*limit, &settings.rule)
         });
-        ProbeResult {
+        TrialResult {
             limit: *limit,
             over,
             value: limit.metric().and_then(|metric| metric.value(phase)),
@@ -183,7 +183,7 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, O
     let is_asked = |limit: &&Limit| phase.kinds.contains_key(&limit.kind);
     let asked: Vec<&Limit> = settings.latency.iter().filter(is_asked).collect();
     let in_response = |limit: &&Limit| of(limit, TimeBasis::Response);
-    let mut limits: Vec<ProbeResult> = asked.iter().map(in_response).collect();
+    let mut limits: Vec<TrialResult> = asked.iter().map(in_response).collect();
     let found = |code: FindingCode| {
         let finding = phase.findings.iter().find(|finding| code.is_of(finding));
         finding.map(|finding| Cause {
@@ -221,7 +221,7 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, O
     (limits, verdict, None)
 }
 
-/// The search of one system and workload: its probes so far, and what is known.
+/// The search of one system and workload: its trials so far, and what is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slo {
     /// The system's name.
@@ -231,19 +231,19 @@ pub struct Slo {
     /// How keys are drawn.
     pub distribution: String,
     /// In the order in which they were made.
-    pub probes: Vec<Probe>,
+    pub trials: Vec<Trial>,
     /// Where a sweep says that the answer is, operations per second.
     hint: Option<f64>,
 }
 
 impl Slo {
-    /// A search whose probes, and points of a sweep, are among these.
+    /// A search whose trials, and points of a sweep, are among these.
     #[must_use]
     pub fn new(
         (system, workload, distribution): (&str, &str, &str),
         settings: &SloSettings,
         points: &[Point],
-        probes: &[Probe],
+        trials: &[Trial],
         allow_errors: f64,
     ) -> Self {
         let is_of = |key: &PointKey| {
@@ -258,32 +258,32 @@ impl Slo {
         let known: Vec<(f64, bool)> = valid()
             .map(|point| (point.phase.ops_per_sec(), holds(&point.phase, settings)))
             .collect();
-        let own = probes.iter().filter(|probe| is_of(&probe.key));
-        let mut own: Vec<Probe> = own.cloned().collect();
+        let own = trials.iter().filter(|trial| is_of(&trial.key));
+        let mut own: Vec<Trial> = own.cloned().collect();
         let in_points = swept().flat_map(|point| point.phase.kinds.keys().copied());
-        let in_probes = own
+        let in_trials = own
             .iter()
             .flat_map(|of| of.limits.iter().map(|of| of.limit.kind));
-        let kinds: BTreeSet<Kind> = in_points.chain(in_probes).collect();
+        let kinds: BTreeSet<Kind> = in_points.chain(in_trials).collect();
         let services = valid().map(|point| service_ns(&point.phase));
         let mut least_ns = services.fold(f64::INFINITY, f64::min);
-        for probe in &mut own {
-            least_ns = least_ns.min(probe.service_ns);
-            probe.with(settings, &kinds, least_ns);
+        for trial in &mut own {
+            least_ns = least_ns.min(trial.service_ns);
+            trial.with(settings, &kinds, least_ns);
         }
         Self {
             system: system.to_owned(),
             workload: workload.to_owned(),
             distribution: distribution.to_owned(),
-            probes: own,
+            trials: own,
             hint: search::hint(&known),
         }
     }
 
     /// Where the name of the system stands.
     pub fn systems_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let probes = self.probes.iter_mut().map(|probe| &mut probe.key.system);
-        std::iter::once(&mut self.system).chain(probes)
+        let trials = self.trials.iter_mut().map(|trial| &mut trial.key.system);
+        std::iter::once(&mut self.system).chain(trials)
     }
 
     /// What is to be tried next, or what is known.
@@ -298,32 +298,32 @@ impl Slo {
     }
 
     fn tried(&self, settings: &SloSettings) -> Vec<Tried> {
-        let tried = |(index, probe): (usize, &Probe)| Tried {
-            rate: probe.rate(),
-            verdict: probe.verdict,
-            part: probe.part(),
+        let tried = |(index, trial): (usize, &Trial)| Tried {
+            rate: trial.rate(),
+            verdict: trial.verdict,
+            part: trial.part(),
             together: self.together(index, settings),
         };
-        self.probes.iter().enumerate().map(tried).collect()
+        self.trials.iter().enumerate().map(tried).collect()
     }
 
-    /// What a probe and those of its rate before it say together, all their blocks taken as one.
+    /// What a trial and those of its rate before it say together, all their blocks taken as one.
     fn together(&self, index: usize, settings: &SloSettings) -> Verdict {
-        let (before, last) = (&self.probes[..index], &self.probes[index]);
-        let same = || before.iter().filter(|probe| probe.rate() == last.rate());
+        let (before, last) = (&self.trials[..index], &self.trials[index]);
+        let same = || before.iter().filter(|trial| trial.rate() == last.rate());
         // Where each says the same there is nothing to weigh.
-        if same().all(|probe| probe.verdict == last.verdict) {
+        if same().all(|trial| trial.verdict == last.verdict) {
             return last.verdict;
         }
-        let of_limit = |of: &ProbeResult| {
-            let like = |probe: &Probe| {
-                probe
+        let of_limit = |of: &TrialResult| {
+            let like = |trial: &Trial| {
+                trial
                     .limits
                     .iter()
                     .find(|other| other.limit == of.limit)
                     .cloned()
             };
-            let earlier: Vec<ProbeResult> = same().filter_map(like).collect();
+            let earlier: Vec<TrialResult> = same().filter_map(like).collect();
             let earlier = earlier.iter();
             let blocks = earlier.flat_map(|of| &of.blocks).chain(&of.blocks);
             let blocks: Vec<Count> = blocks.copied().collect();
@@ -360,9 +360,9 @@ impl Slo {
         if settings.latency == [limit] || of_all.status == Status::Unfinished {
             return of_all;
         }
-        let probes = self.probes.iter().filter_map(|probe| probe.of_limit(limit));
+        let trials = self.trials.iter().filter_map(|trial| trial.of_limit(limit));
         let alone = Self {
-            probes: probes.collect(),
+            trials: trials.collect(),
             ..self.clone()
         };
         match search::next(&settings.bounds, self.hint, &alone.tried(settings), 0) {
@@ -381,10 +381,10 @@ impl Slo {
     pub fn bracket(&self) -> (Option<f64>, Option<f64>) {
         let is = |wanted: &[Verdict]| {
             let of = self
-                .probes
+                .trials
                 .iter()
-                .filter(|probe| wanted.contains(&probe.verdict));
-            of.map(Probe::rate).collect::<Vec<f64>>()
+                .filter(|trial| wanted.contains(&trial.verdict));
+            of.map(Trial::rate).collect::<Vec<f64>>()
         };
         let broken = is(&[Verdict::Fail, Verdict::ClientLimit]);
         let high = broken.into_iter().min_by(f64::total_cmp);
@@ -393,20 +393,20 @@ impl Slo {
         (low.max_by(f64::total_cmp), high)
     }
 
-    /// How long the probes so far took.
+    /// How long the trials so far took.
     #[must_use]
     pub fn took(&self) -> Duration {
-        self.probes.iter().map(|probe| probe.took).sum()
+        self.trials.iter().map(|trial| trial.took).sum()
     }
 
     fn tries_left(&self, settings: &SloSettings) -> usize {
-        tries_left(settings.time, self.took(), settings.shortest_probe())
+        tries_left(settings.time, self.took(), settings.shortest_trial())
     }
 
-    /// How many probes of a rate there are.
+    /// How many trials of a rate there are.
     #[must_use]
     pub fn tries_of(&self, rate: f64) -> u32 {
-        let of = self.probes.iter().filter(|probe| probe.rate() == rate);
+        let of = self.trials.iter().filter(|trial| trial.rate() == rate);
         u32::try_from(of.count()).unwrap_or(u32::MAX)
     }
 }

@@ -1,10 +1,12 @@
 //! A service level objective as plans write it: `p99.99 read < 15ms`.
 
+use crate::{Kind, Metric, Quantile};
+use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
-use tailmark_model::{Kind, Metric, Quantile};
 
-/// A latency that a share of the requests of one kind must not be over.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A latency that a share of the requests of one kind must not be over. A study has it as text.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Limit {
     /// Of which requests.
     pub kind: Kind,
@@ -38,6 +40,20 @@ impl Limit {
     #[must_use]
     pub fn metric(self) -> Option<Metric> {
         Metric::from_name(&format!("{} {}", self.quantile.name, self.kind.name()))
+    }
+}
+
+impl TryFrom<String> for Limit {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is no limit of a latency"))
+    }
+}
+
+impl From<Limit> for String {
+    fn from(limit: Limit) -> Self {
+        limit.to_string()
     }
 }
 

@@ -1,10 +1,10 @@
 use super::*;
-use crate::slo::{Rule, search::Bounds};
 use tailmark_model::{
     Arrivals, Interval, IntervalKind, KindResult, LagCauses, Packed, StartLag,
     finding::{DATABASE_SATURATED, MACHINE_BUSY},
     new_latencies,
 };
+use tailmark_model::{Bounds, Rule};
 
 const MS: u64 = 1_000_000;
 
@@ -79,7 +79,7 @@ fn verdict(mut phase: Phase, found: &[FindingCode]) -> Verdict {
 }
 
 #[test]
-fn the_client_is_the_limit_of_a_probe_by_its_own_share_of_the_processors() {
+fn the_client_is_the_limit_of_a_trial_by_its_own_share_of_the_processors() {
     assert_eq!(verdict(late(30), &[]), Verdict::Fail);
     assert_eq!(verdict(late(30), &[CLIENT_SATURATED]), Verdict::ClientLimit);
     for other in [DATABASE_SATURATED, MACHINE_BUSY] {

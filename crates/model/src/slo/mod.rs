@@ -1,0 +1,7 @@
+//! What a plan asks of the search for the highest rate that holds service level objectives.
+
+mod limit;
+mod settings;
+
+pub use limit::Limit;
+pub use settings::{Bounds, Rule, SloSettings};

@@ -1,0 +1,172 @@
+//! What a plan asks of a search.
+
+use super::Limit;
+use crate::Arrivals;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What is asked for: the table `slo` of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SloSettings {
+    /// All of them must hold.
+    pub latency: Vec<Limit>,
+    /// Which rates are tried, and how near the ends of the answer are to be.
+    pub bounds: Bounds,
+    /// How operations arrive.
+    pub arrivals: Arrivals,
+    /// The most operations in flight.
+    pub threads: u32,
+    /// How a trial is judged.
+    pub rule: Rule,
+    /// Runs before a trial, not counted.
+    pub warmup: Duration,
+    /// The longest that a search may take, without loads and waits; a trial that would end later
+    /// is not begun.
+    pub time: Duration,
+    /// Whether it is to be quick rather than sure.
+    pub quick: bool,
+}
+
+/// What a search is to find.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// The lowest rate that is tried, operations per second; none: a hundredth of the first.
+    pub min_rate: Option<f64>,
+    /// The highest rate that is tried; none: as high as the client can.
+    pub max_rate: Option<f64>,
+    /// How far the two ends of the answer may be apart, as a fraction: 0.05.
+    pub resolution: f64,
+}
+
+/// How a trial is judged. A study has the length of a block; the rest follows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Duration", into = "Duration")]
+pub struct Rule {
+    /// The least that a block lasts.
+    pub block: Duration,
+    /// From how many blocks on there is a verdict.
+    pub blocks_min: usize,
+    /// With how many a trial ends, decided or not.
+    pub blocks_max: usize,
+}
+
+impl Rule {
+    /// From how many blocks on a trial may be judged.
+    pub const BLOCKS_MIN: usize = 20;
+    /// With how many it ends.
+    pub const BLOCKS_MAX: usize = 40;
+
+    /// The rule for blocks of this length.
+    #[must_use]
+    pub const fn with_block(block: Duration) -> Self {
+        Self {
+            block,
+            blocks_min: Self::BLOCKS_MIN,
+            blocks_max: Self::BLOCKS_MAX,
+        }
+    }
+
+    /// The least that a trial takes.
+    #[must_use]
+    pub fn shortest(&self) -> Duration {
+        self.block
+            .saturating_mul(u32::try_from(self.blocks_min).unwrap_or(u32::MAX))
+    }
+
+    /// The most that it takes.
+    #[must_use]
+    pub fn longest(&self) -> Duration {
+        self.block
+            .saturating_mul(u32::try_from(self.blocks_max).unwrap_or(u32::MAX))
+    }
+
+    /// Whether so many blocks are looked at while a trial goes on: 20, 28 and 40 of them. Each look
+    /// is one more chance to be wrong, so there are few.
+    #[must_use]
+    pub fn is_look(&self, blocks: usize) -> bool {
+        let between = (self.blocks_min as f64 * self.blocks_max as f64).sqrt() as usize;
+        [self.blocks_min, between, self.blocks_max].contains(&blocks)
+    }
+}
+
+impl From<Duration> for Rule {
+    fn from(block: Duration) -> Self {
+        Self::with_block(block)
+    }
+}
+
+impl From<Rule> for Duration {
+    fn from(rule: Rule) -> Self {
+        rule.block
+    }
+}
+
+/// Between the limits in a text.
+const BETWEEN: &str = ", ";
+
+impl SloSettings {
+    /// All limits as they are written in the effective plan and in exports.
+    #[must_use]
+    pub fn target(&self) -> String {
+        let limits: Vec<_> = self.latency.iter().map(ToString::to_string).collect();
+        limits.join(BETWEEN)
+    }
+
+    /// Stands beside every number of a quick search.
+    #[must_use]
+    pub const fn quick_remark(&self) -> &'static str {
+        if self.quick { "quick search" } else { "" }
+    }
+
+    /// The least that a trial takes with its warm-up.
+    #[must_use]
+    pub fn shortest_trial(&self) -> Duration {
+        self.warmup.saturating_add(self.rule.shortest())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_study_keeps_is_read_as_it_was_written() {
+        let settings = SloSettings {
+            latency: vec![
+                Limit::parse("p99.99 read < 15ms").unwrap(),
+                Limit::parse("p99 update < 1s500ms").unwrap(),
+            ],
+            bounds: Bounds {
+                min_rate: None,
+                max_rate: Some(1e6),
+                resolution: 0.05,
+            },
+            arrivals: Arrivals::Poisson,
+            threads: 256,
+            rule: Rule::with_block(Duration::from_millis(2_500)),
+            warmup: Duration::ZERO,
+            time: Duration::from_secs(360),
+            quick: true,
+        };
+        let text = serde_json::to_string(&settings).unwrap();
+        assert_eq!(
+            serde_json::from_str::<SloSettings>(&text).unwrap(),
+            settings
+        );
+        let wrong = text.replace("p99 update", "p99 updates");
+        let error = serde_json::from_str::<SloSettings>(&wrong).unwrap_err();
+        assert!(
+            error.to_string().contains("`p99 updates < 1s500ms`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_length_that_a_file_makes_up_is_no_overflow() {
+        let rule = Rule::with_block(Duration::MAX);
+        assert_eq!(
+            (rule.shortest(), rule.longest()),
+            (Duration::MAX, Duration::MAX)
+        );
+    }
+}
