@@ -174,3 +174,25 @@ fn is_terminal_file() -> bool {
     let found = out.and_then(|out| File::from(out).metadata());
     found.is_ok_and(|found| found.file_type().is_char_device())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+    use std::io::Read;
+
+    #[test]
+    fn an_error_is_one_line_whatever_its_causes_say() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let console = Console::new(io::sink(), writer);
+        let cause = anyhow!("refused\nnot touched: all is well\u{1b}[2J");
+        console.error(&cause.context("failed to open"));
+        drop(console);
+        let mut said = String::new();
+        reader.read_to_string(&mut said).unwrap();
+        assert_eq!(
+            said,
+            "error: failed to open: refused\\nnot touched: all is well\\u{1b}[2J\n"
+        );
+    }
+}
