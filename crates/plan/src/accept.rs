@@ -2,9 +2,8 @@
 //! default.
 
 use super::{
-    keys::{RATE_MAX, RATE_MIN, RATE_PERCENT_MAX, THREADS_MAX},
+    limits::{AUTO, RATE_MAX, RATE_MIN, RATE_PERCENT_MAX, THREADS_MAX},
     units,
-    warmup::AUTO,
 };
 use bytesize::ByteSize;
 use std::{ops::RangeInclusive, time::Duration};

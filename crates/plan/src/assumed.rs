@@ -7,10 +7,9 @@
 //! table covers all that is in it.
 
 use super::{
-    Accept, Error, Plan, PlanKey, SystemPlan,
-    keys::{self, DRIVER_DEFAULT},
+    Accept, Error, Plan, PlanKey, SystemPlan, keys,
+    limits::{AUTO, DRIVER_DEFAULT},
     raw::RawPlan,
-    warmup::AUTO,
 };
 use tailmark_driver::{Driver, Place, SettingKind, db, did_you_mean};
 use toml::{Table, Value};

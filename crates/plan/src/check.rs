@@ -2,13 +2,14 @@
 
 use super::{
     AbortLimit, Adopt, Consent, DefaultInputs, Error, MachinePlan, MachineSettings, Order, Plan,
-    RawPlan, Reload, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench, effective, keys,
+    RawPlan, Reload, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench, effective,
+    limits::RECORDS_MAX,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
     report, slo,
     systems::Systems,
     threads::Threads,
-    units,
+    units::{self, timed},
     workloads::Workloads,
 };
 use std::{
@@ -20,8 +21,6 @@ use tailmark_driver::{DataSet, Schema};
 use tailmark_model::{Header, StudySettings, new_study_id};
 use tailmark_workload::Workload;
 
-/// `--time-scale` makes no time shorter than this that was longer.
-const TIME_SCALE_FLOOR: Duration = Duration::from_secs(10);
 /// `--scale` makes no memory limit smaller than this that was larger: the program, its clients and
 /// the write buffers of a database, which stay as they are, need about so much.
 pub(super) const MEMORY_LIMIT_FLOOR: u64 = 512 << 20;
@@ -125,7 +124,7 @@ fn data_set(reader: &TableReader<'_>) -> Result<DataSet, Error> {
 /// The data set times `scale`, but at least a record a client where there were as many.
 fn scaled(data: &DataSet, scale: f64, clients: u32) -> DataSet {
     let min = u64::from(clients).min(data.records);
-    let records = times(data.records, scale).clamp(min, keys::RECORDS_MAX);
+    let records = times(data.records, scale).clamp(min, RECORDS_MAX);
     DataSet {
         records,
         ..data.clone()
@@ -138,11 +137,6 @@ fn times(count: u64, scale: f64) -> u64 {
     } else {
         (count as f64 * scale).round() as u64
     }
-}
-
-/// A time times `scale`; one that was 10 s or more stays so.
-pub(super) fn timed(time: Duration, scale: f64) -> Duration {
-    time.mul_f64(scale).max(time.min(TIME_SCALE_FLOOR))
 }
 
 fn sweep(

@@ -1,13 +1,13 @@
-//! Where the server of a system runs, and that no password gets from there into an error or a study.
+//! Where the server of a system runs: as `ssh` takes it, without a password.
 
-use super::{Error, reader::TableReader};
+use super::{
+    Error,
+    logins::{KEY, shown},
+    reader::TableReader,
+};
 use std::net::Ipv6Addr;
 use tailmark_driver::{Driver, Place};
 use tailmark_model::Login;
-use toml::Value;
-
-/// The key that says it.
-const KEY: &str = "ssh";
 
 /// Where the server of a system runs, as `ssh` takes it.
 pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error> {
@@ -56,42 +56,4 @@ fn has_no_other_colon(login: &str) -> bool {
         .map_or(address, |(address, _)| address);
     let is_host = !host.contains(':') || address.parse::<Ipv6Addr>().is_ok();
     is_host && (port.is_empty() || port.parse::<u16>().is_ok())
-}
-
-/// A host as an error repeats it: without what may be a password, which is all from the first colon (or
-/// what `ssh` may take for one, or for parameters) to the last `@`, or to the end.
-fn shown(text: &str) -> String {
-    let (scheme, rest) = match text.split_once("://") {
-        Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => (String::new(), text),
-    };
-    let address = rest.parse::<Ipv6Addr>();
-    let parts = rest.split_once([':', ';', '%', '?']);
-    match parts.filter(|_| address.is_err()) {
-        None => text.to_owned(),
-        Some((user, hidden)) => {
-            let host = hidden.rsplit_once('@');
-            let host = host.map_or(String::new(), |(_, host)| format!("@{host}"));
-            format!("{scheme}{user}...{host}")
-        }
-    }
-}
-
-/// The value of a key as an error repeats it: of a `ssh` in it, what may be shown.
-pub(super) fn showable(key: &str, value: &Value) -> Value {
-    let is_host = key == KEY;
-    match value {
-        Value::String(text) if is_host => shown(text).into(),
-        Value::Table(_) if is_host => "a table".into(),
-        Value::Array(items) => {
-            let each = items.iter().map(|item| showable(key, item));
-            Value::Array(each.collect())
-        }
-        Value::Table(table) => {
-            let each = table.iter();
-            let each = each.map(|(key, value)| (key.clone(), showable(key, value)));
-            Value::Table(each.collect())
-        }
-        other => other.clone(),
-    }
 }

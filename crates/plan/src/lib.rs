@@ -19,6 +19,8 @@ mod expect;
 mod hosts;
 mod key;
 mod keys;
+mod limits;
+mod logins;
 mod points;
 mod prepare;
 mod rate;

@@ -1,6 +1,11 @@
 //! A rate as a plan asks for it: operations per second, or a part of a peak that is measured first.
 
-use super::{Error, keys, reader::TableReader, units};
+use super::{
+    Error,
+    limits::{RATE_MAX, RATE_MIN, RATE_PERCENT_MAX},
+    reader::TableReader,
+    units,
+};
 use std::fmt;
 use tailmark_driver::did_you_mean;
 use tailmark_model::{Arrivals, number};
@@ -33,11 +38,10 @@ impl AskedRate {
     }
 
     fn read(item: &Value) -> Option<Self> {
-        let rate =
-            units::number(item).filter(|rate| (keys::RATE_MIN..=keys::RATE_MAX).contains(rate));
+        let rate = units::number(item).filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
         let share = || {
             let percent = units::percent(item)?;
-            (percent > 0.0 && percent <= keys::RATE_PERCENT_MAX).then(|| percent / 100.0)
+            (percent > 0.0 && percent <= RATE_PERCENT_MAX).then(|| percent / 100.0)
         };
         rate.map(Self::Fixed).or_else(|| share().map(Self::OfPeak))
     }

@@ -3,8 +3,8 @@
 
 use super::{
     Accept, Error, PlanKey,
-    hosts::showable,
-    keys::DRIVER_DEFAULT,
+    limits::DRIVER_DEFAULT,
+    logins::showable,
     shipped::{self, PLANS},
     units,
 };

@@ -1,7 +1,7 @@
 //! One table of a plan while it is read: knows where it stands and what its keys accept.
 
 use super::{
-    DefaultInputs, DefaultValue, Error, PlanKey, RawPlan, accept::Accepted, hosts::showable, keys,
+    DefaultInputs, DefaultValue, Error, PlanKey, RawPlan, accept::Accepted, keys, logins::showable,
     units,
 };
 use std::{borrow::Cow, sync::LazyLock};

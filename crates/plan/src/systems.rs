@@ -2,7 +2,7 @@
 
 use super::{
     Agent, Emulate, Error, Expect, Prepare, Service, ServiceControl, SystemPlan, hosts::hosts,
-    keys, reader::TableReader, units,
+    keys, limits::DRIVER_DEFAULT, reader::TableReader, units,
 };
 use std::{
     collections::BTreeMap,
@@ -81,7 +81,7 @@ impl<'a> Systems<'a> {
                 });
             }
             (None, Some(base)) => return Ok(base),
-            (None, None) => keys::DRIVER_DEFAULT,
+            (None, None) => DRIVER_DEFAULT,
         };
         let key = || reader.label("database.driver");
         db::find(name).map_err(|source| Error::Driver { key: key(), source })

@@ -1,12 +1,15 @@
 //! The client counts of a plan: a list, a series, or a ladder, which is climbed until there is
 //! nothing to gain.
 
-use super::{Error, keys::THREADS_MAX, reader::TableReader, units};
+use super::{
+    Error,
+    limits::{NO_GAIN, THREADS_MAX},
+    reader::TableReader,
+    units,
+};
 use std::fmt;
 use toml::Value;
 
-/// What a ladder is climbed until: the one word for it in plans.
-pub const NO_GAIN: &str = "no gain";
 /// The least factor from one rung to the next: one of less than a tenth more clients could not gain
 /// what counts as a gain.
 const FACTOR_MIN: f64 = 1.1;

@@ -130,6 +130,14 @@ fn decimal(text: &str) -> Option<f64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
+/// `--time-scale` makes no time shorter than this that was longer.
+const TIME_SCALE_FLOOR: Duration = Duration::from_secs(10);
+
+/// A time times `scale`; one that was 10 s or more stays so.
+pub(super) fn timed(time: Duration, scale: f64) -> Duration {
+    time.mul_f64(scale).max(time.min(TIME_SCALE_FLOOR))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

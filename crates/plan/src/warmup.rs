@@ -3,9 +3,9 @@
 use super::{
     DefaultInputs, Error, Plan,
     accept::{Accept, Accepted},
-    check::timed,
+    limits::AUTO,
     reader::TableReader,
-    units,
+    units::{self, timed},
 };
 use std::time::Duration;
 use tailmark_stats::steady::{SteadyRule, WINDOW_MIN_S, WINDOWS};
@@ -20,9 +20,6 @@ impl Plan {
         }
     }
 }
-
-/// The word for a warm-up that ends by rule.
-pub(super) const AUTO: &str = "auto";
 
 /// What runs before the measured part of a point, not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -35,6 +35,10 @@ fn planned(key: &str, value: &str) -> (String, PlanValue) {
     let role = match key.split_once('.') {
         Some(("dataset", _)) => Role::Condition(Subject::DataSet),
         Some(("sweep", _)) => Role::Scope(Scope::Points),
+        Some(("workload", key)) if key.ends_with(".distribution") => {
+            Role::Condition(Subject::Distribution)
+        }
+        Some(("workload", _)) => Role::Condition(Subject::Workload),
         _ => Role::Condition(Subject::Run),
     };
     (key.to_owned(), PlanValue::new(value, role))

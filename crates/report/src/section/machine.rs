@@ -86,7 +86,7 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     columns.extend(
         shown
             .iter()
-            .map(|metric| Column::number(&title(*metric)).unit(metric.row().unit)),
+            .map(|metric| Column::number(title(*metric)).unit(metric.row().unit)),
     );
     let rows = cells().map(|(system, cell)| row(system, cell, &shown));
     Some(Table {

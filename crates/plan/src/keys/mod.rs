@@ -1,0 +1,140 @@
+//! Every key that a plan has: one table, which the reader of plans, the effective plan, the flags
+//! of `tailmark run`, the errors, `list keys` and the tests of the documentation go by. Each part of
+//! it has a file, in which what a key sets stands beside its row.
+
+mod data;
+mod machine;
+mod report;
+mod roles;
+mod slo;
+mod sweep;
+mod system;
+mod texts;
+mod top;
+mod workload;
+
+use super::PlanKey;
+use tailmark_model::Role;
+
+/// The parts of the table, in the order of the documentation.
+const PARTS: &[&[PlanKey]] = &[
+    top::TOP_KEYS,
+    data::DATABASE_KEYS,
+    data::DATASET_KEYS,
+    sweep::SWEEP_KEYS,
+    machine::MACHINE_KEYS,
+    report::REPORT_KEYS,
+    machine::PREPARE_KEYS,
+    slo::SLO_KEYS,
+    slo::ABORT_KEYS,
+    system::SYSTEM_KEYS,
+    system::DEVICE_KEYS,
+    machine::STEADY_KEYS,
+    system::EXPECT_KEYS,
+    system::SERVICE_KEYS,
+    workload::WORKLOAD_KEYS,
+    workload::DISTRIBUTION_KEYS,
+    sweep::THREADS_KEYS,
+];
+
+/// Every key, in the order of the documentation. The settings of the drivers, which `database` and
+/// `system.database` also take, are in the table of drivers.
+pub const KEYS: &[PlanKey] = &concatenated();
+
+/// How many keys there are.
+const COUNT: usize = {
+    let (mut part, mut count) = (0, 0);
+    while part < PARTS.len() {
+        count += PARTS[part].len();
+        part += 1;
+    }
+    count
+};
+
+/// The parts as one.
+const fn concatenated() -> [PlanKey; COUNT] {
+    let mut all = [PARTS[0][0]; COUNT];
+    let (mut part, mut at) = (0, 0);
+    while part < PARTS.len() {
+        let mut row = 0;
+        while row < PARTS[part].len() {
+            all[at] = PARTS[part][row];
+            (row, at) = (row + 1, at + 1);
+        }
+        part += 1;
+    }
+    all
+}
+
+/// The keys of a table.
+pub fn of(table: &str) -> impl Iterator<Item = &'static PlanKey> {
+    KEYS.iter().filter(move |key| key.table == table)
+}
+
+/// The role of the key of this name in a table, which there is.
+pub fn role(table: &str, name: &str) -> Role {
+    let key = find(table, name);
+    key.unwrap_or_else(|| panic!("there is no key {table}.{name}"))
+        .role
+}
+
+/// The key of this name in a table.
+pub fn find(table: &str, name: &str) -> Option<&'static PlanKey> {
+    of(table).find(|key| key.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_unique_and_its_about_is_one_line() {
+        let paths: std::collections::BTreeSet<_> = KEYS.iter().map(PlanKey::path).collect();
+        assert_eq!(paths.len(), KEYS.len());
+        for key in KEYS {
+            assert!(
+                !key.about.is_empty() && !key.about.contains('\n'),
+                "{}",
+                key.path()
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_is_documented_with_its_default() {
+        let document = include_str!("../../../../docs/PLANS.md");
+        let mut table = "";
+        let mut rows = std::collections::BTreeMap::new();
+        for line in document.lines() {
+            if let Some(heading) = line.strip_prefix("## ") {
+                table = heading.split('`').nth(1).unwrap_or("");
+            } else if let Some(name) = line.strip_prefix("| `") {
+                let name = name.split('`').next().unwrap_or("");
+                rows.insert((table.trim_matches(['[', ']']), name), line);
+            }
+        }
+        for key in KEYS {
+            let row = rows.get(&(key.table, key.name));
+            let row = row.unwrap_or_else(|| panic!("docs/PLANS.md lacks `{}`", key.path()));
+            let written = row.split('|').nth(2).unwrap_or("").replace(['`', ' '], "");
+            let default = key.fixed_default();
+            assert!(
+                written.contains(default),
+                "docs/PLANS.md: the default of `{}` is {default}",
+                key.path()
+            );
+        }
+    }
+
+    #[test]
+    fn every_flag_is_documented_with_its_key_and_has_a_place_of_its_own() {
+        let document = include_str!("../../../../docs/CLI.md");
+        let flags = || KEYS.iter().filter_map(|key| Some((key, key.flag?)));
+        for (key, flag) in flags() {
+            let row = format!("| `{}` | `{}` |", flag.name, key.path());
+            assert!(document.contains(&row), "docs/CLI.md lacks {row}");
+        }
+        let places: std::collections::BTreeSet<_> = flags().map(|(_, flag)| flag.place).collect();
+        assert_eq!(places.len(), flags().count());
+    }
+}

@@ -1,0 +1,220 @@
+//! What is run: `[sweep]`, and a series of client counts.
+
+use super::{
+    roles::{DISTRIBUTION, EVERY_POINT, POINTS, WORKLOAD},
+    texts::{joined, time},
+};
+use crate::{
+    Accept::{
+        Choice, Count, Distribution, Number, Percent, Rates, Text, Threads, Time, TimeOrAuto, Words,
+    },
+    DefaultInputs, Order, Plan, PlanKey, Reload, Sweep,
+    limits::{ARRIVALS, AUTO, NO_GAIN, RATE_MAX, RATE_MIN, THREADS_MAX, YEAR},
+    units,
+};
+use std::time::Duration;
+
+/// The most that is warmed up where the plan does not say.
+const WARMUP_DEFAULT_MAX: Duration = Duration::from_secs(60);
+
+/// The keys of `sweep`.
+pub(super) const SWEEP_KEYS: &[PlanKey] = &[
+    PlanKey::new("sweep", "workloads", POINTS, Words)
+        .about("names from `list workloads`, or of [[workload]] tables")
+        .or("ycsb-a")
+        .flag(1, "--workload", "NAMES")
+        .help("Workloads, with commas between (`tailmark list workloads`)")
+        .sets(workload_names),
+    PlanKey::new("sweep", "distribution", DISTRIBUTION, Distribution)
+        .about("how keys are drawn, for all workloads; none: each its own")
+        .flag(2, "--distribution", "NAME")
+        .help("How keys are drawn, for all workloads (`tailmark list distributions`)"),
+    PlanKey::new("sweep", "threads", POINTS, Threads)
+        .about("clients with one operation in flight each")
+        .or("1,4,16")
+        .flag(4, "--threads", "COUNTS")
+        .help(
+            "Client counts, with commas between: 1,4,16; or 8.. to double them from 8 on until \
+             there is no gain (8..256x1.5)",
+        )
+        .sets(client_counts),
+    PlanKey::new(
+        "sweep",
+        "operations",
+        EVERY_POINT,
+        Count(1, 1_000_000_000_000_000),
+    )
+    .about("ends a point after so many operations")
+    .flag(5, "--operations", "COUNT")
+    .help("Ends a point after so many operations; with --duration, whichever ends first")
+    .sets(|plan| Some(plan.sweep.operations?.to_string())),
+    PlanKey::new("sweep", "duration", EVERY_POINT, Time(0.1, YEAR))
+        .about("ends a point after this time; 60s where neither is given")
+        .or_else(|inputs| inputs.operations.is_none().then(|| "60s".to_owned()))
+        .flag(6, "--duration", "TIME")
+        .help("Ends a point after this time: 90s, 20m")
+        .sets(|plan| plan.sweep.duration.map(time)),
+    PlanKey::new("sweep", "warmup", EVERY_POINT, TimeOrAuto(0.0, YEAR))
+        .about(
+            "runs before the measured part: a time, or auto; a tenth of the duration, 1m at most",
+        )
+        .or_else(warmup)
+        .flag(7, "--warmup", "TIME")
+        .help("Runs before each point, not counted: 10s; auto: until it is steady")
+        .sets(|plan| {
+            Some(
+                plan.sweep
+                    .warmup
+                    .fixed()
+                    .map_or_else(|| AUTO.to_owned(), time),
+            )
+        }),
+    PlanKey::new("sweep", "warmup_least", EVERY_POINT, Time(0.0, YEAR))
+        .about("the part of an automatic warm-up in which it cannot be steady yet")
+        .or("1m")
+        .sets(|plan| Some(time(plan.sweep.warmup.limits()?.0))),
+    PlanKey::new("sweep", "warmup_most", EVERY_POINT, Time(0.0, YEAR))
+        .about("ends an automatic warm-up that is not steady")
+        .or("30m")
+        .sets(|plan| Some(time(plan.sweep.warmup.limits()?.1))),
+    PlanKey::new("sweep", "repeats", POINTS, Count(1, 100))
+        .about("how often the whole sweep is measured")
+        .or("1")
+        .flag(13, "--repeats", "COUNT")
+        .help("How often the whole sweep is measured")
+        .sets(|plan| Some(plan.sweep.repeats.to_string())),
+    PlanKey::new("sweep", "order", POINTS, Choice(Order::NAMES))
+        .about("how systems take turns; interleaved where there are repeats")
+        .or_else(|inputs| Some(Order::of_repeats(inputs.repeats).name().to_owned()))
+        .flag(14, "--order", "ORDER")
+        .help("How systems take turns: interleaved (A B, B A, ...) or systems, one after the other")
+        .sets(order),
+    PlanKey::new("sweep", "rate", POINTS, Number(RATE_MIN, RATE_MAX))
+        .about("operations per second at every thread count; none: as fast as the clients can")
+        .flag(8, "--rate", "OPS")
+        .help("Operations per second over all clients; without it, as fast as the clients can")
+        .sets(|plan| Some(plan.sweep.rate?.to_string())),
+    PlanKey::new("sweep", "rates", POINTS, Rates)
+        .about("rates that are points of their own; a percentage is of a measured peak")
+        .flag(9, "--rates", "RATES")
+        .help("Rates that are points of their own, with commas between: 10k,20k,60%")
+        .sets(asked_rates),
+    PlanKey::new("sweep", "rate_threads", POINTS, Count(1, THREADS_MAX))
+        .about("clients of a point of `rates`: the most operations in flight")
+        .or("64")
+        .flag(10, "--rate-threads", "COUNT")
+        .help("Clients of a point of --rates: the most operations in flight")
+        .sets(|plan| asked_rates(plan).map(|_| plan.sweep.rate_threads.to_string())),
+    PlanKey::new("sweep", "rates_of", POINTS, Text)
+        .about("the system whose peak percentages are of, measured first; none: each its own")
+        .flag(11, "--rates-of", "SYSTEM")
+        .help("The system whose peak percentages of --rates are of; without it, each its own")
+        .sets(|plan| plan.sweep.rates_of.clone()),
+    PlanKey::new("sweep", "arrivals", POINTS, Choice(ARRIVALS))
+        .about("how operations arrive at a rate")
+        .or("even")
+        .flag(12, "--arrivals", "HOW")
+        .help("How operations arrive at a rate: even or poisson")
+        .sets(arrivals),
+    PlanKey::new(
+        "sweep",
+        "background_rate",
+        WORKLOAD,
+        Number(RATE_MIN, RATE_MAX),
+    )
+    .about(
+        "operations per second of background clients, such as the writer of \
+             readwhilewriting",
+    )
+    .sets(background_rate),
+    PlanKey::new("sweep", "seed", POINTS, Count(0, i64::MAX as u64))
+        .about("of every random draw")
+        .or("1")
+        .flag(15, "--seed", "NUMBER")
+        .help("Of every random draw; the same seed gives the same operations")
+        .sets(|plan| Some(plan.sweep.seed.to_string())),
+    PlanKey::new("sweep", "reload", EVERY_POINT, Choice(Reload::NAMES))
+        .about("when the data set is loaded again")
+        .or("never")
+        .sets(|plan| Some(plan.sweep.reload.name().to_owned())),
+    PlanKey::new("sweep", "load_threads", EVERY_POINT, Count(1, THREADS_MAX))
+        .about("clients that load")
+        .or("16")
+        .sets(|plan| Some(plan.sweep.load_threads.to_string())),
+    PlanKey::new("sweep", "settle", EVERY_POINT, Time(0.0, YEAR))
+        .about("how long background work may take to come to rest")
+        .or("30m")
+        .sets(|plan| Some(time(plan.sweep.settle))),
+    PlanKey::new("sweep", "ready_timeout", POINTS, Time(0.1, YEAR))
+        .about("how long a server may take until it answers")
+        .or("5m")
+        .sets(|plan| Some(time(plan.sweep.ready_timeout))),
+    PlanKey::new("sweep", "allow_errors", POINTS, Percent(0.0, 100.0))
+        .about("operations that may fail in a point that is a peak and in comparisons")
+        .or("0.1%")
+        .sets(|plan| Some(units::percent_text(plan.sweep.allow_errors))),
+];
+
+/// The keys of `threads`.
+pub(super) const THREADS_KEYS: &[PlanKey] = &[
+    PlanKey::new("threads", "from", POINTS, Count(1, THREADS_MAX))
+        .about("the first client count")
+        .or("1"),
+    PlanKey::new("threads", "to", POINTS, Count(1, THREADS_MAX))
+        .about("the last client count, at most; 1,024 with `until`"),
+    PlanKey::new("threads", "factor", POINTS, Number(1.01, 1024.0))
+        .about("from one client count to the next")
+        .or("2"),
+    PlanKey::new("threads", "until", POINTS, Choice(&[NO_GAIN]))
+        .about("ends the series sooner: each is measured, and the next where there was a gain"),
+];
+
+fn workload_names(plan: &Plan) -> Option<String> {
+    let names = plan.sweep.workloads.iter().map(|w| w.name.as_str());
+    Some(names.collect::<Vec<_>>().join(", "))
+}
+
+/// None where rates alone are measured.
+fn client_counts(plan: &Plan) -> Option<String> {
+    if let Some(ladder) = plan.sweep.ladder {
+        return Some(ladder.to_string());
+    }
+    joined(&plan.sweep.threads)
+}
+
+/// None where the plan has none: so it reads as one of before there were any.
+fn asked_rates(plan: &Plan) -> Option<String> {
+    joined(&plan.sweep.rates)
+}
+
+/// None where there is no rate.
+fn arrivals(plan: &Plan) -> Option<String> {
+    let Sweep { rate, rates, .. } = &plan.sweep;
+    let has_rate = rate.is_some() || !rates.is_empty();
+    let arrivals = plan.sweep.arrivals.filter(|_| has_rate)?;
+    Some(arrivals.name().to_owned())
+}
+
+/// None where systems are measured one after the other, as all were before there was another order.
+fn order(plan: &Plan) -> Option<String> {
+    let is_interleaved = plan.sweep.order == Order::Interleaved && plan.systems.len() > 1;
+    is_interleaved.then(|| plan.sweep.order.name().to_owned())
+}
+
+/// Of the first background clients, where a workload has some.
+fn background_rate(plan: &Plan) -> Option<String> {
+    let mut groups = plan
+        .sweep
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.groups);
+    let background = groups.find(|group| group.is_background())?;
+    let rate = background.rate.map(|rate| rate.to_string());
+    Some(rate.unwrap_or_else(|| "as fast as they can".to_owned()))
+}
+
+/// A tenth of the duration, but not too long.
+fn warmup(inputs: &DefaultInputs<'_>) -> Option<String> {
+    let tenth = inputs.duration.unwrap_or_default() / 10;
+    Some(time(tenth.min(WARMUP_DEFAULT_MAX)))
+}

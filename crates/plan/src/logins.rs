@@ -1,0 +1,45 @@
+//! A login of `ssh` as errors repeat it: no password gets from there into an error or a study.
+
+use std::net::Ipv6Addr;
+use toml::Value;
+
+/// The key that has logins.
+pub(super) const KEY: &str = "ssh";
+
+/// A host as an error repeats it: without what may be a password, which is all from the first colon (or
+/// what `ssh` may take for one, or for parameters) to the last `@`, or to the end.
+pub(super) fn shown(text: &str) -> String {
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), text),
+    };
+    let address = rest.parse::<Ipv6Addr>();
+    let parts = rest.split_once([':', ';', '%', '?']);
+    match parts.filter(|_| address.is_err()) {
+        None => text.to_owned(),
+        Some((user, hidden)) => {
+            let host = hidden.rsplit_once('@');
+            let host = host.map_or(String::new(), |(_, host)| format!("@{host}"));
+            format!("{scheme}{user}...{host}")
+        }
+    }
+}
+
+/// The value of a key as an error repeats it: of a `ssh` in it, what may be shown.
+pub(super) fn showable(key: &str, value: &Value) -> Value {
+    let is_host = key == KEY;
+    match value {
+        Value::String(text) if is_host => shown(text).into(),
+        Value::Table(_) if is_host => "a table".into(),
+        Value::Array(items) => {
+            let each = items.iter().map(|item| showable(key, item));
+            Value::Array(each.collect())
+        }
+        Value::Table(table) => {
+            let each = table.iter();
+            let each = each.map(|(key, value)| (key.clone(), showable(key, value)));
+            Value::Table(each.collect())
+        }
+        other => other.clone(),
+    }
+}
