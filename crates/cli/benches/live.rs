@@ -118,8 +118,11 @@ fn run(page: Page, clients: usize, seconds: u64) -> Cost {
     assert!(child.wait().unwrap().success(), "{rest}");
     let processor_s = children_s() - before;
     if let Some(browser) = browser {
-        let (asked, pages) = browser.join().unwrap();
-        assert!(asked as u64 >= seconds && pages >= 2, "{asked} {pages}");
+        let (requested, pages) = browser.join().unwrap();
+        assert!(
+            requested as u64 >= seconds && pages >= 2,
+            "{requested} {pages}"
+        );
     }
     let points = TAILMARK.points(dir.path());
     let sum = |key: &str| -> f64 { points.iter().map(|p| p[key].as_f64().unwrap()).sum() };
@@ -132,10 +135,10 @@ fn run(page: Page, clients: usize, seconds: u64) -> Cost {
 /// Asks as the script of the page does: how far it is once a second, and for the page whenever that grew. How
 /// often it did.
 fn follow(page: &LivePage) -> (usize, usize) {
-    let (mut asked, mut pages) = (0, 0);
+    let (mut requested, mut pages) = (0, 0);
     let mut version = None;
     while let Some(answer) = page.get("/live.json") {
-        asked += 1;
+        requested += 1;
         let (_, state) = answer.split_once("\r\n\r\n").unwrap();
         let now: serde_json::Value = serde_json::from_str(state).unwrap();
         if version.as_ref() != Some(&now["version"]) {
@@ -144,5 +147,5 @@ fn follow(page: &LivePage) -> (usize, usize) {
         }
         thread::sleep(Duration::from_secs(1));
     }
-    (asked, pages)
+    (requested, pages)
 }

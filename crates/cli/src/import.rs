@@ -46,8 +46,8 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
         threads: args.threads,
         unit_ns: args.unit.as_deref().and_then(unit_ns),
     };
-    let (all, left_out) = format.import_readable(&sources, &given)?;
-    for error in &left_out {
+    let (all, skipped) = format.import_readable(&sources, &given)?;
+    for error in &skipped {
         console.warn(&format!("left out: {error}"));
     }
     refuse_foreign(&["html"], &args.out)?;

@@ -43,8 +43,8 @@ fn main() -> ExitCode {
     }
     let args = match Args::try_parse_from(words()) {
         Ok(args) => args,
-        Err(asked) => {
-            return misunderstood(&asked).into();
+        Err(requested) => {
+            return misunderstood(&requested).into();
         }
     };
     let done = match &args.command {
@@ -79,14 +79,14 @@ fn main() -> ExitCode {
 
 /// Says what was not understood, or the help or version that was asked for; of several processes only
 /// one does. A closed pipe is no error to us.
-fn misunderstood(asked: &clap::Error) -> Exit {
-    if asked.use_stderr() {
+fn misunderstood(requested: &clap::Error) -> Exit {
+    if requested.use_stderr() {
         let_first_speak();
-        let _ = asked.print();
+        let _ = requested.print();
         return Exit::Usage;
     }
     if is_first() {
-        let _ = asked.print();
+        let _ = requested.print();
     }
     Exit::Done
 }

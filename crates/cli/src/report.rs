@@ -55,8 +55,8 @@ fn data(args: &ReportArgs) -> Result<Data, Error> {
 /// Writes the index page of a folder, and prints where it is. What changed goes to standard error.
 pub fn history(args: &HistoryArgs, console: &Console) -> anyhow::Result<Exit> {
     let history = write_history(&args.folder)?;
-    for left_out in &history.left_out {
-        console.warn(&format!("left out: {left_out}"));
+    for skipped in &history.skipped {
+        console.warn(&format!("left out: {skipped}"));
     }
     for copy in &history.copies {
         console.warn(&format!("counted once: {copy}"));

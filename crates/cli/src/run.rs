@@ -46,9 +46,9 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let claimed = (args.out.is_none() && raw.name.is_none() && !args.dry_run)
         .then(|| ClaimedDirectory::new(&out));
     let out = claimed.as_ref().map_or(out, |claimed| claimed.0.clone());
-    if let Ok(begun) = Study::open_read_only(&out) {
+    if let Ok(started) = Study::open_read_only(&out) {
         // A study that cannot be read is refused later.
-        let _ = tailmark_runner::take_up(&mut plan, &begun);
+        let _ = tailmark_runner::take_up(&mut plan, &started);
     }
     // The report comes last, and is not to be lost after hours.
     tailmark_report::refuse_foreign(&formats(args), &out).inspect_err(|_| dismiss(&*cluster))?;
@@ -225,8 +225,8 @@ fn conclude(
     if summary.points_kept > 0 {
         said.push_str(&format!(", {} kept from before", summary.points_kept));
     }
-    if summary.points_left_out > 0 {
-        said.push_str(&format!(", {} left out", summary.points_left_out));
+    if summary.points_skipped > 0 {
+        said.push_str(&format!(", {} left out", summary.points_skipped));
     }
     if summary.errors > 0 {
         said.push_str(&format!(
@@ -241,7 +241,7 @@ fn conclude(
         console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
-    let is_idle = summary.points_measured + summary.trials_measured + summary.points_left_out == 0;
+    let is_idle = summary.points_measured + summary.trials_measured + summary.points_skipped == 0;
     if is_idle {
         console.warn(&format!(
             "everything was measured before; give another -o to measure `{}` again",

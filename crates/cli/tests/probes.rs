@@ -84,9 +84,9 @@ fn what_cannot_be_sampled_is_said_once_in_a_study() {
     if tailmark_machine::block_device_of(dir.path()).is_none() {
         not_here("the temporary directory is on no disk");
     }
-    let asked = ["--probe", "block-latency"];
+    let requested = ["--probe", "block-latency"];
     // Neither bpftrace nor mount is found there; another user than root is refused before.
-    let said = err(&run(&dir, &asked, Some("/nowhere")));
+    let said = err(&run(&dir, &requested, Some("/nowhere")));
     let notice = "system `a` is measured without the probe `block-latency`: ";
     assert_eq!(said.matches(notice).count(), 1, "{said}");
     let exported = TAILMARK.exported(dir.path(), "notices");
@@ -94,7 +94,7 @@ fn what_cannot_be_sampled_is_said_once_in_a_study() {
     assert_eq!(exported.iter().filter(is_it).count(), 1, "{exported:?}");
     let again = err(&run(
         &dir,
-        &[&asked[..], &["--repeats", "1"]].concat(),
+        &[&requested[..], &["--repeats", "1"]].concat(),
         Some("/nowhere"),
     ));
     assert!(!again.contains(notice), "{again}");

@@ -197,14 +197,14 @@ fn ctrl_c_keeps_finished_points_and_the_same_command_goes_on() {
         .stderr(Stdio::piped());
     let run = run.spawn().unwrap();
     let study = dir.path().join("out");
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let export = TAILMARK.run(dir.path(), &["export", "out", "--format", "csv"]);
         if study.exists() && out(&export).lines().count() > 1 {
             break;
         }
         assert!(
-            begun.elapsed() < Duration::from_secs(30),
+            started.elapsed() < Duration::from_secs(30),
             "no point was finished"
         );
         sleep(Duration::from_millis(50));

@@ -38,8 +38,8 @@ fn run(dir: &Path, systemctl: &str, journal: &str) -> Output {
         fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
     };
-    let asked = dir.join("asked");
-    let note = format!("echo \"$@\" >>{}\n{systemctl}", asked.display());
+    let requested = dir.join("asked");
+    let note = format!("echo \"$@\" >>{}\n{systemctl}", requested.display());
     program("systemctl", &note);
     program("journalctl", &format!("echo '{journal}'"));
     sweep(dir, "systemd = 'store'", "1m")
@@ -55,9 +55,9 @@ fn a_refusal_of_systemctl_is_told_after_the_journal() {
         "failed to start its service; its log ends:\nwas well an hour ago\nAccess denied\n";
     assert!(err(&refused).ends_with(expected), "{}", err(&refused));
     // What systemd counted of earlier starts is reset before each.
-    let asked = fs::read_to_string(dir.path().join("asked")).unwrap();
+    let requested = fs::read_to_string(dir.path().join("asked")).unwrap();
     let expected = "stop store\n--quiet reset-failed store\nstart store\n";
-    assert_eq!(asked, expected, "what was left over is stopped first");
+    assert_eq!(requested, expected, "what was left over is stopped first");
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn a_service_that_does_not_get_ready_ends_the_sweep_with_the_end_of_its_log() {
     let expected = "did not answer within 2s (sweep.ready_timeout); the finished points are kept, \
                     and the same command goes on with the others; its log ends:\nthe index is read\n3 % so far\n";
     assert!(err(&late).contains(expected), "{}", err(&late));
-    let asked = fs::read_to_string(dir.path().join("asked")).unwrap();
-    assert!(asked.lines().count() > 1, "{asked}");
+    let requested = fs::read_to_string(dir.path().join("asked")).unwrap();
+    assert!(requested.lines().count() > 1, "{requested}");
     let pid = fs::read_to_string(dir.path().join("pid")).unwrap();
     Command::new("kill").arg(pid.trim()).status().unwrap();
 }

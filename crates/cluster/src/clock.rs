@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_later_is_left_out() {
+    fn what_is_not_later_is_skipped() {
         let at = |leader_ns, other_ns| Measurement {
             leader_ns,
             other_ns,

@@ -34,7 +34,7 @@ use tailmark_engine::Stop;
 pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
     let (own, words) = take_out(words)?;
     let flags = Flags::parse(&words)?;
-    match flags.asked {
+    match flags.requested {
         Some(Asked::Help) => return help(console),
         Some(Asked::Version) => {
             console.say(&format!(

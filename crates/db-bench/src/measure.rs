@@ -93,8 +93,15 @@ impl Measure {
             (_, count) => count,
         };
         // What goes through the keys in order goes on beyond the last.
-        let goes_on = matches!(self.row, "fillseq" | "deleteseq");
-        Ok((if goes_on { records.max(count) } else { records }, count))
+        let continues = matches!(self.row, "fillseq" | "deleteseq");
+        Ok((
+            if continues {
+                records.max(count)
+            } else {
+                records
+            },
+            count,
+        ))
     }
 
     /// The workload, as the flags shape it.

@@ -89,7 +89,8 @@ pub enum Access {
 
 impl Access {
     /// Whether a server's tables are made where there are none.
-    pub(crate) const fn creates(self) -> bool {
+    #[must_use]
+    pub const fn creates(self) -> bool {
         matches!(self, Self::Create | Self::CreateNew)
     }
 }

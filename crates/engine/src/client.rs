@@ -152,8 +152,8 @@ async fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
 /// How results name what a database is asked for.
 #[inline]
 #[must_use]
-pub const fn recorded_as(asked: OperationKind) -> Kind {
-    match asked {
+pub const fn recorded_as(requested: OperationKind) -> Kind {
+    match requested {
         OperationKind::Read => Kind::Read,
         OperationKind::Update => Kind::Update,
         OperationKind::Insert => Kind::Insert,

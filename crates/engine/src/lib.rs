@@ -79,7 +79,7 @@ pub fn run(
         Some(_) => Stage::Run,
         None => Stage::Load,
     };
-    if !spec.goes_on {
+    if !spec.continues {
         spec.database.begin_phase(stage, seed.value());
     }
     if let Some(clock) = spec.database.virtual_clock() {

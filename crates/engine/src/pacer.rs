@@ -291,8 +291,8 @@ impl<C: Clock> Pacer<C> {
         }
         match &self.pace.timetable {
             Timetable::Closed => {
-                let goes_on = now < self.pace.end.tick() && self.reserve(now);
-                goes_on.then_some(Due::Now)
+                let continues = now < self.pace.end.tick() && self.reserve(now);
+                continues.then_some(Due::Now)
             }
             Timetable::Own(_) => self.next_scheduled(now).await,
             Timetable::Shared(_) => self.next_arrival(now).await,

@@ -140,12 +140,12 @@ impl Silence {
             }
             return;
         }
-        let begun = match look.busy_since {
+        let started = match look.busy_since {
             Tick::MAX if fails => look.failed,
             Tick::MAX => return, // nothing is due
             busy => busy.max(self.succeeded),
         };
-        let since = *self.since.get_or_insert(begun);
+        let since = *self.since.get_or_insert(started);
         let silent_ns = look.now.saturating_sub(since);
         if silent_ns < self.bound_ns() {
             return;

@@ -22,7 +22,7 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Phase, Error> {
-    if !spec.goes_on {
+    if !spec.continues {
         clock.restart();
     }
     let context = PhaseContext::new(spec, clock.clone(), observer, stop);

@@ -43,7 +43,7 @@ pub struct Spec<'a> {
     pub is_warmup: bool,
     /// Whether it follows another phase on the open database, as what is measured follows its
     /// warm-up. A simulated database, and its clock, then go on where they were.
-    pub goes_on: bool,
+    pub continues: bool,
     /// Runs before the measured part.
     pub warmup: Duration,
     /// Of every random draw of the measured part.
@@ -134,7 +134,7 @@ impl<'a> Spec<'a> {
             enough: None,
             at_least: Duration::ZERO,
             is_warmup: false,
-            goes_on: false,
+            continues: false,
             warmup: Duration::ZERO,
             seed: 0,
             warmup_seed: 0,

@@ -65,13 +65,13 @@ pub enum LimitError {
     /// The process would hardly fit, and be killed.
     #[error(
         "a memory limit of {} is too low: this process uses {} already, so it must be at least {}",
-        ByteSize(*asked),
+        ByteSize(*requested),
         ByteSize(*used),
         ByteSize(*min)
     )]
     TooLow {
         /// The limit that was asked for, bytes.
-        asked: u64,
+        requested: u64,
         /// What the process uses, bytes.
         used: u64,
         /// The lowest limit that is accepted, bytes.
@@ -94,14 +94,14 @@ pub enum LimitError {
     },
     /// A group around this process has a lower limit, which a new group beside it would evade.
     #[error("`{group}` already limits memory to {}, which is less than \
-        {}", ByteSize(*limit), ByteSize(*asked))]
+        {}", ByteSize(*limit), ByteSize(*requested))]
     LowerLimit {
         /// The group that limits.
         group: PathBuf,
         /// Its limit, bytes.
         limit: u64,
         /// The limit that was asked for, bytes.
-        asked: u64,
+        requested: u64,
     },
     /// A control group could not be made or changed.
     #[error(

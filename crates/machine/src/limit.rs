@@ -64,7 +64,7 @@ impl MemoryLimit {
         let min = used + MARGIN_BYTES;
         if bytes < min {
             return Err(LimitError::TooLow {
-                asked: bytes,
+                requested: bytes,
                 used,
                 min,
             });
@@ -173,7 +173,7 @@ fn parent_of_new(
             return Err(LimitError::LowerLimit {
                 group: group.to_owned(),
                 limit,
-                asked: bytes,
+                requested: bytes,
             });
         }
     }

@@ -3,8 +3,8 @@
 use crate::{
     Arrivals, BlockQos, Censored, Finding, Metric, PlanValue, Series, StartLag, StudySettings,
     histogram::new_latencies,
-    known::{Failed, Known},
     new_study_id, printable,
+    ranked_latencies::{Failed, RankedLatencies},
     ranks::RankPart,
     summary::Summary,
     warmup::Warmup,
@@ -243,7 +243,7 @@ pub struct KindResult {
     /// Of those, the ones of requests done after the end of the measured part: they are in no rate.
     pub drained_bytes: u64,
     /// Service time of those that did not fail. What is stated comes from
-    /// [`KindResult::known_service`].
+    /// [`KindResult::ranked_service`].
     pub service: Latencies,
     /// Response time of those, where it differs (a fixed rate).
     pub response: Option<Latencies>,
@@ -285,7 +285,7 @@ impl KindResult {
     }
 
     /// Response time of what was done: its own histogram at a fixed rate, otherwise service time.
-    /// What is stated comes from [`KindResult::known_response`], which has what was not done too.
+    /// What is stated comes from [`KindResult::ranked_response`], which has what was not done too.
     #[must_use]
     pub fn response(&self) -> &Latencies {
         self.response.as_ref().unwrap_or(&self.service)
@@ -293,11 +293,11 @@ impl KindResult {
 
     /// What is known of the service time.
     #[must_use]
-    pub fn known_service(&self) -> Known<'_> {
+    pub fn ranked_service(&self) -> RankedLatencies<'_> {
         let ages = self.censored.as_deref().map(|censored| &censored.service);
         match &self.summary {
             Some(numbers) if self.service.is_empty() => self.summed_up(numbers),
-            _ => Known::with_censored(&self.service, ages).with_failed(self.failures()),
+            _ => RankedLatencies::with_censored(&self.service, ages).with_failed(self.failures()),
         }
     }
 
@@ -311,13 +311,13 @@ impl KindResult {
 
     /// What is known of the response time: its own at a fixed rate, otherwise the service time.
     #[must_use]
-    pub fn known_response(&self) -> Known<'_> {
+    pub fn ranked_response(&self) -> RankedLatencies<'_> {
         match (&self.response, &self.response_summary, &self.censored) {
             (None, Some(numbers), _) => self.summed_up(numbers),
-            (None, None, None) => self.known_service(),
+            (None, None, None) => self.ranked_service(),
             (_, _, censored) => {
                 let ages = censored.as_deref().map(|censored| &censored.response);
-                Known::with_censored(self.response(), ages).with_failed(self.failures())
+                RankedLatencies::with_censored(self.response(), ages).with_failed(self.failures())
             }
         }
     }
@@ -328,8 +328,8 @@ impl KindResult {
         self.response.is_some() || self.response_summary.is_some() || self.censored.is_some()
     }
 
-    fn summed_up<'a>(&self, numbers: &'a Summary) -> Known<'a> {
-        Known::Summary {
+    fn summed_up<'a>(&self, numbers: &'a Summary) -> RankedLatencies<'a> {
+        RankedLatencies::Summary {
             numbers,
             samples: self.count,
             failed: self.errors,
@@ -359,8 +359,8 @@ impl IntervalKind {
     /// What is known of latencies of it that were unpacked: the interval keeps no ages of requests
     /// that failed.
     #[must_use]
-    pub fn known<'a>(&self, unpacked: &'a Latencies) -> Known<'a> {
-        Known::new(unpacked).with_failed(Failed {
+    pub fn known<'a>(&self, unpacked: &'a Latencies) -> RankedLatencies<'a> {
+        RankedLatencies::new(unpacked).with_failed(Failed {
             count: self.errors,
             ages: None,
         })

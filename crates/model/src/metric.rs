@@ -2,7 +2,8 @@
 //! (`p99.9 read`, `mean update`).
 
 use crate::{
-    Better, Kind, KindResult, Known, METRICS, MetricRow, Phase, QUANTILES, Quantile, Stated,
+    Better, Bounded, Kind, KindResult, METRICS, MetricRow, Phase, QUANTILES, Quantile,
+    RankedLatencies,
     metrics::{FIGURES_FROM, Source},
     number,
 };
@@ -48,7 +49,7 @@ impl Statistic {
     /// The value in nanoseconds, or a lower bound of it; none, where it is not known or too few
     /// samples are behind it.
     #[must_use]
-    pub fn of(self, known: Known<'_>) -> Option<Stated> {
+    pub fn of(self, known: RankedLatencies<'_>) -> Option<Bounded> {
         match self.quantile {
             None => known.mean(),
             Some(quantile) => known.quantile(quantile),
@@ -57,7 +58,7 @@ impl Statistic {
 
     /// Whether enough samples are behind the value to draw it as certain.
     #[must_use]
-    pub fn is_solid(self, known: Known<'_>) -> bool {
+    pub fn is_solid(self, known: RankedLatencies<'_>) -> bool {
         self.quantile
             .is_none_or(|quantile| known.is_solid(quantile))
     }
@@ -87,10 +88,10 @@ impl TimeBasis {
 
     /// What is known of the latencies of this clock.
     #[must_use]
-    pub fn of(self, result: &KindResult) -> Known<'_> {
+    pub fn of(self, result: &KindResult) -> RankedLatencies<'_> {
         match self {
-            Self::Service => result.known_service(),
-            Self::Response => result.known_response(),
+            Self::Service => result.ranked_service(),
+            Self::Response => result.ranked_response(),
         }
     }
 }
@@ -171,34 +172,34 @@ impl Metric {
     /// The value of a phase: in the unit of the row, but a latency of requests in nanoseconds. `None`
     /// if it is not known, or if there are too few samples.
     #[must_use]
-    pub fn value(self, phase: &Phase) -> Option<Stated> {
+    pub fn value(self, phase: &Phase) -> Option<Bounded> {
         let sampled = || phase.figures.get(&self).copied();
         match self.row().source {
-            Source::Counted(of) => of(phase).map(Stated::exact),
+            Source::Counted(of) => of(phase).map(Bounded::exact),
             Source::Latency(kind, statistic) => {
-                statistic.of(phase.kinds.get(&kind)?.known_response())
+                statistic.of(phase.kinds.get(&kind)?.ranked_response())
             }
-            Source::Sampled(_) => sampled().map(Stated::exact),
-            Source::AtMost(_) => sampled().map(Stated::at_most),
+            Source::Sampled(_) => sampled().map(Bounded::exact),
+            Source::AtMost(_) => sampled().map(Bounded::at_most),
         }
     }
 
     /// As reports print it, with the sign of a bound.
     #[must_use]
-    pub fn text(self, value: Stated) -> String {
+    pub fn text(self, value: Bounded) -> String {
         match (self.row().source, self.row().unit) {
-            (Source::Latency(..), _) => number::stated_latency(value),
-            (_, "ops/s") => number::stated_rate(value),
+            (Source::Latency(..), _) => number::bounded_latency(value),
+            (_, "ops/s") => number::bounded_rate(value),
             (_, "bytes") => value.text(number::bytes),
-            _ => number::stated_figure(value),
+            _ => number::bounded_figure(value),
         }
     }
 
     /// The value in the unit of the row.
     #[must_use]
-    pub fn in_unit(self, value: Stated) -> Stated {
+    pub fn in_unit(self, value: Bounded) -> Bounded {
         let per = if self.latency().is_some() { 1e3 } else { 1.0 };
-        Stated {
+        Bounded {
             value: value.value / per,
             ..value
         }
@@ -233,14 +234,14 @@ impl Metric {
     /// How much better the first of a ratio is, as a fraction: the rise of operations per second, the
     /// fall of a latency.
     #[must_use]
-    pub fn gain(self, ratio: Stated) -> Stated {
+    pub fn gain(self, ratio: Bounded) -> Bounded {
         if self.more_is_better() {
-            Stated {
+            Bounded {
                 value: ratio.value - 1.0,
                 ..ratio
             }
         } else {
-            Stated {
+            Bounded {
                 value: 1.0 - ratio.value,
                 bound: ratio.bound.reversed(),
             }
@@ -249,14 +250,14 @@ impl Metric {
 
     /// The ratio whose gain this is: of an average improvement, that of all.
     #[must_use]
-    pub fn ratio_of_gain(self, gain: Stated) -> Stated {
+    pub fn ratio_of_gain(self, gain: Bounded) -> Bounded {
         if self.more_is_better() {
-            Stated {
+            Bounded {
                 value: 1.0 + gain.value,
                 ..gain
             }
         } else {
-            Stated {
+            Bounded {
                 value: 1.0 - gain.value,
                 bound: gain.bound.reversed(),
             }
@@ -267,20 +268,20 @@ impl Metric {
     /// `2.2X`. Latencies: `+23 %` is so much less, from twice on `2.2X lower` or `2.2X higher`, the
     /// higher to the lower. A bound has its sign.
     #[must_use]
-    pub fn improvement(self, ratio: Stated) -> String {
-        let lower = Stated {
+    pub fn improvement(self, ratio: Bounded) -> String {
+        let lower = Bounded {
             value: 1.0 / ratio.value,
             bound: ratio.bound.reversed(),
         };
         match self.more_is_better() {
-            true if ratio.value >= number::TWICE => number::stated_ratio(ratio),
+            true if ratio.value >= number::TWICE => number::bounded_ratio(ratio),
             false if lower.value >= number::TWICE => {
-                format!("{} lower", number::stated_ratio(lower))
+                format!("{} lower", number::bounded_ratio(lower))
             }
             false if ratio.value >= number::TWICE => {
-                format!("{} higher", number::stated_ratio(ratio))
+                format!("{} higher", number::bounded_ratio(ratio))
             }
-            _ => number::stated_change(self.gain(ratio)),
+            _ => number::bounded_change(self.gain(ratio)),
         }
     }
 
@@ -293,7 +294,7 @@ impl Metric {
         } else {
             (high, low)
         };
-        let percents = [worse, better].map(|end| self.improvement(Stated::exact(end)));
+        let percents = [worse, better].map(|end| self.improvement(Bounded::exact(end)));
         if percents.iter().all(|text| text.ends_with('%')) {
             let [worse, better] = percents;
             return format!("{worse} to {better}");
@@ -387,15 +388,15 @@ mod tests {
     fn less_latency_and_more_operations_are_gains() {
         let latency = Metric::from_name("p99 read").unwrap();
         assert_eq!(
-            Metric::OPS_PER_SEC.gain(Stated::exact(1.5)),
-            Stated::exact(0.5)
+            Metric::OPS_PER_SEC.gain(Bounded::exact(1.5)),
+            Bounded::exact(0.5)
         );
-        assert_eq!(latency.gain(Stated::exact(0.5)), Stated::exact(0.5));
+        assert_eq!(latency.gain(Bounded::exact(0.5)), Bounded::exact(0.5));
         for metric in [Metric::OPS_PER_SEC, latency] {
-            let ratio = Stated::at_least(0.75);
+            let ratio = Bounded::at_least(0.75);
             assert_eq!(metric.ratio_of_gain(metric.gain(ratio)), ratio);
         }
-        let at_least = latency.gain(Stated::at_least(3.0));
+        let at_least = latency.gain(Bounded::at_least(3.0));
         assert_eq!(
             (at_least.value, at_least.bound),
             (-2.0, crate::Bound::AtMost)
@@ -405,16 +406,16 @@ mod tests {
     #[test]
     fn improvements_are_ratios_from_twice_on_and_percent_below() {
         let latency = Metric::from_name("p99 read").unwrap();
-        let least = Stated::at_least;
+        let least = Bounded::at_least;
         for (metric, ratio, said) in [
-            (Metric::OPS_PER_SEC, Stated::exact(1.44), "+44 %"),
-            (Metric::OPS_PER_SEC, Stated::exact(1.994), "+99 %"),
-            (Metric::OPS_PER_SEC, Stated::exact(2.2), "2.2X"),
-            (Metric::OPS_PER_SEC, Stated::exact(0.2), "−80 %"),
-            (latency, Stated::exact(0.77), "+23 %"),
-            (latency, Stated::exact(1.0 / 7.0), "7.0X lower"),
-            (latency, Stated::exact(1.3), "−30 %"),
-            (latency, Stated::exact(16.81), "17X higher"),
+            (Metric::OPS_PER_SEC, Bounded::exact(1.44), "+44 %"),
+            (Metric::OPS_PER_SEC, Bounded::exact(1.994), "+99 %"),
+            (Metric::OPS_PER_SEC, Bounded::exact(2.2), "2.2X"),
+            (Metric::OPS_PER_SEC, Bounded::exact(0.2), "−80 %"),
+            (latency, Bounded::exact(0.77), "+23 %"),
+            (latency, Bounded::exact(1.0 / 7.0), "7.0X lower"),
+            (latency, Bounded::exact(1.3), "−30 %"),
+            (latency, Bounded::exact(16.81), "17X higher"),
             (latency, least(3.0), "≥ 3.0X higher"),
             (latency, least(1.3), "≤ −30 %"),
             (latency, least(0.25), "≤ 4.0X lower"),

@@ -4,7 +4,7 @@
 //!
 //! The drop-ins write numbers as the programs do that they stand for.
 
-use crate::{Bound, PointKey, Stated};
+use crate::{Bound, Bounded, PointKey};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Something a second: `42,012`; below 100 with one decimal.
@@ -19,24 +19,24 @@ pub fn rate(value: f64) -> String {
 
 /// A rate of which only a bound may be known: `≥ 42,012`.
 #[must_use]
-pub fn stated_rate(of: Stated) -> String {
+pub fn bounded_rate(of: Bounded) -> String {
     outward_rate(of).text(rate)
 }
 
 /// The same without a sign, for sentences and columns that say themselves which side it bounds.
 #[must_use]
-pub fn bound_rate(of: Stated) -> String {
+pub fn bound_rate(of: Bounded) -> String {
     rate(outward_rate(of).value)
 }
 
 /// The highest rate that holds and the lowest that does not: `12,300 to 12,900`.
 #[must_use]
 pub fn rates(low: f64, high: f64) -> String {
-    let (low, high) = (Stated::at_least(low), Stated::at_most(high));
+    let (low, high) = (Bounded::at_least(low), Bounded::at_most(high));
     format!("{} to {}", bound_rate(low), bound_rate(high))
 }
 
-fn outward_rate(of: Stated) -> Stated {
+fn outward_rate(of: Bounded) -> Bounded {
     let step = if of.value < 99.95 { 0.1 } else { 1.0 };
     outward(of, step)
 }
@@ -87,7 +87,7 @@ pub fn latency(ns: f64) -> String {
 
 /// A latency of which it may only be known that it is at least so much: `≥ 84.2 ms`.
 #[must_use]
-pub fn stated_latency(ns: Stated) -> String {
+pub fn bounded_latency(ns: Bounded) -> String {
     let value = ns.value;
     let step = 10_f64.powf(value.max(1.0).log10().floor() - 2.0);
     outward(ns, step.max(1.0)).text(latency)
@@ -95,7 +95,7 @@ pub fn stated_latency(ns: Stated) -> String {
 
 /// A share of one as a signed whole percentage, of which only a bound may be known: `≤ −8 %`.
 #[must_use]
-pub fn stated_change(share: Stated) -> String {
+pub fn bounded_change(share: Bounded) -> String {
     outward(share, 0.01).text(change)
 }
 
@@ -104,21 +104,21 @@ pub const TWICE: f64 = 1.995;
 
 /// A ratio of which only a bound may be known: `≥ 3.2X`.
 #[must_use]
-pub fn stated_ratio(of: Stated) -> String {
+pub fn bounded_ratio(of: Bounded) -> String {
     let step = if of.value < 9.95 { 0.1 } else { 1.0 };
     outward(of, step).text(ratio)
 }
 
 /// A bound rounded to a multiple of `step` that it still is one of.
-fn outward(stated: Stated, step: f64) -> Stated {
+fn outward(bounded: Bounded, step: f64) -> Bounded {
     // What is a multiple but for the last digits of its binary form is one.
-    let (steps, last_digits) = (stated.value / step, 1e-9);
-    let value = match stated.bound {
-        Bound::Exact => stated.value,
+    let (steps, last_digits) = (bounded.value / step, 1e-9);
+    let value = match bounded.bound {
+        Bound::Exact => bounded.value,
         Bound::AtLeast => (steps + last_digits).floor() * step,
         Bound::AtMost => (steps - last_digits).ceil() * step,
     };
-    Stated { value, ..stated }
+    Bounded { value, ..bounded }
 }
 
 /// A size in bytes with a decimal unit: `1.02 TB`.
@@ -136,7 +136,7 @@ pub fn bytes(value: f64) -> String {
 
 /// Anything else to about three digits, of which only a bound may be known: `1,234`, `≤ 12.3`, `1.23`.
 #[must_use]
-pub fn stated_figure(of: Stated) -> String {
+pub fn bounded_figure(of: Bounded) -> String {
     let step = match of.value {
         100.0.. => 1.0,
         10.0.. => 0.1,
@@ -274,19 +274,19 @@ mod tests {
 
     #[test]
     fn a_bound_claims_no_more_than_is_known() {
-        let latency = |ns| stated_latency(Stated::at_least(ns));
+        let latency = |ns| bounded_latency(Bounded::at_least(ns));
         assert_eq!(latency(14.378e9), "≥ 14.3 s");
         assert_eq!(latency(84e6), "≥ 84.0 ms");
         assert_eq!(latency(10.0999e9), "≥ 10.0 s");
         assert_eq!(latency(45.9), "≥ 45 ns");
-        assert_eq!(stated_latency(Stated::exact(14.378e9)), "14.4 s");
-        assert_eq!(stated_latency(Stated::at_most(10.01e9)), "≤ 10.1 s");
-        assert_eq!(stated_rate(Stated::at_least(774.5)), "≥ 774");
-        assert_eq!(stated_rate(Stated::at_least(7.79)), "≥ 7.7");
-        assert_eq!(stated_rate(Stated::exact(774.5)), "775");
+        assert_eq!(bounded_latency(Bounded::exact(14.378e9)), "14.4 s");
+        assert_eq!(bounded_latency(Bounded::at_most(10.01e9)), "≤ 10.1 s");
+        assert_eq!(bounded_rate(Bounded::at_least(774.5)), "≥ 774");
+        assert_eq!(bounded_rate(Bounded::at_least(7.79)), "≥ 7.7");
+        assert_eq!(bounded_rate(Bounded::exact(774.5)), "775");
         assert_eq!(rates(774.5, 780.2), "774 to 781");
         assert_eq!(rates(12_300.0, 12_900.0), "12,300 to 12,900");
-        let change = |value, bound| stated_change(Stated { value, bound });
+        let change = |value, bound| bounded_change(Bounded { value, bound });
         assert_eq!(change(0.9999, Bound::AtLeast), "≥ +99 %");
         assert_eq!(change(-0.0787, Bound::AtMost), "≤ \u{2212}7 %");
         assert_eq!(change(-0.08, Bound::AtMost), "≤ \u{2212}8 %");
@@ -326,8 +326,8 @@ mod tests {
 
     #[test]
     fn a_lower_bound_is_no_plain_number() {
-        assert_eq!(stated_latency(Stated::exact(84.2e6)), "84.2 ms");
-        assert_eq!(stated_latency(Stated::at_least(84.2e6)), "≥ 84.2 ms");
+        assert_eq!(bounded_latency(Bounded::exact(84.2e6)), "84.2 ms");
+        assert_eq!(bounded_latency(Bounded::at_least(84.2e6)), "≥ 84.2 ms");
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub struct ResolvedRate {
     /// How keys are drawn.
     pub distribution: String,
     /// As the plan has it: `60%`.
-    pub asked: String,
+    pub requested: String,
     /// The system whose peak it is a percentage of.
     pub of_system: String,
     /// That peak.

@@ -10,7 +10,7 @@
 //! above every success of it; operations that were never done are in no block.
 
 use crate::{
-    Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile, Stated, TimeBasis,
+    Bounded, Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile, TimeBasis,
     packed::new_interval_latencies, quantile,
 };
 use serde::{Deserialize, Serialize};
@@ -55,11 +55,11 @@ pub struct BlockValue {
 impl BlockValue {
     /// The value, nanoseconds.
     #[must_use]
-    pub const fn stated(self) -> Stated {
+    pub const fn bounded(self) -> Bounded {
         if self.is_at_least {
-            Stated::at_least(self.ns as f64)
+            Bounded::at_least(self.ns as f64)
         } else {
-            Stated::exact(self.ns as f64)
+            Bounded::exact(self.ns as f64)
         }
     }
 
@@ -269,7 +269,7 @@ pub struct Qos<'a> {
     /// Which quantile.
     pub quantile: Quantile,
     /// Over the whole run, nanoseconds; none with too few samples beyond it.
-    pub run: Option<Stated>,
+    pub run: Option<Bounded>,
     /// Whether enough samples are behind that to draw it as certain.
     pub is_solid: bool,
     /// Block by block; none where the run has no block.

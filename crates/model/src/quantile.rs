@@ -64,7 +64,7 @@ pub const SAMPLES_SOLID: u64 = 100;
 
 impl Quantile {
     /// Its value in nanoseconds, if enough samples are beyond it. What a kind of request is stated
-    /// with comes from [`crate::Known`], which has what was never done too.
+    /// with comes from [`crate::RankedLatencies`], which has what was never done too.
     #[must_use]
     pub fn of(self, latencies: &Latencies) -> Option<u64> {
         quantile(latencies, self.value)

@@ -21,7 +21,7 @@ pub struct ReportSettings {
     /// Latencies at which operations per second are stated.
     pub at_latency: Vec<Duration>,
     /// Workloads that were left out, and why: `ycsb-e: not every database can scan`.
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
     /// The band of practical equivalence, from 0 to 1: ratios from 1 / (1 + band) to 1 + band make
     /// no difference in practice; none: the usual one.
     pub equivalence: Option<f64>,
@@ -41,7 +41,7 @@ impl ReportSettings {
             baseline: self.baseline.or(other.baseline),
             at_rate: first(self.at_rate, other.at_rate),
             at_latency: first(self.at_latency, other.at_latency),
-            left_out: first(self.left_out, other.left_out),
+            skipped: first(self.skipped, other.skipped),
             equivalence: self.equivalence.or(other.equivalence),
             redact: self.redact || other.redact,
         }
@@ -61,10 +61,10 @@ impl ReportSettings {
         })
     }
 
-    /// `left_out` as the effective plan has it; none of an empty list.
+    /// `skipped` as the effective plan has it; none of an empty list.
     #[must_use]
-    pub fn left_out_text(&self) -> Option<String> {
-        (!self.left_out.is_empty()).then(|| self.left_out.join(BETWEEN_REASONS))
+    pub fn skipped_text(&self) -> Option<String> {
+        (!self.skipped.is_empty()).then(|| self.skipped.join(BETWEEN_REASONS))
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
             baseline: Some("Micron 7300".to_owned()),
             at_rate: vec![40_000.0, 0.5],
             at_latency: vec![Duration::from_millis(15), Duration::from_micros(1_500)],
-            left_out: vec!["ycsb-e: a, b".to_owned(), "ycsb-d: c".to_owned()],
+            skipped: vec!["ycsb-e: a, b".to_owned(), "ycsb-d: c".to_owned()],
             equivalence: Some(0.04),
             redact: true,
         };

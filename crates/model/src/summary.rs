@@ -1,7 +1,7 @@
 //! Latencies of which another program wrote a few numbers and kept the rest to itself.
 //!
 //! A histogram made up from a few quantiles would claim what nobody measured, so the numbers are
-//! kept as they were written. [`crate::Known`] lets a report read them and histograms alike.
+//! kept as they were written. [`crate::RankedLatencies`] lets a report read them and histograms alike.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ pub(super) fn read(
         baseline: keys.optional("baseline")?,
         at_rate: keys.optional("at_rate")?.unwrap_or_default(),
         at_latency: keys.optional("at_latency")?.unwrap_or_default(),
-        left_out: keys.optional("left_out")?.unwrap_or_default(),
+        skipped: keys.optional("skipped")?.unwrap_or_default(),
         equivalence: keys.optional("equivalence")?,
         redact: keys.get("redact")?,
     };
@@ -49,16 +49,16 @@ pub(super) fn read(
         let accepted = format!("the name of a system: {}", compared.join(", "));
         return Err(refuse("baseline", accepted));
     }
-    let is_told = |left_out: &String| {
-        let told = left_out.split_once(": ");
+    let is_told = |skipped: &String| {
+        let told = skipped.split_once(": ");
         told.is_some_and(|(name, why)| {
             let is_run = workloads.iter().any(|workload| workload.name == name);
             !name.is_empty() && !is_run && !why.trim().is_empty()
         })
     };
-    if !settings.left_out.iter().all(is_told) {
+    if !settings.skipped.iter().all(is_told) {
         let accepted = "workloads that the plan does not run, each as `NAME: REASON`";
-        return Err(refuse("left_out", accepted.to_owned()));
+        return Err(refuse("skipped", accepted.to_owned()));
     }
     Ok(settings)
 }

@@ -22,7 +22,7 @@ pub(super) enum Change {
     Value {
         path: PathBuf,
         old: String,
-        asked: String,
+        requested: String,
         /// What was there afterwards; none as long as that is not known.
         now: Option<String>,
     },
@@ -41,7 +41,7 @@ const PAIRS: &[(&str, &str)] = &[
 
 /// What puts a value back: the value itself, or where it was 0 because another one was in effect,
 /// that one.
-pub(super) fn inverse(path: &Path, old: &str, asked: &str) -> io::Result<Change> {
+pub(super) fn inverse(path: &Path, old: &str, requested: &str) -> io::Result<Change> {
     let name = path.file_name().unwrap_or_default();
     let partner = PAIRS.iter().find_map(|(a, b)| match () {
         () if name == *a => Some(b),
@@ -55,7 +55,7 @@ pub(super) fn inverse(path: &Path, old: &str, asked: &str) -> io::Result<Change>
             return Ok(Change::Value {
                 path,
                 old,
-                asked: "0".to_owned(),
+                requested: "0".to_owned(),
                 now: None,
             });
         }
@@ -64,7 +64,7 @@ pub(super) fn inverse(path: &Path, old: &str, asked: &str) -> io::Result<Change>
         path: path.to_owned(),
         old: old.to_owned(),
         // As it is read again.
-        asked: asked.split_whitespace().collect::<Vec<_>>().join(" "),
+        requested: requested.split_whitespace().collect::<Vec<_>>().join(" "),
         now: None,
     })
 }
@@ -89,9 +89,9 @@ pub(super) fn put_back(
         Change::Value {
             path,
             old,
-            asked,
+            requested,
             now,
-        } => put_back_value(path, old, [Some(asked), now.as_ref()]),
+        } => put_back_value(path, old, [Some(requested), now.as_ref()]),
         Change::Mount { point, device } => put_back_mount(point, device, log),
         Change::Emulated { directory } => match super::remove_emulated(directory, &Logged(log)) {
             Ok(()) => Ok(format!("`{}` is removed", directory.display())),
@@ -181,9 +181,9 @@ pub(super) fn document(change: &Change) -> Value {
         Change::Value {
             path,
             old,
-            asked,
+            requested,
             now,
-        } => json!({ "path": path, "old": old, "asked": asked, "now": now }),
+        } => json!({ "path": path, "old": old, "asked": requested, "now": now }),
         Change::Mount { point, device } => json!({ "mounted": point, "device": device }),
         Change::Emulated { directory } => json!({ "emulated": directory }),
     }
@@ -224,7 +224,7 @@ pub(super) fn parse_change(row: &Value) -> io::Result<Change> {
         None => Change::Value {
             path: text(&row["path"])?.into(),
             old: text(&row["old"])?,
-            asked: text(&row["asked"])?,
+            requested: text(&row["asked"])?,
             now: row["now"].as_str().map(str::to_owned),
         },
     })
@@ -269,7 +269,7 @@ mod tests {
             Change::Value {
                 path: "/proc/sys/vm/swappiness".into(),
                 old: "60".to_owned(),
-                asked: "1".to_owned(),
+                requested: "1".to_owned(),
                 now: None,
             },
             Change::Mount {
@@ -305,7 +305,7 @@ mod tests {
         let change = Change::Value {
             path: path.clone(),
             old: "max".to_owned(),
-            asked: "4096".to_owned(),
+            requested: "4096".to_owned(),
             now: None,
         };
         let put_back = || put_back(&change, &kernel(dir.path()), dir.path(), &|_| {});
@@ -328,7 +328,7 @@ mod tests {
         let value = |path: &Path| Change::Value {
             path: path.to_owned(),
             old: "theirs".to_owned(),
-            asked: "mine".to_owned(),
+            requested: "mine".to_owned(),
             now: None,
         };
         let volume = |directory: &str| Change::Emulated {
@@ -359,10 +359,10 @@ mod tests {
             fs::write(path("dirty_bytes"), bytes).unwrap();
             fs::write(path("dirty_ratio"), ratio).unwrap();
         };
-        let value = |name: &str, old: &str, asked: &str| Change::Value {
+        let value = |name: &str, old: &str, requested: &str| Change::Value {
             path: path(name),
             old: old.to_owned(),
-            asked: asked.to_owned(),
+            requested: requested.to_owned(),
             now: None,
         };
         put("0", "20");

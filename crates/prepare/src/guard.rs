@@ -229,9 +229,9 @@ pub fn refusals(scene: &GuardScene<'_>) -> Vec<Objection> {
         let name = guard.name;
         found.map(move |text| Objection { guard: name, text })
     };
-    let asked = GUARDS.iter();
-    let asked = asked.filter(|guard| !(scene.is_own && guard.asks == Asks::Use));
-    asked.flat_map(of).collect()
+    let requested = GUARDS.iter();
+    let requested = requested.filter(|guard| !(scene.is_own && guard.asks == Asks::Use));
+    requested.flat_map(of).collect()
 }
 
 fn not_confirmed(scene: &GuardScene<'_>) -> Vec<String> {

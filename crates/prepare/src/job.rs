@@ -121,7 +121,7 @@ impl Job {
     ///
     /// # Errors
     /// Where one cannot be done on this machine.
-    pub fn asked(
+    pub fn requested(
         &self,
         which: impl Fn(Changes) -> bool,
     ) -> Result<Vec<(&'static PrepareStep, Vec<String>)>, Error> {

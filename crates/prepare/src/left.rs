@@ -101,11 +101,11 @@ fn still(change: &Change) -> Option<String> {
         Change::Value {
             path,
             old,
-            asked,
+            requested,
             now,
         } => {
             let is = read(path).ok()?;
-            let is_ours = is == *asked || Some(&is) == now.as_ref();
+            let is_ours = is == *requested || Some(&is) == now.as_ref();
             (is != *old && is_ours).then(|| told_value(path, &is, old))
         }
         Change::Mount { point, device } => {
@@ -148,8 +148,11 @@ pub(super) fn write(directory: &Path, changes: &[Change]) -> io::Result<()> {
     for change in changes {
         let said = match change {
             Change::Value {
-                path, old, asked, ..
-            } => told_value(path, asked, old),
+                path,
+                old,
+                requested,
+                ..
+            } => told_value(path, requested, old),
             Change::Mount { point, .. } => format!("`{}` is mounted", point.display()),
             Change::Emulated { directory } => {
                 format!("the emulated volume `{}` is there", directory.display())
@@ -289,7 +292,7 @@ mod tests {
             Change::Value {
                 path: "/proc/sys/vm/swappiness".into(),
                 old: "60".to_owned(),
-                asked: "1".to_owned(),
+                requested: "1".to_owned(),
                 now: Some("1".to_owned()),
             },
             Change::Mount {

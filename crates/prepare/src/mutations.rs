@@ -39,7 +39,7 @@ fn mutated_signatures_are_read_or_refused() {
 #[test]
 fn mutated_journals_are_read_or_refused() {
     let sample = br#"{"version":1,"boot":"b","changes":[
-        {"path":"/proc/sys/vm/swappiness","old":"60","asked":"1","now":null},
+        {"path":"/proc/sys/vm/swappiness","old":"60","requested":"1","now":null},
         {"mounted":"/mnt/a","device":"259:0"},{"emulated":"/var/lib/x"}]}"#;
     let trial = Trial {
         name: "journal",

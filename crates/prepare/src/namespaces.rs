@@ -163,8 +163,8 @@ mod tests {
             controller: 1,
         };
         assert_eq!(layout, expected);
-        let asked: Vec<_> = drive.sent.iter().map(|s| s.dwords[0]).collect();
-        assert_eq!(asked, [1, 0x10, 0]);
+        let requested: Vec<_> = drive.sent.iter().map(|s| s.dwords[0]).collect();
+        assert_eq!(requested, [1, 0x10, 0]);
         let answers = [0, 0, 1, 0, 2, 0].map(done).into();
         let mut drive = Script::new(answers);
         assert_eq!(carry_out(&mut drive, &layout, &Quiet).unwrap(), [1, 2]);

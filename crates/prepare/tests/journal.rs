@@ -70,7 +70,7 @@ fn values() -> Vec<String> {
 /// In the namespace: a child for each step, killed at it, and what the next start makes of it.
 fn killed_at_every_step(directory: &Path) {
     let before = values();
-    let asked: Vec<_> = SETTINGS.iter().map(|row| row.1.to_owned()).collect();
+    let requested: Vec<_> = SETTINGS.iter().map(|row| row.1.to_owned()).collect();
     let mut steps = 0;
     let mut seen = Vec::new();
     loop {
@@ -111,7 +111,7 @@ fn killed_at_every_step(directory: &Path) {
         steps += 1;
     }
     // Else nothing was at stake.
-    assert!(seen.contains(&asked), "{seen:#?}");
+    assert!(seen.contains(&requested), "{seen:#?}");
     println!("{steps}");
 }
 

@@ -204,7 +204,7 @@ impl Shell {
         let mut process = command.spawn().map_err(|error| failed(error.to_string()))?;
         let streams = process.stdin.take().zip(process.stdout.take());
         let (mut to, from) = streams.expect("both are pipes");
-        let (program, (tell, told), (begin, begun)) =
+        let (program, (tell, told), (begin, started)) =
             (program.to_vec(), mpsc::channel(), mpsc::channel());
         thread::spawn(move || {
             let mut from = BufReader::new(from);
@@ -224,8 +224,8 @@ impl Shell {
             kill(&mut process);
             failed(format!("{what} within {time:?}"))
         };
-        let begun = received(&begun, ANSWER, is_over);
-        let directory = begun.map_err(|_| late("it did not begin to run the agent", ANSWER))?;
+        let started = received(&started, ANSWER, is_over);
+        let directory = started.map_err(|_| late("it did not begin to run the agent", ANSWER))?;
         let told = received(&told, COPY, is_over);
         let (why_not, to, from) = told.map_err(|_| late("the agent was not copied", COPY))?;
         if directory.is_empty() {

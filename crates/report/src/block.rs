@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::borrow::Cow;
-use tailmark_model::Stated;
+use tailmark_model::Bounded;
 
 /// One part of a section.
 #[derive(Debug, Clone)]
@@ -208,7 +208,7 @@ pub struct Cell {
     /// What it says.
     pub text: String,
     /// The number that it says, in the unit of the column; none: it is no number.
-    pub value: Option<Stated>,
+    pub value: Option<Bounded>,
     /// A quieter second line, such as a spread; empty: none.
     pub detail: String,
     /// What a pointer over it shows; empty: nothing.
@@ -245,12 +245,12 @@ impl Cell {
     /// The same with the number that it says, in the unit of the column.
     #[must_use]
     pub fn with_value(self, value: f64) -> Self {
-        self.with_stated(Stated::exact(value))
+        self.with_bounded(Bounded::exact(value))
     }
 
     /// The same with a number of which it may be known that it is a bound.
     #[must_use]
-    pub fn with_stated(mut self, value: Stated) -> Self {
+    pub fn with_bounded(mut self, value: Bounded) -> Self {
         self.value = Some(value);
         self
     }

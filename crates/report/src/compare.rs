@@ -9,12 +9,12 @@ use crate::{
     grid_cell::SpreadPeak,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bound, Metric, Point, Stated, System, finding::RATE_NOT_MET, number};
+use tailmark_model::{Bound, Bounded, Metric, Point, System, finding::RATE_NOT_MET, number};
 use tailmark_stats::{Comparison, Verdict};
 
 /// Where systems are compared in a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Spot {
+pub enum ComparedAt {
     /// Each at its peak.
     Peak,
     /// All at one step of the axis.
@@ -52,15 +52,15 @@ pub fn standings<'a>(group: &WorkloadGrid<'a>, systems: &[&'a System]) -> Vec<St
 pub fn ranked<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
-    spot: Spot,
+    spot: ComparedAt,
     metric: Metric,
 ) -> Vec<&'a str> {
     let step = match spot {
-        Spot::Peak => {
+        ComparedAt::Peak => {
             let standings = standings(group, &sweep.systems);
             return standings.iter().map(|standing| standing.system).collect();
         }
-        Spot::Step(step) => step,
+        ComparedAt::Step(step) => step,
     };
     let value = |system: &&'a System| {
         let cell = group.valid_cell(&system.name, step)?;
@@ -83,7 +83,7 @@ pub fn ranked<'a>(
 pub fn pairs<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
-    spot: Spot,
+    spot: ComparedAt,
     metric: Metric,
 ) -> Vec<(&'a str, &'a str)> {
     pairs_of(&ranked(group, sweep, spot, metric), sweep)
@@ -106,11 +106,11 @@ pub fn pairs_of<'a>(ranked: &[&'a str], sweep: &SweepTable<'a>) -> Vec<(&'a str,
 #[must_use]
 pub fn main_pairs<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
     if group.has_peaks() {
-        return pairs(group, sweep, Spot::Peak, Metric::OPS_PER_SEC);
+        return pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
     }
     let of_latency = sweep.metric(group).and_then(|metric| {
         let step = last_common(group, sweep, metric)?;
-        Some(pairs(group, sweep, Spot::Step(step), metric))
+        Some(pairs(group, sweep, ComparedAt::Step(step), metric))
     });
     of_latency.unwrap_or_default()
 }
@@ -120,23 +120,23 @@ pub fn main_pairs<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<(
 pub fn at(
     group: &WorkloadGrid<'_>,
     sweep: &SweepTable<'_>,
-    spot: Spot,
+    spot: ComparedAt,
     metric: Metric,
     pair: (&str, &str),
 ) -> Option<Comparison> {
     match spot {
-        Spot::Peak => sweep.comparisons.at_peak(group, pair),
-        Spot::Step(step) => sweep.comparisons.at(group, step, metric, pair),
+        ComparedAt::Peak => sweep.comparisons.at_peak(group, pair),
+        ComparedAt::Step(step) => sweep.comparisons.at(group, step, metric, pair),
     }
 }
 
 /// The points of a system at a place.
 #[must_use]
-pub fn points<'a>(group: &WorkloadGrid<'a>, spot: Spot, system: &'a str) -> Vec<&'a Point> {
+pub fn points<'a>(group: &WorkloadGrid<'a>, spot: ComparedAt, system: &'a str) -> Vec<&'a Point> {
     let peak = group.peak(system).map(|peak| peak.threads);
     let is_there = |step: Step| match spot {
-        Spot::Peak => Some(step.threads) == peak,
-        Spot::Step(other) => step == other,
+        ComparedAt::Peak => Some(step.threads) == peak,
+        ComparedAt::Step(other) => step == other,
     };
     let cells = group.cells_of(system).filter(|cell| is_there(cell.step));
     cells.flat_map(|cell| cell.points.iter().copied()).collect()
@@ -151,7 +151,7 @@ pub fn last_common(
     metric: Metric,
 ) -> Option<Step> {
     let all = sweep.systems.iter().filter(|s| group.has(&s.name)).count();
-    let known = |step: &&Step| ranked(group, sweep, Spot::Step(**step), metric).len();
+    let known = |step: &&Step| ranked(group, sweep, ComparedAt::Step(**step), metric).len();
     let steps = || group.steps.iter().rev();
     let common = steps().find(|step| known(step) == all && all > 1);
     common
@@ -193,7 +193,7 @@ impl Outcome {
 impl Outcome {
     /// Of a ratio that nothing tests.
     #[must_use]
-    pub fn as_measured(ratio: Stated, band: f64) -> Self {
+    pub fn as_measured(ratio: Bounded, band: f64) -> Self {
         let is_within = is_within(ratio.value, band);
         if !ratio.is_exact() && (is_within || !is_certain(ratio)) {
             Self::Open
@@ -267,7 +267,7 @@ impl Lead {
 pub fn deciding_pair<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
-    spot: Spot,
+    spot: ComparedAt,
     metric: Metric,
 ) -> Option<(&'a str, &'a str)> {
     let pairs = pairs(group, sweep, spot, metric);
@@ -333,7 +333,7 @@ pub fn is_ahead(comparison: &Comparison, band: f64) -> Option<bool> {
 
 /// Whether it is known on which side of 1 a ratio is: a bound must be one of more, or of less.
 #[must_use]
-pub fn is_certain(ratio: Stated) -> bool {
+pub fn is_certain(ratio: Bounded) -> bool {
     match ratio.bound {
         Bound::Exact => true,
         Bound::AtLeast => ratio.value > 1.0,
@@ -349,7 +349,7 @@ pub const fn has_verdict(comparison: &Comparison) -> bool {
 
 /// How much better the first is: more operations per second, less latency; as a fraction.
 #[must_use]
-pub fn gain(comparison: &Comparison) -> Stated {
+pub fn gain(comparison: &Comparison) -> Bounded {
     comparison.metric.gain(comparison.ratio)
 }
 
@@ -386,26 +386,26 @@ pub fn better(metric: Metric) -> &'static str {
 
 /// How far one value is from another, by their ratio: `2.2X lower`, `23 % lower`, `8 % higher`.
 #[must_use]
-pub fn apart(ratio: Stated) -> String {
-    let inverse = Stated {
+pub fn apart(ratio: Bounded) -> String {
+    let inverse = Bounded {
         value: 1.0 / ratio.value,
         bound: ratio.bound.reversed(),
     };
-    let less = Stated {
+    let less = Bounded {
         value: 1.0 - ratio.value,
         ..inverse
     };
     // What is 8 % more of the other.
-    let more = Stated {
+    let more = Bounded {
         value: ratio.value - 1.0,
         ..ratio
     };
-    let percent = |change| number::stated_change(change).replace(['+', '±'], "");
+    let percent = |change| number::bounded_change(change).replace(['+', '±'], "");
     if inverse.value >= number::TWICE {
-        format!("{} lower", number::stated_ratio(inverse))
+        format!("{} lower", number::bounded_ratio(inverse))
     } else if ratio.value >= number::TWICE {
-        format!("{} higher", number::stated_ratio(ratio))
-    } else if number::stated_change(less).starts_with('±') {
+        format!("{} higher", number::bounded_ratio(ratio))
+    } else if number::bounded_change(less).starts_with('±') {
         "equal".to_owned()
     } else if less.value >= 0.0 {
         format!("{} lower", percent(less))
@@ -450,13 +450,13 @@ mod tests {
     #[test]
     fn latencies_are_lower_or_higher_in_percent_and_from_twice_on_as_a_ratio() {
         for (ratio, text) in [
-            (Stated::exact(1.0 / 7.0), "7.0X lower"),
-            (Stated::exact(0.77), "23 % lower"),
-            (Stated::exact(1.0), "equal"),
-            (Stated::exact(1.08), "8 % higher"),
-            (Stated::exact(16.81), "17X higher"),
-            (Stated::at_least(1.5), "≥ 50 % higher"),
-            (Stated::at_least(3.0), "≥ 3.0X higher"),
+            (Bounded::exact(1.0 / 7.0), "7.0X lower"),
+            (Bounded::exact(0.77), "23 % lower"),
+            (Bounded::exact(1.0), "equal"),
+            (Bounded::exact(1.08), "8 % higher"),
+            (Bounded::exact(16.81), "17X higher"),
+            (Bounded::at_least(1.5), "≥ 50 % higher"),
+            (Bounded::at_least(3.0), "≥ 3.0X higher"),
         ] {
             assert_eq!(apart(ratio), text);
         }

@@ -5,7 +5,7 @@ use crate::{
     measure::{Measured, Spread},
 };
 use tailmark_model::{
-    Fault, FindingCode, Kind, Metric, Point, Stated, Statistic, TimeBasis,
+    Bounded, Fault, FindingCode, Kind, Metric, Point, Statistic, TimeBasis,
     finding::CLIENT_SATURATED, number,
 };
 use tailmark_stats::statistics::{self, RUNS_MIN};
@@ -61,11 +61,11 @@ impl SpreadPeak {
 
     /// A lower bound where the clients were the limit.
     #[must_use]
-    pub fn stated(self) -> Stated {
+    pub fn bounded(self) -> Bounded {
         let of = if self.is_at_least {
-            Stated::at_least
+            Bounded::at_least
         } else {
-            Stated::exact
+            Bounded::exact
         };
         of(self.ops.middle)
     }
@@ -73,7 +73,7 @@ impl SpreadPeak {
     /// `42,012`, and `≥ 42,012` where the clients were the limit.
     #[must_use]
     pub fn text(self) -> String {
-        number::stated_rate(self.stated())
+        number::bounded_rate(self.bounded())
     }
 }
 

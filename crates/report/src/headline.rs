@@ -4,7 +4,7 @@
 use crate::{
     axis::Step,
     block::Text,
-    compare::{self, Lead, Spot},
+    compare::{self, ComparedAt, Lead},
     findings::Index,
     sweep::{SweepTable, WorkloadGrid},
 };
@@ -68,7 +68,7 @@ struct Words {
 /// One workload of a topic.
 struct WorkloadTopic<'s, 'a> {
     group: &'s WorkloadGrid<'a>,
-    spot: Spot,
+    spot: ComparedAt,
     /// Each with how its first compares with its second.
     pairs: Vec<(&'a str, &'a str, Option<Comparison>)>,
 }
@@ -78,7 +78,7 @@ impl<'s, 'a> Topic<'s, 'a> {
     fn peaks(sweep: &'s SweepTable<'a>) -> Option<Self> {
         let groups = sweep.groups.iter().filter(|group| group.has_peaks());
         let metric = Metric::OPS_PER_SEC;
-        let of = |group| WorkloadTopic::new(group, sweep, Spot::Peak, metric);
+        let of = |group| WorkloadTopic::new(group, sweep, ComparedAt::Peak, metric);
         let words = Words {
             leads: " has the highest peak in ".to_owned(),
             nobody: "No system leads at its peak in ".to_owned(),
@@ -141,7 +141,9 @@ impl<'s, 'a> Topic<'s, 'a> {
             place,
             is_of_peaks: false,
         };
-        let of = |(group, metric, step)| WorkloadTopic::new(group, sweep, Spot::Step(step), metric);
+        let of = |(group, metric, step)| {
+            WorkloadTopic::new(group, sweep, ComparedAt::Step(step), metric)
+        };
         Self::new(words, sweep, all.into_iter().filter_map(of).collect())
     }
 
@@ -398,7 +400,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
     fn new(
         group: &'s WorkloadGrid<'a>,
         sweep: &SweepTable<'a>,
-        spot: Spot,
+        spot: ComparedAt,
         metric: Metric,
     ) -> Option<Self> {
         let of = |(a, b): (&'a str, &'a str)| {

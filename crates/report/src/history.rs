@@ -58,7 +58,7 @@ pub struct History {
     /// How many studies are on it.
     pub studies: usize,
     /// The studies that could not be read, and why.
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
     /// Studies that are copies of others, which count once: which, and of which.
     pub copies: Vec<String>,
     /// The changes in words.
@@ -71,14 +71,14 @@ pub struct History {
 /// Where there are none, the page cannot be written, or there is one that is not of this program.
 pub fn write_history(folder: &Path) -> Result<History, Error> {
     OwnFiles::read(folder, "")?.refuse_foreign([PAGE])?;
-    let mut left_out = Vec::new();
+    let mut skipped = Vec::new();
     let mut entries = Vec::new();
     for dir in study_directories(folder, DEPTH) {
         match entry(&dir) {
             Ok(entry) => entries.push(entry),
             Err(why) => {
                 let line = format!("{}: {}", dir.display(), in_one_line(&why));
-                left_out.push(printable(&line).into_owned());
+                skipped.push(printable(&line).into_owned());
             }
         }
     }
@@ -101,7 +101,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
     let sections = vec![
         (&CHANGES, change_blocks(&changes, entries.len())),
         (&TRENDS, trend_blocks(&trends, &entries)),
-        (&STUDIES, study_blocks(&entries, &copies, &left_out, folder)),
+        (&STUDIES, study_blocks(&entries, &copies, &skipped, folder)),
     ];
     let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = name
@@ -120,7 +120,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
     Ok(History {
         path: folder.join(PAGE),
         studies: entries.len(),
-        left_out,
+        skipped,
         copies,
         changes: changes.into_iter().map(|change| change.words).collect(),
     })
@@ -267,7 +267,7 @@ fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
 fn study_blocks(
     entries: &[Entry],
     copies: &[String],
-    left_out: &[String],
+    skipped: &[String],
     folder: &Path,
 ) -> Vec<Block> {
     let table = Block::Table(studies(entries, folder));
@@ -275,12 +275,12 @@ fn study_blocks(
         let text = Text::strong("Copies count once. ");
         Block::Text(text.and(format!("{}.", copies.join("; "))))
     });
-    let left_out = (!left_out.is_empty()).then(|| {
+    let skipped = (!skipped.is_empty()).then(|| {
         let text = Text::strong("Left out, because they cannot be read: ");
-        Block::Text(text.and(format!("{}.", left_out.join("; "))))
+        Block::Text(text.and(format!("{}.", skipped.join("; "))))
     });
     std::iter::once(table)
-        .chain(left_out)
+        .chain(skipped)
         .chain(copies)
         .collect()
 }

@@ -1,7 +1,7 @@
 //! What a quantity comes to over the runs of a point: their geometric mean, so that ratios of what
 //! is shown are the ratios that are compared, and the interval around it.
 
-use tailmark_model::{Bound, Stated};
+use tailmark_model::{Bound, Bounded};
 use tailmark_stats::{
     comparison,
     statistics::{self, RUNS_MIN},
@@ -50,7 +50,7 @@ impl Spread {
 
     /// `low – high` on one line, where there is more than one value.
     #[must_use]
-    pub fn range(self, write: impl Fn(Stated) -> String) -> String {
+    pub fn range(self, write: impl Fn(Bounded) -> String) -> String {
         Measured::from(self).range(write)
     }
 }
@@ -59,11 +59,11 @@ impl Spread {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     /// The geometric mean, a lower bound where one of the runs is; of a latency, nanoseconds.
-    pub middle: Stated,
+    pub middle: Bounded,
     /// The end below, as of [`Spread`]; the lowest where one of the runs is a bound.
-    pub low: Stated,
+    pub low: Bounded,
     /// The end above.
-    pub high: Stated,
+    pub high: Bounded,
     /// How many.
     pub repeats: usize,
     /// Whether enough samples are behind it to draw it as certain.
@@ -73,7 +73,7 @@ pub struct Measured {
 impl Measured {
     /// Of values that are exact or lower bounds; none of nothing.
     #[must_use]
-    pub fn new(values: &[Stated], solid: bool) -> Option<Self> {
+    pub fn new(values: &[Bounded], solid: bool) -> Option<Self> {
         let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
         let spread = Spread::from_values(&numbers)?;
         let Some(open) = lowest_bound(values) else {
@@ -83,9 +83,9 @@ impl Measured {
         // What is below the lowest of the bounds stays in its place, whatever they come to.
         let stated = |value| {
             if value < open {
-                Stated::exact(value)
+                Bounded::exact(value)
             } else {
-                Stated::at_least(value)
+                Bounded::at_least(value)
             }
         };
         let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
@@ -104,7 +104,7 @@ impl Measured {
 
     /// `low – high` on one line, where there is more than one value.
     #[must_use]
-    pub fn range(self, write: impl Fn(Stated) -> String) -> String {
+    pub fn range(self, write: impl Fn(Bounded) -> String) -> String {
         if self.repeats < 2 {
             return String::new();
         }
@@ -113,7 +113,7 @@ impl Measured {
     }
 }
 
-fn lowest_bound(values: &[Stated]) -> Option<f64> {
+fn lowest_bound(values: &[Bounded]) -> Option<f64> {
     let bounds = values.iter().filter(|stated| stated.bound != Bound::Exact);
     bounds.map(|stated| stated.value).reduce(f64::min)
 }
@@ -121,9 +121,9 @@ fn lowest_bound(values: &[Stated]) -> Option<f64> {
 impl From<Spread> for Measured {
     fn from(spread: Spread) -> Self {
         Self {
-            middle: Stated::exact(spread.middle),
-            low: Stated::exact(spread.low),
-            high: Stated::exact(spread.high),
+            middle: Bounded::exact(spread.middle),
+            low: Bounded::exact(spread.low),
+            high: Bounded::exact(spread.high),
             repeats: spread.repeats,
             solid: true,
         }
@@ -175,15 +175,15 @@ mod tests {
 
     #[test]
     fn a_spread_is_exact_below_the_lowest_of_its_bounds() {
-        let (exact, least) = (Stated::exact, Stated::at_least);
-        let of = |values: &[Stated]| Measured::new(values, true).unwrap();
+        let (exact, least) = (Bounded::exact, Bounded::at_least);
+        let of = |values: &[Bounded]| Measured::new(values, true).unwrap();
         let bounded = of(&[exact(1.0), least(4.0)]);
         assert_eq!(
             (bounded.low, bounded.middle, bounded.high),
             (exact(1.0), least(2.0), least(4.0))
         );
         assert_eq!(
-            bounded.range(number::stated_rate),
+            bounded.range(number::bounded_rate),
             "1.0\u{a0}–\u{a0}≥\u{a0}4.0"
         );
         // Four runs of which one is a bound have no interval.

@@ -146,9 +146,9 @@ impl Data {
     /// What tells apart what was measured twice and is alike in all that is known. Of an import too
     /// little is known to take it for the same.
     fn title_of(&self, system: &System) -> String {
-        let begun = self.headers.first().map_or(0, |header| header.created_ms);
+        let started = self.headers.first().map_or(0, |header| header.created_ms);
         if system.driver.ends_with("(imported)") {
-            format!("{}, {}", self.title(), number::instant(begun))
+            format!("{}, {}", self.title(), number::instant(started))
         } else {
             self.title().to_owned()
         }

@@ -8,7 +8,7 @@ mod synthetic;
 
 use serde_json::Value;
 use synthetic::{SMALL, Shape};
-use tailmark_model::{Metric, Stated, number};
+use tailmark_model::{Bounded, Metric, number};
 use tailmark_report::{Block, Cell, Data, SECTIONS, Table};
 use tailmark_stats::statistics;
 use tailmark_study::{Study, export};
@@ -97,7 +97,7 @@ fn find<'t>(table: &'t Table, row: &[&str], group: &str, title: &str) -> &'t Cel
 }
 
 /// A number of the document as a table states it.
-fn stated(value: Option<f64>, write: fn(f64) -> String) -> String {
+fn bounded(value: Option<f64>, write: fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), write)
 }
 
@@ -127,12 +127,12 @@ fn assert_points(of: &Stating, quantity: &str) {
             for threads in THREADS {
                 let cell = |group: &str| &*find(table, &[&threads.to_string()], group, system).text;
                 let mean = |pointer: &str| of.mean(name, system, threads, pointer);
-                let ops = stated(mean("/ops_per_sec"), number::rate);
+                let ops = bounded(mean("/ops_per_sec"), number::rate);
                 assert_eq!(cell("operations per second"), ops);
                 let us = mean(&format!("/kinds/read/response_us/{quantity}"));
                 assert!(us.is_some());
                 let column = format!("{quantity} read latency");
-                assert_eq!(cell(&column), stated(us, latency_us));
+                assert_eq!(cell(&column), bounded(us, latency_us));
             }
             for column in ["read", "written", "database"] {
                 let member = match column {
@@ -144,7 +144,7 @@ fn assert_points(of: &Stating, quantity: &str) {
                 let is_known = column == "database" || system == SYSTEMS[0];
                 assert_eq!(mean.is_some(), is_known, "{system} {column}");
                 let cell = find(&bandwidth[0], &[title, "64"], system, column);
-                assert_eq!(cell.text, stated(mean, number::rate));
+                assert_eq!(cell.text, bounded(mean, number::rate));
             }
         }
     }
@@ -185,13 +185,17 @@ fn assert_qos(of: &Stating, repeats: u32) {
             });
             let pointer = format!("/qos/read/response/{}", at.unwrap());
             let run = of.mean(name, system, 64, &format!("{pointer}/run_us"));
-            assert_eq!(row.cells[column].text, stated(run, latency_us), "{quality}");
+            assert_eq!(
+                row.cells[column].text,
+                bounded(run, latency_us),
+                "{quality}"
+            );
             // The worst is between the two; of several runs it is that of all.
             let median = table.rows.get(index + 2);
             let median = median.filter(|row| repeats == 1 && row.cells[3].text == "median block");
             if let Some(row) = median {
                 let us = of.mean(name, system, 64, &format!("{pointer}/blocks/median/us"));
-                assert_eq!(row.cells[column].text, stated(us, latency_us));
+                assert_eq!(row.cells[column].text, bounded(us, latency_us));
                 has_blocks |= us.is_some();
             }
         }
@@ -223,7 +227,7 @@ fn assert_comparisons(of: &Stating, latency: Metric) {
         let row = [&*threads.to_string()];
         let cell = find(&workloads[at.unwrap()], &row, &group, "improvement");
         let number = |member: &str| comparison[member].as_f64();
-        let ratio = Stated::exact(number("ratio").unwrap());
+        let ratio = Bounded::exact(number("ratio").unwrap());
         assert_eq!(cell.text, metric.improvement(ratio));
         let detail = cell.detail.replace('\u{a0}', " ");
         if comparison["verdict"] == "too few runs" {

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 use tailmark_model::{
-    Header, Kind, KindResult, Metric, Phase, Point, PointKey, Series, SeriesKind, Stated, System,
+    Bounded, Header, Kind, KindResult, Metric, Phase, Point, PointKey, Series, SeriesKind, System,
 };
 use tailmark_report::{Block, Condition, Data, GateOutcome, SECTIONS, Verdicts, VerdictsRequest};
 use tailmark_stats::Verdict;
@@ -145,7 +145,7 @@ fn a_figure_has_verdicts_and_gates() {
         outcome("read_amplification worse by 10%"),
         Some(GateOutcome::CannotTell)
     );
-    assert_eq!(metric().text(Stated::exact(0.5)), "0.50");
+    assert_eq!(metric().text(Bounded::exact(0.5)), "0.50");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     fs::write(folder.path().join("broken/study.sqlite"), "no study").unwrap();
     let history = write_history(folder.path()).unwrap();
     assert_eq!(history.studies, 8);
-    assert!(history.left_out.len() == 1 && history.left_out[0].contains("broken"));
+    assert!(history.skipped.len() == 1 && history.skipped[0].contains("broken"));
     assert_eq!(history.changes.len(), 1, "{:?}", history.changes);
     let change = &history.changes[0];
     assert!(

@@ -352,13 +352,13 @@ fn copies_count_once_in_one_study_and_in_several_also_without_their_time() {
 
 #[test]
 fn a_copy_of_a_study_adds_no_runs() {
-    let begun = |mut study: Data| {
+    let started = |mut study: Data| {
         for (point, ms) in study.points.iter_mut().zip(1_764_000_000_000..) {
             point.phase.started_ms = Some(ms);
         }
         study
     };
-    let (whole, mut begun_only) = (begun(study("a", &[])), begun(study("a", &[])));
+    let (whole, mut begun_only) = (started(study("a", &[])), started(study("a", &[])));
     begun_only.points.truncate(1);
     // What was measured since the copy was made counts.
     for studies in [
@@ -373,7 +373,7 @@ fn a_copy_of_a_study_adds_no_runs() {
             merged.notices
         );
     }
-    let mut again = begun(study("a", &[]));
+    let mut again = started(study("a", &[]));
     again.points[0].phase.started_ms = Some(1);
     again.points.truncate(1);
     let merged = Data::merged(vec![whole, again]);

@@ -98,7 +98,7 @@ fn data() -> Data {
             system: "other".into(),
             workload: "ycsb-a".into(),
             distribution: "uniform".into(),
-            asked: "60%".into(),
+            requested: "60%".into(),
             of_system: "disk".into(),
             peak_ops_per_sec: 10_000.0,
             rate: 6_000.0,

@@ -108,7 +108,7 @@ impl Watched {
 
     /// Whether a probe is sampled.
     pub(crate) fn has(&self, name: &str, is_default: bool) -> bool {
-        let is_asked = |name: &str| self.probes.iter().any(|asked| asked == name);
+        let is_asked = |name: &str| self.probes.iter().any(|requested| requested == name);
         is_asked(name) || (is_default && !is_asked(NO_PROBES))
     }
 }
@@ -387,10 +387,10 @@ mod tests {
         }
 
         fn statistics(&self) -> Option<Vec<Statistic>> {
-            let asked = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let one = |name: &u32| Statistic::counter(format!("s{name}"), f64::from(asked));
+            let requested = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let one = |name: &u32| Statistic::counter(format!("s{name}"), f64::from(requested));
             Some(
-                (0..asked.min(3))
+                (0..requested.min(3))
                     .collect::<Vec<_>>()
                     .iter()
                     .rev()

@@ -14,9 +14,9 @@ mod turns;
 use crate::{
     dataset::{Dataset, State},
     devices::refuse_one_device,
+    earlier::{self, EarlierStudy},
     error::in_one_line,
-    expect::Surprises,
-    former::{self, Former},
+    expect::Mismatches,
     order,
     preflight::{refuse_as_written, refuse_missing},
     prepare::is_to_come,
@@ -61,7 +61,7 @@ pub struct SystemFacts {
     /// Whether the data set is there already.
     pub loaded: bool,
     /// Whether a part of it is there, which is kept.
-    pub begun: bool,
+    pub started: bool,
     /// Whether it was not loaded by tailmark, and is used as it is.
     pub adopted: bool,
     /// What its server holds, if it has one.
@@ -85,7 +85,7 @@ pub struct SystemFacts {
     /// What percentages of a peak have come to in the study.
     pub resolved: Vec<ResolvedRate>,
     /// What is known from former studies.
-    pub former: Former,
+    pub earlier: EarlierStudy,
     /// What is not as the plan expects.
     pub unexpected: Vec<String>,
 }
@@ -126,18 +126,18 @@ impl Facts {
         let (order, notice) = order::in_effect(plan, &systems);
         let mut notices: Vec<String> = notice.into_iter().collect();
         let refusal = refuse_as_written(plan).and_then(|()| refuse_one_device(plan).map(drop));
-        let formers = former::gather(plan, out);
+        let earlier_studies = earlier::gather(plan, out);
         let finished = finished.into_iter().chain(std::iter::repeat(0));
-        let known = plan.systems.iter().zip(formers).zip(finished);
-        let surprises = Surprises::from_systems(plan.systems.iter());
-        notices.extend(surprises.unknown.iter().cloned());
-        let systems = known.map(|((system, former), searches_done)| SystemFacts {
+        let known = plan.systems.iter().zip(earlier_studies).zip(finished);
+        let mismatches = Mismatches::from_systems(plan.systems.iter());
+        notices.extend(mismatches.unknown.iter().cloned());
+        let systems = known.map(|((system, earlier), searches_done)| SystemFacts {
             points_kept: of(&all, system) - of(&retried, system),
             searches_done,
             points_retried: of(&retried, system),
             resolved: resolved_of(&resolved, system),
-            former,
-            unexpected: surprises.about(&system.name).to_vec(),
+            earlier,
+            unexpected: mismatches.about(&system.name).to_vec(),
             ..SystemFacts::of_place(plan, system)
         });
         Self {
@@ -175,7 +175,7 @@ impl SystemFacts {
         let space = place.and_then(|place| tailmark_machine::space(place).ok());
         Self {
             server,
-            begun: matches!(state, Some(Ok(State::Begun(_)))),
+            started: matches!(state, Some(Ok(State::Begun(_)))),
             loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
             adopted: matches!(state, Some(Ok(State::Adopted))),
             refusal: state.and_then(Result::err).map(|error| in_one_line(&error)),
@@ -390,7 +390,7 @@ fn points_of_a_workload(
             let text = rate.to_string();
             let mut known = known.resolved.iter();
             let known = known.find(|known| {
-                known.asked == text
+                known.requested == text
                     && known.workload == workload.name
                     && known.distribution == workload.distribution_name()
             });

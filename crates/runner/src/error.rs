@@ -192,12 +192,12 @@ pub enum Error {
     },
     /// Systems are not what the plan expects.
     #[error(
-        "not as the plan expects: {surprises}; or take the expectation out of the plan, or measure \
+        "not as the plan expects: {mismatches}; or take the expectation out of the plan, or measure \
          what is there with --unexpected=finding"
     )]
     Unexpected {
         /// Each expectation with what is there, its system and the way out.
-        surprises: String,
+        mismatches: String,
     },
     /// Two systems are on one device.
     #[error(

@@ -132,14 +132,14 @@ pub const EXPECTATIONS: &[Expectation] = &[
 
 /// What of a plan is not as expected, and what cannot be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surprises {
+pub struct Mismatches {
     /// By the name of the system, in the order of the plan: what is wrong with it.
     pub systems: Vec<(String, Vec<String>)>,
     /// What cannot be told from here.
     pub unknown: Vec<String>,
 }
 
-impl Surprises {
+impl Mismatches {
     /// Looks at these systems. One whose place is missing is left to those who say so.
     pub fn from_systems<'a>(systems: impl Iterator<Item = &'a SystemPlan>) -> Self {
         Self::of_connected(systems, &|_| None)
@@ -150,22 +150,22 @@ impl Surprises {
         systems: impl Iterator<Item = &'a SystemPlan>,
         is_this_machine: &dyn Fn(&SystemPlan) -> Option<bool>,
     ) -> Self {
-        let mut surprises = Self::default();
+        let mut mismatches = Self::default();
         for system in systems.filter(|system| !system.placeholder) {
             // Before a run, as a dry run looks: its place is made and mounted by then.
             if crate::prepare::is_to_come(system) {
                 continue;
             }
             if let Err(missing) = crate::preflight::refuse_missing(system) {
-                surprises.unknown.push(missing.to_string());
+                mismatches.unknown.push(missing.to_string());
                 continue;
             }
-            let wrong = surprises.of_system(system, is_this_machine(system));
+            let wrong = mismatches.of_system(system, is_this_machine(system));
             if !wrong.is_empty() {
-                surprises.systems.push((system.name.clone(), wrong));
+                mismatches.systems.push((system.name.clone(), wrong));
             }
         }
-        surprises
+        mismatches
     }
 
     /// What is wrong with a system.
@@ -243,7 +243,7 @@ impl Surprises {
             return Ok(());
         }
         Err(Error::Unexpected {
-            surprises: self.lines().collect::<Vec<_>>().join("; "),
+            mismatches: self.lines().collect::<Vec<_>>().join("; "),
         })
     }
 

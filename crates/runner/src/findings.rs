@@ -396,7 +396,7 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<Sentence> {
         .max_by_key(|(_, r)| r.count)?;
     let missing: Vec<_> = tailmark_model::QUANTILES
         .iter()
-        .filter(|q| result.known_service().quantile(**q).is_none())
+        .filter(|q| result.ranked_service().quantile(**q).is_none())
         .collect();
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();

@@ -7,7 +7,7 @@ use crate::{
     Error,
     capture::{Capture, Watched},
     findings::{Evidence, findings, settings_left},
-    ranks::Together,
+    ranks::SharedPhase,
 };
 use std::{
     collections::BTreeMap,
@@ -42,7 +42,7 @@ pub fn measure(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Measured, Error> {
-    measure_together(Together::alone(), spec, watched, observer, stop)
+    measure_together(SharedPhase::alone(), spec, watched, observer, stop)
 }
 
 /// The same of what one or several processes measure together.
@@ -50,7 +50,7 @@ pub fn measure(
 /// # Errors
 /// As [`measure`], and where another process could not do its part.
 pub(crate) fn measure_together(
-    together: Together<'_>,
+    together: SharedPhase<'_>,
     spec: &Spec<'_>,
     watched: &Watched,
     observer: &dyn Observer,

@@ -7,7 +7,7 @@ use crate::{
     claimed::{ClaimedPlaces, parent},
     dataset::{Dataset, State},
     error::in_one_line,
-    expect::Surprises,
+    expect::Mismatches,
     prepare::refuse_overwrite,
     ranks::{Answer, Command, Ranks},
     servers::Servers,
@@ -31,9 +31,9 @@ pub struct Ready<'a> {
     /// At least one system.
     pub systems: Vec<&'a SystemPlan>,
     /// Why each of the others was left out.
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
     /// What is not as the plan expects, and is measured all the same.
-    pub surprises: Surprises,
+    pub mismatches: Mismatches,
     /// Directories that were made for systems.
     pub made: Vec<PathBuf>,
     /// The places that no other run has until this is dropped.
@@ -56,10 +56,10 @@ pub(crate) fn preflight<'a>(
 ) -> Result<Ready<'a>, Error> {
     let pending = plan.systems.iter().filter(|system| is_pending(system));
     let are_here = |system: &SystemPlan| servers.are_this_machine(system);
-    let surprises = Surprises::of_connected(pending, &are_here);
-    surprises.refuse(plan)?;
+    let mismatches = Mismatches::of_connected(pending, &are_here);
+    mismatches.refuse(plan)?;
     let mut room = Room::default();
-    let (mut left_out, mut places) = (Vec::new(), ClaimedPlaces::new(out));
+    let (mut skipped, mut places) = (Vec::new(), ClaimedPlaces::new(out));
     let looks = |system: &SystemPlan| {
         if is_pending(system) {
             servers.refuse(system)?;
@@ -68,7 +68,7 @@ pub(crate) fn preflight<'a>(
         Ok(())
     };
     let systems = plan.systems.iter().collect();
-    let systems = passing(systems, looks, &mut left_out, observer)?;
+    let systems = passing(systems, looks, &mut skipped, observer)?;
     let opens = |system: &SystemPlan| {
         if is_pending(system) {
             try_open(plan, system).and_then(|()| {
@@ -80,26 +80,26 @@ pub(crate) fn preflight<'a>(
             Ok(())
         }
     };
-    let systems = passing(systems, opens, &mut left_out, observer)?;
+    let systems = passing(systems, opens, &mut skipped, observer)?;
     if systems.is_empty() {
         return Err(Error::NoSystem {
-            reasons: left_out.join("; "),
+            reasons: skipped.join("; "),
         });
     }
     Ok(Ready {
         systems,
-        left_out,
-        surprises,
+        skipped,
+        mismatches,
         made: std::mem::take(&mut places.made),
         places,
     })
 }
 
-/// The systems that pass a check; why optional ones do not is added to `left_out`.
+/// The systems that pass a check; why optional ones do not is added to `skipped`.
 fn passing<'a>(
     systems: Vec<&'a SystemPlan>,
     mut check: impl FnMut(&SystemPlan) -> Result<(), Error>,
-    left_out: &mut Vec<String>,
+    skipped: &mut Vec<String>,
     observer: &dyn Observer,
 ) -> Result<Vec<&'a SystemPlan>, Error> {
     let mut passing = Vec::new();
@@ -110,7 +110,7 @@ fn passing<'a>(
             Err(error) if system.optional && !matches!(error, Error::Stopped { .. }) => {
                 let reason = format!("left out {}", in_one_line(&error));
                 observer.notice(&reason);
-                left_out.push(reason);
+                skipped.push(reason);
             }
             Err(error) => return Err(error),
         }

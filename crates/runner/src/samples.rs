@@ -1,7 +1,7 @@
 //! Whether the points of a plan are long enough for the quantile that its report is about: so many
 //! requests must lie beyond a quantile that it is certain, and so many that it is given at all.
 
-use crate::former::Former;
+use crate::earlier::EarlierStudy;
 use tailmark_model::{
     Kind, Metric, Quantile, number,
     quantile::{SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
@@ -61,36 +61,41 @@ fn requests(quantile: Quantile, beyond: u64) -> u64 {
 
 /// How fast a step goes on a system, operations per second: its rate, or what a former study has
 /// of it; none where that is not known.
-pub fn rate(plan: &Plan, formers: &[Former], step: &Step<'_>, system: &SystemPlan) -> Option<f64> {
-    let former = |name: &str| {
+pub fn rate(
+    plan: &Plan,
+    earlier_studies: &[EarlierStudy],
+    step: &Step<'_>,
+    system: &SystemPlan,
+) -> Option<f64> {
+    let earlier = |name: &str| {
         let index = plan.systems.iter().position(|system| system.name == name);
-        index.and_then(|index| formers.get(index))
+        index.and_then(|index| earlier_studies.get(index))
     };
     match step.rate {
         Some(AskedRate::Fixed(rate)) => Some(rate),
-        Some(asked @ AskedRate::OfPeak(part)) => {
-            let resolved =
-                former(&system.name).and_then(|former| former.resolved(step, &asked.to_string()));
+        Some(requested @ AskedRate::OfPeak(part)) => {
+            let resolved = earlier(&system.name)
+                .and_then(|earlier| earlier.resolved(step, &requested.to_string()));
             if resolved.is_some() {
                 return resolved;
             }
-            let peak = former(plan.sweep.peak_of(system))?.peak(step, &plan.sweep.threads)?;
+            let peak = earlier(plan.sweep.peak_of(system))?.peak(step, &plan.sweep.threads)?;
             Some(part * peak)
         }
-        None => former(&system.name)?.speed(step, step.threads),
+        None => earlier(&system.name)?.speed(step, step.threads),
     }
 }
 
 /// How many operations a point of a step has in its measured part, as far as that is known.
 fn operations(
     plan: &Plan,
-    formers: &[Former],
+    earlier_studies: &[EarlierStudy],
     step: &Step<'_>,
     system: &SystemPlan,
 ) -> Option<f64> {
     let budget = plan.sweep.operations.map(|operations| operations as f64);
     let by_time = plan.sweep.duration.map(|duration| {
-        let rate = rate(plan, formers, step, system)?;
+        let rate = rate(plan, earlier_studies, step, system)?;
         Some(rate * duration.as_secs_f64())
     });
     match (budget, by_time) {
@@ -102,12 +107,12 @@ fn operations(
 
 /// What a run says before it measures anything, where it is known that points of a workload are too
 /// short for the quantile: of each workload the shortest.
-pub fn too_short(plan: &Plan, formers: &[Former]) -> Vec<String> {
+pub fn too_short(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
     let Some(wanted) = Wanted::from_plan(plan) else {
         return Vec::new();
     };
     let shortest = plan.sweep.workloads.iter().filter_map(|workload| {
-        let shortest = shortest(plan, formers, &wanted, &workload.name)?;
+        let shortest = shortest(plan, earlier_studies, &wanted, &workload.name)?;
         (shortest.requests < wanted.certain as f64).then_some(shortest)
     });
     shortest
@@ -125,7 +130,7 @@ struct KnownPoint<'a> {
 /// The point of a workload that has the fewest requests, of those of which that is known.
 fn shortest<'a>(
     plan: &'a Plan,
-    formers: &[Former],
+    earlier_studies: &[EarlierStudy],
     wanted: &Wanted,
     workload: &str,
 ) -> Option<KnownPoint<'a>> {
@@ -135,7 +140,7 @@ fn shortest<'a>(
     let known = points.filter_map(|(step, system)| {
         let share = wanted.share(&step).filter(|share| *share > 0.0)?;
         Some(KnownPoint {
-            requests: operations(plan, formers, &step, system)? * share,
+            requests: operations(plan, earlier_studies, &step, system)? * share,
             step,
             system,
         })

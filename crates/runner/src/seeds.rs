@@ -145,14 +145,14 @@ mod tests {
             begins_workload: true,
         };
         let of = |rate| PointSeeds::of_step(1, &step(rate)).measure();
-        let asked = [
+        let requested = [
             None,
             Some(AskedRate::Fixed(0.6)),
             Some(AskedRate::OfPeak(0.6)),
             Some(AskedRate::OfPeak(0.7)),
         ];
-        let seeds: HashSet<_> = asked.into_iter().map(of).collect();
-        assert_eq!(seeds.len(), asked.len());
+        let seeds: HashSet<_> = requested.into_iter().map(of).collect();
+        assert_eq!(seeds.len(), requested.len());
         // A point of the same name that no plan asked for, as of a drop-in, has the same.
         for rate in [None, Some(5.0)] {
             let named = PointSeeds::new(1, &key("ycsb-a", 4, rate, 1)).measure();

@@ -1,6 +1,5 @@
 //! Carries out a plan: each point of each system in its turn, committed one by one.
 
-mod asked;
 pub(crate) mod ladder;
 mod load;
 mod lock;
@@ -8,6 +7,7 @@ mod passes;
 mod pending;
 mod point;
 pub(crate) mod rates;
+mod requested;
 mod resume;
 pub(crate) mod search;
 mod server;
@@ -18,10 +18,11 @@ mod warmups;
 use crate::{
     Error,
     devices::refuse_one_device,
+    earlier,
     error::in_one_line,
-    expect::Surprises,
+    expect::Mismatches,
     facts::{describe, run_facts},
-    former, order,
+    order,
     preflight::{Ready, preflight, refuse_as_written},
     prepare::{self, Prepared},
     ranks::Ranks,
@@ -164,8 +165,8 @@ impl Run<'_> {
         let one_device = early.map_or_else(|| refuse_one_device(plan), Ok)?;
         let Ready {
             mut systems,
-            left_out,
-            surprises,
+            skipped,
+            mismatches,
             made,
             places: _places,
         } = preflight(plan, out, is_pending, (ranks, servers), (observer, stop))?;
@@ -183,11 +184,11 @@ impl Run<'_> {
         let study = study.map_err(|error| unwritten(error.into()))?;
         let (limit, memory_unlimited) = limit_memory(plan, observer);
         let of_systems = one_device.into_iter().chain(not_interleaved);
-        let of_systems = of_systems.chain(of_order_and_machine(plan, order, &surprises));
+        let of_systems = of_systems.chain(of_order_and_machine(plan, order, &mismatches));
         let notices = notices(plan, of_systems.collect(), servers, ranks);
         let facts = run_facts(plan, limit.as_ref(), ranks);
         tell_and_keep(&notices, &study, observer)
-            .and_then(|()| prepared.keep(plan, &study, &left_out))
+            .and_then(|()| prepared.keep(plan, &study, &skipped))
             .and_then(|()| Ok(study.set_facts(&facts)?))
             .map_err(unwritten)?;
         let retried = retry::retried(plan, &study)?;
@@ -206,16 +207,16 @@ impl Run<'_> {
             observer,
             stop,
             memory_unlimited,
-            surprises,
+            mismatches,
             services: Services::new(plan, out, servers, alone, (observer, stop)),
             servers,
             order,
             retried,
             ladders,
-            left_out: Vec::new(),
+            skipped: Vec::new(),
             made,
             summary: Summary::going_on(points_kept),
-            measured_at_left_out: 0,
+            measured_at_skipped: 0,
             has_measured: false,
             evens: false,
         };
@@ -228,11 +229,11 @@ impl Run<'_> {
 fn of_order_and_machine(
     plan: &Plan,
     order: Order,
-    surprises: &Surprises,
+    mismatches: &Mismatches,
 ) -> impl Iterator<Item = String> {
     let left = LeftChanges::look().map(|left| left.notice());
     let drift = order::drift(plan, order).into_iter();
-    drift.chain(surprises.notices()).chain(left)
+    drift.chain(mismatches.notices()).chain(left)
 }
 
 /// What is said of a plan, with what is said of its systems.
@@ -280,7 +281,7 @@ struct Sweeper<'a> {
     observer: &'a dyn Observer,
     stop: &'a Stop,
     memory_unlimited: Option<String>,
-    surprises: Surprises,
+    mismatches: Mismatches,
     services: Services<'a>,
     servers: &'a Servers,
     order: Order,
@@ -288,12 +289,12 @@ struct Sweeper<'a> {
     retried: Vec<PointKey>,
     ladders: Ladders<'a>,
     /// What was said of points that are left out.
-    left_out: Vec<String>,
+    skipped: Vec<String>,
     /// Directories that this run made for systems.
     made: Vec<PathBuf>,
     summary: Summary,
     /// Points that had been measured when one was left out for want of a peak, the first time.
-    measured_at_left_out: usize,
+    measured_at_skipped: usize,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
     /// Whether points are measured again now whose warm-up was shorter than that of others.
@@ -303,7 +304,7 @@ struct Sweeper<'a> {
 /// Says of which points it is known that they are too short for what the report is about.
 fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
     if Wanted::from_plan(plan).is_some() {
-        let notices = too_short(plan, &former::gather(plan, out));
+        let notices = too_short(plan, &earlier::gather(plan, out));
         notices.iter().for_each(|notice| observer.notice(notice));
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     Error,
     abort::AbortWatch,
     capture::{Capture, Watched as WatchedPlace},
-    ranks::Together,
+    ranks::SharedPhase,
 };
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -43,7 +43,7 @@ impl WarmupLength {
 /// # Errors
 /// As [`tailmark_engine::run`], and where another process could not do its part.
 pub fn warm_up(
-    together: Together<'_>,
+    together: SharedPhase<'_>,
     spec: &Spec<'_>,
     length: WarmupLength,
     rule: SteadyRule,
@@ -52,7 +52,7 @@ pub fn warm_up(
 ) -> Result<Warmup, Error> {
     let capture = Mutex::new(Capture::open(watched, spec.system, spec.database));
     let from_s = length.least.as_secs_f64();
-    let asked = Mutex::new(Asked {
+    let requested = Mutex::new(Asked {
         steady_s: None,
         next_s: from_s + WINDOWS as f64 * WINDOW_MIN_S,
     });
@@ -60,7 +60,7 @@ pub fn warm_up(
         rule,
         from_s,
         capture: &capture,
-        asked: &asked,
+        requested: &requested,
     };
     let spec = Spec {
         enough: Some(&Watching(abort, &judge)),
@@ -70,7 +70,7 @@ pub fn warm_up(
     let capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
     phase.series = capture.into_series();
     let (phase, _) = together.finish(phase, Vec::new())?;
-    let (steady_s, reason) = match locked(&asked).steady_s {
+    let (steady_s, reason) = match locked(&requested).steady_s {
         Some(steady_s) => (Some(steady_s), None),
         None => verdict(rule, from_s, &phase),
     };
@@ -117,7 +117,7 @@ struct Judge<'a, 'b> {
     /// From when on windows begin, seconds.
     from_s: f64,
     capture: &'a Mutex<Capture<'b>>,
-    asked: &'a Mutex<Asked>,
+    requested: &'a Mutex<Asked>,
 }
 
 /// What the rule has said so far.
@@ -134,24 +134,24 @@ impl Enough for Judge<'_, '_> {
         let Some(end_s) = so_far.last().map(|last| last.start_s + last.length_s) else {
             return false;
         };
-        let mut asked = locked(self.asked);
-        if asked.steady_s.is_none() && end_s >= asked.next_s {
+        let mut requested = locked(self.requested);
+        if requested.steady_s.is_none() && end_s >= requested.next_s {
             let series = locked(self.capture).series_so_far();
             let watched = Watched {
                 intervals: so_far,
                 series: &series,
             };
             match self.rule.last_windows(watched, self.from_s) {
-                Ok(found) if found.is_steady() => asked.steady_s = Some(end_s),
-                Ok(found) => asked.next_s = end_s + found.window_s,
+                Ok(found) if found.is_steady() => requested.steady_s = Some(end_s),
+                Ok(found) => requested.next_s = end_s + found.window_s,
                 // When there can be five windows; how long they must be may change.
                 Err(short) => {
                     let whole_s = self.from_s + WINDOWS as f64 * short.window_s;
-                    asked.next_s = whole_s.min(end_s + WINDOW_MIN_S);
+                    requested.next_s = whole_s.min(end_s + WINDOW_MIN_S);
                 }
             }
         }
-        asked.steady_s.is_some()
+        requested.steady_s.is_some()
     }
 }
 

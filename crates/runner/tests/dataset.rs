@@ -53,7 +53,7 @@ fn run_up_to(plan: &Plan, out: &Path, step: &'static str) {
 }
 
 /// The same marker, of a load that ended after so many records.
-fn begun(marker: &str, records: u64) -> String {
+fn started(marker: &str, records: u64) -> String {
     let mut marker: serde_json::Value = serde_json::from_str(marker).unwrap();
     marker["loaded"] = records.into();
     marker["complete"] = false.into();
@@ -81,7 +81,7 @@ impl Bench {
     /// Makes the marker say that the load ended after so many records.
     fn loaded_until(&self, records: u64) {
         let text = fs::read_to_string(self.marker()).unwrap();
-        fs::write(self.marker(), begun(&text, records)).unwrap();
+        fs::write(self.marker(), started(&text, records)).unwrap();
     }
 
     /// Runs to the end; the only load that the study then has.
@@ -409,7 +409,7 @@ fn a_load_of_a_device_goes_on_from_its_stamp() {
     });
     let database = database.unwrap();
     let text = database.marker().unwrap().unwrap();
-    database.set_marker(&begun(&text, 700)).unwrap();
+    database.set_marker(&started(&text, 700)).unwrap();
     drop(database);
     let second = tempfile::tempdir().unwrap();
     run(&plan, second.path()).unwrap();

@@ -121,7 +121,7 @@ fn point(threads: u32, repeat: u32, rate: Option<f64>, ops_per_sec: f64, read_ns
 }
 
 /// A former study in a directory, made at this time.
-fn former(dir: &Path, created_ms: u64, system: &System, points: &[Point]) {
+fn earlier(dir: &Path, created_ms: u64, system: &System, points: &[Point]) {
     let header = Header {
         created_ms,
         ..checked("").header
@@ -162,7 +162,7 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     let plan = checked("operations = 500\nrepeats = 5\n[report]\nmetric = 'p99 read'");
     let unknown = said(&plan, &at("out"));
     assert_says(&unknown, &["      ops/s: ", "      p99 read: "]);
-    former(
+    earlier(
         &at("old"),
         1_000,
         &null(),
@@ -172,9 +172,9 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
         place: "/elsewhere".into(),
         ..null()
     };
-    former(&at("elsewhere"), 3_000, &elsewhere, &runs(1, 500.0));
+    earlier(&at("elsewhere"), 3_000, &elsewhere, &runs(1, 500.0));
     // Newer, but no point of it was repeated.
-    former(&at("single"), 2_000, &null(), &runs(1, 500.0)[..1]);
+    earlier(&at("single"), 2_000, &null(), &runs(1, 500.0)[..1]);
     let known = said(&plan, &at("out"));
     let old = at("old").display().to_string();
     // Logarithms ln(1.1) apart from run to run have that deviation; of latencies it is the double.
@@ -187,7 +187,7 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     assert_says(&known, &parts);
     assert!(!known.contains("      ops/s: "), "{known}");
     // The study of the run itself counts too, and is the newest.
-    former(&at("out"), 4_000, &null(), &runs(2, 700.0));
+    earlier(&at("out"), 4_000, &null(), &runs(2, 700.0));
     let own = said(&plan, &at("out"));
     let part = format!("({}, 2 degrees of freedom)", at("out").display());
     assert!(own.contains(&part), "{own}");
@@ -199,7 +199,7 @@ fn runs_at_a_rate_and_runs_that_failed_say_nothing_of_noise() {
     let mut points = vec![point(1, 1, None, 500.0, 1), point(1, 2, None, 510.0, 1)];
     points[1].phase.failed = 500;
     points.extend([1, 2].map(|repeat| point(2, repeat, Some(600.0), 600.0, 1)));
-    former(&dir.path().join("old"), 1_000, &null(), &points);
+    earlier(&dir.path().join("old"), 1_000, &null(), &points);
     let plan = checked("operations = 500\nrepeats = 5");
     let said = said(&plan, &dir.path().join("out"));
     assert!(!said.contains("ops/s of a"), "{said}");
@@ -214,7 +214,7 @@ fn the_speed_of_a_former_study_says_how_long_a_point_must_be() {
     assert_eq!(too_short(&plan, &dir.path().join("first")), [""; 0]);
     std::fs::remove_dir_all(dir.path().join("first")).unwrap();
     let points = [point(1, 1, None, 500.0, 1), point(2, 1, None, 1_000.0, 1)];
-    former(&dir.path().join("old"), 1_000, &null(), &points);
+    earlier(&dir.path().join("old"), 1_000, &null(), &points);
     let text = said(&plan, &out);
     let parts = [
         "p99 read: certain from 10,000 read requests of a point on, and given from 1,000 on",

@@ -185,7 +185,7 @@ fn rates_come_behind_it_and_are_parts_of_its_peak() {
         "threads = '1..'\nrates = ['50%', 100]\nworkloads = 'ycsb-c, ycsb-b'",
     );
     let summary = run(&plan, out.path()).unwrap();
-    assert_eq!((summary.points_measured, summary.points_left_out), (14, 0));
+    assert_eq!((summary.points_measured, summary.points_skipped), (14, 0));
     let rates = points(out.path()).into_iter();
     let rates: Vec<_> = rates.filter_map(|point| point.key.target_rate).collect();
     assert_eq!(rates, [200.0, 100.0, 200.0, 100.0]);

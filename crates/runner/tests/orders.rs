@@ -189,7 +189,7 @@ fn every_system_is_sent_the_same_writes_whatever_the_order() {
 /// Requests a stop when the n-th point begins, from 1.
 struct StopsAt {
     nth: usize,
-    begun: AtomicUsize,
+    started: AtomicUsize,
     stop: Stop,
     seen: Seen,
 }
@@ -197,7 +197,7 @@ struct StopsAt {
 impl Observer for StopsAt {
     fn phase_started(&self, phase: &PhaseStart<'_>) {
         let is_point = phase.kind == PhaseKind::Measure;
-        if is_point && self.begun.fetch_add(1, Ordering::Relaxed) + 1 == self.nth {
+        if is_point && self.started.fetch_add(1, Ordering::Relaxed) + 1 == self.nth {
             self.stop.request();
         }
     }
@@ -210,7 +210,7 @@ impl Observer for StopsAt {
 fn stopped_at(plan: &Plan, out: &Path, nth: usize) -> Vec<String> {
     let observer = StopsAt {
         nth,
-        begun: AtomicUsize::new(0),
+        started: AtomicUsize::new(0),
         stop: Stop::new(),
         seen: Seen::default(),
     };
@@ -274,7 +274,7 @@ fn all_systems_have_the_rates_of_a_peak_that_is_measured_before() {
 }
 
 #[test]
-fn what_was_left_out_for_want_of_a_peak_is_measured_once_there_is_one() {
+fn what_was_skipped_for_want_of_a_peak_is_measured_once_there_is_one() {
     let failing = |settings: &[(&str, &str)]| {
         let bad = system_with("b", "sim", Path::new("x"), settings);
         let mut plan = interleaved(vec![null("a"), bad], &[1, 2], 2);
@@ -283,7 +283,7 @@ fn what_was_left_out_for_want_of_a_peak_is_measured_once_there_is_one() {
     };
     let out = TempDir::new().unwrap();
     let summary = run(&failing(&[("error_every", "4")]), out.path()).unwrap();
-    assert_eq!((summary.points_measured, summary.points_left_out), (10, 2));
+    assert_eq!((summary.points_measured, summary.points_skipped), (10, 2));
     let mut well = failing(&[]);
     well.retry_failed = true;
     // Of the first repeat, the thread counts of the second are not valid yet.
@@ -427,7 +427,7 @@ fn another_order_is_another_plan() {
         checked("repeats = 2"),
         checked("repeats = 2\norder = 'systems'"),
     );
-    for (begun, other, key) in [
+    for (started, other, key) in [
         (
             &interleaved,
             &one_by_one,
@@ -440,11 +440,11 @@ fn another_order_is_another_plan() {
         ),
     ] {
         let out = TempDir::new().unwrap();
-        run(begun, out.path()).unwrap();
+        run(started, out.path()).unwrap();
         let error = run(other, out.path()).unwrap_err();
         assert!(matches!(error, Error::ChangedPlan { .. }), "{error}");
         assert!(error.to_string().contains(key), "{error}");
-        assert_eq!(run(begun, out.path()).unwrap().points_kept, 4);
+        assert_eq!(run(started, out.path()).unwrap().points_kept, 4);
     }
 }
 

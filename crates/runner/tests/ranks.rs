@@ -299,9 +299,9 @@ fn a_load_waits_for_all(records: u64) -> bool {
     }
     let marker = dir.path().join("db-0/rocksdb.dataset.json");
     let text = std::fs::read_to_string(&marker).unwrap();
-    let begun = text.replace("\"complete\": true", "\"complete\": false");
-    assert_ne!(begun, text);
-    std::fs::write(marker, begun).unwrap();
+    let started = text.replace("\"complete\": true", "\"complete\": false");
+    assert_ne!(started, text);
+    std::fs::write(marker, started).unwrap();
     stop_load(&plan, dir.path());
     let study = Study::open(&dir.path().join("study")).unwrap();
     let loads = study.loads().unwrap();

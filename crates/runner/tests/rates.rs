@@ -48,11 +48,11 @@ fn rates(out: &Path) -> Vec<Option<f64>> {
 #[test]
 fn rates_are_measured_behind_the_thread_counts_that_give_their_peak() {
     let out = tempfile::tempdir().unwrap();
-    let asked = [AskedRate::Fixed(500.0), AskedRate::OfPeak(0.6)];
-    let mut plan = with(vec![sim("a", "1000")], &[1, 2], &asked);
+    let requested = [AskedRate::Fixed(500.0), AskedRate::OfPeak(0.6)];
+    let mut plan = with(vec![sim("a", "1000")], &[1, 2], &requested);
     plan.sweep.arrivals = Some(Arrivals::Poisson);
     let summary = run(&plan, out.path()).unwrap();
-    assert_eq!((summary.points_measured, summary.points_left_out), (4, 0));
+    assert_eq!((summary.points_measured, summary.points_skipped), (4, 0));
     // Two clients do a thousand a second each.
     let peak = resolved(out.path()).remove(0);
     assert!((peak.peak_ops_per_sec - 2_000.0).abs() < 1.0, "{peak:?}");
@@ -62,7 +62,7 @@ fn rates_are_measured_behind_the_thread_counts_that_give_their_peak() {
             system: "a".into(),
             workload: "ycsb-c".into(),
             distribution: "zipfian".into(),
-            asked: "60%".into(),
+            requested: "60%".into(),
             of_system: "a".into(),
             rate: 1_200.0,
             ..peak.clone()
@@ -87,8 +87,8 @@ fn rates_are_measured_behind_the_thread_counts_that_give_their_peak() {
 #[test]
 fn rates_alone_are_measured_without_thread_counts() {
     let out = tempfile::tempdir().unwrap();
-    let asked = [AskedRate::Fixed(FAST), AskedRate::Fixed(2.0 * FAST)];
-    run(&with(vec![null("a")], &[], &asked), out.path()).unwrap();
+    let requested = [AskedRate::Fixed(FAST), AskedRate::Fixed(2.0 * FAST)];
+    run(&with(vec![null("a")], &[], &requested), out.path()).unwrap();
     assert_eq!(rates(out.path()), [Some(FAST), Some(2.0 * FAST)]);
     assert_eq!(resolved(out.path()), []);
 }
@@ -179,12 +179,12 @@ fn each_system_has_its_own_peak_where_none_is_named() {
 
 fn failing(settings: &[(&str, &str)]) -> Plan {
     let system = system_with("a", "sim", Path::new("x"), settings);
-    let asked = [
+    let requested = [
         AskedRate::OfPeak(0.5),
         AskedRate::OfPeak(0.6),
         AskedRate::Fixed(FAST),
     ];
-    with(vec![system], &[1, 2], &asked)
+    with(vec![system], &[1, 2], &requested)
 }
 
 /// Keeps what is said.
@@ -198,12 +198,12 @@ impl Observer for Said {
 }
 
 #[test]
-fn without_a_valid_peak_percentages_are_left_out_and_the_study_says_so() {
+fn without_a_valid_peak_percentages_are_skipped_and_the_study_says_so() {
     let out = tempfile::tempdir().unwrap();
     let said = Said::default();
     let bad = failing(&[("error_every", "4")]);
     let summary = tailmark_runner::run(&bad, out.path(), &said, &Stop::new()).unwrap();
-    assert_eq!((summary.points_measured, summary.points_left_out), (3, 2));
+    assert_eq!((summary.points_measured, summary.points_skipped), (3, 2));
     assert!(!summary.interrupted);
     assert_eq!(rates(out.path()), [None, None, Some(FAST)]);
     assert!(ERRORS.is_among(&points(out.path())[0].phase.findings));
@@ -224,7 +224,7 @@ fn without_a_valid_peak_percentages_are_left_out_and_the_study_says_so() {
         (
             again.points_measured,
             again.points_kept,
-            again.points_left_out
+            again.points_skipped
         ),
         (0, 3, 2)
     );
@@ -232,22 +232,22 @@ fn without_a_valid_peak_percentages_are_left_out_and_the_study_says_so() {
     let mut good = failing(&[]);
     good.retry_failed = true;
     let well = run(&good, out.path()).unwrap();
-    assert_eq!((well.points_measured, well.points_left_out), (5, 0));
+    assert_eq!((well.points_measured, well.points_skipped), (5, 0));
     assert_eq!(resolved(out.path()).len(), 2);
 }
 
 #[test]
-fn what_was_left_out_is_measured_when_later_repeats_have_made_the_peak() {
+fn what_was_skipped_is_measured_when_later_repeats_have_made_the_peak() {
     let out = tempfile::tempdir().unwrap();
     let mut bad = failing(&[("error_every", "4")]);
     bad.sweep.repeats = 2;
-    let left_out = run(&bad, out.path()).unwrap().points_left_out;
-    assert!(left_out > 0);
+    let skipped = run(&bad, out.path()).unwrap().points_skipped;
+    assert!(skipped > 0);
     // In the first repeat the thread counts of the second are not valid yet.
     let mut good = failing(&[]);
     good.sweep.repeats = 2;
     good.retry_failed = true;
-    assert_eq!(run(&good, out.path()).unwrap().points_left_out, 0);
+    assert_eq!(run(&good, out.path()).unwrap().points_skipped, 0);
     assert_eq!(points(out.path()).len(), good.points().count());
     let study = Study::open_read_only(out.path()).unwrap();
     let notices = study.notices().unwrap();
@@ -276,14 +276,14 @@ fn a_thread_count_that_failed_gives_no_peak() {
 #[test]
 fn two_that_come_to_one_rate_are_one_point() {
     let out = tempfile::tempdir().unwrap();
-    let asked = [AskedRate::Fixed(FAST), AskedRate::OfPeak(0.5)];
-    let plan = with(vec![null("a")], &[1], &asked);
+    let requested = [AskedRate::Fixed(FAST), AskedRate::OfPeak(0.5)];
+    let plan = with(vec![null("a")], &[1], &requested);
     let study = Study::create(out.path(), &plan.header, &[]).unwrap();
     let known = ResolvedRate {
         system: "a".into(),
         workload: "ycsb-c".into(),
         distribution: "zipfian".into(),
-        asked: "50%".into(),
+        requested: "50%".into(),
         of_system: "a".into(),
         peak_ops_per_sec: 2.0 * FAST,
         rate: FAST,

@@ -180,7 +180,7 @@ fn the_closing_of_each_session_that_worked_is_timed() {
             enough: None,
             at_least: Duration::ZERO,
             is_warmup: false,
-            goes_on: false,
+            continues: false,
             warmup: Duration::ZERO,
             seed: 1,
             warmup_seed: 2,

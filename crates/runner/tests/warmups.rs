@@ -77,8 +77,11 @@ fn is_steady_by_theory(end_s: f64) -> bool {
 #[test]
 fn a_warm_up_ends_when_it_is_steady_and_not_before() {
     // Each 30 s from 210 s on: a minute that is not looked at, and five windows.
-    let asked = (0..).map(|k| 210.0 + 30.0 * f64::from(k));
-    let expected = asked.clone().find(|at| is_steady_by_theory(*at)).unwrap();
+    let requested = (0..).map(|k| 210.0 + 30.0 * f64::from(k));
+    let expected = requested
+        .clone()
+        .find(|at| is_steady_by_theory(*at))
+        .unwrap();
     assert!(expected > 210.0, "it is not steady at once");
     let out = TempDir::new().unwrap();
     let plan = plan("duration = '150s'", &[("a", "start 3 60s")]);
@@ -207,14 +210,14 @@ fn a_ceiling_has_a_warm_up_of_its_own() {
 /// Requests a stop when the n-th phase that is measured begins, from 1.
 struct StopsAt {
     nth: usize,
-    begun: AtomicUsize,
+    started: AtomicUsize,
     stop: Stop,
 }
 
 impl Observer for StopsAt {
     fn phase_started(&self, phase: &PhaseStart<'_>) {
         let is_measured = phase.kind == PhaseKind::Measure;
-        if is_measured && self.begun.fetch_add(1, Ordering::Relaxed) + 1 == self.nth {
+        if is_measured && self.started.fetch_add(1, Ordering::Relaxed) + 1 == self.nth {
             self.stop.request();
         }
     }
@@ -240,7 +243,7 @@ fn a_run_that_was_stopped_anywhere_leaves_the_same_when_it_goes_on() {
         let out = TempDir::new().unwrap();
         let stops = StopsAt {
             nth,
-            begun: AtomicUsize::new(0),
+            started: AtomicUsize::new(0),
             stop: Stop::new(),
         };
         let summary =

@@ -2,7 +2,7 @@
 //! the cause. What is unusual at the same time need not be the cause.
 
 use tailmark_model::{
-    Interval, IntervalKind, Kind, Latencies, Phase, STATISTICS, Series, Span, Stated, Statistic,
+    Bounded, Interval, IntervalKind, Kind, Latencies, Phase, STATISTICS, Series, Span, Statistic,
 };
 
 use std::cmp::Ordering;
@@ -27,7 +27,7 @@ pub struct WorstSecond {
     /// Seconds.
     pub length_s: f64,
     /// The latency in it.
-    pub latency: Stated,
+    pub latency: Bounded,
     /// What was unusual in it, the most unusual first.
     pub unusual: Vec<Unusual>,
 }
@@ -149,10 +149,10 @@ pub fn worst_seconds(
             let known = interval.kinds[&kind].known(latencies);
             Some((*interval, statistic.of(known)?))
         });
-        let known: Vec<(&Interval, Stated)> = of_each.collect();
+        let known: Vec<(&Interval, Bounded)> = of_each.collect();
         (!known.is_empty() && known.len() * 2 >= unpacked.len()).then_some((statistic, known))
     })?;
-    let rank = |stated: &Stated| (!stated.is_exact(), stated.value);
+    let rank = |bounded: &Bounded| (!bounded.is_exact(), bounded.value);
     known.sort_by(|a, b| {
         rank(&b.1)
             .partial_cmp(&rank(&a.1))
@@ -160,7 +160,7 @@ pub fn worst_seconds(
     });
     known.truncate(WORST);
     let tracks = tracks(phase);
-    let second = |(interval, latency): (&Interval, Stated)| WorstSecond {
+    let second = |(interval, latency): (&Interval, Bounded)| WorstSecond {
         start_s: interval.start_s,
         length_s: interval.length_s,
         latency,

@@ -211,8 +211,8 @@ impl OwnFiles {
             let ending = name.rsplit_once('.').map(|(_, ending)| ending);
             !files.contains_key(*name) && ending.is_some_and(|of| endings.contains(&of))
         };
-        let former: Vec<String> = self.listed.keys().filter(is_former).cloned().collect();
-        for name in former {
+        let earlier: Vec<String> = self.listed.keys().filter(is_former).cloned().collect();
+        for name in earlier {
             if let Held::Own(_) = self.look(&name)? {
                 let path = self.dir.join(&name);
                 fs::remove_file(&path).map_err(failed("remove", &path))?;

@@ -143,7 +143,7 @@ impl Redaction {
                 "[command]".clone_into(value);
             }
         }
-        for why in &mut header.settings.report.left_out {
+        for why in &mut header.settings.report.skipped {
             *why = self.text(why);
         }
         header
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn private_facts_are_left_out_whatever_the_number_of_their_device() {
+    fn private_facts_are_skipped_whatever_the_number_of_their_device() {
         let facts = vec![
             fact("device", "serial number", "S4XNA0"),
             fact("device 2", "serial number", "S4XNA1"),

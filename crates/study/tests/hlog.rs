@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant, UNIX_EPOCH},
 };
 use tailmark_model::{
-    Arrivals, Kind, Packed, Phase, QUANTILES, Stated,
+    Arrivals, Bounded, Kind, Packed, Phase, QUANTILES,
     finding::{CENSORED, NO_ANSWER},
     new_latencies,
 };
@@ -293,8 +293,8 @@ fn a_quantile_among_what_was_never_done_is_a_bound_after_an_import_too() {
     let all = import("study.hlog", &exported(&study), &in_unit(1)).unwrap();
     let found = &all[0].phase;
     let is_bound = |phase: &Phase| {
-        let known = phase.kinds[&Kind::Read].known_response();
-        known.quantile(QUANTILES[3]).map(Stated::is_exact)
+        let known = phase.kinds[&Kind::Read].ranked_response();
+        known.quantile(QUANTILES[3]).map(Bounded::is_exact)
     };
     assert_eq!(is_bound(found), Some(false));
     assert_eq!(is_bound(found), is_bound(&rated.phase));

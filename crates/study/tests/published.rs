@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use std::collections::BTreeMap;
-use tailmark_model::{Metric, Point, PointKey, Stated};
+use tailmark_model::{Bounded, Metric, Point, PointKey};
 use tailmark_stats::{
     Run,
     comparison::{Place, comparisons},
@@ -55,7 +55,7 @@ fn peaks_averages_and_improvements_are_those_that_the_study_prints() {
     let pair = SYSTEMS.map(str::to_owned).into();
     let found = comparisons(&runs(TABLE), &[pair], 0.03);
     for (workload, of_peaks, of_average, at_threads) in PRINTED {
-        let gain = |of: Stated| Metric::OPS_PER_SEC.gain(of);
+        let gain = |of: Bounded| Metric::OPS_PER_SEC.gain(of);
         let of_workload = found
             .iter()
             .filter(|of| of.workload == workload && of.metric == Metric::OPS_PER_SEC);
@@ -67,8 +67,8 @@ fn peaks_averages_and_improvements_are_those_that_the_study_prints() {
             }
         }
         assert_eq!(peaks, [of_peaks], "{workload}");
-        let gains: Vec<Stated> = points.iter().map(|(_, gain)| *gain).collect();
-        let average = Stated::mean(&gains).unwrap();
+        let gains: Vec<Bounded> = points.iter().map(|(_, gain)| *gain).collect();
+        let average = Bounded::mean(&gains).unwrap();
         assert_eq!(percent(average.value), of_average, "{workload}");
         if workload == "ycsb-d" {
             assert_eq!((average.value * 1e3).round(), 258.0);

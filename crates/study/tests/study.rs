@@ -218,7 +218,7 @@ fn what_a_percentage_came_to_stays_as_it_was_first() {
         ..first.clone()
     };
     let other = ResolvedRate {
-        asked: "80%".into(),
+        requested: "80%".into(),
         ..again.clone()
     };
     for rate in [&first, &again, &other] {

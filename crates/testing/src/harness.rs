@@ -97,7 +97,7 @@ mod tests {
 
     /// Rust leaves a function with its own `#[test]` out of a program without its harness.
     #[test]
-    fn no_test_of_a_program_that_is_run_here_is_left_out() {
+    fn no_test_of_a_program_that_is_run_here_is_skipped() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut looked_at = 0;
         for folder in fs::read_dir(crates).unwrap() {

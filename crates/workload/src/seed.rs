@@ -25,8 +25,8 @@ impl Seed {
     pub fn of(self, label: &str, part: impl AsRef<[u8]>) -> Self {
         let absorb = |state: u64, bytes: &[u8]| {
             // The length goes first, so that no bytes are taken for those of the next part.
-            let begun = mix(state ^ bytes.len() as u64);
-            bytes.chunks(8).fold(begun, |state, chunk| {
+            let started = mix(state ^ bytes.len() as u64);
+            bytes.chunks(8).fold(started, |state, chunk| {
                 let mut word = [0; 8];
                 word[..chunk.len()].copy_from_slice(chunk);
                 mix(state ^ u64::from_le_bytes(word))

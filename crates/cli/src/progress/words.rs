@@ -37,8 +37,8 @@ pub fn measured(phase: &Phase) -> String {
         if *kind == Kind::ReadModifyWrite {
             continue;
         }
-        if let Some(p99) = result.known_response().quantile(P99) {
-            let p99 = number::stated_latency(p99);
+        if let Some(p99) = result.ranked_response().quantile(P99) {
+            let p99 = number::bounded_latency(p99);
             said.push(format!("{} p99 {p99}", kind.name()));
         }
     }

@@ -165,7 +165,7 @@ fn a_dry_run_and_its_errors_print_no_commands() {
 }
 
 #[test]
-fn a_bad_study_is_left_out_of_an_index_with_a_note() {
+fn a_bad_study_is_skipped_by_an_index_with_a_note() {
     let dir = TempDir::new().unwrap();
     let systems = [("a", FAST), ("b", SLOW)];
     measured(dir.path(), "out", &systems, 1, &["--threads", "2"]);

@@ -86,12 +86,12 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c_and_goes_on_later() {
         shown += &String::from_utf8_lossy(&bytes[..read]);
     }
     drop(master);
-    let begun = Instant::now();
+    let started = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if begun.elapsed() > Duration::from_secs(60) {
+        if started.elapsed() > Duration::from_secs(60) {
             signal(child.id(), "KILL");
             panic!("it goes on without a terminal");
         }
@@ -136,10 +136,10 @@ fn ctrl_c_before_anything_was_measured_names_the_command_that_goes_on() {
         "out",
     ];
     let mut running = Running::start(&mut tailmark(dir.path(), &args));
-    let begun = Instant::now();
+    let started = Instant::now();
     let slots = dir.path().join("place/slots.dat");
     while !slots.metadata().is_ok_and(|found| found.blocks() > 100) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no load");
+        assert!(started.elapsed() < Duration::from_secs(60), "no load");
         std::thread::sleep(Duration::from_millis(10));
     }
     running.signal("INT");

@@ -233,7 +233,7 @@ pub fn write(path: &Path, text: &str) {
 /// Stamps what is a device later, as an earlier run of other data would: it is overwritten without
 /// consent.
 fn stamp(image: &Path) {
-    let marker = r#"{"version":1,"data":{},"begun":"","loaded":0,"complete":false}"#;
+    let marker = r#"{"version":1,"data":{},"started":"","loaded":0,"complete":false}"#;
     let file = File::options().read(true).write(true).open(image);
     tailmark_driver::db::stamp::stamp(&file.unwrap(), marker).unwrap();
 }

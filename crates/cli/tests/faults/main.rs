@@ -56,12 +56,12 @@ struct Done {
     rounds: u64,
     by_target: BTreeMap<&'static str, u64>,
     by_fault: BTreeMap<&'static str, u64>,
-    left_out: BTreeMap<&'static str, u64>,
+    skipped: BTreeMap<&'static str, u64>,
 }
 
 fn main() -> ExitCode {
-    let asked = match asked() {
-        Ok(Some(asked)) => asked,
+    let requested = match requested() {
+        Ok(Some(requested)) => requested,
         Ok(None) => return ExitCode::SUCCESS,
         Err(usage) => {
             println!("{usage}");
@@ -90,22 +90,24 @@ fn main() -> ExitCode {
         println!("without loop devices ({why}): their faults are left out");
     }
     let (began, mut done) = (Instant::now(), Done::default());
-    let mut number = asked.first;
-    while began.elapsed() < asked.time || done.rounds == 0 {
-        let choice = Choice::from_seed(asked.seed, number);
+    let mut number = requested.first;
+    while began.elapsed() < requested.time || done.rounds == 0 {
+        let choice = Choice::from_seed(requested.seed, number);
         match choice.lacks(here) {
-            Some(what) => *done.left_out.entry(what).or_default() += 1,
-            None if run(asked.seed, number, &choice, here).is_err() => return ExitCode::FAILURE,
+            Some(what) => *done.skipped.entry(what).or_default() += 1,
+            None if run(requested.seed, number, &choice, here).is_err() => {
+                return ExitCode::FAILURE;
+            }
             None => done.count(&choice),
         }
         number += 1;
     }
-    done.tell(&asked, number, began.elapsed());
+    done.tell(&requested, number, began.elapsed());
     ExitCode::SUCCESS
 }
 
 /// The words of the command line; none where a filter of `cargo test` asks for other tests.
-fn asked() -> Result<Option<Asked>, String> {
+fn requested() -> Result<Option<Asked>, String> {
     let usage = || "usage: faults [SECONDS] [SEED[:ROUND]]".to_owned();
     let number = |word: &str| word.parse::<u64>().map_err(|_| usage());
     let words: Vec<_> = env::args().skip(1).collect();
@@ -178,8 +180,8 @@ impl Done {
         }
     }
 
-    fn tell(&self, asked: &Asked, end: u64, took: Duration) {
-        let (seed, first, last) = (asked.seed, asked.first, end - 1);
+    fn tell(&self, requested: &Asked, end: u64, took: Duration) {
+        let (seed, first, last) = (requested.seed, requested.first, end - 1);
         let rounds = self.rounds;
         println!(
             "\n{rounds} rounds of seed {seed} ({first} to {last}) in {:.0} s; all promises kept",
@@ -192,7 +194,7 @@ impl Done {
             let count = self.by_fault.get(fault.name).unwrap_or(&0);
             println!("  {count:4} {}: {}", fault.name, fault.about);
         }
-        for (what, count) in &self.left_out {
+        for (what, count) in &self.skipped {
             println!("  {count:4} left out for want of {what}");
         }
         println!(

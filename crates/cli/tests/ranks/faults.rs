@@ -44,7 +44,7 @@ fn fails(mut job: Job, said: &str) -> Ended {
 }
 
 /// The first point is in the study of `directory`, and the same command measures the others.
-fn goes_on(directory: &Path, ranks: u32) {
+fn continues(directory: &Path, ranks: u32) {
     let kept = TAILMARK.points(directory);
     assert!((1..3).contains(&kept.len()), "{}", kept.len());
     let ended = crate::ranks(ranks, directory, RUN).run(END);
@@ -68,7 +68,7 @@ fn a_rank_that_is_killed_ends_the_run_and_its_points_stay() {
     let ended = fails(job, "rank 2 with PID");
     let says_where = ended.err.contains(&format!("on node {}", host()));
     assert!(says_where, "{}", ended.err);
-    goes_on(dir.path(), 4);
+    continues(dir.path(), 4);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_rank_that_is_stopped_ends_the_run_and_is_named() {
     job.signal(rank, "STOP");
     let said = format!("rank 2 on {} has not been heard of for", host());
     fails(job, &said);
-    goes_on(dir.path(), 4);
+    continues(dir.path(), 4);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_leader_that_is_killed_leaves_a_study_that_goes_on() {
     let rank = job.rank(0, END);
     job.signal(rank, "KILL");
     fails(job, "rank 0 with PID");
-    goes_on(dir.path(), 4);
+    continues(dir.path(), 4);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_leader_that_is_stopped_is_noticed_by_the_others() {
     job.signal(rank, "STOP");
     let said = format!("rank 0 on {} has not been heard of for", host());
     fails(job, &said);
-    goes_on(dir.path(), 4);
+    continues(dir.path(), 4);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_host_whose_link_is_down_ends_the_run_on_both_sides() {
     let ended = fails(job, &hosts.address(3));
     let said = "rank 0 on node1: rank 2 on node3 has not been heard of for";
     assert!(ended.err.contains(said), "{}", ended.err);
-    goes_on(dir.path(), 3);
+    continues(dir.path(), 3);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn an_interrupt_of_mpirun_ends_all_ranks_and_the_run_goes_on() {
     second_point(&mut job);
     job.signal(job.pid(), "INT");
     fails(job, "");
-    goes_on(dir.path(), 4);
+    continues(dir.path(), 4);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn an_mpirun_that_is_killed_leaves_no_rank_behind() {
     second_point(&mut job);
     job.signal(job.pid(), "KILL");
     job.until_no_rank_lives(BOUND);
-    goes_on(dir.path(), 4);
+    continues(dir.path(), 4);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_full_disk_of_the_leader_is_the_error_and_ends_all_ranks() {
     disk.fill(0);
     fails(job, "failed to write the study");
     fs::remove_file(disk.filler()).unwrap();
-    goes_on(disk.path(), 4);
+    continues(disk.path(), 4);
 }
 
 /// Each request takes an hour: no rank comes to the end of its part.

@@ -281,12 +281,12 @@ fn records_that_others_keep_in_a_table_of_their_own_stay() {
     assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable").len(), 201);
     // A load that was killed before it marked a record is written over what it left.
     let marker = &keyspace.cql("SELECT name, marker FROM $.tailmark")[0];
-    let mut begun: serde_json::Value = serde_json::from_str(&marker[1]).unwrap();
-    begun["loaded"] = 0.into();
-    begun["complete"] = false.into();
+    let mut started: serde_json::Value = serde_json::from_str(&marker[1]).unwrap();
+    started["loaded"] = 0.into();
+    started["complete"] = false.into();
     let name = &marker[0];
     keyspace.cql(&format!(
-        "UPDATE $.tailmark SET marker = '{begun}' WHERE name = '{name}'"
+        "UPDATE $.tailmark SET marker = '{started}' WHERE name = '{name}'"
     ));
     succeeded(&keyspace.run(&["--into-existing", "-o", "resumed"]));
     let mine = keyspace.cql("SELECT field0 FROM $.usertable WHERE y_id = 'mine'");

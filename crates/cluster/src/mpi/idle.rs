@@ -82,12 +82,12 @@ impl Idle {
         if !is_over && other != of.with {
             return;
         }
-        let goes_on = !is_over && way != of.way;
+        let continues = !is_over && way != of.way;
         *of = Conversation {
             with: other,
             way,
             last: now,
-            messages: if goes_on { of.messages + 1 } else { 1 },
+            messages: if continues { of.messages + 1 } else { 1 },
         };
     }
 

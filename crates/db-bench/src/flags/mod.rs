@@ -46,7 +46,7 @@ pub struct Flags {
     /// What has no effect, with a warning each.
     pub warnings: Vec<String>,
     /// Whether `--help` or `--version` was asked for instead.
-    pub asked: Option<Asked>,
+    pub requested: Option<Asked>,
     /// How many flag files are being read, one inside the other.
     depth: u32,
 }
@@ -130,13 +130,13 @@ impl Flags {
             let name = &name.replace('-', "_")[..];
             match name {
                 "help" | "helpfull" | "helppackage" | "helpshort" | "helpxml" | "h" => {
-                    self.asked = Some(Asked::Help);
+                    self.requested = Some(Asked::Help);
                 }
                 "helpmatch" | "helpon" => {
                     let _about = value.or_else(|| words.next().cloned());
-                    self.asked = Some(Asked::Help);
+                    self.requested = Some(Asked::Help);
                 }
-                "version" => self.asked = Some(Asked::Version),
+                "version" => self.requested = Some(Asked::Version),
                 "undefok" => {
                     allowed.extend(value.iter().flat_map(|v| v.split(',').map(str::to_owned)))
                 }

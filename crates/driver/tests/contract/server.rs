@@ -422,8 +422,8 @@ mod cassandra {
     #[test]
     fn retries_and_speculative_executions_are_counted_where_asked_for() {
         let hosts = server("cassandra");
-        let asked = [("retries", "true"), ("speculative_ms", "1")];
-        let bench = on("cassandra", &hosts, "counted", &asked);
+        let requested = [("retries", "true"), ("speculative_ms", "1")];
+        let bench = on("cassandra", &hosts, "counted", &requested);
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 1).unwrap();
         let counters = database.counters();

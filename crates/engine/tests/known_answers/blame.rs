@@ -6,7 +6,7 @@ use tailmark_model::{Bounds, Limit, Point, Rule, SloSettings};
 use tailmark_stats::slo::{Trial, Verdict};
 
 fn tried_at(model: &'static str, threads: u32, rate: f64) -> Trial {
-    let asked = Asked {
+    let requested = Asked {
         model,
         rate,
         arrivals: Arrivals::Poisson,
@@ -16,7 +16,7 @@ fn tried_at(model: &'static str, threads: u32, rate: f64) -> Trial {
     };
     let key = PointKey {
         target_rate: Some(rate),
-        arrivals: Some(asked.arrivals),
+        arrivals: Some(requested.arrivals),
         ..key(threads)
     };
     let settings = SloSettings {
@@ -26,14 +26,14 @@ fn tried_at(model: &'static str, threads: u32, rate: f64) -> Trial {
             max_rate: None,
             resolution: 0.05,
         },
-        arrivals: asked.arrivals,
+        arrivals: requested.arrivals,
         threads,
         rule: Rule::with_block(Duration::from_secs(10)),
         warmup: Duration::ZERO,
         time: Duration::from_secs(2_400),
         quick: false,
     };
-    let phase = measure(asked);
+    let phase = measure(requested);
     Trial::from_point(&Point { key, phase }, &settings)
 }
 

@@ -77,20 +77,20 @@ impl Enough for AfterSeconds {
 
 #[test]
 fn what_has_enough_ends_as_if_that_had_been_planned() {
-    let asked = Asked {
+    let requested = Asked {
         model: "constant 100us; stall 27900ms 200ms",
         warmup_s: 2,
         duration_s: 1_000,
         enough: Some(&AfterSeconds(20)),
         ..Asked::default()
     };
-    let found = measure(asked);
+    let found = measure(requested);
     // An interval stays open for 5 s behind its end, and the second that goes on is measured too.
     assert_eq!((found.duration_s, found.intervals.len()), (26.0, 26));
     let planned = measure(Asked {
         duration_s: 26,
         enough: None,
-        ..asked
+        ..requested
     });
     let same = Phase {
         started_ms: planned.started_ms,
@@ -119,17 +119,17 @@ fn what_has_enough_goes_on_for_the_least_time() {
 fn what_follows_a_warm_up_goes_on_where_that_ended() {
     // A stall 25 s after the start of the warm-up, which takes 20 s, and requests that take twice as
     // long by then.
-    let asked = Asked {
+    let requested = Asked {
         model: "constant 100us; stall 25s 1s; drift 100% 20s",
         duration_s: 20,
         ..Asked::default()
     };
-    let database = open(asked.model);
+    let database = open(requested.model);
     let warmup = measure_on(
         database.as_ref(),
         Asked {
             is_warmup: true,
-            ..asked
+            ..requested
         },
     );
     let measured = measure_on(
@@ -137,8 +137,8 @@ fn what_follows_a_warm_up_goes_on_where_that_ended() {
         Asked {
             warmup_s: 1,
             duration_s: 10,
-            goes_on: true,
-            ..asked
+            continues: true,
+            ..requested
         },
     );
     let p50 = |phase: &Phase| value_at(&phase.kinds[&Kind::Read].service, 0.5) / 1_000;

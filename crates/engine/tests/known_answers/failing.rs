@@ -2,10 +2,10 @@
 //! shorter tail.
 
 use crate::{Asked, MS, measure, table};
-use tailmark_model::{Kind, Metric, QUANTILES, Stated};
+use tailmark_model::{Bounded, Kind, Metric, QUANTILES};
 
 /// A million reads of 1 ms in 100 s, on a model that does something else to a part of them.
-fn tails(model: &'static str) -> [Stated; 3] {
+fn tails(model: &'static str) -> [Bounded; 3] {
     let phase = measure(Asked {
         model,
         rate: 10_000.0,
@@ -14,7 +14,7 @@ fn tails(model: &'static str) -> [Stated; 3] {
     });
     let read = &phase.kinds[&Kind::Read];
     assert_eq!(read.count + read.errors, 1_000_000);
-    let known = read.known_response();
+    let known = read.ranked_response();
     [3, 4, 5].map(|index| known.quantile(QUANTILES[index]).unwrap())
 }
 
@@ -41,7 +41,7 @@ fn a_system_that_does_not_answer_has_no_shorter_tail() {
     assert_eq!([0, 1].map(|i| failing[i]), [0, 1].map(|i| slow[i]));
     assert!(!failing[2].is_exact(), "{:?}", failing[2]);
     let metric = Metric::from_name("p99.99 read").unwrap();
-    let ratio = metric.improvement(Stated {
+    let ratio = metric.improvement(Bounded {
         value: failing[2].value / slow[2].value,
         ..failing[2]
     });

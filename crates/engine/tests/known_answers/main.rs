@@ -54,7 +54,7 @@ struct Asked {
     enough: Option<&'static dyn Enough>,
     at_least_s: u64,
     is_warmup: bool,
-    goes_on: bool,
+    continues: bool,
 }
 
 impl Default for Asked {
@@ -71,7 +71,7 @@ impl Default for Asked {
             enough: None,
             at_least_s: 0,
             is_warmup: false,
-            goes_on: false,
+            continues: false,
         }
     }
 }
@@ -113,29 +113,29 @@ fn key(threads: u32) -> PointKey {
     }
 }
 
-fn measure(asked: Asked) -> Phase {
-    measure_on(open(asked.model).as_ref(), asked)
+fn measure(requested: Asked) -> Phase {
+    measure_on(open(requested.model).as_ref(), requested)
 }
 
 /// On a database that is open already.
-fn measure_on(database: &dyn Database, asked: Asked) -> Phase {
-    let workload = Arc::new(tailmark_workload::find(asked.workload).unwrap());
+fn measure_on(database: &dyn Database, requested: Asked) -> Phase {
+    let workload = Arc::new(tailmark_workload::find(requested.workload).unwrap());
     let (data, keys) = (data(), Arc::new(KeySpace::new(1_000, 1_000)));
-    let key = key(asked.threads);
+    let key = key(requested.threads);
     let spec = Spec {
         clients: Clients::Tasks,
         system: "a",
         point: Some(&key),
-        threads: asked.threads,
-        rate: Some(asked.rate),
-        arrivals: Some(asked.arrivals),
-        warmup: Duration::from_secs(asked.warmup_s),
-        duration: Some(Duration::from_secs(asked.duration_s)),
-        enough: asked.enough,
-        at_least: Duration::from_secs(asked.at_least_s),
-        is_warmup: asked.is_warmup,
-        goes_on: asked.goes_on,
-        operations: asked.operations,
+        threads: requested.threads,
+        rate: Some(requested.rate),
+        arrivals: Some(requested.arrivals),
+        warmup: Duration::from_secs(requested.warmup_s),
+        duration: Some(Duration::from_secs(requested.duration_s)),
+        enough: requested.enough,
+        at_least: Duration::from_secs(requested.at_least_s),
+        is_warmup: requested.is_warmup,
+        continues: requested.continues,
+        operations: requested.operations,
         seed: 1,
         ..Spec::new(database, &workload, &data, &keys)
     };

@@ -6,7 +6,7 @@ use super::{data, key, monte_carlo, open, studies as drawn, table};
 use std::{ops::Range, sync::Arc, thread};
 use tailmark_driver::{Clients, Database};
 use tailmark_engine::{Silent, Spec, Stop};
-use tailmark_model::{Metric, Point, PointKey, Stated};
+use tailmark_model::{Bounded, Metric, Point, PointKey};
 use tailmark_stats::{
     Run, Verdict,
     comparison::{all_pairs, comparisons},
@@ -112,7 +112,7 @@ fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
         is_valid: true,
         is_client_limit: false,
         turn: None,
-        values: [(Metric::OPS_PER_SEC, Stated::exact(ops))].into(),
+        values: [(Metric::OPS_PER_SEC, Bounded::exact(ops))].into(),
         is_rate_met: true,
         read_bytes: None,
     };

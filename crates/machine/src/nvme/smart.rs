@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sensor_that_is_not_there_is_left_out() {
+    fn a_sensor_that_is_not_there_is_skipped() {
         assert_eq!(value(DRIVE, "sensor_3_c"), None);
         assert_eq!(value(&[0; 512], "temperature_c"), Some(-273.0));
     }

@@ -24,9 +24,9 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
     PlanKey::new("report", "at_latency", REPORT, Times(1e-6, 3_600.0))
         .about("latencies at which ops/s are stated, off the curve")
         .sets(|plan| plan.report.at_latency_text()),
-    PlanKey::new("report", "left_out", REPORT, Words)
+    PlanKey::new("report", "skipped", REPORT, Words)
         .about("workloads that are left out, and why: [\"ycsb-e: not every database can scan\"]")
-        .sets(|plan| plan.report.left_out_text()),
+        .sets(|plan| plan.report.skipped_text()),
     PlanKey::new("report", "equivalence", REPORT, Percent(0.0, 100.0))
         .about("differences within it are none in practice")
         .or("3%")

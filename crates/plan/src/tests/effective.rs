@@ -48,7 +48,7 @@ metric = 'p99.9 read'
 baseline = 'a'
 at_rate = ['40k']
 at_latency = '15ms'
-left_out = ['ycsb-e: it scans, and not all can']
+skipped = ['ycsb-e: it scans, and not all can']
 equivalence = '3%'
 [[system]]
 name = 'a'
@@ -287,7 +287,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("report.baseline", BASE, "baseline = 'a'", ""),
     ("report.at_rate", BASE, "'40k'", "'40k', 50_000"),
     ("report.at_latency", BASE, "'15ms'", "['15ms', '20ms']"),
-    ("report.left_out", BASE, "not all can", "few can"),
+    ("report.skipped", BASE, "not all can", "few can"),
     ("report.equivalence", BASE, "equivalence = '3%'", "equivalence = '4%'"),
     ("report.redact", BASE, "equivalence = '3%'", "equivalence = '3%'\nredact = true"),
     ("slo", SLO, "'5%'", "'6%'"),

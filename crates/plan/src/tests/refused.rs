@@ -274,8 +274,8 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["report.at_latency is", "times with their units", "15ms"],
     ),
     (
-        "+[report]\nleft_out = ['ycsb-e']",
-        &["report.left_out is", "ycsb-e", "NAME: REASON"],
+        "+[report]\nskipped = ['ycsb-e']",
+        &["report.skipped is", "ycsb-e", "NAME: REASON"],
     ),
     (
         "+[report]\nequivalence = '101%'",

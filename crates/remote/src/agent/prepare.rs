@@ -90,8 +90,8 @@ impl<'a> Preparing<'a> {
 
 fn look(request: &JobRequest, watch: &dyn Watch) -> Result<Looked, Error> {
     let job = Job::find(own(request))?;
-    let asked = job.asked(|changes| changes == Changes::Data)?;
-    let refusals = if job.targets.is_empty() || asked.is_empty() {
+    let requested = job.requested(|changes| changes == Changes::Data)?;
+    let refusals = if job.targets.is_empty() || requested.is_empty() {
         Vec::new()
     } else {
         job.refusals(watch)?
@@ -106,7 +106,7 @@ fn look(request: &JobRequest, watch: &dyn Watch) -> Result<Looked, Error> {
         serial: target.identity.serial.clone(),
     };
     Ok(Looked {
-        destroys: asked.iter().map(done).collect(),
+        destroys: requested.iter().map(done).collect(),
         devices: job.targets.iter().map(device).collect(),
         is_agreed: job.is_agreed(),
         flags: job.flags(),

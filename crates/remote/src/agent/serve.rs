@@ -64,11 +64,11 @@ pub fn serve(
             sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
         };
         tell(&Line::Hello(hello()))?;
-        let (asks, asked) = mpsc::channel();
+        let (asks, requested) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let telling = tell.clone();
         scope.spawn(move || {
-            work(&asked, clock, (stopped, over), &telling);
+            work(&requested, clock, (stopped, over), &telling);
             // Whoever watches is told that nothing is left to be put back.
             drop(end);
         });
@@ -135,7 +135,7 @@ fn read(
 /// Does what is asked, and samples what is watched once a second, until the end; then what was
 /// prepared is put back.
 fn work(
-    asked: &Receiver<Option<Request>>,
+    requested: &Receiver<Option<Request>>,
     clock: &dyn Fn() -> u64,
     (is_stopped, is_over): (&AtomicBool, &AtomicBool),
     tell: &dyn Fn(&Line) -> io::Result<()>,
@@ -151,9 +151,9 @@ fn work(
     let mut next = Instant::now();
     loop {
         let request = if watched.is_any() {
-            asked.recv_timeout(next.saturating_duration_since(Instant::now()))
+            requested.recv_timeout(next.saturating_duration_since(Instant::now()))
         } else {
-            asked.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            requested.recv().map_err(|_| RecvTimeoutError::Disconnected)
         };
         match request {
             Ok(Some(Request { id, ask })) => {
@@ -203,8 +203,8 @@ fn answer(
             CacheDrop::Dropped | CacheDrop::Advised(_) => Answer::Done,
             CacheDrop::Skipped(why) => Answer::Refused(why),
         },
-        Ask::Watch(asked) => {
-            let (opened, not_sampled) = Watched::open(asked);
+        Ask::Watch(requested) => {
+            let (opened, not_sampled) = Watched::open(requested);
             *watched = opened;
             Answer::Watching { not_sampled }
         }

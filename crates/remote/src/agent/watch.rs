@@ -24,21 +24,24 @@ struct Source {
 
 impl Watched {
     /// Opens the probes that are asked for; and what cannot be sampled.
-    pub fn open(asked: &Watch) -> (Self, Vec<String>) {
+    pub fn open(requested: &Watch) -> (Self, Vec<String>) {
         let mut places = Vec::new();
-        for place in asked.places.iter().flat_map(|place| places_of(place)) {
+        for place in requested.places.iter().flat_map(|place| places_of(place)) {
             if !places.contains(&place) {
                 places.push(place);
             }
         }
         let target = Target {
-            system: asked.system.clone(),
+            system: requested.system.clone(),
             places,
-            hosts: asked.hosts.clone(),
+            hosts: requested.hosts.clone(),
             background_threads: "",
         };
         let (probes, not_sampled) = open_probes(&target, |row| {
-            asked.probes.iter().any(|asked| asked == row.name)
+            requested
+                .probes
+                .iter()
+                .any(|requested| requested == row.name)
         });
         let source = |probe| Source {
             probe,

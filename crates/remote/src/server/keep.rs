@@ -63,8 +63,10 @@ impl Server {
 
     /// Whether nobody needs it any more, or does not within that time.
     fn is_over_within(&self, time: Duration) -> bool {
-        let goes_on = |state: &mut State| !state.is_over;
-        let waited = self.changed.wait_timeout_while(self.state(), time, goes_on);
+        let continues = |state: &mut State| !state.is_over;
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), time, continues);
         waited.unwrap_or_else(PoisonError::into_inner).0.is_over
     }
 

@@ -77,7 +77,7 @@ pub fn peaks(sweep: &SweepTable<'_>) -> (Value, Plot) {
     let series = option["series"].as_array_mut().into_iter().flatten();
     for ((series, plotted), system) in series.zip(&mut plot.series).zip(&sweep.systems) {
         for (i, group) in sweep.groups.iter().enumerate() {
-            let peak = group.peak(&system.name).map(|peak| peak.stated());
+            let peak = group.peak(&system.name).map(|peak| peak.bounded());
             let Some(bound) = peak.filter(|peak| !peak.is_exact()) else {
                 continue;
             };
@@ -88,7 +88,7 @@ pub fn peaks(sweep: &SweepTable<'_>) -> (Value, Plot) {
             series["data"][i] = json!({
                 "value": value,
                 "atLeast": [true],
-                "label": {"formatter": number::stated_rate(bound)},
+                "label": {"formatter": number::bounded_rate(bound)},
             });
         }
     }

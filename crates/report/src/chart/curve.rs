@@ -11,7 +11,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_model::{Bound, Fault, Kind, Stated, Statistic, System, TimeBasis};
+use tailmark_model::{Bound, Bounded, Fault, Kind, Statistic, System, TimeBasis};
 
 /// Which latency a chart shows.
 #[derive(Debug, Clone, Copy)]
@@ -240,7 +240,7 @@ impl<'a> CurveLines<'_, 'a> {
 
     fn point(&self, mark: Option<&Mark>, color: &str) -> Value {
         let Some(mark) = mark else { return Value::Null };
-        let us = |ns: Stated| quantised(ns.value / 1e3);
+        let us = |ns: Bounded| quantised(ns.value / 1e3);
         let ops = mark.ops.middle.round();
         let x = match self.along {
             Along::Rate => json!(ops),
@@ -327,7 +327,7 @@ impl<'a> CurveLines<'_, 'a> {
             .flatten()
             .filter(|m| m.ops.repeats > 1)
             .map(|m| {
-                let us = |ns: Stated| quantised(ns.value / 1e3);
+                let us = |ns: Bounded| quantised(ns.value / 1e3);
                 let x = match self.along {
                     Along::Rate => [m.ops.middle, m.ops.low, m.ops.high].map(quantised),
                     Along::Threads => [0; 3].map(|_: u8| json!(m.step.label())),

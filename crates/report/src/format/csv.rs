@@ -117,7 +117,7 @@ fn text(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::TableRow;
-    use tailmark_model::Stated;
+    use tailmark_model::Bounded;
 
     #[test]
     fn neither_titles_nor_cells_are_formulas() {
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_column_of_numbers_has_numbers_alone() {
         let rows = [
-            Cell::new("≤ 49 us").with_stated(Stated::at_most(49.9)),
+            Cell::new("≤ 49 us").with_bounded(Bounded::at_most(49.9)),
             Cell::new("none: above it at every load"),
             Cell::new("50 us").with_value(50.0),
         ];
@@ -178,7 +178,7 @@ mod tests {
                 row([
                     "=1+1".into(),
                     Cell::none(),
-                    Cell::new("≥ 84 ms").with_stated(Stated::at_least(84_000.5)),
+                    Cell::new("≥ 84 ms").with_bounded(Bounded::at_least(84_000.5)),
                 ]),
             ],
             ..Table::default()

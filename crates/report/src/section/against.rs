@@ -83,8 +83,8 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
             let peak = group.peak(name);
             peak.map_or_else(Cell::none, |peak| {
                 Cell::new(format!("{} ops/s", peak.text()))
-                    .with_detail(peak.ops.range(number::stated_rate))
-                    .with_stated(peak.stated())
+                    .with_detail(peak.ops.range(number::bounded_rate))
+                    .with_bounded(peak.bounded())
             })
         };
         row(
@@ -101,7 +101,7 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
         let value = |name: &str| {
             let cell = group.cell(name, step).and_then(|cell| cell.value(metric));
             cell.map_or_else(Cell::none, |value| {
-                Cell::new(metric.text(value.middle)).with_stated(value.middle)
+                Cell::new(metric.text(value.middle)).with_bounded(value.middle)
             })
         };
         let of = format!("{metric}, {}", step.place());

@@ -165,7 +165,8 @@ fn written(cell: Option<&GridCell<'_>>, of: impl Fn(&Phase) -> Option<f64>) -> C
     cell.and_then(|cell| spread(cell, of))
         .map_or_else(Cell::none, |spread| {
             let fault = cell.and_then(|cell| cell.fault);
-            let detail = fault.map_or_else(|| spread.range(number::stated_rate), |f| f.to_string());
+            let detail =
+                fault.map_or_else(|| spread.range(number::bounded_rate), |f| f.to_string());
             let value = Cell::new(number::rate(spread.middle)).with_value(spread.middle);
             let value = value.with_detail(detail);
             Cell {

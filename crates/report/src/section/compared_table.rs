@@ -11,7 +11,7 @@ use crate::{
     measure::{self, Measured},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Phase, Stated, Statistic, System, number};
+use tailmark_model::{Bounded, Metric, Phase, Statistic, System, number};
 use tailmark_stats::{Comparison, Verdict, comparison};
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
@@ -37,7 +37,7 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
         }),
         ..Cell::new(comparison.metric.improvement(comparison.ratio))
     }
-    .with_stated(comparison.ratio)
+    .with_bounded(comparison.ratio)
 }
 
 /// The unit of the values of improvements.
@@ -53,8 +53,8 @@ pub fn probability(p: f64) -> String {
 }
 
 /// A value of a metric, with its raw value.
-pub fn metric_cell(metric: Metric, value: Stated) -> Cell {
-    Cell::new(metric.text(value)).with_stated(metric.in_unit(value))
+pub fn metric_cell(metric: Metric, value: Bounded) -> Cell {
+    Cell::new(metric.text(value)).with_bounded(metric.in_unit(value))
 }
 
 /// What a metric came to over the runs.
@@ -333,15 +333,15 @@ impl<'a> Grid<'_, 'a> {
         let steps = self.group.steps.iter();
         let comparison = |&step: &Step| self.comparison(metric, pair, step);
         let known: Vec<Comparison> = steps.clone().filter_map(comparison).collect();
-        let gains: Vec<Stated> = known.iter().map(compare::gain).collect();
-        let ratios: Vec<Stated> = known.iter().map(|of| of.ratio).collect();
+        let gains: Vec<Bounded> = known.iter().map(compare::gain).collect();
+        let ratios: Vec<Bounded> = known.iter().map(|of| of.ratio).collect();
         let mut all = steps.map(|&step| self.is_uncertain(metric, pair, step));
         if all.any(|uncertain| uncertain) {
             return None;
         }
-        let ratio = metric.ratio_of_gain(Stated::mean(&gains)?);
+        let ratio = metric.ratio_of_gain(Bounded::mean(&gains)?);
         let geometric = comparison::center(&ratios).map(|ratio| metric.improvement(ratio));
-        let cell = Cell::new(metric.improvement(ratio)).with_stated(ratio);
+        let cell = Cell::new(metric.improvement(ratio)).with_bounded(ratio);
         Some(cell.with_detail(geometric.unwrap_or_default()))
     }
 }

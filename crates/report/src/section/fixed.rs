@@ -14,7 +14,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
-use tailmark_model::{Kind, Limit, Metric, Stated, Statistic, number};
+use tailmark_model::{Bounded, Kind, Limit, Metric, Statistic, number};
 use tailmark_stats::slo::{Answer, Status};
 use value::{Reading, at_rate, curve, is_above, measured, ratio};
 
@@ -213,9 +213,9 @@ impl Fixed {
                     Self::Latency(_) => 1.0,
                 };
                 let mut written = Cell::new(self.written(reading));
-                if let Some(stated) = reading.stated() {
-                    let value = stated.value / per;
-                    written = written.with_stated(Stated { value, ..stated });
+                if let Some(bounded) = reading.bounded() {
+                    let value = bounded.value / per;
+                    written = written.with_bounded(Bounded { value, ..bounded });
                 }
                 if let Reading::Measured { cell, .. } = reading {
                     let findings = cell.points.iter().flat_map(|point| &point.phase.findings);
@@ -233,15 +233,15 @@ impl Fixed {
     }
 
     fn written(self, reading: &Reading<'_, '_>) -> String {
-        match (self, reading, reading.stated()) {
+        match (self, reading, reading.bounded()) {
             (_, Reading::Searched { answer, .. }, _) => match (answer.low, answer.high) {
                 (Some(low), Some(high)) => number::rates(low, high),
-                (Some(low), None) => number::stated_rate(Stated::at_least(low)),
+                (Some(low), None) => number::bounded_rate(Bounded::at_least(low)),
                 (None, _) => answer.rates(),
             },
             (_, _, None) => "none: above it at every load".to_owned(),
-            (Self::Rate(_), _, Some(stated)) => number::stated_latency(stated),
-            (Self::Latency(_), _, Some(stated)) => number::stated_rate(stated),
+            (Self::Rate(_), _, Some(bounded)) => number::bounded_latency(bounded),
+            (Self::Latency(_), _, Some(bounded)) => number::bounded_rate(bounded),
         }
     }
 
@@ -253,7 +253,7 @@ impl Fixed {
         metric: Metric,
         readings: &[(&'a str, Option<Reading<'_, 'a>>)],
     ) -> Vec<Text> {
-        let stated = match self {
+        let bounded = match self {
             Self::Rate(_) => metric,
             Self::Latency(_) => Metric::OPS_PER_SEC,
         };
@@ -261,13 +261,13 @@ impl Fixed {
         let mut known: Vec<(&'a str, &Reading<'_, 'a>)> = known
             .filter_map(|(name, reading)| Some((*name, reading.as_ref()?)))
             .collect();
-        known.sort_by(|(_, a), (_, b)| stated.best_first(a.value(), b.value()));
+        known.sort_by(|(_, a), (_, b)| bounded.best_first(a.value(), b.value()));
         let ranked: Vec<&'a str> = known.iter().map(|(name, _)| *name).collect();
         let of = |name: &str| known.iter().find(|(known, _)| *known == name).copied();
         let pairs = compare::pairs_of(&ranked, sweep).into_iter();
         let pairs = pairs.filter_map(|(a, b)| of(a).zip(of(b)));
         let like = pairs.filter(|((_, a), (_, b))| a.is_like(b));
-        let lines = like.filter_map(|pair| self.line(sweep, group, (metric, stated), pair));
+        let lines = like.filter_map(|pair| self.line(sweep, group, (metric, bounded), pair));
         lines.collect()
     }
 
@@ -275,7 +275,7 @@ impl Fixed {
         self,
         sweep: &SweepTable<'_>,
         group: &WorkloadGrid<'_>,
-        (metric, stated): (Metric, Metric),
+        (metric, bounded): (Metric, Metric),
         ((a, of_a), (b, of_b)): ((&str, &Reading<'_, '_>), (&str, &Reading<'_, '_>)),
     ) -> Option<Text> {
         let figures = format!("{} against {}", self.written(of_a), self.written(of_b));
@@ -293,7 +293,7 @@ impl Fixed {
         }
         let ratio = ratio(of_a, of_b)?;
         let value = ratio.value;
-        if let Some(same) = same(sweep, (metric, stated), (a, of_a), (b, of_b), ratio) {
+        if let Some(same) = same(sweep, (metric, bounded), (a, of_a), (b, of_b), ratio) {
             return Some(text.and(format!("{same} ({figures}; {source}).")));
         }
         let text = text.and_strong(a).and(" ");
@@ -302,7 +302,7 @@ impl Fixed {
                 .and("is ")
                 .and_strong(compare::apart(ratio))
                 .and(" than "),
-            Self::Latency(_) => more(text, &stated.improvement(ratio), value < 1.0),
+            Self::Latency(_) => more(text, &bounded.improvement(ratio), value < 1.0),
         };
         let other = of_b.source();
         Some(text.and(if source == other {
@@ -338,7 +338,7 @@ impl Fixed {
             )
         };
         let at_least = |most: f64| {
-            let most = number::bound_rate(Stated::at_least(most));
+            let most = number::bound_rate(Bounded::at_least(most));
             format!("at least {most}")
         };
         match (of_a, of_b) {
@@ -430,10 +430,10 @@ impl Fixed {
 /// otherwise as they are. None where they do.
 fn same(
     sweep: &SweepTable<'_>,
-    (metric, stated): (Metric, Metric),
+    (metric, bounded): (Metric, Metric),
     (a, of_a): (&str, &Reading<'_, '_>),
     (b, of_b): (&str, &Reading<'_, '_>),
-    ratio: Stated,
+    ratio: Bounded,
 ) -> Option<String> {
     if let (Reading::Searched { .. }, Reading::Searched { .. }) = (of_a, of_b) {
         return None;
@@ -453,7 +453,7 @@ fn same(
     if compare::is_certain(ratio) {
         compare::alike(outcome, (a, b), sweep.comparisons)
     } else {
-        let side = compare::better(stated);
+        let side = compare::better(bounded);
         Some(format!("which of {a} and {b} is {side} is not certain"))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Section, compared_table, improvements};
 use crate::{
     Block, Cell, Column, Data, Table, TableRow,
-    compare::{self, Spot},
+    compare::{self, ComparedAt},
     sweep::{SweepTable, WorkloadGrid},
 };
 
@@ -43,7 +43,7 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<TableRow>
     let metric = sweep.latency_metric(group)?;
     let alone = || group.steps.last().copied();
     let step = compare::last_common(group, sweep, metric).or_else(alone)?;
-    let spot = Spot::Step(step);
+    let spot = ComparedAt::Step(step);
     let ranked = compare::ranked(group, sweep, spot, metric);
     if ranked.is_empty() {
         return None;

@@ -67,7 +67,7 @@ fn row(load: &Load, index: &Index<'_>) -> TableRow {
     let latency = |statistic: Statistic| {
         let ns = inserts.and_then(|kind| statistic.of(TimeBasis::Response.of(kind)));
         ns.map_or_else(Cell::none, |ns| {
-            let cell = Cell::new(number::stated_latency(ns));
+            let cell = Cell::new(number::bounded_latency(ns));
             // A bound is no number.
             if ns.is_exact() {
                 cell.with_value(ns.value / 1e3)

@@ -8,7 +8,7 @@ use crate::{
     grid_cell::GridCell,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, READ_BYTES, Stated, System, number};
+use tailmark_model::{Bounded, Metric, READ_BYTES, System, number};
 
 pub const SECTION: Section = Section {
     name: "machine",
@@ -120,7 +120,7 @@ fn row(system: &System, cell: &GridCell<'_>, shown: &[Metric]) -> TableRow {
 }
 
 /// The mean over the repeats of a point. `None` if it is not known of one of them.
-fn mean(cell: &GridCell<'_>, metric: Metric) -> Option<Stated> {
+fn mean(cell: &GridCell<'_>, metric: Metric) -> Option<Bounded> {
     let values = cell.points.iter().map(|of| metric.value(&of.phase));
-    Stated::mean(&values.collect::<Option<Vec<_>>>()?)
+    Bounded::mean(&values.collect::<Option<Vec<_>>>()?)
 }

@@ -4,7 +4,7 @@ use super::{Section, improvements, workload::hint};
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow,
     chart::bars,
-    compare::{self, Lead, Spot},
+    compare::{self, ComparedAt, Lead},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, PointKey, System, number};
@@ -70,7 +70,7 @@ fn table(sweep: &SweepTable<'_>) -> Table {
 }
 
 fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {
-    let ranked = compare::ranked(group, sweep, Spot::Peak, Metric::OPS_PER_SEC);
+    let ranked = compare::ranked(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
     let at_peak = |pair: (&str, &str)| sweep.comparisons.at_peak(group, pair);
     // The highest is in bold where it leads, as in the headline.
     let leads = improvements::leads(sweep, &ranked, at_peak);
@@ -97,8 +97,8 @@ fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) ->
         None => [Cell::none(), Cell::none()],
         Some(peak) => {
             let ops = Cell::new(peak.text())
-                .with_detail(peak.ops.range(number::stated_rate))
-                .with_stated(peak.stated());
+                .with_detail(peak.ops.range(number::bounded_rate))
+                .with_bounded(peak.bounded());
             let threads = match peak.threads {
                 PointKey::PEAK => Cell::none().with_detail("not known"),
                 threads => Cell::new(threads.to_string()),

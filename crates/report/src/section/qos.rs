@@ -11,7 +11,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
-    BlockQos, Kind, KindResult, Phase, Qos, Quantile, Stated, System, TimeBasis, number,
+    BlockQos, Bounded, Kind, KindResult, Phase, Qos, Quantile, System, TimeBasis, number,
     qos::{BLOCK_SAMPLES, qualities, requests_beyond},
 };
 use tailmark_stats::statistics::geometric_mean;
@@ -288,13 +288,13 @@ impl<'a> Service<'a> {
     }
 
     fn whole(&self, index: usize) -> Cell {
-        let values: Option<Vec<Stated>> = self.qualities(index).map(|(_, qos)| qos.run).collect();
+        let values: Option<Vec<Bounded>> = self.qualities(index).map(|(_, qos)| qos.run).collect();
         let is_solid = self.qualities(index).all(|(_, qos)| qos.is_solid);
         let measured = values.and_then(|values| Measured::new(&values, is_solid));
         measured.map_or_else(Cell::none, |ns| Cell {
             muted: !ns.solid,
-            detail: ns.range(number::stated_latency),
-            ..Cell::new(number::stated_latency(ns.middle)).with_stated(us(ns.middle))
+            detail: ns.range(number::bounded_latency),
+            ..Cell::new(number::bounded_latency(ns.middle)).with_bounded(us(ns.middle))
         })
     }
 
@@ -319,22 +319,22 @@ impl<'a> Service<'a> {
             if self.runs.len() > 1 {
                 detail.push_str(&format!(", run {repeat}"));
             }
-            let value = of.worst.above(highest).stated();
+            let value = of.worst.above(highest).bounded();
             written(value, of.is_solid()).with_detail(detail)
         })
     }
 
     fn median(&self, index: usize) -> Cell {
         let highest = self.highest_exact(index);
-        let median = |(_, of): (u32, &BlockQos)| of.median.above(highest).stated();
+        let median = |(_, of): (u32, &BlockQos)| of.median.above(highest).bounded();
         let medians = || self.of_blocks(index).map(median);
         let is_solid = self.of_blocks(index).all(|(_, of)| of.is_solid());
         let mean = geometric_mean(&medians().map(|of| of.value).collect::<Vec<_>>());
         mean.map_or_else(Cell::none, |ns| {
-            let mean = if medians().all(Stated::is_exact) {
-                Stated::exact(ns)
+            let mean = if medians().all(Bounded::is_exact) {
+                Bounded::exact(ns)
             } else {
-                Stated::at_least(ns)
+                Bounded::at_least(ns)
             };
             written(mean, is_solid)
         })
@@ -343,7 +343,7 @@ impl<'a> Service<'a> {
     fn best(&self, index: usize) -> Cell {
         let best = self.of_blocks(index).min_by_key(|(_, of)| of.best.rank());
         best.map_or_else(Cell::none, |(_, of)| {
-            written(of.best.stated(), of.is_solid())
+            written(of.best.bounded(), of.is_solid())
         })
     }
 
@@ -388,17 +388,17 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
 }
 
 /// Nanoseconds as the unit of tables.
-fn us(ns: Stated) -> Stated {
-    Stated {
+fn us(ns: Bounded) -> Bounded {
+    Bounded {
         value: ns.value / 1e3,
         ..ns
     }
 }
 
-fn written(ns: Stated, is_solid: bool) -> Cell {
+fn written(ns: Bounded, is_solid: bool) -> Cell {
     Cell {
         muted: !is_solid,
-        ..Cell::new(number::stated_latency(ns)).with_stated(us(ns))
+        ..Cell::new(number::bounded_latency(ns)).with_bounded(us(ns))
     }
 }
 

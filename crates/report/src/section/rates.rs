@@ -11,8 +11,8 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
-    Kind, Known, LagCauses, Latencies, Phase, QUANTILES, STATISTICS, Stated, System, TimeBasis,
-    number, quantile::P99,
+    Bounded, Kind, LagCauses, Latencies, Phase, QUANTILES, RankedLatencies, STATISTICS, System,
+    TimeBasis, number, quantile::P99,
 };
 
 /// The chart, in one variant for each choice of latency.
@@ -122,14 +122,14 @@ fn row(
         let findings = cell.points.iter().flat_map(|point| &point.phase.findings);
         let fault = cell.fault.map(|fault| fault.to_string());
         Cell {
-            detail: fault.unwrap_or_else(|| ops.range(number::stated_rate)),
+            detail: fault.unwrap_or_else(|| ops.range(number::bounded_rate)),
             muted: cell.fault.is_some(),
             badges: index.badges(findings),
             ..Cell::new(number::rate(ops.middle)).with_value(ops.middle)
         }
     });
     let mut cells = vec![
-        Cell::new(cell.step.label()).with_detail(asked(cell, sweep)),
+        Cell::new(cell.step.label()).with_detail(requested(cell, sweep)),
         reached,
         Cell::new(cell.step.threads.to_string()),
     ];
@@ -152,9 +152,9 @@ fn row(
 fn written(ns: Measured, faulty: bool) -> Cell {
     Cell {
         muted: faulty || !ns.solid,
-        ..Cell::new(number::stated_latency(ns.middle))
-            .with_detail(ns.range(number::stated_latency))
-            .with_stated(Stated {
+        ..Cell::new(number::bounded_latency(ns.middle))
+            .with_detail(ns.range(number::bounded_latency))
+            .with_bounded(Bounded {
                 value: ns.middle.value / 1e3,
                 ..ns.middle
             })
@@ -165,14 +165,14 @@ fn written(ns: Measured, faulty: bool) -> Cell {
 fn lag(cell: &GridCell<'_>, of: Cause) -> Option<Cell> {
     let lags = cell.points.iter().map(|point| {
         let causes = point.phase.start_lag.as_ref()?.causes.as_ref()?;
-        Known::new(of(causes)).quantile(P99)
+        RankedLatencies::new(of(causes)).quantile(P99)
     });
-    let lags: Vec<Stated> = lags.collect::<Option<_>>()?;
+    let lags: Vec<Bounded> = lags.collect::<Option<_>>()?;
     Measured::new(&lags, true).map(|lag| written(lag, false))
 }
 
 /// `60% of disk's peak of 2,400`, where the rate was asked for as a percentage.
-fn asked(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
+fn requested(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
     let Some(key) = cell.points.first().map(|point| &point.key) else {
         return String::new();
     };
@@ -183,7 +183,7 @@ fn asked(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
             && Some(resolved.rate) == key.target_rate
     });
     resolved.map_or_else(String::new, |resolved| {
-        let (part, peak) = (&resolved.asked, number::rate(resolved.peak_ops_per_sec));
+        let (part, peak) = (&resolved.requested, number::rate(resolved.peak_ops_per_sec));
         format!("{part} of {}'s peak of {peak}", resolved.of_system)
     })
 }

@@ -6,7 +6,7 @@ use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow, Text, chart::trials, data::Search,
     grid_name::workload_title,
 };
-use tailmark_model::{Arrivals, Limit, Stated, number};
+use tailmark_model::{Arrivals, Bounded, Limit, number};
 use tailmark_stats::slo::{Slo, Status, Trial, TrialResult, Verdict, words::percent};
 
 pub const SECTION: Section = Section {
@@ -95,7 +95,7 @@ fn answers(data: &Data) -> Table {
 
 fn answer_row(search: &Search) -> TableRow {
     let (slo, settings, answer) = (&search.slo, &search.settings, search.answer());
-    let rate = |rate: Option<f64>, bound: fn(f64) -> Stated| match rate {
+    let rate = |rate: Option<f64>, bound: fn(f64) -> Bounded| match rate {
         Some(rate) => Cell::new(number::bound_rate(bound(rate))).with_value(rate),
         None => Cell::none(),
     };
@@ -120,8 +120,8 @@ fn answer_row(search: &Search) -> TableRow {
             Cell::new(titled(slo)),
             Cell::new(slo.system.clone()),
             Cell::new(settings.target()),
-            quick(rate(answer.low, Stated::at_least)),
-            quick(rate(answer.high, Stated::at_most)),
+            quick(rate(answer.low, Bounded::at_least)),
+            quick(rate(answer.high, Bounded::at_most)),
             found,
             Cell::new(trials.to_string()).with_value(trials as f64),
         ],
@@ -206,7 +206,7 @@ fn trial_row(system: &str, trial: &Trial, result: &TrialResult) -> TableRow {
     };
     let over = result.over;
     let measured = match result.value {
-        Some(value) => Cell::new(number::stated_latency(value)).with_stated(Stated {
+        Some(value) => Cell::new(number::bounded_latency(value)).with_bounded(Bounded {
             value: value.value / 1e3,
             ..value
         }),

@@ -3,7 +3,7 @@
 use super::Section;
 use crate::{
     Bar, Block, Card, Data, Text,
-    compare::{self, Outcome, Spot},
+    compare::{self, ComparedAt, Outcome},
     findings::{self, Index},
     grid_cell::SpreadPeak,
     grid_name::workload_title,
@@ -28,7 +28,7 @@ fn render(data: &Data) -> Vec<Block> {
     let is_said = overall.is_some();
     let mut blocks: Vec<Block> = overall.map(Block::Text).into_iter().collect();
     blocks.extend(conditions(data, &index).map(Block::Text));
-    blocks.extend(left_out(&sweep).map(Block::Text));
+    blocks.extend(skipped(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
         blocks.push(Block::Cards(
             sweep
@@ -51,12 +51,12 @@ pub fn headline(data: &Data) -> Option<String> {
 }
 
 /// Which workloads were left out, and why.
-fn left_out(sweep: &SweepTable<'_>) -> Option<Text> {
-    let of = |left_out: &String| match left_out.split_once(": ") {
+fn skipped(sweep: &SweepTable<'_>) -> Option<Text> {
+    let of = |skipped: &String| match skipped.split_once(": ") {
         Some((name, why)) => format!("{} ({why})", workload_title(name)),
-        None => left_out.clone(),
+        None => skipped.clone(),
     };
-    let all: Vec<String> = sweep.settings.left_out.iter().map(of).collect();
+    let all: Vec<String> = sweep.settings.skipped.iter().map(of).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     (!all.is_empty()).then(|| Text::plain(format!("Left out: {}.", number::list(&all))))
 }
@@ -104,10 +104,10 @@ fn families(sweep: &SweepTable<'_>) -> Vec<String> {
         (count > 0).then(|| format!("{} of {of}", number::plural(count as u64, "comparison")))
     };
     let of_group = |group| [sweep.metric(group), sweep.latency_metric(group)];
-    let stated: BTreeSet<Metric> = sweep.all_groups().flat_map(of_group).flatten().collect();
+    let bounded: BTreeSet<Metric> = sweep.all_groups().flat_map(of_group).flatten().collect();
     let ops = (!sweep.groups.is_empty()).then_some(Metric::OPS_PER_SEC);
     let peaks = of(true, Metric::OPS_PER_SEC).into_iter();
-    let at_points = ops.into_iter().chain(stated);
+    let at_points = ops.into_iter().chain(bounded);
     peaks
         .chain(at_points.filter_map(|metric| of(false, metric)))
         .collect()
@@ -146,11 +146,11 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
 
 fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>) -> Card {
     let spot = if group.has_peaks() {
-        Some(Spot::Peak)
+        Some(ComparedAt::Peak)
     } else {
         sweep.metric(group).and_then(|metric| {
             let step = compare::last_common(group, sweep, metric);
-            step.map(Spot::Step)
+            step.map(ComparedAt::Step)
         })
     };
     let systems = sweep.systems.iter();
@@ -182,7 +182,7 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
 /// How the peaks compare, and behind it the latency that the report is about.
 fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, String) {
     let standings = compare::standings(group, &sweep.systems);
-    let pair = compare::deciding_pair(group, sweep, Spot::Peak, Metric::OPS_PER_SEC);
+    let pair = compare::deciding_pair(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
     match (standings.as_slice(), pair) {
         ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => (
             "–".to_owned(),
@@ -224,7 +224,7 @@ fn latency<'a>(
 ) -> Option<((&'a str, &'a str), String, Comparison)> {
     let metric = sweep.metric(group)?;
     let step = compare::last_common(group, sweep, metric)?;
-    let spot = Spot::Step(step);
+    let spot = ComparedAt::Step(step);
     let pair = compare::deciding_pair(group, sweep, spot, metric)?;
     let comparison = compare::at(group, sweep, spot, metric, pair)?;
     Some((

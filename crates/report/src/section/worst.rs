@@ -69,7 +69,7 @@ fn row(point: &Point, metric: &str, at: usize, second: &WorstSecond) -> TableRow
     } else {
         Cell::new(unusual.join("; "))
     };
-    let latency = Cell::new(number::stated_latency(second.latency));
+    let latency = Cell::new(number::bounded_latency(second.latency));
     TableRow {
         cells: vec![
             first(point_title(point)),

@@ -4,12 +4,12 @@
 use super::{place, title};
 use crate::{
     block::Text,
-    compare::{self, Outcome, Spot},
+    compare::{self, ComparedAt, Outcome},
     grid_cell::GridCell,
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Stated};
+use tailmark_model::{Bounded, Metric};
 use tailmark_stats::Comparison;
 
 /// At the highest thread count or rate that the systems have in common.
@@ -21,7 +21,7 @@ pub fn at_the_highest<'a>(
     let Some(step) = compare::last_common(group, sweep, metric) else {
         return Vec::new();
     };
-    let spot = Spot::Step(step);
+    let spot = ComparedAt::Step(step);
     let pairs = compare::pairs(group, sweep, spot, metric);
     let of = |pair: (&'a str, &'a str)| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
@@ -127,7 +127,7 @@ pub fn at_the_peaks<'a>(
         Some((cell, cell.value(metric)?))
     };
     let mut said: Vec<(String, Said<'a>)> = Vec::new();
-    for pair in compare::pairs(group, sweep, Spot::Peak, Metric::OPS_PER_SEC) {
+    for pair in compare::pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC) {
         let Some(((cell_a, of_a), (cell_b, of_b))) = at_peak(pair.0).zip(at_peak(pair.1)) else {
             continue;
         };
@@ -137,7 +137,7 @@ pub fn at_the_peaks<'a>(
         }
         let begin = format!("{} at the peaks ", title(metric));
         if steps[0] == steps[1] {
-            let of = compare::at(group, sweep, Spot::Step(steps[0]), metric, pair);
+            let of = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
             let begin = format!("{begin}({}): ", steps[0].place());
             let which = which_is_better(sweep, metric, pair, (of_a, of_b), of.as_ref());
             said.push((begin, which));
@@ -148,7 +148,7 @@ pub fn at_the_peaks<'a>(
         let begin = format!("{begin}({a} and {b} threads), as measured: ");
         let bound = of_a.middle.bound.and(of_b.middle.bound.reversed());
         let value = of_a.middle.value / of_b.middle.value;
-        let ratio = bound.map(|bound| Stated { value, bound });
+        let ratio = bound.map(|bound| Bounded { value, bound });
         let Some(ratio) = ratio else { continue };
         let [figure_a, figure_b] = [of_a, of_b].map(|of| metric.text(of.middle));
         let figures = format!("({figure_a} against {figure_b})");

@@ -10,7 +10,7 @@ pub use peak::more;
 use crate::{
     axis::Axis,
     block::Text,
-    compare::{self, Spot},
+    compare::{self, ComparedAt},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, number};
@@ -36,7 +36,7 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
         let systems = sweep.systems.iter().filter(|s| group.has(&s.name));
         lines.extend(systems.flat_map(|system| shape::of_curve(group, system, latency)));
     }
-    lines.extend(left_out(group, sweep));
+    lines.extend(skipped(group, sweep));
     lines
 }
 
@@ -54,7 +54,7 @@ fn without_baseline(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<
 }
 
 /// The points that are no peak and in no comparison, and why.
-fn left_out(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
+fn skipped(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let mut text = Text::plain("In no comparison: ");
     let said = text.0.len();
     for system in sweep.systems.iter().chain(&sweep.ceilings) {
@@ -95,10 +95,10 @@ fn title(metric: Metric) -> String {
 }
 
 /// The place of a comparison in words: whether it is the highest of the axis is said.
-fn place(group: &WorkloadGrid<'_>, spot: Spot) -> String {
+fn place(group: &WorkloadGrid<'_>, spot: ComparedAt) -> String {
     match spot {
-        Spot::Peak => "at peak".to_owned(),
-        Spot::Step(step) => {
+        ComparedAt::Peak => "at peak".to_owned(),
+        ComparedAt::Step(step) => {
             let is_last = group.steps.len() > 1 && group.steps.last() == Some(&step);
             let highest = if is_last { ", the highest" } else { "" };
             format!("at {}{highest}", compare::places(&[step]))

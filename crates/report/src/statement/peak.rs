@@ -2,7 +2,7 @@
 
 use crate::{
     block::Text,
-    compare::{self, Outcome, Spot, Standing},
+    compare::{self, ComparedAt, Outcome, Standing},
     compared::Comparisons,
     sweep::{SweepTable, WorkloadGrid},
 };
@@ -17,7 +17,7 @@ pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text
         return vec![alone(only)];
     }
     let standing = |name: &str| standings.iter().find(|standing| standing.system == name);
-    let pairs = compare::pairs(group, sweep, Spot::Peak, Metric::OPS_PER_SEC);
+    let pairs = compare::pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
     let of = |pairs: &[(&'a str, &'a str)]| {
         let first = standing(pairs.first()?.0)?;
         let others = pairs.iter().filter_map(|(_, other)| standing(other));

@@ -2,7 +2,7 @@
 //! where the sweep ended. Of what was measured, without a test.
 
 use crate::{axis::Step, block::Text, grid_cell::GridCell, sweep::WorkloadGrid};
-use tailmark_model::{Metric, Stated, System, number};
+use tailmark_model::{Bounded, Metric, System, number};
 
 /// A step that gains no more than this gains next to nothing.
 const NEXT_TO_NOTHING: f64 = 0.03;
@@ -82,7 +82,7 @@ fn saturation(curve: &[CurvePoint], name: &str) -> Option<String> {
 
 /// `30 %`, from twice on `2.1X`.
 fn rise(ratio: f64) -> String {
-    let text = Metric::OPS_PER_SEC.improvement(Stated::exact(ratio));
+    let text = Metric::OPS_PER_SEC.improvement(Bounded::exact(ratio));
     text.trim_start_matches('+').to_owned()
 }
 
@@ -97,7 +97,7 @@ fn still_rising(curve: &[CurvePoint]) -> Option<String> {
         format!(
             " still gains at {} ({} over {}): more threads were not tested.",
             last.step.place(),
-            Metric::OPS_PER_SEC.improvement(Stated::exact(1.0 + gain)),
+            Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + gain)),
             before.step.label(),
         )
     })

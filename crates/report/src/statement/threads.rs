@@ -4,11 +4,11 @@
 use crate::{
     axis::{Axis, Step},
     block::Text,
-    compare::{self, Outcome, Spot},
+    compare::{self, ComparedAt, Outcome},
     statement::{more, title},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Stated, number};
+use tailmark_model::{Bounded, Metric, number};
 use tailmark_stats::{Comparison, comparison};
 
 /// Two systems at every step that both have.
@@ -26,7 +26,7 @@ impl<'a> Along<'a> {
         (a, b): (&'a str, &'a str),
     ) -> Self {
         let at = |&step: &Step| {
-            let of = compare::at(group, sweep, Spot::Step(step), metric, (a, b))?;
+            let of = compare::at(group, sweep, ComparedAt::Step(step), metric, (a, b))?;
             Some((step, of))
         };
         let at = group.steps.iter().filter_map(at).collect();
@@ -103,10 +103,10 @@ fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<
         let text = text.and_strong(a).and(format!(" against {b} {ends}."));
         return Some(text);
     }
-    let gains: Vec<Stated> = along.at.iter().map(|(_, of)| compare::gain(of)).collect();
-    let average = Stated::mean(&gains)?;
+    let gains: Vec<Bounded> = along.at.iter().map(|(_, of)| compare::gain(of)).collect();
+    let average = Bounded::mean(&gains)?;
     let average = metric.improvement(metric.ratio_of_gain(average));
-    let ratios: Vec<Stated> = along.at.iter().map(|(_, of)| of.ratio).collect();
+    let ratios: Vec<Bounded> = along.at.iter().map(|(_, of)| of.ratio).collect();
     // The mean of a over b and that of b over a are not each other's inverse; these are.
     let geometric = comparison::center(&ratios)?;
     let geometric = metric.improvement(geometric);
@@ -202,13 +202,13 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
         return Vec::new();
     };
     let metric = Metric::OPS_PER_SEC;
-    let mut pairs = compare::pairs(group, sweep, Spot::Step(step), metric);
+    let mut pairs = compare::pairs(group, sweep, ComparedAt::Step(step), metric);
     let is_nearest = sweep.baseline().is_none() && pairs.len() > 1;
     if is_nearest {
         pairs.truncate(1);
     }
     let line = |pair: (&'a str, &'a str)| {
-        let of = compare::at(group, sweep, Spot::Step(step), metric, pair)?;
+        let of = compare::at(group, sweep, ComparedAt::Step(step), metric, pair)?;
         compare::is_ahead(&of, sweep.comparisons.band)?;
         let value = |system| Some(group.cell(system, step)?.ops()?.middle);
         let figures = [value(pair.0)?, value(pair.1)?].map(number::rate);
@@ -239,7 +239,7 @@ pub fn overlapping<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<
     };
     let line = |pair: (&'a str, &'a str)| {
         let is_same = |step: Step, metric| {
-            let of = compare::at(group, sweep, Spot::Step(step), metric, pair)?;
+            let of = compare::at(group, sweep, ComparedAt::Step(step), metric, pair)?;
             let outcome = Outcome::new(&of, sweep.comparisons.band);
             Some(matches!(outcome, Outcome::Tied | Outcome::Equivalent))
         };

@@ -10,7 +10,7 @@ use crate::{
     format::{Head, Rendered},
     section::{RATIO, metric_cell, probability},
 };
-use tailmark_model::{Metric, Stated, finding::UNEQUAL_CONDITIONS, number};
+use tailmark_model::{Bounded, Metric, finding::UNEQUAL_CONDITIONS, number};
 use tailmark_stats::{
     Comparison,
     comparison::{Place, Verdict},
@@ -19,7 +19,7 @@ use tailmark_stats::{
 
 static SIDES: Section = Section::of_page("sides", "Sides");
 static VERDICTS: Section = Section::of_page("verdicts", "Verdicts");
-static LEFT_OUT: Section = Section::of_page("left-out", "Points that are not compared");
+static SKIPPED: Section = Section::of_page("skipped", "Points that are not compared");
 static UNEQUAL: Section = Section::of_page("unequal", "Unequal conditions");
 static GATES: Section = Section::of_page("gates", "Gates");
 
@@ -41,7 +41,7 @@ pub fn page(of: &Verdicts) -> Report {
     let mut sections: Rendered = vec![
         (&SIDES, vec![Block::Statements(sides(of))]),
         (&VERDICTS, verdicts(of)),
-        (&LEFT_OUT, statements(left_out(of))),
+        (&SKIPPED, statements(skipped(of))),
         (&UNEQUAL, unequal(of)),
         (&GATES, gates(of)),
     ];
@@ -137,8 +137,8 @@ fn cells(of: &Verdicts, comparison: &Comparison) -> Vec<Cell> {
     let metric = comparison.metric;
     let runs = of.points.compared(comparison);
     let values = runs.map(|runs| runs.map(|runs| runs.center(metric)));
-    let [a, b] = values.unwrap_or_default().map(|stated| match stated {
-        Some(stated) => metric_cell(metric, stated),
+    let [a, b] = values.unwrap_or_default().map(|bounded| match bounded {
+        Some(bounded) => metric_cell(metric, bounded),
         None => Cell::default(),
     });
     let interval = comparison.interval.map(|ends| interval(metric, ends));
@@ -152,7 +152,7 @@ fn cells(of: &Verdicts, comparison: &Comparison) -> Vec<Cell> {
         a,
         b,
         Cell::new(improvement(metric, comparison.ratio))
-            .with_stated(comparison.ratio)
+            .with_bounded(comparison.ratio)
             .with_detail(interval.unwrap_or_default()),
         Cell::new(format!("{}, {}", comparison.runs_a, comparison.runs_b)),
         comparison
@@ -179,7 +179,7 @@ fn at(of: &Comparison) -> String {
 }
 
 /// A ratio as reports say it, but that small percentages have a decimal.
-fn improvement(metric: Metric, ratio: Stated) -> String {
+fn improvement(metric: Metric, ratio: Bounded) -> String {
     let said = metric.improvement(ratio);
     if said.ends_with('%') && ratio.is_exact() {
         change(metric.gain(ratio).value)
@@ -190,7 +190,7 @@ fn improvement(metric: Metric, ratio: Stated) -> String {
 
 /// As an improvement from the lower one up.
 fn interval(metric: Metric, (low, high): (f64, f64)) -> String {
-    let of = |ratio| improvement(metric, Stated::exact(ratio));
+    let of = |ratio| improvement(metric, Bounded::exact(ratio));
     if metric.more_is_better() {
         format!("{} to {}", of(low), of(high))
     } else {
@@ -210,12 +210,12 @@ fn change(share: f64) -> String {
     }
 }
 
-fn left_out(of: &Verdicts) -> Vec<String> {
-    let line = |out: &super::LeftOut<'_>| {
+fn skipped(of: &Verdicts) -> Vec<String> {
+    let line = |out: &super::Skipped<'_>| {
         let point = of.name(out.pair, &out.point.to_string());
         format!("{point}: {}", out.reason)
     };
-    of.left_out().iter().map(line).collect()
+    of.skipped().iter().map(line).collect()
 }
 
 fn unequal(of: &Verdicts) -> Vec<Block> {
@@ -344,7 +344,7 @@ fn room(gate: &Gate, comparison: &Comparison) -> String {
         return "nothing is".to_owned();
     };
     let metric = gate.condition.metric;
-    let of = |ratio| improvement(metric, Stated::exact(ratio));
+    let of = |ratio| improvement(metric, Bounded::exact(ratio));
     let low = gate.condition.low().filter(|low| at_least <= *low);
     let high = gate.condition.high().filter(|high| at_most >= *high);
     match (low, high) {

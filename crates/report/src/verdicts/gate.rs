@@ -277,7 +277,7 @@ fn needed(condition: &Condition, comparison: &Comparison, verdicts: &Verdicts) -
     let distance = condition.distance(comparison.ratio.value);
     let values = verdicts.points.compared(comparison)?.map(|runs| {
         let values = runs.values(comparison.metric).into_iter();
-        values.map(|stated| stated.value).collect::<Vec<_>>()
+        values.map(|bounded| bounded.value).collect::<Vec<_>>()
     });
     // Of single runs nothing is known but that they are too few.
     let noise = noise(values.iter().map(Vec::as_slice)).map_or(0.0, |(noise, _)| noise);

@@ -18,7 +18,7 @@ pub fn document(of: &Verdicts) -> Value {
     let shown = |c: &&tailmark_stats::Comparison| of.metrics.contains(&c.metric);
     let comparisons = of.comparisons.iter().filter(shown);
     let side = |side: fn(&Pair) -> &Subject| of.pairs.iter().map(side).map(subject);
-    let left_out = of.left_out().into_iter().map(|out| {
+    let skipped = of.skipped().into_iter().map(|out| {
         json!({
             "a": out.pair.a.label,
             "b": out.pair.b.label,
@@ -47,7 +47,7 @@ pub fn document(of: &Verdicts) -> Value {
         "equivalence": of.band,
         "significance": SIGNIFICANCE,
         "comparisons": comparisons.map(comparison_json).collect::<Vec<_>>(),
-        "left_out": left_out.collect::<Vec<_>>(),
+        "skipped": skipped.collect::<Vec<_>>(),
         "unequal": unequal.collect::<Vec<_>>(),
         "gates": of.gates.iter().map(gate).collect::<Vec<_>>(),
     })

@@ -61,7 +61,7 @@ pub struct Verdicts {
 }
 
 /// A point that is in no comparison.
-struct LeftOut<'v> {
+struct Skipped<'v> {
     pair: &'v Pair,
     point: &'v PointName,
     reason: &'static str,
@@ -142,7 +142,7 @@ impl Verdicts {
     }
 
     /// The points that only one side has, or of which a run failed.
-    fn left_out(&self) -> Vec<LeftOut<'_>> {
+    fn skipped(&self) -> Vec<Skipped<'_>> {
         let mut found = Vec::new();
         for pair in &self.pairs {
             let (a, b) = (&pair.a.label, &pair.b.label);
@@ -157,7 +157,7 @@ impl Verdicts {
                     [Some(true), Some(false)] => "a run of B failed",
                     [Some(false), Some(false)] => "runs of both failed",
                 };
-                found.push(LeftOut {
+                found.push(Skipped {
                     pair,
                     point,
                     reason,

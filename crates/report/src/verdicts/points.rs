@@ -1,7 +1,7 @@
 //! The points of the systems that are compared, and their runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_model::{Kind, Metric, PointName, Stated};
+use tailmark_model::{Bounded, Kind, Metric, PointName};
 use tailmark_stats::{
     Comparison, Run,
     comparison::{Place, center},
@@ -18,13 +18,13 @@ impl PointRuns {
     }
 
     /// A metric of the runs that have it.
-    pub fn values(&self, metric: Metric) -> Vec<Stated> {
+    pub fn values(&self, metric: Metric) -> Vec<Bounded> {
         let known = self.0.iter().filter_map(|run| run.values.get(&metric));
         known.copied().collect()
     }
 
     /// The geometric mean of a metric.
-    pub fn center(&self, metric: Metric) -> Option<Stated> {
+    pub fn center(&self, metric: Metric) -> Option<Bounded> {
         center(&self.values(metric))
     }
 

@@ -137,8 +137,8 @@ impl Sides {
         for (index, source) in self.sources.iter().enumerate() {
             let subjects = self.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
             let own = subjects.filter(|subject| subject.source == index);
-            let asked = own.map(|of| of.system.as_str());
-            let names = asked.chain(self.in_both());
+            let requested = own.map(|of| of.system.as_str());
+            let names = requested.chain(self.in_both());
             let labels: BTreeMap<&str, String> = names
                 .map(|name| (name, label(&self.sources, index, name)))
                 .collect();

@@ -386,7 +386,7 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
 }
 
 #[test]
-fn what_a_workload_stands_for_and_why_one_was_left_out() {
+fn what_a_workload_stands_for_and_why_one_was_skipped() {
     let mut data = one(&[A, B]);
     let about = |data: &Data| match &blocks("workloads", data)[0] {
         Block::Heading { about, .. } => about.clone(),
@@ -401,8 +401,8 @@ fn what_a_workload_stands_for_and_why_one_was_left_out() {
         name: "ycsb-a".into(),
         value: "recording user sessions".into(),
     });
-    let left_out = "ycsb-e: not every database can scan";
-    data.headers[0].settings.report.left_out = vec![left_out.into()];
+    let skipped = "ycsb-e: not every database can scan";
+    data.headers[0].settings.report.skipped = vec![skipped.into()];
     assert_eq!(
         about(&data),
         "100 % read; recording user sessions; uniform keys"

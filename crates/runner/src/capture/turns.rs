@@ -46,14 +46,20 @@ mod tests {
 
     #[test]
     fn no_server_is_asked_for_the_sample_that_clients_wait_for() {
-        let asked = |instants: &[f64]| -> Vec<bool> {
+        let requested = |instants: &[f64]| -> Vec<bool> {
             let mut turns = Turns::default();
             let each = instants.iter();
             each.map(|at_s| turns.next(*at_s, *at_s == 3.0).asks_servers)
                 .collect()
         };
-        assert_eq!(asked(&[0.0, 1.0, 2.0, 3.0]), [false, true, false, true]);
-        assert_eq!(asked(&[-1.0, 0.0, 1.0, 3.0]), [false, true, false, true]);
-        assert_eq!(asked(&[-2.0, -1.0, 0.0, 3.0]), [false, false, true, true]);
+        assert_eq!(requested(&[0.0, 1.0, 2.0, 3.0]), [false, true, false, true]);
+        assert_eq!(
+            requested(&[-1.0, 0.0, 1.0, 3.0]),
+            [false, true, false, true]
+        );
+        assert_eq!(
+            requested(&[-2.0, -1.0, 0.0, 3.0]),
+            [false, false, true, true]
+        );
     }
 }

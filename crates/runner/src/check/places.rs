@@ -120,16 +120,16 @@ pub fn disk_load(scene: &Scene) -> Found {
 
 pub fn expectations(scene: &Scene) -> Found {
     let has_any = scene.systems.iter().any(|of| of.has_expectations);
-    if !has_any && scene.surprises.unknown.is_empty() {
+    if !has_any && scene.mismatches.unknown.is_empty() {
         return None;
     }
-    let wrong = scene.surprises.systems.iter();
+    let wrong = scene.mismatches.systems.iter();
     let wrong = wrong.flat_map(|(name, wrong)| wrong.iter().map(move |text| (name, text)));
     let problem = |(name, text): (&String, &String)| {
         let (evidence, remedy) = text.rsplit_once("; ").unwrap_or((text, ""));
         Problem::new(format!("`{name}`: {evidence}"), remedy)
     };
-    let unknown = scene.surprises.unknown.iter();
+    let unknown = scene.mismatches.unknown.iter();
     let unknown = unknown.map(|text| {
         Problem::new(
             text.clone(),

@@ -4,7 +4,7 @@
 use crate::{
     Error,
     dataset::Dataset,
-    expect::Surprises,
+    expect::Mismatches,
     findings::{Cached, cached},
     links::degraded_of,
     places::places,
@@ -65,7 +65,7 @@ pub struct Scene {
     /// Devices whose link is slower than they can use.
     pub links: Vec<String>,
     /// What is not as the plan expects.
-    pub surprises: Surprises,
+    pub mismatches: Mismatches,
     /// That the plan limits memory, and why to too little where that is so.
     pub memory_limit: Option<Option<String>>,
 }
@@ -153,7 +153,7 @@ impl Scene {
             huge_pages: tailmark_machine::huge_pages(),
             disks: activity(&before.disks, &after.disks, watched_for),
             links: degraded_of(&all),
-            surprises: Surprises::from_systems(systems.iter().copied()),
+            mismatches: Mismatches::from_systems(systems.iter().copied()),
             memory_limit: plan
                 .filter(|plan| plan.machine.memory_limit.is_some())
                 .map(|plan| plan.machine.too_little()),

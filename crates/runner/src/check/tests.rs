@@ -1,7 +1,7 @@
 //! What each check says of a machine that has what it looks for, and of one that has not.
 
 use super::{CHECKS, DiskActivity, PlaceScene, Problem, Scene, SystemScene, WATCHED_FOR, check};
-use crate::{expect::Surprises, findings::Cached};
+use crate::{expect::Mismatches, findings::Cached};
 use std::{collections::BTreeMap, path::Path, time::Duration};
 use tailmark_machine::{CpuQuota, Mount, Space};
 use tailmark_plan::ClientHost;
@@ -230,7 +230,7 @@ fn disks_links_data_and_expectations_are_looked_at() {
             },
         )]),
         links: vec!["sda is attached by PCIe 3.0 x2 and can do PCIe 4.0 x4".to_owned()],
-        surprises: Surprises {
+        mismatches: Mismatches {
             systems: vec![(
                 "a".to_owned(),
                 vec!["it is on ext4; mount the other".to_owned()],

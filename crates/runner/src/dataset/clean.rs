@@ -321,9 +321,9 @@ impl Remains {
             trial.check_removal(self.driver)?;
         }
         // What a killed removal leaves promises nothing.
-        let mut begun = self.marker.clone();
-        (begun.loaded, begun.complete) = (0, false);
-        super::marker::write_over(path, &begun.text())?;
+        let mut started = self.marker.clone();
+        (started.loaded, started.complete) = (0, false);
+        super::marker::write_over(path, &started.text())?;
         let destroyed = (self.driver.destroy)(&self.params);
         if let Err(tailmark_driver::Error::Locked { .. }) = destroyed {
             // Another program has it open, and nothing of it was removed.

@@ -44,13 +44,13 @@ impl Dataset<'_> {
     ) -> Result<Option<(Load, String)>, Error> {
         let records = self.system.data.records;
         let from = self.go_on_from()?;
-        let begun = match self.begun()? {
+        let started = match self.started()? {
             // What the study has of it is replaced by this load.
             marked if from > 0 || in_study == Some(marked.as_str()) => marked,
             _ => super::now(),
         };
         let database = self.make()?;
-        self.write(Some(database.as_ref()), &begun, from, false)?;
+        self.write(Some(database.as_ref()), &started, from, false)?;
         // A server that all ranks load; of their own each opens its own, as this does.
         let _open = if is_own(self.system) {
             None
@@ -85,7 +85,7 @@ impl Dataset<'_> {
         let together = ranks.begin(&spec, self.system, stop)?;
         let Measured { phase, .. } = std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();
-            let mark = || self.mark(database.as_ref(), &begun, keys.acknowledged());
+            let mark = || self.mark(database.as_ref(), &started, keys.acknowledged());
             scope.spawn(move || checkpoint(mark, &wait, observer));
             let measured = point::measure_together(together, &spec, watched, observer, stop);
             drop(done);
@@ -95,22 +95,22 @@ impl Dataset<'_> {
         let aborted = abort.ended(&phase, "loading");
         if aborted.is_err() || !phase.errors.is_empty() {
             // Of no consequence where that fails too: the marker promises less.
-            let _ = self.mark(database.as_ref(), &begun, loaded);
+            let _ = self.mark(database.as_ref(), &started, loaded);
             self.refuse_replaced_table(database.as_ref())?;
             aborted?;
             return Err(self.load_failed(&phase, from, loaded));
         }
         observer.step("flushing what was loaded");
         if loaded < records {
-            self.mark(database.as_ref(), &begun, loaded)?;
+            self.mark(database.as_ref(), &started, loaded)?;
             return Ok(None);
         }
         database.flush()?;
         if ranks.sets_of(self.system) > 1 {
             // Another rank may have been stopped before its last record: this one goes on from here.
-            self.write(Some(database.as_ref()), &begun, loaded, false)?;
+            self.write(Some(database.as_ref()), &started, loaded, false)?;
         }
-        Ok(Some((self.loaded(phase, records - from, threads), begun)))
+        Ok(Some((self.loaded(phase, records - from, threads), started)))
     }
 
     /// The row of a load in the study.
@@ -157,14 +157,14 @@ impl Dataset<'_> {
     ///
     /// # Errors
     /// Where the marker cannot be written.
-    pub fn complete(&self, database: &dyn Database, begun: &str) -> Result<(), Error> {
-        self.write(Some(database), begun, self.system.data.records, true)
+    pub fn complete(&self, database: &dyn Database, started: &str) -> Result<(), Error> {
+        self.write(Some(database), started, self.system.data.records, true)
     }
 
     /// Marks that so many records are loaded, once that is durable.
-    fn mark(&self, database: &dyn Database, begun: &str, loaded: u64) -> Result<(), Error> {
+    fn mark(&self, database: &dyn Database, started: &str, loaded: u64) -> Result<(), Error> {
         database.sync()?;
-        self.write(Some(database), begun, loaded, false)
+        self.write(Some(database), started, loaded, false)
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Marker {
     pub data: BTreeMap<String, String>,
     /// When the load began, which every run that goes on with it keeps; empty in markers of old.
     #[serde(default)]
-    pub begun: String,
+    pub started: String,
     /// All records below this number are loaded. Of 0 nothing is promised: what there is is removed
     /// before it is loaded.
     pub loaded: u64,
@@ -60,14 +60,19 @@ struct Versioned {
 }
 
 impl Marker {
-    pub fn new(data: &BTreeMap<String, String>, begun: &str, loaded: u64, complete: bool) -> Self {
+    pub fn new(
+        data: &BTreeMap<String, String>,
+        started: &str,
+        loaded: u64,
+        complete: bool,
+    ) -> Self {
         Self {
             version: VERSION,
             study: String::new(),
             identity: None,
             made: Vec::new(),
             data: data.clone(),
-            begun: begun.to_owned(),
+            started: started.to_owned(),
             loaded,
             complete,
             reshaped: false,

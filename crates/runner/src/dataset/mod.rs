@@ -217,10 +217,12 @@ impl<'a> Dataset<'a> {
     }
 
     /// When the load began that is not complete, or now.
-    fn begun(&self) -> Result<String, Error> {
+    fn started(&self) -> Result<String, Error> {
         let (marker, _) = self.read()?;
-        let begun = marker.filter(|m| !m.complete).map(|m| m.begun);
-        Ok(begun.filter(|begun| !begun.is_empty()).unwrap_or_else(now))
+        let started = marker.filter(|m| !m.complete).map(|m| m.started);
+        Ok(started
+            .filter(|started| !started.is_empty())
+            .unwrap_or_else(now))
     }
 
     /// When the load began of the data set that is there, complete; none where it is not, or was
@@ -233,7 +235,7 @@ impl<'a> Dataset<'a> {
             (marker, State::Loaded) => marker,
             _ => None,
         };
-        Ok(marker.map(|marker| marker.begun))
+        Ok(marker.map(|marker| marker.started))
     }
 
     fn look(&self) -> Result<Found, Error> {
@@ -342,7 +344,7 @@ impl<'a> Dataset<'a> {
     fn write(
         &self,
         database: Option<&dyn Database>,
-        begun: &str,
+        started: &str,
         loaded: u64,
         complete: bool,
     ) -> Result<(), Error> {
@@ -360,7 +362,7 @@ impl<'a> Dataset<'a> {
             }
             (_, None) => None,
         };
-        let mut marker = Marker::new(&self.data, begun, loaded, complete);
+        let mut marker = Marker::new(&self.data, started, loaded, complete);
         marker.study.clone_from(&self.study);
         // One that cannot be read is replaced.
         let before = before.and_then(|text| Marker::parse(&text, "marker").ok());
@@ -511,7 +513,7 @@ impl<'a> Dataset<'a> {
             .as_ref()
             .is_none_or(|marker| !marker.promises_nothing())
         {
-            self.write(None, &self.begun()?, 0, false)?;
+            self.write(None, &self.started()?, 0, false)?;
         }
         if self.store == Store::Server && self.look_at_server()?.is_empty {
             return Ok(());

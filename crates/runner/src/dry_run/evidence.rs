@@ -3,7 +3,7 @@
 
 use super::Facts;
 use crate::{
-    former::{Former, Noise},
+    earlier::{EarlierStudy, Noise},
     samples::{Wanted, rate, too_short},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -19,12 +19,12 @@ const OPERATIONS_PER_SEC: f64 = 10_000.0;
 
 /// Lines for a person.
 pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
-    let formers = facts.systems.iter().map(|known| known.former.clone());
-    let formers: Vec<Former> = formers.collect();
-    let mut lines = differences(plan, &formers);
+    let earlier_studies = facts.systems.iter().map(|known| known.earlier.clone());
+    let earlier_studies: Vec<EarlierStudy> = earlier_studies.collect();
+    let mut lines = differences(plan, &earlier_studies);
     lines.extend(Wanted::from_plan(plan).into_iter().flat_map(|wanted| {
-        let mut lines = lengths(plan, &formers, &wanted);
-        let too_short = too_short(plan, &formers);
+        let mut lines = lengths(plan, &earlier_studies, &wanted);
+        let too_short = too_short(plan, &earlier_studies);
         lines.extend(
             too_short
                 .iter()
@@ -36,7 +36,7 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
 }
 
 /// The smallest differences that the repeats of a plan can show.
-fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
+fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
     let (runs, points) = (plan.sweep.repeats as usize, points(plan).count());
     if runs < RUNS_MIN {
         return vec![format!(
@@ -70,11 +70,11 @@ fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
             counts.len()
         ));
     }
-    let mut add = |name: &str, noise: fn(&Former) -> Option<&Noise>| {
-        let unknown = Former::default();
+    let mut add = |name: &str, noise: fn(&EarlierStudy) -> Option<&Noise>| {
+        let unknown = EarlierStudy::default();
         let mut is_unknown = false;
         for (index, system) in plan.systems.iter().enumerate() {
-            let Some(noise) = noise(formers.get(index).unwrap_or(&unknown)) else {
+            let Some(noise) = noise(earlier_studies.get(index).unwrap_or(&unknown)) else {
                 is_unknown = true;
                 continue;
             };
@@ -99,10 +99,12 @@ fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
         }
     };
     if plan.sweep.axis().any(|(_, rate)| rate.is_none()) {
-        add("ops/s", |former| former.ops_noise.as_ref());
+        add("ops/s", |earlier| earlier.ops_noise.as_ref());
     }
     if let Some(latency) = plan.report.metric {
-        add(&latency.to_string(), |former| former.latency_noise.as_ref());
+        add(&latency.to_string(), |earlier| {
+            earlier.latency_noise.as_ref()
+        });
     }
     lines
 }
@@ -113,7 +115,7 @@ fn points(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
 }
 
 /// How long points must be for a quantile.
-fn lengths(plan: &Plan, formers: &[Former], wanted: &Wanted) -> Vec<String> {
+fn lengths(plan: &Plan, earlier_studies: &[EarlierStudy], wanted: &Wanted) -> Vec<String> {
     let (kind, metric) = (wanted.kind.name(), wanted.metric);
     let mut lines = vec![format!(
         "{metric}: certain from {} {kind} requests of a point on, and given from {} on",
@@ -137,7 +139,7 @@ fn lengths(plan: &Plan, formers: &[Former], wanted: &Wanted) -> Vec<String> {
                 "      {name}: how many of its operations are {kind} is not known beforehand"
             ));
         } else if let Some((_, operations)) = sending.first() {
-            let times = times(plan, formers, &sending);
+            let times = times(plan, earlier_studies, &sending);
             lines.push(format!(
                 "      {}: {} operations, {}",
                 workload.name,
@@ -151,7 +153,7 @@ fn lengths(plan: &Plan, formers: &[Former], wanted: &Wanted) -> Vec<String> {
 
 /// The time that each step takes to do so many operations, as far as that is known; of those of
 /// which it is not, for a rate that people can multiply.
-fn times(plan: &Plan, formers: &[Former], steps: &[(&Step<'_>, u64)]) -> Vec<String> {
+fn times(plan: &Plan, earlier_studies: &[EarlierStudy], steps: &[(&Step<'_>, u64)]) -> Vec<String> {
     let (mut times, mut unknown) = (Vec::new(), None);
     for (step, operations) in steps {
         let time = |rate: f64| {
@@ -163,12 +165,12 @@ fn times(plan: &Plan, formers: &[Former], steps: &[(&Step<'_>, u64)]) -> Vec<Str
             continue;
         }
         for system in &plan.systems {
-            let Some(rate) = rate(plan, formers, step, system) else {
+            let Some(rate) = rate(plan, earlier_studies, step, system) else {
                 unknown.get_or_insert_with(|| time(OPERATIONS_PER_SEC));
                 continue;
             };
             let of = match step.rate {
-                Some(asked) => asked.described(plan.sweep.peak_of(system)),
+                Some(requested) => requested.described(plan.sweep.peak_of(system)),
                 None => number::threads(step.threads),
             };
             let (name, rate, time) = (&system.name, number::ops(rate), time(rate));
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
     use crate::{
         dry_run::{SystemFacts, dry_run},
-        former::Speed,
+        earlier::Speed,
     };
     use std::path::Path;
     use tailmark_plan::RawPlan;
@@ -203,9 +205,9 @@ mod tests {
         plan.unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    fn said(text: &str, formers: &[Former]) -> String {
-        let systems = formers.iter().map(|former| SystemFacts {
-            former: former.clone(),
+    fn said(text: &str, earlier_studies: &[EarlierStudy]) -> String {
+        let systems = earlier_studies.iter().map(|earlier| SystemFacts {
+            earlier: earlier.clone(),
             ..SystemFacts::default()
         });
         let facts = Facts {
@@ -215,14 +217,14 @@ mod tests {
         dry_run(&plan(text), Path::new("out"), &facts).join("\n")
     }
 
-    fn noisy(deviation: f64) -> Former {
-        Former {
+    fn noisy(deviation: f64) -> EarlierStudy {
+        EarlierStudy {
             ops_noise: Some(Noise {
                 study: "old".into(),
                 deviation,
                 freedom: 12,
             }),
-            ..Former::default()
+            ..EarlierStudy::default()
         }
     }
 
@@ -267,7 +269,7 @@ mod tests {
     #[test]
     fn the_smallest_difference_is_said_for_a_known_and_for_an_unknown_noise() {
         let sweep = "[sweep]\nworkloads = 'ycsb-a, ycsb-c'\nthreads = [1, 2, 4]\nrepeats = 5";
-        let said = said(sweep, &[noisy(0.02), Former::default()]);
+        let said = said(sweep, &[noisy(0.02), EarlierStudy::default()]);
         let [known, three, five, ten] = [0.02, 0.03, 0.05, 0.1].map(|noise| smallest(noise, 6));
         let parts = [
             "with 5 repeats and 6 comparisons in all, these differences are found 9 times in 10"
@@ -336,14 +338,14 @@ mod tests {
             threads,
             ops_per_sec,
         };
-        let known = Former {
+        let known = EarlierStudy {
             speeds: vec![speed(1, 5_000.0), speed(4, 20_000.0)],
-            ..Former::default()
+            ..EarlierStudy::default()
         };
         let sweep = "[sweep]\nworkloads = ['ycsb-b', 'ycsb-c']\nthreads = [1, 4]\n\
                      rates = ['2k', '50%']\nduration = '1m'\nwarmup = '0s'\n\
                      [report]\nmetric = 'p99.9 update'";
-        let said = said(sweep, &[known, Former::default()]);
+        let said = said(sweep, &[known, EarlierStudy::default()]);
         let parts = [
             // Of a hundred thousand updates, which are a twentieth of the operations.
             "ycsb-b: 2,000,000 operations, 6m 40s on a with 1 thread (5,000 ops/s before), 1m 40s on \

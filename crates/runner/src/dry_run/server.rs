@@ -103,7 +103,7 @@ fn changes(plan: &Plan, known: &SystemFacts, look: &Look) -> Vec<String> {
     let Some(removes) = &look.removes else {
         return changes;
     };
-    if loads && !look.is_empty && !known.begun {
+    if loads && !look.is_empty && !known.started {
         changes.push(removes.clone());
     }
     if let Some(when) = again {

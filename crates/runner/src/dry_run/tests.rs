@@ -385,7 +385,7 @@ fn a_dry_run_says_what_a_percentage_has_come_to() {
             system: "a".into(),
             workload: "ycsb-a".into(),
             distribution: "zipfian".into(),
-            asked: "60%".into(),
+            requested: "60%".into(),
             of_system: "a".into(),
             peak_ops_per_sec: 4_000.0,
             rate: 2_400.0,

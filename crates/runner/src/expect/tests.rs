@@ -8,11 +8,11 @@ fn plan(text: &str) -> Plan {
 }
 
 /// What is wrong with a directory of which this is expected.
-fn wrong(driver: &str, place: &str, expect: &str) -> Surprises {
+fn wrong(driver: &str, place: &str, expect: &str) -> Mismatches {
     let text = format!(
         "[database]\ndriver = '{driver}'\n[[system]]\nname = 'a'\n{place}\nexpect = {{ {expect} }}"
     );
-    Surprises::from_systems(plan(&text).systems.iter())
+    Mismatches::from_systems(plan(&text).systems.iter())
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn a_server_is_on_this_machine_or_on_another() {
         let hosts = format!("contact_points = '{hosts}'");
         wrong("cassandra", &hosts, &format!("client_host = '{host}'"))
     };
-    assert_eq!(said("127.0.0.1:9042", "same"), Surprises::default());
-    assert_eq!(said("192.0.2.1:9042", "other"), Surprises::default());
+    assert_eq!(said("127.0.0.1:9042", "same"), Mismatches::default());
+    assert_eq!(said("192.0.2.1:9042", "other"), Mismatches::default());
     for (hosts, host, word) in [
         (
             "127.0.0.1:9042",
@@ -173,7 +173,7 @@ fn a_host_says_itself_whether_it_is_this_machine_also_where_its_devices_are_moun
     };
     let said = |host: &str, is_this_machine: Option<bool>| {
         let plan = plan(&text(host));
-        Surprises::of_connected(plan.systems.iter(), &|_| is_this_machine)
+        Mismatches::of_connected(plan.systems.iter(), &|_| is_this_machine)
     };
     let other = said("other", Some(false));
     assert_eq!(other.systems, []);

@@ -3,7 +3,8 @@
 
 use super::Evidence;
 use tailmark_model::{
-    Arrivals, KindResult, Latencies, Phase, Sentence, StartLag, Stated, Unit, number, quantile::P99,
+    Arrivals, Bounded, KindResult, Latencies, Phase, Sentence, StartLag, Unit, number,
+    quantile::P99,
 };
 
 /// Lag below this is none, nanoseconds.
@@ -76,7 +77,7 @@ pub(super) fn no_free_client(e: &Evidence<'_>) -> Option<Sentence> {
     );
     let sentence = sentence.number("Operations that waited", waited * 100.0, Unit::Percent);
     let sentence = sentence.number("1 % waited", late as f64, Unit::Nanoseconds);
-    let sentence = stated(sentence, "p99 response", response);
+    let sentence = bounded(sentence, "p99 response", response);
     let clients = number::plural(u64::from(e.key.threads), "client");
     Some(sentence.text("Clients", clients))
 }
@@ -94,7 +95,7 @@ pub(super) fn woken_late(e: &Evidence<'_>) -> Option<Sentence> {
          clients, more processors or an idle machine.",
     );
     let sentence = sentence.number("1 % sent later than", late as f64, Unit::Nanoseconds);
-    Some(stated(sentence, "p99 response", response))
+    Some(bounded(sentence, "p99 response", response))
 }
 
 /// Operations were never done: their latencies are known from below alone.
@@ -125,11 +126,11 @@ pub(super) fn censored(e: &Evidence<'_>) -> Option<Sentence> {
 }
 
 /// A latency under a name; in words where it is a bound.
-fn stated(sentence: Sentence, name: &str, latency: Stated) -> Sentence {
+fn bounded(sentence: Sentence, name: &str, latency: Bounded) -> Sentence {
     if latency.is_exact() {
         sentence.number(name, latency.value, Unit::Nanoseconds)
     } else {
-        sentence.text(name, number::stated_latency(latency))
+        sentence.text(name, number::bounded_latency(latency))
     }
 }
 
@@ -139,7 +140,7 @@ fn stated(sentence: Sentence, name: &str, latency: Stated) -> Sentence {
 fn part_known(result: &KindResult) -> Option<f64> {
     let ages = &result.censored.as_ref()?.response;
     let done = result.response();
-    let all = result.known_response().samples();
+    let all = result.ranked_response().samples();
     let below = match ages.min() {
         0 => 0,
         age => done.count_between(0, age - 1),
@@ -154,7 +155,7 @@ fn quantile_name(part: f64) -> String {
 
 /// What 1 % of so many operations lagged at least, where that is too much beside p99 of the
 /// response time. Operations that are not in `lag` did not lag for this cause.
-fn late(lag: &Latencies, operations: u64, response_p99: Stated) -> Option<u64> {
+fn late(lag: &Latencies, operations: u64, response_p99: Bounded) -> Option<u64> {
     let tail = operations.div_ceil(100);
     let in_time = lag.len().checked_sub(tail)?;
     let quantile = (in_time + 1) as f64 / lag.len().max(1) as f64;
@@ -174,10 +175,10 @@ fn operations(lag: &StartLag) -> u64 {
 }
 
 /// The highest p99 of the response time over all kinds, nanoseconds.
-fn response_p99(phase: &Phase) -> Option<Stated> {
+fn response_p99(phase: &Phase) -> Option<Bounded> {
     let of_kind = |kind: &KindResult| {
-        let few = || Stated::exact(kind.response().value_at_quantile(0.99) as f64);
-        kind.known_response().quantile(P99).unwrap_or_else(few)
+        let few = || Bounded::exact(kind.response().value_at_quantile(0.99) as f64);
+        kind.ranked_response().quantile(P99).unwrap_or_else(few)
     };
     let kinds = phase.kinds.values().map(of_kind);
     kinds.max_by(|one, other| one.value.total_cmp(&other.value))

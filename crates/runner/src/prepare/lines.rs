@@ -1,10 +1,11 @@
 //! What preparing would do, in words: the dry run.
 
 use super::{
-    ELSEWHERE, begun, begun_before, not_set,
+    ELSEWHERE, begun_before, not_set,
     overwrite::{overwrites_lines, refusal_lines},
     refuse_places,
     request::{job, machine, volume},
+    started,
 };
 use crate::error::in_one_line;
 use std::{collections::BTreeSet, path::Path};
@@ -72,7 +73,7 @@ fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<S
         lines.extend(keys.map(|(key, text)| format!("  {key} = {text}, on that")));
         return lines;
     }
-    let has_begun = is_run && begun(out).is_ok_and(|begun| begun.contains(name));
+    let has_begun = is_run && started(out).is_ok_and(|started| started.contains(name));
     match job(plan, of, out) {
         Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
         Ok(job) => {

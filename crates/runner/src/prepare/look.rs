@@ -152,8 +152,8 @@ pub(super) fn refuse_unknown(
         };
         // What cannot be done is refused by its own name later.
         let is_idle = |(_, job): &&(&SystemPlan, Job)| {
-            let asked = job.asked(|changes| changes == Changes::Data);
-            asked.is_ok_and(|asked| asked.is_empty())
+            let requested = job.requested(|changes| changes == Changes::Data);
+            requested.is_ok_and(|requested| requested.is_empty())
         };
         if of.iter().all(is_idle) {
             return Err(Error::NothingToErase {

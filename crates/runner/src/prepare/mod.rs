@@ -125,7 +125,7 @@ pub(crate) fn prepare<'a>(
     // What other ranks write is looked at there.
     there.devices.is_part |= ranks.size() > 1;
     let here = prepared.look_here(plan, &there.devices, out, log, (observer, stop))?;
-    let there = prepared.agree(plan, there, &begun(out)?, observer)?;
+    let there = prepared.agree(plan, there, &started(out)?, observer)?;
     if let Some(here) = here {
         prepared.prepare_here(plan, here, (observer, stop))?;
     }
@@ -150,12 +150,12 @@ pub fn prepare_alone(
     let jobs = [(system, job(plan, system, Path::new("."))?)];
     refuse_unknown(plan, &jobs, &Elsewhere::default())?;
     let [(_, mut job)] = jobs;
-    let asked = job.asked(|changes| changes == Changes::Data)?;
-    if !asked.is_empty() {
+    let requested = job.requested(|changes| changes == Changes::Data)?;
+    if !requested.is_empty() {
         // Here it is what was asked for: without a confirmed serial number it is an error.
         job.refuse(&Far::new(observer, stop))?;
     }
-    job.refuse_place(!asked.is_empty())?;
+    job.refuse_place(!requested.is_empty())?;
     let of_devices = |changes| changes != Changes::Machine;
     let mut prepared = Prepared::default();
     let around = (&mut journal, observer, stop);
@@ -271,12 +271,12 @@ impl<'a> Prepared<'a> {
         jobs: &[(&SystemPlan, Job)],
         (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Vec<bool>, Error> {
-        let (mut all, begun) = (Vec::new(), begun(out)?);
+        let (mut all, started) = (Vec::new(), started(out)?);
         for (system, job) in jobs {
-            let asked = job.asked(|changes| changes == Changes::Data)?;
+            let requested = job.requested(|changes| changes == Changes::Data)?;
             // An emulated device is new in each run.
-            let kept = system.emulate.is_none() && begun.contains(&system.name);
-            let does = match (asked.is_empty(), kept, job.is_agreed()) {
+            let kept = system.emulate.is_none() && started.contains(&system.name);
+            let does = match (requested.is_empty(), kept, job.is_agreed()) {
                 (true, ..) => false,
                 (false, true, _) => {
                     tell(observer, &begun_before(&system.name));
@@ -377,7 +377,7 @@ fn begun_before(system: &str) -> String {
 }
 
 /// The systems that a study has something of: what they are on is not touched again.
-fn begun(out: &Path) -> Result<Vec<String>, Error> {
+fn started(out: &Path) -> Result<Vec<String>, Error> {
     if !Study::exists(out) {
         return Ok(Vec::new());
     }

@@ -5,9 +5,9 @@
 //! is measured, and a last time where the stamp is written, with the device held.
 
 use super::{
-    begun,
     log::Far,
     request::{consent_of, job},
+    started,
 };
 use crate::{Error, dataset::is_device, error::in_one_line};
 use std::path::Path;
@@ -99,10 +99,10 @@ pub(crate) fn refuse_overwrites(
     out: &Path,
     (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<(), Error> {
-    let begun = begun(out)?;
+    let started = started(out)?;
     let pending = plan.systems.iter().filter(|system| is_pending(system));
     for system in pending.filter(|system| !system.optional && system.emulate.is_none()) {
-        if is_prepared(plan, system, out, &begun) || plan.sweep.adopt != Adopt::No {
+        if is_prepared(plan, system, out, &started) || plan.sweep.adopt != Adopt::No {
             continue;
         }
         if let Some(device) = foreign(plan, system)? {
@@ -118,22 +118,22 @@ pub(crate) fn refuse_overwrites(
 }
 
 /// Whether the steps of a system that destroy are carried out before it is loaded.
-fn is_prepared(plan: &Plan, system: &SystemPlan, out: &Path, begun: &[String]) -> bool {
-    let is_new = !begun.contains(&system.name) && system.ssh.is_empty();
+fn is_prepared(plan: &Plan, system: &SystemPlan, out: &Path, started: &[String]) -> bool {
+    let is_new = !started.contains(&system.name) && system.ssh.is_empty();
     let is_asked = !system.prepare.devices.is_empty() && is_new;
     is_asked
         && job(plan, system, out).is_ok_and(|job| {
-            let asked = job.asked(|changes| changes == Changes::Data);
-            job.is_agreed() && asked.is_ok_and(|asked| !asked.is_empty())
+            let requested = job.requested(|changes| changes == Changes::Data);
+            job.is_agreed() && requested.is_ok_and(|requested| !requested.is_empty())
         })
 }
 
 /// What a dry run says first: a line for each device that holds something and is written. `alone`:
 /// the system whose devices alone are prepared.
 pub(super) fn overwrites_lines(plan: &Plan, alone: Option<&str>, out: &Path) -> Vec<String> {
-    let begun = match alone {
+    let started = match alone {
         Some(_) => Vec::new(),
-        None => begun(out).unwrap_or_default(),
+        None => started(out).unwrap_or_default(),
     };
     let mut lines = Vec::new();
     let wanted = plan
@@ -141,7 +141,7 @@ pub(super) fn overwrites_lines(plan: &Plan, alone: Option<&str>, out: &Path) -> 
         .iter()
         .filter(|of| alone.is_none_or(|name| of.name == name));
     for system in wanted.filter(|of| !of.placeholder && of.emulate.is_none()) {
-        for device in overwritten(plan, system, alone.is_some(), (out, &begun)) {
+        for device in overwritten(plan, system, alone.is_some(), (out, &started)) {
             let line = format!("{OVERWRITES} {}", device.describe());
             if !lines.contains(&line) {
                 lines.push(line);
@@ -156,15 +156,15 @@ fn overwritten(
     plan: &Plan,
     system: &SystemPlan,
     is_alone: bool,
-    (out, begun): (&Path, &[String]),
+    (out, started): (&Path, &[String]),
 ) -> Vec<RawDevice> {
     let consent = || consent_of(plan, system, out);
     let is_new = system.ssh.is_empty() && !system.prepare.devices.is_empty();
-    let destroys = is_new && (is_alone || is_prepared(plan, system, out, begun));
+    let destroys = is_new && (is_alone || is_prepared(plan, system, out, started));
     let prepared = destroys.then(|| job(plan, system, out).ok()).flatten();
     let prepared = prepared.filter(|job| {
-        let asked = job.planned(|changes| changes == Changes::Data);
-        !asked.is_empty()
+        let requested = job.planned(|changes| changes == Changes::Data);
+        !requested.is_empty()
     });
     let of = |target: Target| {
         let device = RawDevice::of_target(target, consent()).ok();
@@ -179,10 +179,10 @@ fn overwritten(
 
 /// What speaks against the loads that overwrite devices, for a dry run.
 pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<String> {
-    let begun = begun(out).unwrap_or_default();
+    let started = started(out).unwrap_or_default();
     let mut lines = Vec::new();
     for system in plan.systems.iter().filter(|of| of.emulate.is_none()) {
-        if is_prepared(plan, system, out, &begun) {
+        if is_prepared(plan, system, out, &started) {
             continue;
         }
         let Ok(Some(device)) = foreign(plan, system) else {

@@ -88,7 +88,7 @@ impl Prepared<'_> {
         &mut self,
         plan: &Plan,
         there: There<'p>,
-        begun: &[String],
+        started: &[String],
         observer: &dyn Observer,
     ) -> Result<Vec<(OnHost<'p>, bool)>, Error> {
         let has_hosts = plan.systems.iter().any(|system| !system.ssh.is_empty());
@@ -96,14 +96,14 @@ impl Prepared<'_> {
         if has_hosts && plan.scale != 1.0 && !plan.settings.is_empty() && !is_said {
             self.leave_settings(plan, "they are of the plan at full scale", observer);
         }
-        refuse_in_part(&there.jobs, begun)?;
+        refuse_in_part(&there.jobs, started)?;
         let (mut agreed, mut left) = (Vec::new(), Vec::new());
         for (on_host, looked) in there.jobs {
             let OnHost { system, server, .. } = &on_host;
             if let Some(why) = looked.misplaced {
                 return Err(refused(system, server, why));
             }
-            let is_new = !looked.destroys.is_empty() && !begun.contains(&system.name);
+            let is_new = !looked.destroys.is_empty() && !started.contains(&system.name);
             let destroys = is_new && looked.is_agreed;
             if destroys && !looked.refusals.is_empty() {
                 return Err(refused(system, server, looked.refusals.join("; ")));
@@ -160,7 +160,7 @@ struct Consented<'a> {
 
 /// Refuses to destroy what is on the devices of some hosts of a system and not of its others, which
 /// would be measured together.
-fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], begun: &[String]) -> Result<(), Error> {
+fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], started: &[String]) -> Result<(), Error> {
     let destroyed: Vec<_> = jobs
         .iter()
         .filter(|(_, looked)| !looked.destroys.is_empty())
@@ -169,7 +169,7 @@ fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], begun: &[String]) -> Result<(),
         system: &on_host.system.name,
         is_agreed: looked.is_agreed,
     });
-    match missing_consent(&consents.collect::<Vec<_>>(), begun) {
+    match missing_consent(&consents.collect::<Vec<_>>(), started) {
         None => Ok(()),
         Some(index) => {
             let (on_host, looked) = destroyed[index];
@@ -184,8 +184,8 @@ fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], begun: &[String]) -> Result<(),
 
 /// Which of these hosts has devices that may not be erased while those of another host of its system
 /// may; not of systems that have begun, of which nothing is erased any more.
-fn missing_consent(all: &[Consented<'_>], begun: &[String]) -> Option<usize> {
-    let is_new = |of: &Consented<'_>| !begun.iter().any(|system| system == of.system);
+fn missing_consent(all: &[Consented<'_>], started: &[String]) -> Option<usize> {
+    let is_new = |of: &Consented<'_>| !started.iter().any(|system| system == of.system);
     let may = |system: &str| all.iter().any(|of| of.system == system && of.is_agreed);
     all.iter()
         .position(|of| is_new(of) && !of.is_agreed && may(of.system))
@@ -212,11 +212,11 @@ mod tests {
 
     #[test]
     fn devices_of_one_system_are_erased_on_all_of_its_hosts_or_on_none() {
-        let missing = |all: &[(&str, bool)], begun: &[String]| {
+        let missing = |all: &[(&str, bool)], started: &[String]| {
             let each = all
                 .iter()
                 .map(|&(system, is_agreed)| Consented { system, is_agreed });
-            missing_consent(&each.collect::<Vec<_>>(), begun)
+            missing_consent(&each.collect::<Vec<_>>(), started)
         };
         let part = [("a", true), ("a", false)];
         assert_eq!(missing(&part, &[]), Some(1));

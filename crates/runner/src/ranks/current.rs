@@ -44,7 +44,7 @@ pub struct Current {
     /// When all have to have ended.
     pub ends_by: Option<Instant>,
     /// Until when rank 0 has not enough, seconds; in simulated time.
-    pub goes_on_until_s: f64,
+    pub continues_until_s: f64,
     /// Whether the end is known that rank 0 has planned.
     pub has_end: bool,
     /// Whether the others know of a stop that was requested of this rank.
@@ -73,7 +73,7 @@ impl Current {
             inserted: BTreeMap::new(),
             closed: BTreeMap::new(),
             ends_by: None,
-            goes_on_until_s: 0.0,
+            continues_until_s: 0.0,
             has_end: false,
             has_told_stop: false,
             compared: Instant::now(),
@@ -112,7 +112,7 @@ impl Current {
 
 /// The keys of a phase: where it goes on, those of the phase before, whose inserts are there.
 pub fn keys_of(order: &Order, before: Option<Arc<KeySpace>>) -> Arc<KeySpace> {
-    let before = before.filter(|_| order.goes_on);
+    let before = before.filter(|_| order.continues);
     before.unwrap_or_else(|| Arc::new(order.keys()))
 }
 
@@ -143,12 +143,12 @@ mod tests {
         let database = (driver.open)(&params).unwrap();
         let workload = Arc::new(tailmark_workload::find("ycsb-d").unwrap());
         let keys = Arc::new(KeySpace::new(100, 100));
-        let spec = |goes_on| Spec {
-            goes_on,
+        let spec = |continues| Spec {
+            continues,
             threads: 4,
             ..Spec::new(database.as_ref(), &workload, &params.data, &keys)
         };
-        let order = |goes_on| Order::new(&spec(goes_on), 1, (1, 2), false, (0, 0, 0.0));
+        let order = |continues| Order::new(&spec(continues), 1, (1, 2), false, (0, 0, 0.0));
         let before = keys_of(&order(false), None);
         assert_eq!([before.next_insert(), before.next_insert()], [101, 103]);
         let after = keys_of(&order(true), Some(Arc::clone(&before)));

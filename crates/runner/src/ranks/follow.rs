@@ -2,13 +2,13 @@
 
 use super::{
     Job, Ranks,
-    lead::Together,
+    lead::SharedPhase,
     link::Link,
     message::{Answer, Command, Failure, Message, Order},
 };
 use crate::servers::Servers;
 use crate::{
-    Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::Surprises,
+    Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::Mismatches,
     places::places, point, preflight::refuse_missing_room, seeds::PointSeeds,
 };
 use std::{
@@ -188,12 +188,12 @@ impl<'a> Follower<'a> {
         match command {
             Command::TryOpen { system } => {
                 let system = self.system(system)?;
-                let surprises = Surprises::from_systems(std::iter::once(system));
-                surprises.refuse(self.plan)?;
+                let mismatches = Mismatches::from_systems(std::iter::once(system));
+                mismatches.refuse(self.plan)?;
                 let made = refuse_missing_room(self.plan, system, self.ranks, self.stop)?;
                 self.made.borrow_mut().extend(made);
                 Dataset::new(self.plan, system).try_open()?;
-                let said = surprises.notices().join("; ");
+                let said = mismatches.notices().join("; ");
                 Ok(if said.is_empty() {
                     Answer::Done
                 } else {
@@ -212,10 +212,10 @@ impl<'a> Follower<'a> {
             Command::Remove { system } => dataset(system)?.remove().map(|()| Answer::Done),
             Command::StartEmpty { system } => dataset(system)?.start_empty().map(|()| Answer::Done),
             Command::Load { system, seed } => self.load(system, *seed),
-            Command::Complete { system, begun } => {
+            Command::Complete { system, started } => {
                 let dataset = dataset(system)?;
                 let database = dataset.open()?;
-                dataset.complete(database.as_ref(), begun)?;
+                dataset.complete(database.as_ref(), started)?;
                 Ok(Answer::Done)
             }
             Command::DropCaches { system } => {
@@ -311,7 +311,7 @@ impl<'a> Follower<'a> {
             duration: order.duration,
             at_least: order.at_least,
             is_warmup: order.is_warmup,
-            goes_on: order.goes_on,
+            continues: order.continues,
             warmup: order.warmup,
             seed: order.seed,
             warmup_seed: order.warmup_seed,
@@ -321,7 +321,7 @@ impl<'a> Follower<'a> {
             ..Spec::new(database.as_ref(), &workload, &system.data, &keys)
         };
         let watched = self.watched(system);
-        let together = Together::ordered(self.ranks, order)
+        let together = SharedPhase::ordered(self.ranks, order)
             .ok_or_else(|| Error::Unready("it has no other ranks".to_owned()))?;
         point::measure_together(together, &spec, &watched, &Silent, self.stop).map(drop)
     }

@@ -17,7 +17,7 @@ use tailmark_plan::SystemPlan;
 use tailmark_study::{pack_phase, unpack_phase};
 
 /// What a rank does of a phase, from its beginning until what all measured is one.
-pub struct Together<'a> {
+pub struct SharedPhase<'a> {
     shared: Option<Shared<'a>>,
 }
 
@@ -56,16 +56,16 @@ impl Ranks {
         spec: &Spec<'_>,
         system: &SystemPlan,
         stop: &Stop,
-    ) -> Result<Together<'_>, Error> {
+    ) -> Result<SharedPhase<'_>, Error> {
         let Some(job) = &self.job else {
-            return Ok(Together { shared: None });
+            return Ok(SharedPhase { shared: None });
         };
         let shared = if job.link.is_leader() {
             self.give_parts(job, spec, system, stop)
         } else {
             take_part(job, spec)?
         };
-        Ok(Together {
+        Ok(SharedPhase {
             shared: Some(shared),
         })
     }
@@ -139,7 +139,7 @@ fn take_part<'a>(job: &'a Job, spec: &Spec<'_>) -> Result<Shared<'a>, Error> {
     }
 }
 
-impl<'a> Together<'a> {
+impl<'a> SharedPhase<'a> {
     /// One process.
     pub const fn alone() -> Self {
         Self { shared: None }

@@ -281,7 +281,7 @@ impl Link {
                 phase.has_end = true;
             }
             Message::GoOn { phase: of, until_s } if of == number => {
-                phase.goes_on_until_s = until_s;
+                phase.continues_until_s = until_s;
             }
             Message::Stop { phase: of } if of == number => phase.stop.request(),
             Message::Intervals { phase: of, closed } if of == number => {

@@ -188,7 +188,7 @@ pub enum Command {
     /// Loads it, as a part of a phase that is measured on all ranks.
     Load { system: String, seed: u64 },
     /// Says that the load of it is in the study.
-    Complete { system: String, begun: String },
+    Complete { system: String, started: String },
     /// Drops the caches of this machine.
     DropCaches { system: String },
     /// Opens it.
@@ -239,7 +239,7 @@ pub struct Order {
     pub duration: Option<Duration>,
     pub at_least: Duration,
     pub is_warmup: bool,
-    pub goes_on: bool,
+    pub continues: bool,
     pub warmup: Duration,
     pub seed: u64,
     pub warmup_seed: u64,
@@ -290,7 +290,7 @@ impl Order {
             duration: spec.duration,
             at_least: spec.at_least,
             is_warmup: spec.is_warmup,
-            goes_on: spec.goes_on,
+            continues: spec.continues,
             warmup: spec.warmup,
             seed: spec.seed,
             warmup_seed: spec.warmup_seed,

@@ -15,7 +15,7 @@ mod message;
 mod part;
 
 pub use follow::follow;
-pub(crate) use lead::Together;
+pub(crate) use lead::SharedPhase;
 
 use crate::{Error, dataset::RealPlace};
 use link::Link;

@@ -164,7 +164,7 @@ impl Streamer<'_> {
             let Some(phase) = phase.filter(|phase| phase.is_simulated()) else {
                 return Some(());
             };
-            let is_said = phase.goes_on_until_s >= told_s - 1e-6 || phase.has_end;
+            let is_said = phase.continues_until_s >= told_s - 1e-6 || phase.has_end;
             (is_said || phase.stop.requested()).then_some(())
         });
     }

@@ -29,7 +29,7 @@ impl Sweeper<'_> {
         system: &SystemPlan,
         step: &Step<'_>,
     ) -> Result<bool, Error> {
-        let Some((mut load, begun)) = self.load_to_its_end(dataset, system, step)? else {
+        let Some((mut load, started)) = self.load_to_its_end(dataset, system, step)? else {
             return Ok(false);
         };
         let database = dataset.open()?;
@@ -39,13 +39,13 @@ impl Sweeper<'_> {
         load.phase.findings.extend(finding_of(&unexpected));
         // In this order: where the run ends in between, the rest is loaded again, and that load
         // takes the place of this one.
-        self.study.replace_load(&load, &begun)?;
+        self.study.replace_load(&load, &started)?;
         self.has_measured = true;
         self.keep_repeat(system, step)?;
-        dataset.complete(database.as_ref(), &begun)?;
+        dataset.complete(database.as_ref(), &started)?;
         self.ranks.each_of_own(system, |system| Command::Complete {
             system,
-            begun: begun.clone(),
+            started: started.clone(),
         })?;
         let settled = self.settle(database.as_ref());
         let left_over = match &settled {
@@ -58,7 +58,7 @@ impl Sweeper<'_> {
         };
         load.phase.findings.extend(left_over);
         add(&mut load, remarks(database.as_ref()));
-        self.study.replace_load(&load, &begun)?;
+        self.study.replace_load(&load, &started)?;
         self.observer.load_finished(&load);
         settled.map(|_| true)
     }
@@ -102,14 +102,14 @@ impl Sweeper<'_> {
                     }
                 }
                 // One that was stopped before its last record has some left.
-                Ok((Some((mut load, begun)), others)) if others.iter().all(has_loaded) => {
+                Ok((Some((mut load, started)), others)) if others.iter().all(has_loaded) => {
                     let records = system.data.records * self.ranks.sets_of(system);
                     let resumed = load_resumed(&load, records, &failures);
                     load.phase.findings.extend(resumed);
                     let put_back = self.servers.put_back_since(system, &losses);
                     let lost = of_load(&load.phase, &put_back);
                     load.phase.findings.extend(lost);
-                    return Ok(Some((load, begun)));
+                    return Ok(Some((load, started)));
                 }
                 ended => return ended.map(|_| None),
             }

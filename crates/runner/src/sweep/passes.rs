@@ -43,17 +43,17 @@ impl<'a> Sweeper<'a> {
             let before = self.summary.points_measured;
             self.measure_each(states)?;
             let Summary {
-                points_left_out: left_out,
+                points_skipped: skipped,
                 points_measured: measured,
                 ..
             } = self.summary;
-            let may_have_peak = left_out > 0 && measured > self.measured_at_left_out;
+            let may_have_peak = skipped > 0 && measured > self.measured_at_skipped;
             let has_rungs =
                 self.ladders.are_there() && self.summary.points_done() < self.ladders.points();
             if self.stop.requested() || measured == before || !(may_have_peak || has_rungs) {
                 return Ok(());
             }
-            self.summary.points_left_out = 0;
+            self.summary.points_skipped = 0;
             states.iter_mut().for_each(SystemState::look_again);
         }
     }

@@ -2,9 +2,9 @@
 
 use super::{
     Sweeper,
-    asked::{Asked, AskedWarmup, MeasuredPoint},
     ladder::tell_points,
     load,
+    requested::{Asked, AskedWarmup, MeasuredPoint},
     turn::SystemState,
 };
 use crate::{
@@ -78,8 +78,8 @@ impl Sweeper<'_> {
         let _open = self.ranks.open(system)?;
         let all_fields = plan.sweep.write_all_fields;
         let was_reshaped = dataset.note_reshaping(database.as_ref(), asked.workload, all_fields)?;
-        let begun = self.run_awaited(database.as_ref(), state, asked, &key)?;
-        let Some((settled_before, measured)) = begun else {
+        let started = self.run_awaited(database.as_ref(), state, asked, &key)?;
+        let Some((settled_before, measured)) = started else {
             return Ok(None);
         };
         let put_back = self.servers.put_back_since(system, &losses);
@@ -134,7 +134,7 @@ impl Sweeper<'_> {
 
     /// What of a system is not as the plan expects; its database is of this version.
     pub(super) fn unexpected(&self, system: &SystemPlan, version: Option<&str>) -> Vec<String> {
-        let known = self.surprises.about(&system.name).iter();
+        let known = self.mismatches.about(&system.name).iter();
         let known = known.map(|wrong| format!("{wrong}."));
         known
             .chain(other_version(&system.expect, version))
@@ -269,7 +269,7 @@ impl Sweeper<'_> {
         let warmup = warm_up(together, &before, length, rule, watch, &abort)?;
         abort.ended(&warmup.phase, &format!("{what} to warm up"))?;
         let mut measured = measure(&Spec {
-            goes_on: true,
+            continues: true,
             warmup: Warmup::EDGE,
             warmup_seed: asked.seeds.edge(),
             ..spec

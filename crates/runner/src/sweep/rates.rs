@@ -11,7 +11,7 @@ use tailmark_study::Study;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StepRate {
     /// Operations per second; none: as fast as the clients can.
-    Known(Option<f64>),
+    RankedLatencies(Option<f64>),
     /// A percentage whose peak is not known yet.
     Unresolved(AskedRate),
 }
@@ -28,32 +28,36 @@ impl KnownRates {
     /// The rate of a step on a system.
     pub fn of_step(&self, step: &Step<'_>, system: &SystemPlan) -> StepRate {
         match step.rate {
-            Some(asked @ AskedRate::OfPeak(_)) => {
-                let text = asked.to_string();
+            Some(requested @ AskedRate::OfPeak(_)) => {
+                let text = requested.to_string();
                 let is_it = |rate: &&ResolvedRate| {
-                    rate.system == system.name && rate.asked == text && is_of_workload(rate, step)
+                    rate.system == system.name
+                        && rate.requested == text
+                        && is_of_workload(rate, step)
                 };
                 match self.0.iter().find(is_it) {
-                    Some(known) => StepRate::Known(Some(known.rate)),
-                    None => StepRate::Unresolved(asked),
+                    Some(known) => StepRate::RankedLatencies(Some(known.rate)),
+                    None => StepRate::Unresolved(requested),
                 }
             }
-            _ => StepRate::Known(step.fixed_rate()),
+            _ => StepRate::RankedLatencies(step.fixed_rate()),
         }
     }
 
     /// The name of a step in the study; none where its rate is not known yet.
     pub fn key(&self, plan: &Plan, step: &Step<'_>, system: &SystemPlan) -> Option<PointKey> {
         match self.of_step(step, system) {
-            StepRate::Known(rate) => Some(step.key(plan, system, rate)),
+            StepRate::RankedLatencies(rate) => Some(step.key(plan, system, rate)),
             StepRate::Unresolved(_) => None,
         }
     }
 
     /// What another system has of the same peak: all are to be measured at one rate.
-    fn of_same_peak(&self, step: &Step<'_>, of: &str, asked: &str) -> Option<&ResolvedRate> {
+    fn of_same_peak(&self, step: &Step<'_>, of: &str, requested: &str) -> Option<&ResolvedRate> {
         let mut rates = self.0.iter();
-        rates.find(|rate| rate.of_system == of && rate.asked == asked && is_of_workload(rate, step))
+        rates.find(|rate| {
+            rate.of_system == of && rate.requested == requested && is_of_workload(rate, step)
+        })
     }
 }
 
@@ -67,13 +71,13 @@ fn resolve(
     study: &Study,
     step: &Step<'_>,
     system: &SystemPlan,
-    asked: AskedRate,
+    requested: AskedRate,
 ) -> Result<Option<ResolvedRate>, Error> {
-    let AskedRate::OfPeak(part) = asked else {
+    let AskedRate::OfPeak(part) = requested else {
         return Ok(None);
     };
     let of_system = plan.sweep.peak_of(system);
-    let text = asked.to_string();
+    let text = requested.to_string();
     let known = KnownRates::from_study(study)?;
     let (peak, rate) = match known.of_same_peak(step, of_system, &text) {
         Some(same) => (same.peak_ops_per_sec, same.rate),
@@ -86,7 +90,7 @@ fn resolve(
         system: system.name.clone(),
         workload: step.workload.name.clone(),
         distribution: step.workload.distribution_name().to_owned(),
-        asked: text,
+        requested: text,
         of_system: of_system.to_owned(),
         peak_ops_per_sec: peak,
         rate,
@@ -134,7 +138,7 @@ fn three_digits(rate: f64) -> f64 {
 }
 
 /// Why the points of a workload at percentages are left out, and what to do.
-fn left_out(plan: &Plan, step: &Step<'_>, system: &SystemPlan) -> String {
+fn skipped(plan: &Plan, step: &Step<'_>, system: &SystemPlan) -> String {
     let (name, workload) = (&system.name, &step.workload.name);
     let of = plan.sweep.peak_of(system);
     let own = if of == name {
@@ -160,19 +164,21 @@ impl Sweeper<'_> {
     ) -> Result<Option<PointKey>, Error> {
         let plan = self.plan;
         let rate = match KnownRates::from_study(&self.study)?.of_step(step, system) {
-            StepRate::Known(rate) => rate,
-            StepRate::Unresolved(asked) => match resolve(plan, &self.study, step, system, asked)? {
-                Some(resolved) => {
-                    self.observer.notice(&describe(&resolved));
-                    // An earlier run may have had no peak for it.
-                    self.study.remove_notice(&left_out(plan, step, system))?;
-                    Some(resolved.rate)
+            StepRate::RankedLatencies(rate) => rate,
+            StepRate::Unresolved(requested) => {
+                match resolve(plan, &self.study, step, system, requested)? {
+                    Some(resolved) => {
+                        self.observer.notice(&describe(&resolved));
+                        // An earlier run may have had no peak for it.
+                        self.study.remove_notice(&skipped(plan, step, system))?;
+                        Some(resolved.rate)
+                    }
+                    None => {
+                        self.leave_out(step, system)?;
+                        return Ok(None);
+                    }
                 }
-                None => {
-                    self.leave_out(step, system)?;
-                    return Ok(None);
-                }
-            },
+            }
         };
         let key = step.key(plan, system, rate);
         // Two that are asked for may come to one rate.
@@ -181,15 +187,15 @@ impl Sweeper<'_> {
     }
 
     fn leave_out(&mut self, step: &Step<'_>, system: &SystemPlan) -> Result<(), Error> {
-        if self.left_out.is_empty() {
-            self.measured_at_left_out = self.summary.points_measured;
+        if self.skipped.is_empty() {
+            self.measured_at_skipped = self.summary.points_measured;
         }
-        self.summary.points_left_out += 1;
-        let notice = left_out(self.plan, step, system);
-        if !self.left_out.contains(&notice) {
+        self.summary.points_skipped += 1;
+        let notice = skipped(self.plan, step, system);
+        if !self.skipped.contains(&notice) {
             self.observer.notice(&notice);
             self.study.add_notice(&notice)?;
-            self.left_out.push(notice);
+            self.skipped.push(notice);
         }
         Ok(())
     }
@@ -201,7 +207,7 @@ fn describe(rate: &ResolvedRate) -> String {
         "system `{}`, workload `{}`: {} of the peak of {} ({}) is {}",
         rate.system,
         rate.workload,
-        rate.asked,
+        rate.requested,
         rate.of_system,
         number::ops(rate.peak_ops_per_sec),
         number::ops(rate.rate)

@@ -20,14 +20,14 @@ pub(super) fn known<'a>(
         return Ok((Cow::Borrowed(plan), None));
     }
     let study = Study::open_read_only(out)?;
-    let begun = study.header()?;
-    refuse_changed_plan(plan, &begun, study.has_trials()?, out)?;
+    let started = study.header()?;
+    refuse_changed_plan(plan, &started, study.has_trials()?, out)?;
     let mut plan = plan.clone();
     take_up(&mut plan, &study)?;
     let study = Study::open(out)?;
-    let keys = with_report_of(&plan, &begun);
+    let keys = with_report_of(&plan, &started);
     let settings = &plan.header.settings;
-    if keys != begun.plan || *settings != begun.settings {
+    if keys != started.plan || *settings != started.settings {
         study.set_plan(&keys, settings)?;
     }
     Ok((Cow::Owned(plan), Some(study)))
@@ -41,14 +41,14 @@ pub(super) fn known<'a>(
 pub fn take_up(plan: &mut Plan, study: &Study) -> Result<(), Error> {
     plan.header.id = study.header()?.id;
     let facts = study.facts()?.into_iter();
-    let begun = facts.filter(|fact| (fact.group.as_str(), fact.name.as_str()) == BEGUN_ON);
-    plan.begun_on = begun.filter_map(|fact| fact.system).collect();
+    let started = facts.filter(|fact| (fact.group.as_str(), fact.name.as_str()) == BEGUN_ON);
+    plan.begun_on = started.filter_map(|fact| fact.system).collect();
     Ok(())
 }
 
 /// The keys of a study, with those of a plan that shape no point.
-fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, PlanValue> {
-    let shaping = begun.plan.iter();
+fn with_report_of(plan: &Plan, started: &Header) -> BTreeMap<String, PlanValue> {
+    let shaping = started.plan.iter();
     let shaping = shaping.filter(|(_, given)| given.role.shapes_points());
     let own = plan
         .header
@@ -63,12 +63,12 @@ fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, PlanValue> {
 /// Refuses a plan that measures something else than what is in the study: points, or trials.
 fn refuse_changed_plan(
     plan: &Plan,
-    begun: &Header,
+    started: &Header,
     has_trials: bool,
     out: &Path,
 ) -> Result<(), Error> {
     let counts = |role: Role| role.shapes_points() || (has_trials && role.shapes_trials());
-    let [is, was] = [&plan.header, begun].map(|header| {
+    let [is, was] = [&plan.header, started].map(|header| {
         let shaping = header.plan.iter();
         let shaping = shaping.filter(|(_, given)| counts(given.role));
         let shaping = shaping.map(|(key, given)| (key.clone(), given.value.clone()));

@@ -3,7 +3,7 @@
 
 use super::{
     Sweeper,
-    asked::{Asked, AskedWarmup},
+    requested::{Asked, AskedWarmup},
     turn::SystemState,
 };
 use crate::{Error, seeds::PointSeeds};
@@ -101,7 +101,7 @@ impl<'a> Sweeper<'a> {
             return Ok(false);
         }
         let judge = Judge::new(settings);
-        let asked = Asked {
+        let requested = Asked {
             operations: None,
             duration: Some(next.longest),
             warmup: AskedWarmup::For(settings.warmup),
@@ -112,7 +112,7 @@ impl<'a> Sweeper<'a> {
             },
             ..Asked::of_step(plan, step)
         };
-        let Some(measured) = self.measured(state, &asked, key)? else {
+        let Some(measured) = self.measured(state, &requested, key)? else {
             return Ok(false);
         };
         self.study.add_trial(&measured.point)?;

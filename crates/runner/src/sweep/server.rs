@@ -96,11 +96,11 @@ impl Sweeper<'_> {
         }
         self.observer.step("waiting until the server answers");
         let timeout = self.plan.sweep.ready_timeout;
-        let (begun, is_said, observer) = (Instant::now(), Cell::new(false), self.observer);
+        let (started, is_said, observer) = (Instant::now(), Cell::new(false), self.observer);
         let is_ready = || {
             let ready = is_ready();
             if let Err(why) = &ready
-                && begun.elapsed() >= SILENT_MAX
+                && started.elapsed() >= SILENT_MAX
                 && !is_said.replace(true)
             {
                 observer.notice(&format!(

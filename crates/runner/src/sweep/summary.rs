@@ -12,7 +12,7 @@ pub struct Summary {
     /// Points that were in the study already.
     pub points_kept: usize,
     /// Points that were left out, because their rate is a part of a peak that is not there.
-    pub points_left_out: usize,
+    pub points_skipped: usize,
     /// Whether it was stopped before the end; the same command goes on.
     pub interrupted: bool,
     /// Requests that failed in the points measured.
@@ -56,6 +56,6 @@ impl Summary {
 
     /// Points that nothing is left to do for.
     pub(super) const fn points_done(&self) -> usize {
-        self.points_measured + self.points_kept + self.points_left_out
+        self.points_measured + self.points_kept + self.points_skipped
     }
 }

@@ -113,9 +113,9 @@ impl<'a> Sweeper<'a> {
         ));
         self.evens = true;
         // Those that are left out stay so, and are counted already.
-        let left_out = self.summary.points_left_out;
+        let skipped = self.summary.points_skipped;
         let measured = self.measure_each(states);
-        self.summary.points_left_out = left_out;
+        self.summary.points_skipped = skipped;
         self.evens = false;
         measured?;
         Ok(all_short(self.plan, &self.study, systems)? < short)

@@ -132,9 +132,9 @@ fn a_stop_ends_the_sample_of_adopted_records_within_a_second() {
                     thread::sleep(Duration::from_millis(500));
                     stop.request();
                 });
-                let begun = Instant::now();
+                let started = Instant::now();
                 let ended = tailmark_runner::run(&bench.plan, bench.out.path(), &Silent, &stop);
-                assert!(begun.elapsed() < Duration::from_millis(1500));
+                assert!(started.elapsed() < Duration::from_millis(1500));
                 ended
             });
             assert!(matches!(ended, Err(Error::Stopped { .. })), "{ended:?}");

@@ -1,7 +1,7 @@
 //! What fails in or after a load: background work, requests of a server, a disk that is full.
 
 use crate::{
-    Bench, begun, resumed, run_up_to,
+    Bench, resumed, run_up_to, started,
     support::{RECORDS, loads, plan, points, run, system, system_with},
 };
 use std::{
@@ -169,7 +169,7 @@ fn what_a_load_left_behind_is_removed_from_a_file_system_that_is_full() {
     run_up_to(&bench.plan, bench.out.path(), "flushing what was loaded");
     let marker = small.path().join("slots.dat.dataset.json");
     let text = fs::read_to_string(&marker).unwrap();
-    fs::write(&marker, begun(&text, 0)).unwrap();
+    fs::write(&marker, started(&text, 0)).unwrap();
     let file = fs::OpenOptions::new()
         .append(true)
         .open(small.path().join("slots.dat"));

@@ -92,7 +92,7 @@ fn workloads(of: &Enough) -> BTreeSet<(&str, &str)> {
 mod tests {
     use super::super::{Comparison, Place, Verdict, all_pairs, comparisons, tests::runs};
     use super::*;
-    use tailmark_model::Stated;
+    use tailmark_model::Bounded;
 
     /// Runs of two systems at thread counts from 1 on, the first 5 % faster.
     fn both(counts: u32) -> Vec<Run> {
@@ -135,7 +135,7 @@ mod tests {
         let bounds = with(|run| {
             run.values
                 .values_mut()
-                .for_each(|of| *of = Stated::at_least(of.value));
+                .for_each(|of| *of = Bounded::at_least(of.value));
         });
         let unknown = with(|run| run.values.clear());
         for all in [failed, bounds, unknown] {
@@ -148,8 +148,10 @@ mod tests {
         let metric = Metric::from_name("p99 update").unwrap();
         let mut all = both(3);
         for run in all.iter_mut().filter(|run| run.key.threads < 3) {
-            run.values
-                .insert(metric, Stated::exact(1e6 * f64::from(100 + run.key.repeat)));
+            run.values.insert(
+                metric,
+                Bounded::exact(1e6 * f64::from(100 + run.key.repeat)),
+            );
             // How slow they are is not known of a rate that was not reached.
             run.is_rate_met = run.key.threads == 1;
         }

@@ -15,7 +15,7 @@ use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
 use family::Families;
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Arrivals, Bound, Header, Metric, Point, PointKey, PointName, Stated,
+    Arrivals, Bound, Bounded, Header, Metric, Point, PointKey, PointName,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
 };
 use turns::Positions;
@@ -32,7 +32,7 @@ pub struct Run {
     /// When it began, milliseconds since 1970 UTC, in a study whose systems take turns.
     pub turn: Option<u64>,
     /// What is known of it.
-    pub values: BTreeMap<Metric, Stated>,
+    pub values: BTreeMap<Metric, Bounded>,
     /// Whether its rate was reached, where it has one: otherwise a latency says how long it was.
     pub is_rate_met: bool,
     /// Bytes that a read found on average; see [`tailmark_model::Phase::read_bytes`].
@@ -195,7 +195,7 @@ pub struct Comparison {
     /// The one it is compared with.
     pub b: String,
     /// The geometric mean of the runs of `a` to that of `b`; one-sided where values are bounds.
-    pub ratio: Stated,
+    pub ratio: Bounded,
     /// By which test.
     pub test: Test,
     /// The 95 % interval of the ratio; none under two runs, and of bounds.
@@ -273,7 +273,7 @@ impl Comparison {
             },
             a: self.b.clone(),
             b: self.a.clone(),
-            ratio: Stated {
+            ratio: Bounded {
                 value: 1.0 / self.ratio.value,
                 bound: self.ratio.bound.reversed(),
             },
@@ -362,7 +362,7 @@ fn cells(runs: &[Run]) -> Cells<'_> {
 type Side<'a, R> = (&'a str, R);
 
 /// A metric of every run; none where one of them does not have it.
-fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Stated>> {
+fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Bounded>> {
     runs.iter()
         .map(|run| run.values.get(&metric).copied())
         .collect()
@@ -371,10 +371,10 @@ fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Stated>> {
 /// What runs come to together: their geometric mean, bounded where one of them is. None of nothing,
 /// where one of them is not positive, and where they are bounded on different sides.
 #[must_use]
-pub fn center(values: &[Stated]) -> Option<Stated> {
-    let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
-    let mut bounds = values.iter().map(|stated| stated.bound);
-    Some(Stated {
+pub fn center(values: &[Bounded]) -> Option<Bounded> {
+    let numbers: Vec<f64> = values.iter().map(|bounded| bounded.value).collect();
+    let mut bounds = values.iter().map(|bounded| bounded.bound);
+    Some(Bounded {
         value: statistics::geometric_mean(&numbers)?,
         bound: bounds.try_fold(Bound::Exact, Bound::and)?,
     })
@@ -391,11 +391,11 @@ fn compare(
 ) -> Option<Comparison> {
     let (of_a, of_b) = (values(runs_a, metric)?, values(runs_b, metric)?);
     let (center_a, center_b) = (center(&of_a)?, center(&of_b)?);
-    let ratio = Stated {
+    let ratio = Bounded {
         value: center_a.value / center_b.value,
         bound: center_a.bound.and(center_b.bound.reversed())?,
     };
-    let numbers = |values: &[Stated]| values.iter().map(|v| v.value).collect::<Vec<_>>();
+    let numbers = |values: &[Bounded]| values.iter().map(|v| v.value).collect::<Vec<_>>();
     let (of_a, of_b) = (numbers(&of_a), numbers(&of_b));
     let (test, difference) = match positions.of_turns(runs_a, runs_b) {
         Some([at_a, at_b]) => {
@@ -501,7 +501,7 @@ mod tests {
             is_valid: is_valid || repeat > 1,
             is_client_limit: false,
             turn: None,
-            values: BTreeMap::from([(Metric::OPS_PER_SEC, Stated::exact(ops * factor))]),
+            values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(ops * factor))]),
             is_rate_met: true,
             read_bytes: None,
         };

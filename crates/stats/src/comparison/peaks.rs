@@ -227,8 +227,11 @@ mod tests {
             let mut lower = runs("a", 4, low, true);
             let noisy = lower.iter_mut().zip([0.96, 1.0, 1.04, 1.0]);
             noisy.for_each(|(run, by)| {
-                run.values =
-                    [(Metric::OPS_PER_SEC, tailmark_model::Stated::exact(low * by))].into();
+                run.values = [(
+                    Metric::OPS_PER_SEC,
+                    tailmark_model::Bounded::exact(low * by),
+                )]
+                .into();
             });
             peak(&[lower, runs("a", 1, 1_000.0, true), runs("b", 4, high, true)])
         };
@@ -247,7 +250,7 @@ mod tests {
         let all = ops.iter().flat_map(|(threads, values)| {
             let runs = runs(system, *threads, 1.0, true).into_iter();
             runs.zip(values).map(|(mut run, ops)| {
-                run.values = [(Metric::OPS_PER_SEC, tailmark_model::Stated::exact(*ops))].into();
+                run.values = [(Metric::OPS_PER_SEC, tailmark_model::Bounded::exact(*ops))].into();
                 run
             })
         });

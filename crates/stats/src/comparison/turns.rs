@@ -38,14 +38,14 @@ impl Positions {
 mod tests {
     use super::super::{Test, Verdict, all_pairs, comparisons, tests::runs};
     use super::*;
-    use tailmark_model::{Metric, Stated};
+    use tailmark_model::{Bounded, Metric};
 
     /// Runs of 5 % less, with 3 % of drift from repeat to repeat, begun at these instants.
     fn drifting(system: &str, ops: f64, began: [u64; 4]) -> Vec<Run> {
         let mut all = runs(system, 4, 100.0, true);
         for ((run, at), noise) in all.iter_mut().zip(began).zip([1.001, 0.999, 1.0, 1.001]) {
             let value = ops * noise * (-0.015 * at as f64).exp();
-            run.values = [(Metric::OPS_PER_SEC, Stated::exact(value))].into();
+            run.values = [(Metric::OPS_PER_SEC, Bounded::exact(value))].into();
             run.turn = Some(1_000 + at);
         }
         all

@@ -9,7 +9,7 @@ use super::{
 };
 use std::{collections::BTreeSet, time::Duration};
 use tailmark_model::{
-    Finding, FindingCode, Kind, Limit, Phase, Point, PointKey, SloSettings, Stated, TimeBasis,
+    Bounded, Finding, FindingCode, Kind, Limit, Phase, Point, PointKey, SloSettings, TimeBasis,
     finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 
@@ -44,7 +44,7 @@ pub struct TrialResult {
     /// The share over it; none where too little was measured.
     pub over: Option<ShareOver>,
     /// The quantile that was measured; none where too few samples are beyond it.
-    pub value: Option<Stated>,
+    pub value: Option<Bounded>,
     /// Whether it holds.
     pub verdict: Verdict,
     /// What was counted, block by block.
@@ -74,11 +74,11 @@ impl Trial {
     /// here, is not decided; and where all clients waited although requests take so much longer than
     /// they can, it is the system that they waited for.
     fn with(&mut self, settings: &SloSettings, kinds: &BTreeSet<Kind>, service_ns: f64) {
-        let asked = settings.latency.iter();
-        let asked = asked.filter(|limit| kinds.contains(&limit.kind));
+        let requested = settings.latency.iter();
+        let requested = requested.filter(|limit| kinds.contains(&limit.kind));
         let known = std::mem::take(&mut self.limits);
         let find = |limit: &Limit| known.iter().find(|of| of.limit == *limit).cloned();
-        self.limits = asked
+        self.limits = requested
             .map(|limit| find(limit).unwrap_or_else(|| TrialResult::none(*limit)))
             .collect();
         if self.verdict == Verdict::Pass && self.limits.len() > known.len() {
@@ -181,9 +181,9 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<TrialResult>, Verdict, O
         }
     };
     let is_asked = |limit: &&Limit| phase.kinds.contains_key(&limit.kind);
-    let asked: Vec<&Limit> = settings.latency.iter().filter(is_asked).collect();
+    let requested: Vec<&Limit> = settings.latency.iter().filter(is_asked).collect();
     let in_response = |limit: &&Limit| of(limit, TimeBasis::Response);
-    let mut limits: Vec<TrialResult> = asked.iter().map(in_response).collect();
+    let mut limits: Vec<TrialResult> = requested.iter().map(in_response).collect();
     let found = |code: FindingCode| {
         let finding = phase.findings.iter().find(|finding| code.is_of(finding));
         finding.map(|finding| Cause {

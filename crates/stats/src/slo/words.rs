@@ -1,7 +1,7 @@
 //! Searches in words, the same in reports, on the terminal and for other programs.
 
 use super::{Answer, Slo, Status, Trial, TrialResult, Verdict};
-use tailmark_model::{Stated, number};
+use tailmark_model::{Bounded, number};
 
 impl Answer {
     /// The highest rate at which the limits hold: `12,300 to 12,900 ops/s`.
@@ -10,11 +10,11 @@ impl Answer {
         match (self.status, self.low, self.high) {
             (_, Some(low), Some(high)) => format!("{} ops/s", number::rates(low, high)),
             (_, Some(low), None) => {
-                format!("{} ops/s", number::stated_rate(Stated::at_least(low)))
+                format!("{} ops/s", number::bounded_rate(Bounded::at_least(low)))
             }
             (Status::NotAtAnyRate, None, _) => "not at any rate".to_owned(),
             (_, None, Some(high)) => {
-                format!("< {} ops/s", number::bound_rate(Stated::at_most(high)))
+                format!("< {} ops/s", number::bound_rate(Bounded::at_most(high)))
             }
             (_, None, None) => "not known".to_owned(),
         }

@@ -89,20 +89,20 @@ pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
 /// counts with a value that is not positive are never chosen.
 #[must_use]
 pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
-    let mean_without = |runs: &[(u32, f64)], left_out: Option<u32>| {
-        let kept = runs.iter().filter(|(repeat, _)| Some(*repeat) != left_out);
+    let mean_without = |runs: &[(u32, f64)], skipped: Option<u32>| {
+        let kept = runs.iter().filter(|(repeat, _)| Some(*repeat) != skipped);
         let values: Vec<f64> = kept.map(|(_, value)| *value).collect();
         Logs::from_values(&values).map(|logs| logs.mean)
     };
     let is_positive = |runs: &[(u32, f64)]| mean_without(runs, None).is_some();
-    let best = |left_out: Option<u32>| {
+    let best = |skipped: Option<u32>| {
         let mut best: Option<(usize, f64)> = None;
         let known = counts
             .iter()
             .enumerate()
             .filter(|(_, runs)| is_positive(runs));
         for (index, runs) in known {
-            let Some(mean) = mean_without(runs, left_out) else {
+            let Some(mean) = mean_without(runs, skipped) else {
                 continue;
             };
             if best.is_none_or(|(_, highest)| mean > highest) {

@@ -81,7 +81,7 @@ const fn bound(bound: Bound) -> &'static str {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-    use tailmark_model::{Metric, Stated};
+    use tailmark_model::{Bounded, Metric};
     use tailmark_stats::Verdict;
 
     fn runs(system: &str, threads: u32, ops: &[f64]) -> Vec<Run> {
@@ -98,7 +98,7 @@ mod tests {
             is_valid: true,
             is_client_limit: false,
             turn: None,
-            values: BTreeMap::from([(Metric::OPS_PER_SEC, Stated::exact(*ops))]),
+            values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(*ops))]),
             is_rate_met: true,
             read_bytes: None,
         };

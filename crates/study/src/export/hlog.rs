@@ -76,7 +76,7 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
 /// What the histograms of a phase do not have, in words: operations that were due and never done.
 fn never_done(tag: &str, phase: &Phase) -> Vec<String> {
     let kinds = phase.kinds.iter().filter_map(|(kind, result)| {
-        let known = result.known_response();
+        let known = result.ranked_response();
         let age = known.censored_age()?;
         let (count, kind) = (known.censored(), kind.name());
         Some(format!(

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, io::Write};
 use tailmark_model::{
     Arrivals, BlockQos, BlockValue, DeviceBandwidth, ErrorCount, Fact, Finding, Header, Interval,
-    IntervalKind, KindResult, Known, Latencies, Load, Metric, Packed, Phase, Point, Qos, System,
-    TimeBasis, Warmup, finding::UNEQUAL_CONDITIONS,
+    IntervalKind, KindResult, Latencies, Load, Metric, Packed, Phase, Point, Qos, RankedLatencies,
+    System, TimeBasis, Warmup, finding::UNEQUAL_CONDITIONS,
 };
 use tailmark_stats::{
     Conditions, Run,
@@ -193,7 +193,7 @@ fn phase(phase: &Phase, header: &Header) -> Value {
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),
-        "start_lag_us": lag.map(|lag| latency(Known::new(&lag.all))),
+        "start_lag_us": lag.map(|lag| latency(RankedLatencies::new(&lag.all))),
         "start_lag_no_client_us": causes.map(|causes| counted(&causes.no_client)),
         "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
@@ -313,25 +313,25 @@ fn kind(result: &KindResult) -> Value {
         "not_found": result.not_found,
         "errors": result.errors,
         "bytes": result.bytes,
-        "censored": result.known_response().censored(),
-        "service_us": latency(result.known_service()),
-        "response_us": latency(result.known_response()),
-        "failed_us": result.failed.as_ref().map(Known::new).map(latency),
-        "only_summary": matches!(result.known_service(), Known::Summary { .. }),
+        "censored": result.ranked_response().censored(),
+        "service_us": latency(result.ranked_service()),
+        "response_us": latency(result.ranked_response()),
+        "failed_us": result.failed.as_ref().map(RankedLatencies::new).map(latency),
+        "only_summary": matches!(result.ranked_service(), RankedLatencies::Summary { .. }),
     })
 }
 
 /// A latency and how many samples it is of.
 fn counted(latencies: &Latencies) -> Value {
     let count = json!({ "count": latencies.len() });
-    joined(count, latency(Known::new(latencies)))
+    joined(count, latency(RankedLatencies::new(latencies)))
 }
 
 /// Microseconds; what has too few samples, or is not known, is null. `at_least` names the numbers
 /// that are lower bounds, where there are any.
-fn latency(known: Known<'_>) -> Value {
+fn latency(known: RankedLatencies<'_>) -> Value {
     let mut map = Map::new();
-    if let Known::Summary { numbers, .. } = known {
+    if let RankedLatencies::Summary { numbers, .. } = known {
         map.extend(
             numbers
                 .numbers()
@@ -339,9 +339,9 @@ fn latency(known: Known<'_>) -> Value {
         );
     }
     let mut at_least = Vec::new();
-    for (name, stated) in numbers(known) {
-        map.insert(name.to_owned(), json!(stated.map(|ns| us(ns.value))));
-        if stated.is_some_and(|ns| !ns.is_exact()) {
+    for (name, bounded) in numbers(known) {
+        map.insert(name.to_owned(), json!(bounded.map(|ns| us(ns.value))));
+        if bounded.is_some_and(|ns| !ns.is_exact()) {
             at_least.push(name);
         }
     }

@@ -13,7 +13,7 @@ use std::{
     io::{self, Write},
     time::{Duration, UNIX_EPOCH},
 };
-use tailmark_model::{Known, QUANTILES, Stated, Summary, number::INSTANT_MAX_MS};
+use tailmark_model::{Bounded, QUANTILES, RankedLatencies, Summary, number::INSTANT_MAX_MS};
 
 /// A format that a study can be exported in.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,7 @@ fn timestamp(ms: u64) -> String {
 }
 
 /// The numbers of a latency by name, in the order of columns.
-fn numbers(known: Known<'_>) -> impl Iterator<Item = (&'static str, Option<Stated>)> {
+fn numbers(known: RankedLatencies<'_>) -> impl Iterator<Item = (&'static str, Option<Bounded>)> {
     [(Summary::MEAN, known.mean()), (Summary::MIN, known.min())]
         .into_iter()
         .chain(QUANTILES.map(|quantile| (quantile.name, known.quantile(quantile))))

@@ -302,7 +302,7 @@ fn operations_and_seconds(rate: f64) -> (u64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_model::{Fault, QUANTILES, Stated};
+    use tailmark_model::{Bounded, Fault, QUANTILES};
 
     fn table(text: &str) -> Result<Vec<Imported>, Error> {
         let source = Source {
@@ -368,11 +368,11 @@ mod tests {
              update_count\nd,a,4,100,1.5,20,,5000\n",
         );
         let kinds = &all.unwrap()[0].phase.kinds;
-        let read = kinds[&Kind::Read].known_service();
-        assert_eq!(read.quantile(QUANTILES[3]), Some(Stated::exact(1.5e6)));
+        let read = kinds[&Kind::Read].ranked_service();
+        assert_eq!(read.quantile(QUANTILES[3]), Some(Bounded::exact(1.5e6)));
         assert_eq!(read.mean(), None);
-        let pairs = kinds[&Kind::ReadModifyWrite].known_service();
-        assert_eq!(pairs.mean(), Some(Stated::exact(20_000.0)));
+        let pairs = kinds[&Kind::ReadModifyWrite].ranked_service();
+        assert_eq!(pairs.mean(), Some(Bounded::exact(20_000.0)));
         let update = &kinds[&Kind::Update];
         assert_eq!((update.count, update.summary.is_some()), (5_000, false));
     }

@@ -215,7 +215,7 @@ fn clones(jobs: Vec<Job>) -> Vec<Clones> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_model::{Kind, QUANTILES, Stated, finding::SUMMARY_ONLY};
+    use tailmark_model::{Bounded, Kind, QUANTILES, finding::SUMMARY_ONLY};
 
     /// Real outputs of fio 3.33.
     const PLUS: &str = include_str!("../../tests/inputs/fio-plus.json");
@@ -259,7 +259,7 @@ mod tests {
         );
         assert_eq!(read.bytes, EXPECTED.0 * 4096);
         // fio's own median, within the width of its bins.
-        let median = read.known_service().quantile(QUANTILES[0]).unwrap().value;
+        let median = read.ranked_service().quantile(QUANTILES[0]).unwrap().value;
         assert!((median / EXPECTED.3 - 1.0).abs() < 0.016, "{median}");
         assert!(phase.findings.is_empty());
     }
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!((points[0].threads, points[0].target_rate), (2, Some(600.0)));
         let phase = &points[0].phase;
         assert_eq!(phase.kinds[&Kind::Read].count, 400);
-        let read = phase.kinds[&Kind::Read].known_service();
+        let read = phase.kinds[&Kind::Read].ranked_service();
         // Quantiles of two jobs are none of both together.
         assert_eq!(read.quantile(QUANTILES[0]), None);
         let [min, mean, max] = [read.min(), read.mean(), read.max()].map(|ns| ns.unwrap().value);
@@ -310,8 +310,8 @@ mod tests {
         assert_eq!(names, [Some("reads"), Some("writes")]);
         let kinds = |at: usize| points[at].phase.kinds.keys().copied().collect::<Vec<_>>();
         assert_eq!((kinds(0), kinds(1)), (vec![Kind::Read], vec![Kind::Update]));
-        let read = points[0].phase.kinds[&Kind::Read].known_service();
-        assert_eq!(read.quantile(QUANTILES[0]), Some(Stated::exact(92_672.0)));
+        let read = points[0].phase.kinds[&Kind::Read].ranked_service();
+        assert_eq!(read.quantile(QUANTILES[0]), Some(Bounded::exact(92_672.0)));
         assert_eq!(points[0].settings["ioengine"], "psync");
         assert_eq!(points[1].distribution, "sequential");
     }
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn remarks_before_the_json_are_left_out() {
+    fn remarks_before_the_json_are_skipped() {
         let text = format!("note: both iodepth >= 1 and synchronous I/O engine\n{PLUS}\n");
         assert_eq!(all(&text).len(), 1);
     }

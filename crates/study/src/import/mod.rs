@@ -160,7 +160,7 @@ impl Import {
         if !self.leaves_out {
             return Ok((self.import(sources, given)?, Vec::new()));
         }
-        let (mut all, mut left_out, mut held) = (Vec::new(), Vec::new(), Held::default());
+        let (mut all, mut skipped, mut held) = (Vec::new(), Vec::new(), Held::default());
         for source in sources {
             match self.import(std::slice::from_ref(source), given) {
                 Ok(found) => {
@@ -168,13 +168,13 @@ impl Import {
                     added.map_err(|reason| failed(source, reason))?;
                     all.extend(found);
                 }
-                Err(error) => left_out.push(error),
+                Err(error) => skipped.push(error),
             }
         }
-        if all.is_empty() && !left_out.is_empty() {
-            Err(left_out.remove(0))
+        if all.is_empty() && !skipped.is_empty() {
+            Err(skipped.remove(0))
         } else {
-            Ok((all, left_out))
+            Ok((all, skipped))
         }
     }
 }

@@ -328,7 +328,7 @@ fn conclude(phase: &mut Phase) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_model::Stated;
+    use tailmark_model::Bounded;
     use tailmark_model::new_latencies;
 
     const TEXT: &str = include_str!("../../tests/inputs/ycsb.txt");
@@ -344,8 +344,8 @@ mod tests {
         read(sources, &Given::default()).unwrap().remove(0)
     }
 
-    fn at_least(ns: f64) -> Option<Stated> {
-        Some(Stated::at_least(ns))
+    fn at_least(ns: f64) -> Option<Bounded> {
+        Some(Bounded::at_least(ns))
     }
 
     #[test]
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!((read.count, read.not_found, read.errors), (44_960, 60, 40));
         assert_eq!(phase.errors(), 40);
         assert_eq!((phase.failed, phase.ops_per_sec()), (40, 4498.0));
-        let known = read.known_service();
+        let known = read.ranked_service();
         // YCSB's numbers are of the 44,960 that succeeded; 40 failed.
         assert_eq!((known.mean(), known.max()), (at_least(120_500.0), None));
         assert_eq!(
@@ -411,7 +411,7 @@ mod tests {
             assert_eq!((imported.threads, imported.phase.operations), (8, 90_000));
             assert_eq!(imported.phase.kinds[&Kind::Update].count, 45_000);
             let read = &imported.phase.kinds[&Kind::Read];
-            assert_eq!(read.known_response().mean(), at_least(120_500.0));
+            assert_eq!(read.ranked_response().mean(), at_least(120_500.0));
         }
     }
 

@@ -342,15 +342,15 @@ impl Study {
     ///
     /// # Errors
     /// As [`Study::set_facts`].
-    pub fn replace_load(&self, load: &Load, begun: &str) -> Result<(), Error> {
+    pub fn replace_load(&self, load: &Load, started: &str) -> Result<(), Error> {
         let fact = Fact {
             system: Some(load.system.clone()),
             group: Self::LOAD_BEGAN.0.to_owned(),
             name: Self::LOAD_BEGAN.1.to_owned(),
-            value: begun.to_owned(),
+            value: started.to_owned(),
         };
         self.write(|c| {
-            write::remove_load(c, &load.system, begun)?;
+            write::remove_load(c, &load.system, started)?;
             write::load(c, load)?;
             remarks::facts(c, &[fact])
         })

@@ -190,7 +190,7 @@ pub fn resolved_rates(c: &Connection) -> Result<Vec<ResolvedRate>> {
             system: name(row, 0)?,
             workload: name(row, 1)?,
             distribution: name(row, 2)?,
-            asked: name(row, 3)?,
+            requested: name(row, 3)?,
             of_system: name(row, 4)?,
             peak_ops_per_sec: amount(row, 5)?,
             rate: amount(row, 6)?,

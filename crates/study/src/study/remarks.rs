@@ -28,7 +28,7 @@ pub fn facts(c: &Connection, facts: &[Fact]) -> Result<()> {
         room -= u64::from(!is_known);
         insert.execute(params![fact.system, fact.group, fact.name, fact.value])?;
     }
-    left_out(c, "facts", FACTS_MAX, left)
+    skipped(c, "facts", FACTS_MAX, left)
 }
 
 /// Adds a notice, once.
@@ -39,7 +39,7 @@ pub fn notice(c: &Connection, text: &str) -> Result<()> {
     }
     let most = NOTICES_MAX - RESERVED;
     if rows(c, "notice")? >= most {
-        return left_out(c, "notices", most, 1);
+        return skipped(c, "notices", most, 1);
     }
     add(c, text)
 }
@@ -51,7 +51,7 @@ pub fn no_notice(c: &Connection, text: &str) -> Result<()> {
 }
 
 /// Says that so many more were left out.
-fn left_out(c: &Connection, what: &str, most: u64, more: u64) -> Result<()> {
+fn skipped(c: &Connection, what: &str, most: u64, more: u64) -> Result<()> {
     if more == 0 {
         return Ok(());
     }

@@ -79,7 +79,7 @@ pub fn resolved_rate(c: &Connection, rate: &ResolvedRate) -> Result<()> {
             rate.system,
             rate.workload,
             rate.distribution,
-            rate.asked,
+            rate.requested,
             rate.of_system,
             rate.peak_ops_per_sec,
             rate.rate
@@ -98,13 +98,13 @@ pub fn load(c: &Connection, load: &Load) -> Result<()> {
 }
 
 /// Removes the last load of a system where it began at this time.
-pub fn remove_load(c: &Connection, system: &str, begun: &str) -> Result<()> {
+pub fn remove_load(c: &Connection, system: &str, started: &str) -> Result<()> {
     c.execute(
         "DELETE FROM phase WHERE id = (SELECT max(phase) FROM load WHERE system = :system)
          AND EXISTS (SELECT 1 FROM fact WHERE system = :system AND \"group\" = :group
                      AND name = :name AND value = :begun)",
         named_params! {
-            ":system": system, ":group": DATA_SET, ":name": LOADED, ":begun": begun
+            ":system": system, ":group": DATA_SET, ":name": LOADED, ":begun": started
         },
     )?;
     Ok(())

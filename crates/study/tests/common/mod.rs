@@ -235,7 +235,7 @@ pub fn resolved_rate() -> ResolvedRate {
         system: systems()[0].name.clone(),
         workload: "ycsb-a".into(),
         distribution: "uniform".into(),
-        asked: "60%".into(),
+        requested: "60%".into(),
         of_system: systems()[0].name.clone(),
         peak_ops_per_sec: 2_057.5,
         rate: 1_234.5,

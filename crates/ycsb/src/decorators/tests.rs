@@ -107,9 +107,9 @@ fn a_client_that_waits_to_try_again_holds_up_no_other() {
         })
     };
     tokio::task::LocalSet::new().block_on(&runtime, async {
-        let (waits, goes_on) = (client(1), client(0));
+        let (waits, continues) = (client(1), client(0));
         waits.await.unwrap();
-        goes_on.await.unwrap();
+        continues.await.unwrap();
     });
     assert_eq!(*ended.borrow(), [0, 1]);
 }

@@ -88,7 +88,7 @@ mod tests {
     use crate::StatisticKind;
 
     #[test]
-    fn the_devices_of_a_node_are_summed_and_other_words_left_out() {
+    fn the_devices_of_a_node_are_summed_and_other_words_skipped() {
         let answers = [
             "cluster_size=1;client_connections=12;uptime=7",
             "objects=7;data_used_bytes=4096;cache_read_pct=3;stop_writes=false;\

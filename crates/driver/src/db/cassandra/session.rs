@@ -196,7 +196,9 @@ impl Prepared {
     }
 
     async fn read(&self, key: Key<'_>, fields: Fields, visit: ColumnVisitor<'_>) -> Reply {
-        let answer = self.send(self.read.asked(fields), key, None, None).await?;
+        let answer = self
+            .send(self.read.requested(fields), key, None, None)
+            .await?;
         // The key is a column of the answer only where all are asked for.
         let unread = match fields {
             Fields::All => 0,
@@ -207,7 +209,7 @@ impl Prepared {
 
     async fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
         let limit = i32::try_from(records).unwrap_or(i32::MAX);
-        let statement = self.scan.asked(fields);
+        let statement = self.scan.requested(fields);
         let answer = self.send(statement, start, None, Some(limit)).await?;
         found(answer, 0, &mut |_, _| {})
     }
@@ -289,7 +291,7 @@ impl Maker<'_> {
 }
 
 impl PerField {
-    fn asked(&self, fields: Fields) -> &PreparedStatement {
+    fn requested(&self, fields: Fields) -> &PreparedStatement {
         match fields {
             Fields::All => &self.all,
             Fields::One(field) => &self.one[field as usize],

@@ -67,12 +67,12 @@ pub(super) async fn told(
     let mut told = Vec::new();
     for node in nodes {
         let name = (!is_one).then(|| node.address.to_string());
-        let asked = NodeViews {
+        let requested = NodeViews {
             session,
             views,
             node,
         };
-        let of_node = asked.all(tables).await.into_iter();
+        let of_node = requested.all(tables).await.into_iter();
         told.extend(of_node.map(|one| Statistic {
             node: name.clone(),
             ..one

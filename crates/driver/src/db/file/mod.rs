@@ -99,15 +99,15 @@ struct Store {
 
 impl Slots {
     fn open(params: &Params) -> Result<Self, Error> {
-        let asked = params.settings.flag("direct");
-        let opened = open::open(params, asked)?;
+        let requested = params.settings.flag("direct");
+        let opened = open::open(params, requested)?;
         Ok(Self {
             store: Arc::new(Store {
                 file: opened.file,
                 layout: opened.layout,
             }),
             place: params.path(NAME)?.to_owned(),
-            direct: (asked, opened.direct),
+            direct: (requested, opened.direct),
             is_device: opened.is_device,
         })
     }
@@ -311,10 +311,10 @@ fn space(data: &DataSet, _: &Settings) -> u64 {
 }
 
 #[cold]
-fn misplaced(asked: u64, found: u64) -> Failure {
+fn misplaced(requested: u64, found: u64) -> Failure {
     Failure {
         cause: Cause::Corruption,
-        message: format!("the slot of record {asked} holds record {found}"),
+        message: format!("the slot of record {requested} holds record {found}"),
     }
 }
 

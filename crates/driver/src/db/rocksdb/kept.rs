@@ -33,14 +33,14 @@ impl<'a> Existing<'a> {
     /// Looks at the database in a directory that has one. All its column families must be opened with
     /// it. One without that of the table is refused before RocksDB recovers it and rewrites its files;
     /// if it was never written to, it may be of a load that was killed, and gets it.
-    pub(super) fn look(place: &'a Path, table: &str, asked: Access) -> Result<Self, Error> {
+    pub(super) fn look(place: &'a Path, table: &str, requested: Access) -> Result<Self, Error> {
         let failed = |source: BoxError| Error::Open {
             driver: NAME,
             place: place.display().to_string(),
             source,
         };
         let families = DB::list_cf(&Options::default(), place).map_err(|e| failed(e.into()))?;
-        match asked {
+        match requested {
             _ if families.iter().any(|family| family == table) => {}
             Access::Extend => {}
             Access::Create if is_new(place) => {}

@@ -122,22 +122,26 @@ fn stays_readable(version: &str, settings: &Settings) -> bool {
 ///
 /// # Errors
 /// The version that wrote it, if that version could not read it afterwards.
-pub(super) fn access(place: &Path, asked: Access, settings: &Settings) -> Result<Access, String> {
+pub(super) fn access(
+    place: &Path,
+    requested: Access,
+    settings: &Settings,
+) -> Result<Access, String> {
     let newest = NewestOptions::read(place)
         .ok()
         .flatten()
         .unwrap_or_default();
     let version = newest.version.as_deref();
-    match asked {
+    match requested {
         Access::Upgrade | Access::Extend => Ok(Access::Write),
         // Without tables and without options it was never open.
         Access::Write | Access::Create | Access::CreateNew
             if version.is_none() && !facts::has_tables(place) =>
         {
-            Ok(asked)
+            Ok(requested)
         }
         Access::Write | Access::Create | Access::CreateNew => match version {
-            Some(version) if stays_readable(version, settings) => Ok(asked),
+            Some(version) if stays_readable(version, settings) => Ok(requested),
             Some(version) => Err(format!("RocksDB {version}")),
             None => Err("an unknown version of RocksDB".to_owned()),
         },

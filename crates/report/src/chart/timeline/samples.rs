@@ -4,7 +4,7 @@
 use super::{LineData, POINTS_MAX};
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Failed, Interval, Kind, Known, Latencies, Packed, Series, SeriesKind, Span, gap_s,
+    Failed, Interval, Kind, Latencies, Packed, RankedLatencies, Series, SeriesKind, Span, gap_s,
 };
 
 /// Neighbouring intervals taken together, exactly: histograms are added.
@@ -23,8 +23,8 @@ pub struct BucketKind {
 
 impl BucketKind {
     /// What is known of its latencies.
-    pub fn known(&self) -> Known<'_> {
-        Known::new(&self.latencies).with_failed(Failed {
+    pub fn known(&self) -> RankedLatencies<'_> {
+        RankedLatencies::new(&self.latencies).with_failed(Failed {
             count: self.errors,
             ages: None,
         })

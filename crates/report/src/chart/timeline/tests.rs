@@ -21,7 +21,7 @@ fn a_rate_stands_in_the_middle_of_its_span() {
 }
 
 #[test]
-fn a_sample_right_after_another_is_left_out() {
+fn a_sample_right_after_another_is_skipped() {
     let series = counter(&[0.0, 1.0, 2.0, 2.001], &[0.0, 10.0, 20.0, 30.0]);
     assert_eq!(spans(&series), [(0.5, 10.0), (1.5, 10.0)]);
 }

@@ -38,7 +38,7 @@ impl Run {
     }
 
     /// Whether it has no end at which a line may end.
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         !self.text.ends_with([' ', '\n'])
     }
 
@@ -116,7 +116,7 @@ fn unbroken(runs: &[Run]) -> Vec<Vec<Run>> {
         for word in self::words(&text) {
             let last = words
                 .last_mut()
-                .filter(|last| last.last().is_some_and(Run::goes_on));
+                .filter(|last| last.last().is_some_and(Run::continues));
             match last {
                 Some(last) => last.push(run.with(word)),
                 None => words.push(vec![run.with(word)]),

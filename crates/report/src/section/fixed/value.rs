@@ -5,7 +5,7 @@ use crate::{
     reading::CurvePoint,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bound, Kind, Stated, Statistic, TimeBasis, finding::RATE_NOT_MET};
+use tailmark_model::{Bound, Bounded, Kind, Statistic, TimeBasis, finding::RATE_NOT_MET};
 use tailmark_stats::slo::Answer;
 
 /// A value there, and where it comes from.
@@ -13,7 +13,7 @@ use tailmark_stats::slo::Answer;
 pub enum Reading<'g, 'a> {
     /// Of points at that rate, which have their comparisons.
     Measured {
-        value: Stated,
+        value: Bounded,
         group: &'g WorkloadGrid<'a>,
         cell: &'g GridCell<'a>,
     },
@@ -41,15 +41,15 @@ impl Reading<'_, '_> {
     }
 
     /// The number; none where there is none, as of a search that found no rate.
-    pub fn stated(&self) -> Option<Stated> {
+    pub fn bounded(&self) -> Option<Bounded> {
         Some(match self {
             Self::Measured { value, .. } => *value,
             Self::Searched { answer, .. } => match (answer.low?, answer.high) {
-                (low, None) => Stated::at_least(low),
-                (low, Some(_)) => Stated::exact(low),
+                (low, None) => Bounded::at_least(low),
+                (low, Some(_)) => Bounded::exact(low),
             },
-            Self::Interpolated(value) => Stated::exact(*value),
-            Self::Within(value) => Stated::at_least(*value),
+            Self::Interpolated(value) => Bounded::exact(*value),
+            Self::Within(value) => Bounded::at_least(*value),
             Self::Exceeds => return None,
         })
     }
@@ -97,9 +97,9 @@ impl Reading<'_, '_> {
 /// How the first is to the second; of two searches, whose answers do not overlap, the least that they
 /// are apart: the lower end of the higher one to the upper end of the lower one. None where no side of
 /// it is known.
-pub fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Stated> {
+pub fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Bounded> {
     if let (Reading::Searched { answer: a, .. }, Reading::Searched { answer: b, .. }) = (a, b) {
-        let at_least = |low: f64, high: f64| (low > high).then(|| Stated::at_least(low / high));
+        let at_least = |low: f64, high: f64| (low > high).then(|| Bounded::at_least(low / high));
         let is_more = a
             .low
             .zip(b.high)
@@ -109,16 +109,16 @@ pub fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Stated> {
                 .low
                 .zip(a.high)
                 .and_then(|(low, high)| at_least(low, high));
-            more.map(|more| Stated {
+            more.map(|more| Bounded {
                 value: 1.0 / more.value,
                 bound: Bound::AtMost,
             })
         };
         return is_more.or_else(is_less);
     }
-    let bound = a.stated()?.bound.and(b.stated()?.bound.reversed())?;
+    let bound = a.bounded()?.bound.and(b.bounded()?.bound.reversed())?;
     let value = a.value() / b.value();
-    Some(Stated { value, bound })
+    Some(Bounded { value, bound })
 }
 
 /// The latency of points at the rate, response time; of several client counts, those of the most.

@@ -89,12 +89,12 @@ fn stolen_time_is_a_share_of_that_of_all_processors() {
 
 #[test]
 fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
-    let of = |device: [f64; 2], process: &'static str, asked: [f64; 2]| {
+    let of = |device: [f64; 2], process: &'static str, requested: [f64; 2]| {
         phase(&[
             ("disk", "read_bytes", Counter, device[0]),
             ("disk", "write_bytes", Counter, device[1]),
-            (process, "read_bytes", Counter, asked[0]),
-            (process, "write_bytes", Counter, asked[1]),
+            (process, "read_bytes", Counter, requested[0]),
+            (process, "write_bytes", Counter, requested[1]),
         ])
     };
     let busy = of([50e6, 20e6], "process", [40e6, 20e6]);
@@ -104,13 +104,13 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
         "{text}"
     );
     // Reads ahead and a journal are let pass, and what is little.
-    for (device, asked) in [
+    for (device, requested) in [
         ([50e6, 20e6], [46e6, 11e6]),
         ([900e3, 0.0], [0.0, 0.0]),
         ([0.0, 10e6], [50e6, 30e6]),
     ] {
         assert_eq!(
-            other_load(&of(device, "process", asked), Place::Directory),
+            other_load(&of(device, "process", requested), Place::Directory),
             None
         );
     }

@@ -4,7 +4,7 @@ use super::{Column, Table, each_phase, headings, key_headings, latency, latency_
 use crate::{Error, Format, Study};
 use std::{collections::BTreeSet, io::Write};
 use tailmark_model::{
-    Interval, IntervalKind, Kind, Known, Latencies, Packed, Phase, new_interval_latencies,
+    Interval, IntervalKind, Kind, Latencies, Packed, Phase, RankedLatencies, new_interval_latencies,
 };
 
 pub const FORMAT: Format = Format {
@@ -54,7 +54,8 @@ fn kind_cells(interval: &Interval, kind: Option<Kind>) -> Vec<String> {
     let measured = kind.and_then(|kind| interval.kinds.get(&kind));
     let count = |of: fn(&IntervalKind) -> u64| measured.map_or(0, of).to_string();
     let latencies = |of: &Latencies| {
-        let known = measured.map_or_else(|| Known::new(of), |measured| measured.known(of));
+        let known =
+            measured.map_or_else(|| RankedLatencies::new(of), |measured| measured.known(of));
         latency(known).collect::<Vec<_>>()
     };
     let unpacked = |packed: &Packed| latencies(&packed.unpack());

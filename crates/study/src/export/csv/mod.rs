@@ -22,8 +22,8 @@ use super::{Format, failed, numbers, timestamp, us};
 use crate::{Error, Study};
 use std::{collections::BTreeMap, io::Write};
 use tailmark_model::{
-    Arrivals, Bandwidth, Header, Kind, KindResult, Known, Metric, Phase, Point, PointKey, Stated,
-    csv_cell, new_latencies,
+    Arrivals, Bandwidth, Bounded, Header, Kind, KindResult, Metric, Phase, Point, PointKey,
+    RankedLatencies, csv_cell, new_latencies,
 };
 
 /// A heading, and the cell below it of what a row is of.
@@ -171,8 +171,8 @@ fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<Strin
         row.extend(PHASE.map(|(_, cell)| cell(phase)));
         row.extend([is_valid.clone(), kind.name().to_owned()]);
         row.extend(KIND.map(|(_, cell)| cell(result)));
-        row.extend(latency(result.known_service()));
-        row.extend(latency(result.known_response()));
+        row.extend(latency(result.ranked_service()));
+        row.extend(latency(result.ranked_response()));
         row.push(codes.join(" "));
         row.extend(BANDWIDTH.map(|(_, cell)| cell(&bandwidth)));
         row.extend(derived.iter().cloned());
@@ -184,7 +184,9 @@ fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<Strin
 /// The headings of service and response time.
 fn latency_headings() -> impl Iterator<Item = String> {
     let none = new_latencies();
-    let names: Vec<&str> = numbers(Known::new(&none)).map(|(name, _)| name).collect();
+    let names: Vec<&str> = numbers(RankedLatencies::new(&none))
+        .map(|(name, _)| name)
+        .collect();
     ["service", "response"].into_iter().flat_map(move |time| {
         let both = move |n| [format!("{time}_{n}_us"), format!("{time}_{n}_is_at_least")];
         names.clone().into_iter().flat_map(both)
@@ -192,16 +194,16 @@ fn latency_headings() -> impl Iterator<Item = String> {
 }
 
 /// Each number in two cells; see [`stated_us`].
-fn latency(known: Known<'_>) -> impl Iterator<Item = String> {
-    numbers(known).flat_map(|(_, stated)| stated_us(stated))
+fn latency(known: RankedLatencies<'_>) -> impl Iterator<Item = String> {
+    numbers(known).flat_map(|(_, bounded)| stated_us(bounded))
 }
 
 /// Microseconds, and whether they are a lower bound; both are empty where there are too few samples,
 /// or nothing is known.
-fn stated_us(stated: Option<Stated>) -> [String; 2] {
+fn stated_us(bounded: Option<Bounded>) -> [String; 2] {
     [
-        cell(stated.map(|ns| us(ns.value))),
-        cell(stated.map(|ns| !ns.is_exact())),
+        cell(bounded.map(|ns| us(ns.value))),
+        cell(bounded.map(|ns| !ns.is_exact())),
     ]
 }
 

@@ -48,7 +48,7 @@ impl Speed {
 
 /// What is known of a system from former studies.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Former {
+pub struct EarlierStudy {
     /// Of operations per second, over points in closed loops: at a rate they say nothing.
     pub ops_noise: Option<Noise>,
     /// Of the latency that the plan names.
@@ -59,7 +59,7 @@ pub struct Former {
     pub resolved: Vec<ResolvedRate>,
 }
 
-impl Former {
+impl EarlierStudy {
     /// The operations per second of a point in a closed loop, where one like it was measured.
     #[must_use]
     pub fn speed(&self, step: &Step<'_>, threads: u32) -> Option<f64> {
@@ -72,8 +72,8 @@ impl Former {
     #[must_use]
     pub fn peak(&self, step: &Step<'_>, threads: &[u32]) -> Option<f64> {
         let speeds = self.of_workload(step);
-        let asked = speeds.filter(|speed| threads.contains(&speed.threads));
-        asked.map(|speed| speed.ops_per_sec).reduce(f64::max)
+        let requested = speeds.filter(|speed| threads.contains(&speed.threads));
+        requested.map(|speed| speed.ops_per_sec).reduce(f64::max)
     }
 
     fn of_workload<'a>(&'a self, step: &'a Step<'_>) -> impl Iterator<Item = &'a Speed> {
@@ -94,10 +94,10 @@ impl Former {
 
     /// What a percentage of a peak has come to at a step, where the study of the run has it already.
     #[must_use]
-    pub fn resolved(&self, step: &Step<'_>, asked: &str) -> Option<f64> {
+    pub fn resolved(&self, step: &Step<'_>, requested: &str) -> Option<f64> {
         let mut rates = self.resolved.iter();
         let known = rates.find(|rate| {
-            rate.asked == asked
+            rate.requested == requested
                 && rate.workload == step.workload.name
                 && rate.distribution == step.workload.distribution_name()
         });
@@ -128,10 +128,13 @@ impl Former {
 
 /// What is known of each system of a plan, in its order. A study that cannot be read says nothing.
 #[must_use]
-pub fn gather(plan: &Plan, out: &Path) -> Vec<Former> {
-    let mut formers = vec![Former::default(); plan.systems.len()];
+pub fn gather(plan: &Plan, out: &Path) -> Vec<EarlierStudy> {
+    let mut earlier_studies = vec![EarlierStudy::default(); plan.systems.len()];
     for (dir, study) in studies(out) {
-        if formers.iter().all(|former| former.is_complete(plan)) {
+        if earlier_studies
+            .iter()
+            .all(|earlier| earlier.is_complete(plan))
+        {
             break;
         }
         let Ok(systems) = study.systems() else {
@@ -149,18 +152,18 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<Former> {
         } else {
             Vec::new()
         };
-        for (system, former) in plan.systems.iter().zip(&mut formers) {
+        for (system, earlier) in plan.systems.iter().zip(&mut earlier_studies) {
             let own = resolved.iter().filter(|rate| rate.system == system.name);
-            former.resolved.extend(own.cloned());
+            earlier.resolved.extend(own.cloned());
             if is_there(system) {
                 let own = points
                     .iter()
                     .filter(|point| point.key.system == system.name);
-                former.add(plan, &dir, &own.collect::<Vec<_>>());
+                earlier.add(plan, &dir, &own.collect::<Vec<_>>());
             }
         }
     }
-    formers
+    earlier_studies
 }
 
 /// The study of a run directory, and those beside it, the newest first. Those are only looked at.

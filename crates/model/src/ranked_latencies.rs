@@ -13,13 +13,13 @@
 //! it is not, it is a lower bound, and so are maximum and mean.
 
 use crate::{
-    Latencies, Stated, Summary,
+    Bounded, Latencies, Summary,
     quantile::{self, Quantile, SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
 };
 
 /// What is known of latencies: every one of them, or a few numbers. All are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub enum Known<'a> {
+pub enum RankedLatencies<'a> {
     /// Each latency.
     Histogram {
         /// Of what was done.
@@ -57,7 +57,7 @@ impl Failed<'_> {
     }
 }
 
-impl<'a> Known<'a> {
+impl<'a> RankedLatencies<'a> {
     /// Latencies of what was all done.
     #[must_use]
     pub const fn new(done: &'a Latencies) -> Self {
@@ -124,11 +124,11 @@ impl<'a> Known<'a> {
     }
 
     /// A number of a summary: that of other requests than all, if some failed.
-    fn summed(self, number: Option<f64>) -> Option<Stated> {
+    fn summed(self, number: Option<f64>) -> Option<Bounded> {
         if self.failed() > 0 {
-            number.map(Stated::at_least)
+            number.map(Bounded::at_least)
         } else {
-            number.map(Stated::exact)
+            number.map(Bounded::exact)
         }
     }
 
@@ -152,7 +152,7 @@ impl<'a> Known<'a> {
 
     /// The mean, if it is known.
     #[must_use]
-    pub fn mean(self) -> Option<Stated> {
+    pub fn mean(self) -> Option<Bounded> {
         match self {
             Self::Histogram {
                 done,
@@ -167,12 +167,12 @@ impl<'a> Known<'a> {
                         .ages
                         .and_then(|ages| quantile::mean(&together(&all, ages)));
                     let higher = [mean, ages].into_iter().flatten().reduce(f64::max);
-                    return higher.map(Stated::at_least);
+                    return higher.map(Bounded::at_least);
                 }
                 mean.map(if censored.is_some() {
-                    Stated::at_least
+                    Bounded::at_least
                 } else {
-                    Stated::exact
+                    Bounded::exact
                 })
             }
             Self::Summary { numbers, .. } => self.summed(numbers.number(Summary::MEAN)),
@@ -181,25 +181,25 @@ impl<'a> Known<'a> {
 
     /// The minimum, if it is known.
     #[must_use]
-    pub fn min(self) -> Option<Stated> {
+    pub fn min(self) -> Option<Bounded> {
         match self {
             Self::Histogram { done, censored, .. } => {
-                let done = quantile::min(done).map(|ns| Stated::exact(ns as f64));
+                let done = quantile::min(done).map(|ns| Bounded::exact(ns as f64));
                 let age = censored.and_then(quantile::min);
-                let age = age.map(|ns| Stated::at_least(ns as f64));
+                let age = age.map(|ns| Bounded::at_least(ns as f64));
                 // What was done in no more than the lowest age took less than all that was not.
                 match (done, age) {
                     (Some(done), Some(age)) if age.value < done.value => Some(age),
                     (done, age) => done.or(age),
                 }
             }
-            Self::Summary { numbers, .. } => numbers.number(Summary::MIN).map(Stated::exact),
+            Self::Summary { numbers, .. } => numbers.number(Summary::MIN).map(Bounded::exact),
         }
     }
 
     /// The maximum, if it is known.
     #[must_use]
-    pub fn max(self) -> Option<Stated> {
+    pub fn max(self) -> Option<Bounded> {
         match self {
             Self::Histogram {
                 done,
@@ -210,7 +210,7 @@ impl<'a> Known<'a> {
                 let ages = [censored, failed.ages].map(|ages| ages.and_then(quantile::max));
                 let oldest = ages.into_iter().flatten().chain(longest).max();
                 if censored.is_none() && failed.count == 0 {
-                    longest.map(|ns| Stated::exact(ns as f64))
+                    longest.map(|ns| Bounded::exact(ns as f64))
                 } else {
                     oldest.map(|ns| at_least(done, ns))
                 }
@@ -221,7 +221,7 @@ impl<'a> Known<'a> {
 
     /// A quantile, if it is known and enough samples are beyond it.
     #[must_use]
-    pub fn quantile(self, quantile: Quantile) -> Option<Stated> {
+    pub fn quantile(self, quantile: Quantile) -> Option<Bounded> {
         if self.beyond(quantile) < SAMPLES_MIN && !self.is_of_unknown_samples(quantile) {
             return None;
         }
@@ -269,7 +269,7 @@ fn kth_highest(
     censored: Option<&Latencies>,
     failed: Failed<'_>,
     k: u64,
-) -> Option<Stated> {
+) -> Option<Bounded> {
     let Some(k) = k.checked_sub(failed.count).filter(|k| *k > 0) else {
         // A failure ranks above what was never done too: had that been done, it took its age.
         let longest = [Some(done), censored].map(|of| of.and_then(quantile::max));
@@ -278,13 +278,13 @@ fn kth_highest(
         return (bound > 0).then(|| at_least(done, bound));
     };
     let Some(ages) = censored else {
-        return Some(Stated::exact(quantile::kth_highest(done, k) as f64));
+        return Some(Bounded::exact(quantile::kth_highest(done, k) as f64));
     };
     let value = quantile::kth_highest(&together(done, ages), k);
     let if_never = k.checked_sub(ages.len()).filter(|k| *k > 0);
     let if_never = if_never.map(|k| quantile::kth_highest(done, k));
     Some(if if_never == Some(value) {
-        Stated::exact(value as f64)
+        Bounded::exact(value as f64)
     } else {
         at_least(done, value)
     })
@@ -292,13 +292,13 @@ fn kth_highest(
 
 /// A bound in a histogram, nanoseconds: an age at the lower end of its place, and where something was
 /// done at the same place the number that would be printed of that, so that quantiles do not fall.
-fn at_least(done: &Latencies, ns: u64) -> Stated {
+fn at_least(done: &Latencies, ns: u64) -> Bounded {
     let ns = if done.count_at(ns) > 0 {
         ns
     } else {
         done.lowest_equivalent(ns)
     };
-    Stated::at_least(ns as f64)
+    Bounded::at_least(ns as f64)
 }
 
 /// All samples, each that was not done at its age.

@@ -48,14 +48,14 @@ impl Bound {
 
 /// A number and whether it is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stated {
+pub struct Bounded {
     /// The number: of a latency, nanoseconds.
     pub value: f64,
     /// Where the true one is.
     pub bound: Bound,
 }
 
-impl Stated {
+impl Bounded {
     /// A number that is exact.
     #[must_use]
     pub const fn exact(value: f64) -> Self {
@@ -86,9 +86,9 @@ impl Stated {
     /// The mean of several; none of nothing, and where they are bounded on different sides.
     #[must_use]
     pub fn mean(of: &[Self]) -> Option<Self> {
-        let mut bounds = of.iter().map(|stated| stated.bound);
+        let mut bounds = of.iter().map(|bounded| bounded.bound);
         let bound = bounds.try_fold(Bound::Exact, Bound::and)?;
-        let sum: f64 = of.iter().map(|stated| stated.value).sum();
+        let sum: f64 = of.iter().map(|bounded| bounded.value).sum();
         (!of.is_empty()).then(|| Self {
             value: sum / of.len() as f64,
             bound,
@@ -124,13 +124,13 @@ mod tests {
 
     #[test]
     fn a_mean_of_bounds_is_a_bound() {
-        let (exact, least) = (Stated::exact, Stated::at_least);
-        let most = Stated {
+        let (exact, least) = (Bounded::exact, Bounded::at_least);
+        let most = Bounded {
             value: 0.6,
             bound: Bound::AtMost,
         };
-        assert_eq!(Stated::mean(&[exact(0.2), least(0.6)]), Some(least(0.4)));
-        assert_eq!(Stated::mean(&[least(0.2), most]), None);
-        assert_eq!(Stated::mean(&[]), None);
+        assert_eq!(Bounded::mean(&[exact(0.2), least(0.6)]), Some(least(0.4)));
+        assert_eq!(Bounded::mean(&[least(0.2), most]), None);
+        assert_eq!(Bounded::mean(&[]), None);
     }
 }
