@@ -47,11 +47,8 @@ const BEFORE: &[&str] = &[
     r"(?P<attached>(?:^|[\s'\x22])-[pP])",
 ];
 
-/// Rules of which the secret is another part than a [`VALUE`].
-const OTHERS: &[&str] = &[
-    // `scheme://user:x@host`
-    r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s/@"']+)@"#,
-];
+/// `scheme://user:x@host`
+const ADDRESS: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s/@"']+)@"#;
 
 /// How a word in quotes begins: the secret is all of its rest, as it may have spaces. `Q` is the quote.
 const QUOTED: &[&str] = &[
@@ -86,16 +83,14 @@ static RULES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         let rule = rule.replace("NAME", NAME).replace("SHORT", SHORT);
         Regex::new(&rule).expect("a test reads every rule")
     };
-    let mut quoted = Vec::new();
+    let mut rules = Vec::new();
     for (quote, rest) in QUOTES {
         let begins = QUOTED.iter();
-        quoted.extend(begins.map(|begin| format!("{}{rest}", begin.replace('Q', quote))));
+        rules.extend(begins.map(|begin| format!("{}{rest}", begin.replace('Q', quote))));
     }
-    let rules = quoted
-        .into_iter()
-        .chain(BEFORE.iter().map(|before| format!("{before}{VALUE}")));
-    let others = OTHERS.iter().map(|rule| (*rule).to_owned());
-    rules.chain(others).map(rule).collect()
+    rules.extend(BEFORE.iter().map(|before| format!("{before}{VALUE}")));
+    rules.push(ADDRESS.to_owned());
+    rules.into_iter().map(rule).collect()
 });
 
 /// The command line of this process, without the secrets in it.
