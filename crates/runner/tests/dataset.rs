@@ -568,7 +568,7 @@ fn a_load_began_when_it_began_and_not_when_an_earlier_one_of_nothing_did() {
     let text = fs::read_to_string(bench.marker()).unwrap();
     let mut marker: serde_json::Value = serde_json::from_str(&text).unwrap();
     marker["loaded"] = 0.into();
-    marker["begun"] = "2001-01-01T00:00:00.000Z".into();
+    marker["started"] = "2001-01-01T00:00:00.000Z".into();
     fs::write(bench.marker(), marker.to_string()).unwrap();
     bench.load_after();
     let facts = Study::open_read_only(bench.out.path()).unwrap().facts();
