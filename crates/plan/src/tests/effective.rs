@@ -448,7 +448,7 @@ fn a_study_is_told_what_the_keys_of_its_plan_say() {
     let plan = plan(
         "[database]\ndriver = 'null'\n[dataset]\nrecords = 10\nfields = 2\nfield_length = 3\n\
          [sweep]\nrates = '1k'\nrepeats = 2\nallow_errors = '2%'\n\
-         [report]\nlatency = 'p99 read'\nequivalence = '4%'\nredact = true\n\
+         [report]\nmetric = 'p99 read'\nequivalence = '4%'\nredact = true\n\
          [slo]\nlatency = 'p99 read < 5ms'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n",
     );
     let told = &plan.header.settings;

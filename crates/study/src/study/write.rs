@@ -8,7 +8,7 @@ use super::{
     read::Keyed,
 };
 use crate::encoding::encode;
-use rusqlite::{Connection, Result, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Result, named_params, params};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -312,13 +312,15 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
     Ok(())
 }
 
-/// Writes what the series came to. A phase that was read from a study has that already.
+/// Writes what the series came to. A phase that was read from a study has that already, and the part
+/// of one that is on its way between processes has no study whose data set is known.
 fn figures(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
-    let figures = if phase.figures.is_empty() {
-        Cow::Owned(phase.sampled_figures(read::header(c)?.value_bytes()))
-    } else {
-        Cow::Borrowed(&phase.figures)
-    };
+    let mut figures = Cow::Borrowed(&phase.figures);
+    if figures.is_empty()
+        && let Some(header) = read::header(c).optional()?
+    {
+        figures = Cow::Owned(phase.sampled_figures(header.value_bytes()));
+    }
     for (metric, value) in figures.iter() {
         c.prepare_cached("INSERT INTO figure VALUES (?, ?, ?)")?
             .execute(params![id, metric.row().name, value])?;
