@@ -12,6 +12,7 @@ mod import;
 mod key_flags;
 mod list;
 mod live;
+mod log;
 mod observers;
 mod point_name;
 mod prepare;
@@ -47,6 +48,10 @@ fn main() -> ExitCode {
             return misunderstood(&requested).into();
         }
     };
+    if let Err(error) = log::start(args.verbose) {
+        console.error(&error);
+        return Exit::Usage.into();
+    }
     let done = match &args.command {
         Command::Run(args) => run::run(args, console),
         Command::Report(args) => report::report(args, console),

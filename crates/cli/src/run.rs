@@ -4,6 +4,7 @@ use crate::{
     args::{PlanArgs, RunArgs},
     exit,
     live::LivePage,
+    log::RunLog,
     observers::Observers,
     point_name,
     progress::Progress,
@@ -69,7 +70,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         .map(|address| LivePage::serve(address, &out, console));
     let live = live.transpose().inspect_err(|_| dismiss(&*cluster))?;
     let progress = Progress::new(&plan, console);
-    let mut observers = Observers(vec![&progress]);
+    let mut observers = Observers(vec![&progress, &RunLog]);
     observers.0.extend(live.iter().map(LivePage::observer));
     let done = Ranks::lead(cluster, &of_all, &stop).map_err(anyhow::Error::from);
     let done = done.and_then(|ranks| {

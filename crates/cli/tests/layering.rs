@@ -56,6 +56,9 @@ const RESTRICTED_DEPS: &[(&str, &[&str])] = &[
     ("anyhow", &["cli", "console", "ycsb", "db-bench"]),
     ("rust-rocksdb", &["driver"]),
     ("regex", &["model"]),
+    // What is measured logs nothing.
+    ("tracing", &["prepare", "remote", "cli"]),
+    ("tracing-subscriber", &["cli"]),
     ("rusqlite", &["study"]),
     ("statrs", &["stats"]),
     ("zstd", &["study"]),

@@ -65,6 +65,32 @@ fn a_run_prints_only_the_path_of_its_report() {
 }
 
 #[test]
+fn a_run_logs_its_steps_only_if_it_is_asked_to() {
+    let dir = TempDir::new().unwrap();
+    let with = |log: &str| {
+        let mut command = TAILMARK.command(dir.path(), SHORT);
+        let run = command.env("TAILMARK_LOG", log).output().unwrap();
+        std::fs::remove_dir_all(dir.path().join("out")).unwrap_or_default();
+        run
+    };
+    let is_logged = |said: &str| said.contains("DEBUG runner: opening the database");
+    assert!(!is_logged(&err(&with(""))));
+    let logged = with("runner=debug");
+    assert_eq!(logged.status.code(), Some(0), "{}", err(&logged));
+    assert!(is_logged(&err(&logged)), "{}", err(&logged));
+    assert_eq!(out(&logged), "out/report.html\n");
+    assert!(!is_logged(&err(&with("remote=trace"))));
+    let verbose = [&["-v"], SHORT].concat();
+    assert!(is_logged(&err(&TAILMARK.run(dir.path(), &verbose))));
+    let refused = with("runner=loud");
+    assert_eq!(refused.status.code(), Some(2));
+    assert_says(
+        &err(&refused),
+        &["TAILMARK_LOG is `runner=loud`", "runner=debug"],
+    );
+}
+
+#[test]
 fn a_run_ends_with_its_peaks_and_the_codes_of_its_findings() {
     let dir = TempDir::new().unwrap();
     let run = TAILMARK.run(dir.path(), &short_and(&["--system", "b=y"]));

@@ -17,6 +17,7 @@ pub(super) fn run(words: &[String], watch: &dyn Watch) -> io::Result<String> {
 
 /// The same with this standard input; its output as it is.
 pub(super) fn output(words: &[&str], input: Stdio, watch: &dyn Watch) -> io::Result<Vec<u8>> {
+    tracing::debug!(target: "prepare", ?words, "run");
     let (program, rest) = words.split_first().expect("a command has a program");
     let failed = |error: io::Error| io::Error::other(format!("`{program}`: {error}"));
     let mut child = Command::new(program)

@@ -96,6 +96,7 @@ impl Ssh {
             login: login.to_owned(),
             why,
         };
+        tracing::debug!(target: "remote", login, "connect");
         remove_left();
         let (directory, lock) = directory().map_err(|error| failed(error.to_string()))?;
         let log = directory.path().join("log");
@@ -214,6 +215,7 @@ impl Ssh {
             login: self.login.clone(),
             why,
         };
+        tracing::debug!(target: "remote", login = self.login, ?words, "run");
         let printed = printed(&mut self.command(words), timeout, is_over);
         let (code, out, err) = printed.map_err(|error| lost(error.to_string()))?;
         match code {
