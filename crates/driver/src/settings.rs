@@ -72,7 +72,7 @@ pub enum SettingKind {
 
 impl SettingKind {
     /// A time-out in milliseconds, up to an hour.
-    #[cfg(any(feature = "aerospike", feature = "cassandra"))]
+    #[cfg(feature = "net")]
     pub(crate) const MILLISECONDS: Self = Self::Integer {
         min: 1,
         max: 3_600_000,
@@ -194,7 +194,7 @@ impl Settings {
     }
 
     /// The error that a value of a setting is not what is accepted.
-    #[cfg(any(feature = "aerospike", feature = "cassandra"))]
+    #[cfg(feature = "net")]
     pub(crate) fn refuse(&self, name: &str, accepted: &str) -> Error {
         Error::BadSetting {
             name: name.to_owned(),

@@ -11,7 +11,7 @@ mod cassandra;
 mod file;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
-#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+#[cfg(feature = "net")]
 mod server;
 mod sim;
 mod support;

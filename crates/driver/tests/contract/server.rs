@@ -279,7 +279,7 @@ fn settings_that_the_table_cannot_check_are_refused() {
 }
 
 /// A statistic of all nodes; a server that is busy may leave a gap, and is asked again.
-#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+#[cfg(feature = "net")]
 fn told(database: &dyn Database, name: &str) -> f64 {
     for _ in 0..100 {
         let told = database.statistics().unwrap_or_default();
@@ -296,7 +296,7 @@ fn told(database: &dyn Database, name: &str) -> f64 {
     panic!("{name} is not told: {:?}", database.statistics());
 }
 
-#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+#[cfg(feature = "net")]
 fn insert_all(database: &dyn Database, records: u8) {
     let mut session = database.session().unwrap();
     for number in 0..records {
