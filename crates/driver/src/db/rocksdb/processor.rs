@@ -95,7 +95,7 @@ extern "C" fn check() {
     }
     say(", for which RocksDB was compiled (");
     say(flags);
-    say("); compile it with other CXXFLAGS for this processor (docs/ARCHITECTURE.md)\n");
+    say("); compile it with other CXXFLAGS for this processor (docs/INTERNALS.md)\n");
     // SAFETY: it ends the program without running anything else of it.
     unsafe { libc::_exit(1) };
 }
