@@ -113,6 +113,18 @@ impl Measured {
     }
 }
 
+impl From<Measured> for Spread {
+    /// Without what is known of its bounds.
+    fn from(of: Measured) -> Self {
+        Self {
+            middle: of.middle.value,
+            low: of.low.value,
+            high: of.high.value,
+            repeats: of.repeats,
+        }
+    }
+}
+
 fn lowest_bound(values: &[Bounded]) -> Option<f64> {
     let bounds = values.iter().filter(|stated| stated.bound != Bound::Exact);
     bounds.map(|stated| stated.value).reduce(f64::min)

@@ -1,4 +1,4 @@
-//! Bars: ops/s against client counts, as in the 7400 study, the peaks of all workloads, and MB/s.
+//! Bars: a metric against client counts, as in the 7400 study, the peaks of all workloads, and MB/s.
 
 use super::{axis, base, categories, line, narrow_base};
 use crate::{
@@ -10,12 +10,19 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_model::{System, number};
+use tailmark_model::{Metric, System, number};
 
-/// Ops/s of each system against client counts; ceilings as dashed lines.
-pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> (Value, Plot) {
+/// A metric of each system against client counts; ceilings as dashed lines.
+pub fn by_threads(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    metric: Metric,
+) -> (Value, Plot) {
     let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
-    let at = |system: &System, step| group.cell(&system.name, step)?.ops();
+    let at = |system: &System, step| {
+        let measured = group.cell(&system.name, step)?.value(metric)?;
+        Some(Spread::from(measured))
+    };
     let mut bars = Bars::new(sweep, |system| {
         group.steps.iter().map(|&s| at(system, s)).collect()
     });
@@ -34,6 +41,7 @@ pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> (Valu
     }
     let mut option = option(narrow_base(), categories("threads", &labels), bars.series);
     option["legend"]["selected"] = selected.into();
+    option["yAxis"]["name"] = metric.row().title.into();
     (option, plot(labels, bars.plotted))
 }
 

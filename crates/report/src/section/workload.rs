@@ -9,11 +9,12 @@ use crate::{
         bars,
         curve::{self, Along, CurveLines, LatencyChoice},
     },
+    compare,
     findings::Index,
     measure, mix, statement,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Kind, STATISTICS, TimeBasis};
+use tailmark_model::{Kind, Metric, STATISTICS, TimeBasis};
 
 pub const SECTION: Section = Section {
     name: "workloads",
@@ -88,7 +89,7 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
             controls: Vec::new(),
             charts: vec![Chart {
                 wide: true,
-                ..ops_chart(group, sweep)
+                ..bars_chart(group, sweep, Metric::OPS_PER_SEC)
             }],
         });
     };
@@ -159,7 +160,7 @@ fn thread_charts(
         plot: lines(Along::Rate, first).plot(),
     }];
     if group.steps.len() > 1 {
-        charts.push(ops_chart(group, sweep));
+        charts.push(bars_chart(group, sweep, Metric::OPS_PER_SEC));
         charts.push(Chart {
             title: "Latency by threads".into(),
             hint: hint("lower is better", sweep),
@@ -173,17 +174,24 @@ fn thread_charts(
             variants: variants(Along::Threads),
             plot: None,
         });
+        // A latency is in the chart above.
+        let figure = sweep
+            .metric(group)
+            .filter(|metric| metric.latency().is_none());
+        charts.extend(figure.map(|metric| bars_chart(group, sweep, metric)));
     }
     charts
 }
 
-fn ops_chart(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Chart {
-    let (base, plot) = bars::ops_by_threads(group, sweep);
+/// Bars of a metric by thread count.
+fn bars_chart(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, metric: Metric) -> Chart {
+    let (base, plot) = bars::by_threads(group, sweep, metric);
     Chart {
-        title: "Operations per second by threads".into(),
-        hint: hint("higher is better", sweep),
+        title: format!("{} by threads", statement::title(metric)),
+        hint: hint(&format!("{} is better", compare::better(metric)), sweep),
         about: format!(
-            "Bars of ops/s of each system in {} by thread count.",
+            "Bars of {} of each system in {} by thread count.",
+            metric.noun(),
             group.title
         ),
         height: 300,

@@ -82,7 +82,7 @@ fn skipped(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
 }
 
 /// `p99 read latency`, `Mean read latency`, `Write amplification`: at the beginning of a sentence.
-fn title(metric: Metric) -> String {
+pub fn title(metric: Metric) -> String {
     let text = metric.row().title;
     let is_quantile = metric
         .latency()
