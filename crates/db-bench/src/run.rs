@@ -248,8 +248,10 @@ impl<'a> BenchmarkRun<'a> {
             return Ok(());
         }
         let newest = NewestOptions::read(place)?;
+        let found = (self.driver.identity)(place)?;
         ensure!(
-            newest.is_some_and(|newest| newest.is_tailmarks),
+            newest.is_some_and(|newest| newest.is_tailmarks)
+                && found.is_none_or(|found| found.is_confirmed),
             "`{}` holds a database that another program made, and this call would remove it: name \
              another --db, or use the database as it is (--use_existing_db=1); --use_existing_db=0 \
              removes it, as db_bench does by default",

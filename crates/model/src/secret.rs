@@ -9,7 +9,7 @@ use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
 /// What stands in place of a secret.
-const MASK: &str = "***";
+pub const MASK: &str = "***";
 
 /// A value as a shell takes it, in quotes (also in escaped ones) or without. Rather a character too many
 /// than one too few.
@@ -17,7 +17,7 @@ const VALUE: &str =
     r#"(?P<secret>(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\\;&|<>()]|\\.)+)"#;
 
 /// A name that says that its value is a secret.
-const NAME: &str = r"[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|primary|private|secondary|shared|signing)[_-]?key)[\w.-]*";
+const NAME: &str = r"[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|primary|private|s3|secondary|shared|signing)[_-]?key)[\w.-]*";
 /// The same in short: DB_PASS, --pw; not --passes, --author.
 const SHORT: &str = r"(?:[\w.-]*[_.-])?(?:pass|pw|auth)";
 

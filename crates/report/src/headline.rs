@@ -290,10 +290,13 @@ impl<'s, 'a> Topic<'s, 'a> {
                 Lead::Unlike,
                 "a system has no valid point at a thread count of the highest",
             ),
-            (Lead::Untested, "there are too few runs for a verdict"),
+            (
+                Lead::Untested,
+                "there are too few runs for a verdict, or none that differs from the others",
+            ),
             (
                 Lead::Open,
-                "a value is a bound (requests failed or were never done, or the client was the \
+                "a value is 0 or a bound (requests failed or were never done, or the client was the \
                  limit), which leaves it open",
             ),
         ] {

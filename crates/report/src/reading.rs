@@ -32,26 +32,40 @@ pub fn latency_at(curve: &[CurvePoint], ops: f64) -> Option<f64> {
     Some((from.ns.ln() + part * (to.ns.ln() - from.ns.ln())).exp())
 }
 
-/// The rate at a latency: where the rising branch first goes above it.
+/// The rate at a latency: where the rising branch first goes above it. `None` if that is less than a
+/// point before has: see [`ops_within`].
 #[must_use]
 pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
-    let crosses = |two: &&[CurvePoint]| two[0].ns <= ns && ns < two[1].ns;
-    let [from, to] = rising(curve).windows(2).find(crosses)? else {
-        return None;
-    };
-    let part = (ns.ln() - from.ns.ln()) / (to.ns.ln() - from.ns.ln());
-    Some(from.ops + part * (to.ops - from.ops))
+    let branch = rising(curve);
+    let from = crossing(branch, ns)?;
+    let two = &branch[from..from + 2];
+    let part = (ns.ln() - two[0].ns.ln()) / (two[1].ns.ln() - two[0].ns.ln());
+    let ops = two[0].ops + part * (two[1].ops - two[0].ops);
+    (ops >= highest(&branch[..=from], ns)?).then_some(ops)
 }
 
-/// The most operations per second of the points of the rising branch whose latency is within a limit
-/// that the branch does not cross: at least that is within it. None where it is crossed, or no point
-/// is within it.
+/// The most operations per second of the points whose latency is within a limit, up to where the
+/// rising branch first crosses it: at least that is within it. `None` if no point is, or if
+/// [`ops_at`] has more.
 #[must_use]
 pub fn ops_within(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     if ops_at(curve, ns).is_some() {
         return None;
     }
-    let within = rising(curve).iter().filter(|point| point.ns <= ns);
+    let branch = rising(curve);
+    let end = crossing(branch, ns).map_or(branch.len(), |from| from + 1);
+    highest(&branch[..end], ns)
+}
+
+/// The last point before the branch first goes above a latency.
+fn crossing(branch: &[CurvePoint], ns: f64) -> Option<usize> {
+    let crosses = |two: &[CurvePoint]| two[0].ns <= ns && ns < two[1].ns;
+    branch.windows(2).position(crosses)
+}
+
+/// The most operations per second of the points within a latency.
+fn highest(points: &[CurvePoint], ns: f64) -> Option<f64> {
+    let within = points.iter().filter(|point| point.ns <= ns);
     within.map(|point| point.ops).reduce(f64::max)
 }
 
@@ -121,8 +135,28 @@ mod tests {
             (ops_at(&curve, 40e6), ops_within(&curve, 40e6)),
             (None, Some(800.0))
         );
-        assert!(ops_at(&curve, 15e6).is_some_and(|ops| (799.0..=800.0).contains(&ops)));
+        // On the way down to 799 nothing is read: 800 were within it.
+        assert_eq!(
+            (ops_at(&curve, 15e6), ops_within(&curve, 15e6)),
+            (None, Some(800.0))
+        );
         assert_eq!(latency_at(&curve, 801.0), None);
+    }
+
+    #[test]
+    fn a_looser_limit_never_gives_less() {
+        let falls = [
+            (1_000.0, 0.5e6),
+            (3_000.0, 0.9e6),
+            (2_970.0, 4e6),
+            (2_940.0, 8e6),
+        ];
+        let falls = curve(&falls);
+        for ns in [1e6, 2e6, 3e6, 8e6] {
+            let read = (ops_at(&falls, ns), ops_within(&falls, ns));
+            assert_eq!(read, (None, Some(3_000.0)), "{ns}");
+        }
+        assert!(close(ops_at(&falls, (0.5e6_f64 * 0.9e6).sqrt()), 2_000.0));
     }
 
     #[test]

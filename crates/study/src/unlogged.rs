@@ -1,11 +1,13 @@
-//! What a histogram log has no line for: failures, misses, bytes, operations that were never done, and
-//! the findings that make a point invalid. Our export writes it as a comment before the lines of a phase, as JSON, and our import
+//! What a histogram log has no line for: failures, misses, bytes, operations that were never done, the
+//! failures of each interval, quantiles over blocks, and the findings that make a point invalid. Our export writes it as a comment before the lines of a phase, as JSON, and our import
 //! reads it again. Without it a point of which half failed would come back as a good one.
 
+use crate::study::BlockQosRow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Censored, ErrorCount, Finding, Kind, Latencies, Phase, finding, new_latencies, observation,
+    Censored, ErrorCount, Finding, Interval, IntervalKind, Kind, Latencies, Packed, Phase, finding,
+    new_latencies, observation,
 };
 
 /// The words between the tag of a phase and what is not in its lines.
@@ -24,6 +26,71 @@ pub struct Unlogged {
     kinds: BTreeMap<Kind, UnloggedKind>,
     errors: Vec<ErrorCount>,
     findings: Vec<Finding>,
+    /// Of the intervals in which requests failed.
+    intervals: Vec<UnloggedInterval>,
+    /// The quantiles over blocks, which depend on what is in no line.
+    blocks: BTreeMap<Kind, Vec<BlockQosRow>>,
+}
+
+/// Of one interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct UnloggedInterval {
+    start_s: f64,
+    length_s: f64,
+    failed: u64,
+    errors: BTreeMap<Kind, u64>,
+}
+
+impl UnloggedInterval {
+    /// `None` if no request failed in it.
+    fn from_interval(of: &Interval) -> Option<Self> {
+        let errors = of.kinds.iter().filter(|(_, kind)| kind.errors > 0);
+        let errors: BTreeMap<_, _> = errors.map(|(kind, of)| (*kind, of.errors)).collect();
+        (of.failed > 0 || !errors.is_empty()).then(|| Self {
+            start_s: of.start_s,
+            length_s: of.length_s,
+            failed: of.failed,
+            errors,
+        })
+    }
+
+    /// Adds it to the interval that was read from lines.
+    fn add_to(self, intervals: &mut Vec<Interval>) {
+        let interval = interval_at(intervals, self.start_s, self.length_s);
+        interval.failed = self.failed;
+        interval.operations = interval.operations.saturating_add(self.failed);
+        for (kind, errors) in self.errors {
+            let nothing = || Packed::pack(&new_latencies());
+            let measured = interval.kinds.entry(kind).or_insert_with(|| IntervalKind {
+                count: 0,
+                errors: 0,
+                service: nothing(),
+                response: None,
+            });
+            measured.errors = errors;
+        }
+    }
+}
+
+/// The interval that begins near an instant; a new one where there is none.
+pub fn interval_at(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut Interval {
+    let near = 0.5 * length_s.max(0.001);
+    let at = intervals.partition_point(|i| i.start_s <= start_s - near);
+    if intervals
+        .get(at)
+        .is_none_or(|i| i.start_s >= start_s + near)
+    {
+        let interval = Interval {
+            start_s,
+            length_s,
+            operations: 0,
+            failed: 0,
+            kinds: BTreeMap::new(),
+        };
+        intervals.insert(at, interval);
+    }
+    &mut intervals[at]
 }
 
 /// Of one kind of request.
@@ -88,6 +155,11 @@ impl Unlogged {
             };
             (*kind, unlogged)
         });
+        let mut blocks: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for of in &phase.block_qos {
+            let of_kind = blocks.entry(of.kind).or_default();
+            of_kind.push(BlockQosRow::from(of));
+        }
         Self {
             duration_s: phase.duration_s,
             operations: phase.operations,
@@ -98,6 +170,12 @@ impl Unlogged {
             kinds: kinds.collect(),
             errors: phase.errors.clone(),
             findings: phase.findings.clone(),
+            intervals: phase
+                .intervals
+                .iter()
+                .filter_map(UnloggedInterval::from_interval)
+                .collect(),
+            blocks,
         }
     }
 
@@ -158,6 +236,12 @@ impl Unlogged {
             let censored = unlogged.never_done.map(NeverDone::into_censored);
             result.censored = censored.map(Box::new);
         }
+        for interval in self.intervals {
+            interval.add_to(&mut phase.intervals);
+        }
+        let blocks = self.blocks.into_iter();
+        let blocks = blocks.flat_map(|(kind, of)| of.into_iter().filter_map(move |of| of.of(kind)));
+        phase.block_qos = blocks.collect();
         phase.errors = self.errors;
         let is_told = |finding: &Finding| self.findings.iter().any(|of| of.code == finding.code);
         phase.findings.retain(|finding| !is_told(finding));

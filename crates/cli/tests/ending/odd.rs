@@ -85,12 +85,12 @@ fn words_that_are_no_text_work_or_are_wrong_usage() {
 fn a_signal_before_anything_was_begun_ends_the_program_with_its_code() {
     for name in ["INT", "TERM", "HUP"] {
         let dir = TempDir::new().unwrap();
-        let options = dir.path().join("options");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &options, 0o600.into()).unwrap();
-        let words = ["run", "--system=a=x", "--set=database.options_file=options"];
+        let plan = dir.path().join("plan.toml");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &plan, 0o600.into()).unwrap();
+        let words = ["run", "plan.toml"];
         let running = Running::start(&mut tailmark(dir.path(), &words));
-        // It reads the options of the plan, which have no end while this is open.
-        let written = File::options().write(true).open(&options).unwrap();
+        // It reads the plan, which has no end while this is open.
+        let written = File::options().write(true).open(&plan).unwrap();
         running.signal(name);
         let (code, told, said) = running.end();
         drop(written);
@@ -98,7 +98,7 @@ fn a_signal_before_anything_was_begun_ends_the_program_with_its_code() {
         assert_eq!(
             fs::read_dir(dir.path()).unwrap().count(),
             1,
-            "the options alone"
+            "the plan alone"
         );
     }
 }

@@ -119,8 +119,12 @@ fn row(system: &System, cell: &GridCell<'_>, shown: &[Metric]) -> TableRow {
     }
 }
 
-/// The mean over the repeats of a point. `None` if it is not known of one of them.
+/// The mean over the repeats of a point: of what is compared the geometric mean, as everywhere. `None` if
+/// it is not known of one of them.
 fn mean(cell: &GridCell<'_>, metric: Metric) -> Option<Bounded> {
+    if metric.ranks() {
+        return cell.value(metric).map(|measured| measured.middle);
+    }
     let values = cell.points.iter().map(|of| metric.value(&of.phase));
     Bounded::mean(&values.collect::<Option<Vec<_>>>()?)
 }

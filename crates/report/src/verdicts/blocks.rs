@@ -304,6 +304,9 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             let needed = repeats.unwrap_or_else(|| format!("{RUNS_MIN} repeats"));
             format!("{found}, but {runs} are too few: {needed} of each are needed")
         }
+        (Reason::NoNoise, _) => format!(
+            "{found}, but no run differs from the others of its system, so nothing is known of their noise"
+        ),
         (Reason::Noise, Some(comparison)) => {
             let room = room(gate, comparison);
             match repeats {
@@ -334,7 +337,7 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             Some(_) => "a run of it failed, so that it is not compared".to_owned(),
             None => "one of them has no peak: its points failed".to_owned(),
         },
-        _ => format!("{metric} is not known of every run: too few samples, or none"),
+        _ => format!("{metric} is not known of every run, or 0: too few samples, or none"),
     }
 }
 

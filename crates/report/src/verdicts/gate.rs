@@ -48,6 +48,8 @@ pub enum Reason {
     Noise,
     /// Under four runs of one of the two.
     TooFewRuns,
+    /// No run of either differs from the others of its system.
+    NoNoise,
     /// A value is a bound only, or both are.
     Bound,
     /// A run did not reach its rate, so that no latency of it is compared.
@@ -158,8 +160,13 @@ fn at_points(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Jud
             continue;
         };
         let are_valid = both.0.are_valid() && both.1.are_valid();
-        let kind = condition.metric.latency().map(|(kind, _)| kind);
-        let is_asked_for = kind.is_none_or(|kind| both.0.have(kind) || both.1.have(kind));
+        let metric = condition.metric;
+        let is_asked_for = match metric.latency() {
+            Some((kind, _)) => both.0.have(kind) || both.1.have(kind),
+            None => [both.0, both.1]
+                .iter()
+                .any(|runs| !runs.values(metric).is_empty()),
+        };
         if are_valid && !is_asked_for {
             continue;
         }
@@ -250,6 +257,9 @@ fn said(
     match comparison.verdict {
         Verdict::NotTestable if comparison.ratio.is_exact() => return (Reason::UnlikePeaks, None),
         Verdict::NotTestable => return (Reason::Bound, None),
+        Verdict::TooFewRuns if comparison.runs_a.min(comparison.runs_b) >= RUNS_MIN => {
+            return (Reason::NoNoise, None);
+        }
         Verdict::TooFewRuns => return (Reason::TooFewRuns, needed()),
         _ => {}
     }

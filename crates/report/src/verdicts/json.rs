@@ -87,6 +87,7 @@ fn judged(judged: &Judged) -> Value {
             Reason::RuledOut => "ruled out",
             Reason::Noise => "noise",
             Reason::TooFewRuns => "too few runs",
+            Reason::NoNoise => "no noise",
             Reason::Bound | Reason::UnlikePeaks => "not testable",
             Reason::RateNotMet => "rate not met",
             Reason::Failed => "failed",

@@ -116,7 +116,7 @@ impl NamedPlace<'_> {
         }
         let logs = self.logs(data);
         if matches!(store, Store::File(_)) {
-            let why = identity::difference_of_removed(self.driver, data, &marker);
+            let why = identity::difference(self.driver, data, &marker);
             if let Some(why) = why.map_err(|error| in_one_line(&error))? {
                 return Err(format!("left: another program made it ({why})").into());
             }

@@ -53,29 +53,15 @@ pub(super) fn difference(
         None => "it has no identity".to_owned(),
     };
     Ok(match &marker.identity {
-        Some(own) if found.id.as_ref() == Some(own) => None,
+        Some(own) if found.id.as_ref() == Some(own) => (!found.is_confirmed).then(|| {
+            "only one file has the identity of the one that tailmark made, and the others were written \
+             by another program"
+                .to_owned()
+        }),
         None if found.is_new && marker.promises_nothing() => None,
         Some(own) => Some(format!("{}, and tailmark made `{own}`", is())),
         None => Some(format!("{}, and the marker beside it names none", is())),
     })
-}
-
-/// As [`difference`], before the data is removed: its name alone is no proof.
-pub(super) fn difference_of_removed(
-    driver: &Driver,
-    data: &Path,
-    marker: &Marker,
-) -> Result<Option<String>, Error> {
-    if let Some(why) = difference(driver, data, marker)? {
-        return Ok(Some(why));
-    }
-    let found = (driver.identity)(data).map_err(failed("read", data))?;
-    let is_copied = found.is_some_and(|found| found.id.is_some() && !found.is_confirmed);
-    Ok(is_copied.then(|| {
-        "only one file has the identity of the one that tailmark made, and the others were written by \
-         another program"
-            .to_owned()
-    }))
 }
 
 /// Whether the data has no marker that is about it.

@@ -503,8 +503,7 @@ impl<'a> Dataset<'a> {
         (self.system.driver.check_destroy)(&self.params)?;
         let before = self.read()?.0;
         if let (Store::File(_), Some(marker)) = (&self.store, &before)
-            && let Some(why) =
-                identity::difference_of_removed(self.system.driver, self.path(), marker)?
+            && let Some(why) = identity::difference(self.system.driver, self.path(), marker)?
         {
             return Err(self.foreign(Some(why)));
         }

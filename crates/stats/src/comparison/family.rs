@@ -14,15 +14,32 @@ use tailmark_model::{Kind, Metric, PointKey, PointName};
 /// The sizes of all families.
 #[derive(Debug, Default)]
 pub(super) struct Families {
-    /// Pairs at points, and those of them in which both were asked for requests of a kind.
+    /// Pairs at points, and those of them that have a subject in both.
     points: usize,
-    kinds: BTreeMap<Kind, usize>,
+    subjects: BTreeMap<Subject, usize>,
     /// Pairs at peaks.
     peaks: usize,
 }
 
+/// What the metrics of a point are of: requests of a kind that it was asked for, and what is sampled of
+/// it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Requests(Kind),
+    Figure(Metric),
+}
+
+impl Subject {
+    fn of(metric: Metric) -> Self {
+        match metric.latency() {
+            Some((kind, _)) => Self::Requests(kind),
+            None => Self::Figure(metric),
+        }
+    }
+}
+
 /// A point of a system that has runs enough for a verdict.
-type Enough = BTreeMap<PointName, BTreeSet<Kind>>;
+type Enough = BTreeMap<PointName, BTreeSet<Subject>>;
 
 impl Families {
     pub(super) fn new(runs: &[Run], pairs: &[(String, String)]) -> Self {
@@ -35,8 +52,8 @@ impl Families {
                 .filter_map(|(name, of_a)| Some((name, of_a, b.get(name)?)));
             for (_, of_a, of_b) in common.filter(|(name, ..)| name.threads != PointKey::PEAK) {
                 families.points += 1;
-                for kind in of_a.intersection(of_b) {
-                    *families.kinds.entry(*kind).or_default() += 1;
+                for subject in of_a.intersection(of_b) {
+                    *families.subjects.entry(*subject).or_default() += 1;
                 }
             }
             families.peaks += workloads(a).intersection(&workloads(b)).count();
@@ -49,10 +66,11 @@ impl Families {
         if are_peaks {
             return self.peaks;
         }
-        let Some((kind, _)) = metric.latency() else {
+        if metric == Metric::OPS_PER_SEC {
             return self.points;
-        };
-        self.kinds.get(&kind).copied().unwrap_or(0)
+        }
+        let subject = Subject::of(metric);
+        self.subjects.get(&subject).copied().unwrap_or(0)
     }
 }
 
@@ -63,10 +81,9 @@ fn systems(runs: &[Run]) -> BTreeMap<&str, Enough> {
         let name = PointName::from(&run.key);
         of_system.entry(name).or_default().push(run);
     }
-    let kinds = |runs: Vec<&Run>| {
+    let subjects = |runs: Vec<&Run>| {
         let metrics = runs.into_iter().flat_map(|run| run.values.keys());
-        let kinds = metrics.filter_map(|metric| metric.latency());
-        kinds.map(|(kind, _)| kind).collect()
+        metrics.map(|metric| Subject::of(*metric)).collect()
     };
     let systems = points.into_iter().map(|(system, points)| {
         let enough = points
@@ -74,7 +91,7 @@ fn systems(runs: &[Run]) -> BTreeMap<&str, Enough> {
             .filter(|(_, runs)| runs.len() >= RUNS_MIN);
         (
             system,
-            enough.map(|(name, runs)| (name, kinds(runs))).collect(),
+            enough.map(|(name, runs)| (name, subjects(runs))).collect(),
         )
     });
     systems.collect()
@@ -161,6 +178,19 @@ mod tests {
             .filter(|of| of.metric == metric)
             .map(|of| of.family);
         assert_eq!(sizes.collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn the_family_of_a_figure_is_of_the_points_that_have_it() {
+        let metric = Metric::from_name("write_amplification").unwrap();
+        let mut all = both(3);
+        for run in all.iter_mut().filter(|run| run.key.threads == 1) {
+            run.values
+                .insert(metric, Bounded::exact(3.0 + f64::from(run.key.repeat)));
+        }
+        let found = comparisons(&all, &all_pairs(&["a", "b"]), 0.03);
+        let found = found.iter().find(|of| of.metric == metric).unwrap();
+        assert_eq!((found.family, found.p_adjusted), (1, found.p));
     }
 
     #[test]

@@ -17,7 +17,7 @@
 use super::{
     Logs, SIGNIFICANCE,
     student::{t_above, t_quantile},
-    welch::Gap,
+    welch::{Gap, ROUNDING},
 };
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ pub type CountRun = (Option<f64>, f64);
 pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio> {
     let (a, b) = logs_of(a, b)?;
     let peaks = Peaks::new(&a, &b);
-    if peaks.gaps.iter().flatten().all(|gap| gap.error == 0.0) {
+    if peaks.gaps.iter().flatten().all(|gap| !gap.has_noise()) {
         return None;
     }
     let interval = peaks.interval(SIGNIFICANCE);
@@ -314,10 +314,10 @@ fn chances(counts: &[Logs]) -> Vec<f64> {
 impl Gap {
     /// How probable a difference as high is, or a higher one, where there is none.
     fn p_above(&self) -> f64 {
-        if self.error > 0.0 {
+        if self.has_noise() {
             t_above(self.mean / self.error, self.freedom)
         } else {
-            f64::from(self.mean <= 0.0)
+            f64::from(self.mean <= ROUNDING)
         }
     }
 
@@ -331,7 +331,7 @@ impl Gap {
 
     /// From the difference to the end of its one-sided interval of this level.
     fn half_width(&self, level: f64) -> f64 {
-        if self.error > 0.0 {
+        if self.has_noise() {
             t_quantile(level, self.freedom) * self.error
         } else {
             0.0

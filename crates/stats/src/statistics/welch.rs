@@ -47,7 +47,16 @@ pub(super) struct Gap {
     pub freedom: f64,
 }
 
+/// A standard error of logarithms that is no more than this is what rounding leaves of runs that do not
+/// differ: doubles have 16 digits.
+pub(super) const ROUNDING: f64 = 1e-12;
+
 impl Gap {
+    /// Whether runs differ from the others of their system.
+    pub fn has_noise(self) -> bool {
+        self.error > ROUNDING
+    }
+
     /// Of two systems whose noise need not be the same.
     pub fn new(a: Logs, b: Logs) -> Self {
         let (of_a, of_b) = (a.squared_error(), b.squared_error());
@@ -71,7 +80,7 @@ impl Gap {
             error,
             freedom,
         } = self;
-        if error == 0.0 {
+        if !self.has_noise() {
             return None;
         }
         let half = student::t_quantile(1.0 - SIGNIFICANCE / 2.0, freedom) * error;
@@ -135,6 +144,9 @@ mod tests {
     fn runs_that_do_not_differ_are_no_certainty() {
         assert_eq!(welch(&[3.0; 4], &[3.0; 4]), None);
         assert_eq!(welch(&[6.0; 4], &[3.0; 4]), None);
+        // The mean of five equal logarithms differs from them in its last bit.
+        assert_eq!(welch(&[666.6; 5], &[999.9; 5]), None);
+        assert_eq!(welch(&[666.6; 5], &[666.6; 5]), None);
         // One side alone that does not.
         assert!(welch(&[3.0; 4], &[2.9, 3.0, 3.1, 3.2]).unwrap().p < 1.0);
     }

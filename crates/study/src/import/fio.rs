@@ -12,6 +12,7 @@ use super::{
 use crate::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use tailmark_model::secret::{MASK, masked};
 
 pub const IMPORT: Import = Import {
     name: "fio",
@@ -105,6 +106,9 @@ impl Output {
                 let known = job.options.entry(name.clone());
                 known.or_insert_with(|| value.clone());
             }
+            for (name, value) in &mut job.options {
+                *value = without_secret(name, value);
+            }
         }
         if self.jobs.is_empty() {
             return Err(failed(
@@ -181,6 +185,13 @@ fn last_document(mut text: &str) -> Result<Output, String> {
             None => return Ok(output),
         }
     }
+}
+
+/// The value of an option without the secret in it: `http_pass`, a command before the run, an address.
+fn without_secret(name: &str, value: &str) -> String {
+    let begin = format!("{name}=");
+    let shown = masked(&format!("{begin}{value}"));
+    shown.strip_prefix(&begin).unwrap_or(MASK).to_owned()
 }
 
 /// The options that all jobs have alike.
@@ -262,6 +273,30 @@ mod tests {
         let median = read.ranked_service().quantile(QUANTILES[0]).unwrap().value;
         assert!((median / EXPECTED.3 - 1.0).abs() < 0.016, "{median}");
         assert!(phase.findings.is_empty());
+    }
+
+    #[test]
+    fn no_secret_of_an_option_is_kept() {
+        for (name, value) in [
+            ("http_pass", "hunter2"),
+            ("http_s3_key", "hunter2"),
+            ("http_swift_auth_token", "hunter2"),
+            ("exec_prerun", "mysql -uroot -phunter2"),
+            ("filename", "https://me:hunter2@host/file"),
+        ] {
+            let kept = without_secret(name, value);
+            assert!(
+                !kept.contains("hunter2") && kept.contains(MASK),
+                "{name}: {kept}"
+            );
+        }
+        for (name, value) in [
+            ("rw", "randread"),
+            ("filename", "/dev/nvme0n1"),
+            ("bs", "4k"),
+        ] {
+            assert_eq!(without_secret(name, value), value);
+        }
     }
 
     #[test]

@@ -10,15 +10,17 @@ use super::{
     log_tag::{LogTag, PointTag, Time},
     threads_in, words,
 };
-use crate::{Error, unlogged::Unlogged};
+use crate::{
+    Error,
+    unlogged::{Unlogged, interval_at},
+};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::serialization::interval_log::{
     IntervalLogHistogram, IntervalLogIterator, LogEntry,
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 use tailmark_model::{
-    Interval, IntervalKind, Kind, Latencies, Packed, Phase, Sentence, finding::CENSORED,
-    new_latencies,
+    IntervalKind, Kind, Latencies, Packed, Phase, Sentence, finding::CENSORED, new_latencies,
 };
 
 pub const IMPORT: Import = Import {
@@ -185,7 +187,7 @@ impl Found {
         let latencies = nanoseconds(values, unit_ns);
         let begin = *self.begin.get_or_insert(line.start_timestamp());
         let start_s = line.start_timestamp().saturating_sub(begin).as_secs_f64();
-        let interval = interval(
+        let interval = interval_at(
             &mut self.phase.intervals,
             start_s,
             line.duration().as_secs_f64(),
@@ -268,26 +270,6 @@ fn never_done(line: &str) -> Option<(PointTag, u64)> {
     let (tag, count) = head.rsplit_once(": ")?;
     let (point, _) = tag.rsplit_once('/')?;
     Some((PointTag::parse(point)?, count.parse().ok()?))
-}
-
-/// The interval that begins near an instant; a new one where there is none.
-fn interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut Interval {
-    let near = 0.5 * length_s.max(0.001);
-    let at = intervals.partition_point(|i| i.start_s <= start_s - near);
-    if intervals
-        .get(at)
-        .is_none_or(|i| i.start_s >= start_s + near)
-    {
-        let interval = Interval {
-            start_s,
-            length_s,
-            operations: 0,
-            failed: 0,
-            kinds: BTreeMap::new(),
-        };
-        intervals.insert(at, interval);
-    }
-    &mut intervals[at]
 }
 
 /// A histogram of nanoseconds, of one whose values are so many each.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tailmark_model::{BlockQos, BlockValue, Kind, QUANTILES, TimeBasis};
 
 /// One quantile of one kind.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BlockQosRow {
     time: String,
     quantile: String,

@@ -23,6 +23,7 @@ mod searches;
 mod warmups;
 mod write;
 
+pub(crate) use block_row::BlockQosRow;
 pub use packed_phase::{pack_phase, unpack_phase};
 pub use searches::searches;
 

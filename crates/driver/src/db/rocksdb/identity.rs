@@ -44,16 +44,13 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     }))
 }
 
-/// Whether the newest options are tailmark's, or the manifest has the name too.
+/// Whether the manifest has the name too: a database that was copied over another one has its own.
 fn is_confirmed(place: &Path, id: &str) -> bool {
     let Some(manifest) = manifest(place) else {
         return true; // It is being created or removed.
     };
-    let has_name = || {
-        let head = head(&place.join(manifest)).unwrap_or_default();
-        head.windows(id.len()).any(|part| part == id.as_bytes())
-    };
-    is_tailmarks(place) || has_name()
+    let head = head(&place.join(manifest)).unwrap_or_default();
+    head.windows(id.len()).any(|part| part == id.as_bytes())
 }
 
 /// Whether the newest options are tailmark's: of a database that it made, or that wrote it last. One that

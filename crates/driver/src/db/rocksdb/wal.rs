@@ -6,7 +6,7 @@
 //! names, and the log files that are the owner's. What it does not name is foreign: RocksDB is never
 //! let near it, and nothing of it is removed.
 
-use super::{ini::Ini, version::NewestOptions};
+use super::{ini::Ini, remove, version::NewestOptions};
 use crate::{INPUT_BYTES_MAX, Settings, read_text};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -115,6 +115,7 @@ impl LogDirectory {
             None => present.clone(),
         };
         self.refuse_foreign(&foreign)?;
+        self.refuse_tables()?;
         let marker = Marker {
             version: 1,
             database: self.database.clone(),
@@ -130,6 +131,23 @@ impl LogDirectory {
             before: found,
             opened: false,
         })
+    }
+
+    /// Refuses a directory with other files of a RocksDB database than logs: RocksDB would remove its
+    /// tables.
+    fn refuse_tables(&self) -> Result<(), String> {
+        let entries = fs::read_dir(&self.directory).map_err(|e| e.to_string())?;
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let mut names = names.filter_map(|name| name.into_string().ok());
+        let is_other = |name: &String| remove::is_name(name) && !name.ends_with(".log");
+        let Some(other) = names.find(is_other) else {
+            return Ok(());
+        };
+        Err(format!(
+            "wal_dir `{}` has a file of another database, `{other}`, which RocksDB could remove; name \
+             another directory",
+            self.directory.display()
+        ))
     }
 
     /// The files of the log that [`Self::remove`] removes.

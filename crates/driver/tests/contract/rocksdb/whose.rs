@@ -134,6 +134,47 @@ fn a_database_is_told_from_another_one_in_its_place_and_not_from_its_copy() {
 }
 
 #[test]
+fn a_checkpoint_that_was_copied_over_a_database_does_not_confirm_its_name() {
+    let bench = Bench::new("rocksdb");
+    drop(bench.open());
+    let first = identity(&bench).unwrap();
+    assert!(first.is_confirmed);
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let theirs = DB::open(&options, bench.path("theirs")).unwrap();
+    theirs.put("years", "of work").unwrap();
+    let checkpoint = bench.path("checkpoint");
+    let made = rust_rocksdb::checkpoint::Checkpoint::new(&theirs).unwrap();
+    made.create_checkpoint(&checkpoint).unwrap();
+    // A checkpoint has no `IDENTITY`: ours stays.
+    for (file, bytes) in contents(&checkpoint) {
+        fs::write(bench.data_path().join(file.file_name().unwrap()), bytes).unwrap();
+    }
+    let found = identity(&bench).unwrap();
+    assert_eq!((&found.id, found.is_confirmed), (&first.id, false));
+}
+
+#[test]
+fn a_log_directory_with_tables_of_another_database_is_refused() {
+    let mut bench = Bench::new("rocksdb");
+    let wal = bench.path("wal");
+    fs::create_dir(&wal).unwrap();
+    bench.params.settings = bench.params.settings.with("wal_dir", wal.to_str().unwrap());
+    drop(bench.open());
+    // Also if they come when the directory is ours already.
+    fs::write(wal.join("000012.sst"), "years of work").unwrap();
+    let refused = bench.try_open().err().expect("it was opened");
+    let why = refused.source().unwrap().to_string();
+    assert!(
+        why.contains("000012.sst") && why.contains("another directory"),
+        "{why}"
+    );
+    assert_eq!(fs::read(wal.join("000012.sst")).unwrap(), b"years of work");
+    fs::remove_file(wal.join("000012.sst")).unwrap();
+    drop(bench.open());
+}
+
+#[test]
 fn a_removal_that_was_killed_is_known_by_its_note_and_is_finished() {
     let bench = Bench::new("rocksdb");
     let database = bench.open();
