@@ -52,7 +52,7 @@ fn a_refusal_of_systemctl_is_told_after_the_journal() {
     let refused = run(dir.path(), refuse, "was well an hour ago");
     assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
     let expected =
-        "failed to start its service; its log ends:\nwas well an hour ago\nAccess denied\n";
+        "failed to start its service; its log ends:\n  was well an hour ago\n  Access denied\n";
     assert!(err(&refused).ends_with(expected), "{}", err(&refused));
     // What systemd counted of earlier starts is reset before each.
     let requested = fs::read_to_string(dir.path().join("asked")).unwrap();
@@ -73,7 +73,7 @@ fn is_not_waited_for(sweep: impl FnOnce() -> Output, log: &str) {
     let failed = sweep();
     assert!(began.elapsed() < Duration::from_secs(30), "{began:?}");
     assert_eq!(failed.status.code(), Some(1), "{}", err(&failed));
-    let expected = format!("failed to start its service; its log ends:\n{log}\n");
+    let expected = format!("failed to start its service; its log ends:\n  {log}\n");
     assert!(err(&failed).ends_with(&expected), "{}", err(&failed));
 }
 
@@ -86,7 +86,7 @@ fn a_service_that_does_not_get_ready_ends_the_sweep_with_the_end_of_its_log() {
     let late = sweep(dir.path(), service, "2s");
     assert_eq!(late.status.code(), Some(1), "{}", err(&late));
     let expected = "did not answer within 2s (sweep.ready_timeout); the finished points are kept, \
-                    and the same command goes on with the others; its log ends:\nthe index is read\n3 % so far\n";
+                    and the same command goes on with the others; its log ends:\n  the index is read\n  3 % so far\n";
     assert!(err(&late).contains(expected), "{}", err(&late));
     let requested = fs::read_to_string(dir.path().join("asked")).unwrap();
     assert!(requested.lines().count() > 1, "{requested}");

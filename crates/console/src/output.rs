@@ -10,7 +10,7 @@ use std::{
     os::{fd::AsFd, unix::fs::FileTypeExt},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tailmark_model::{printable, printable_lines};
+use tailmark_model::printable_lines;
 
 /// Where a program writes: standard output and standard error, or what takes their place. Cheap to
 /// clone; lines of several threads do not mix.
@@ -107,9 +107,11 @@ impl Console {
         let _ = writeln!(lock(&self.err), "{line}");
     }
 
-    /// Says what went wrong, with its causes, in one line.
+    /// Says what went wrong, with its causes. A line that is not the first, as of the log of a service, is
+    /// indented, so that it is not taken for a line of this program.
     pub fn error(&self, error: &anyhow::Error) {
-        self.warn(&printable(&format!("error: {error:#}")));
+        let text = format!("error: {error:#}");
+        self.warn(&text.trim_end().replace('\n', "\n  "));
     }
 }
 
@@ -182,7 +184,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn an_error_is_one_line_whatever_its_causes_say() {
+    fn no_line_of_a_cause_looks_like_one_of_this_program() {
         let (mut reader, writer) = io::pipe().unwrap();
         let console = Console::new(io::sink(), writer);
         let cause = anyhow!("refused\nnot touched: all is well\u{1b}[2J");
@@ -192,7 +194,7 @@ mod tests {
         reader.read_to_string(&mut said).unwrap();
         assert_eq!(
             said,
-            "error: failed to open: refused\\nnot touched: all is well\\u{1b}[2J\n"
+            "error: failed to open: refused\n  not touched: all is well\\u{1b}[2J\n"
         );
     }
 }

@@ -183,7 +183,7 @@ pub(super) fn document(change: &Change) -> Value {
             old,
             requested,
             now,
-        } => json!({ "path": path, "old": old, "asked": requested, "now": now }),
+        } => json!({ "path": path, "old": old, "requested": requested, "now": now }),
         Change::Mount { point, device } => json!({ "mounted": point, "device": device }),
         Change::Emulated { directory } => json!({ "emulated": directory }),
     }
@@ -224,7 +224,7 @@ pub(super) fn parse_change(row: &Value) -> io::Result<Change> {
         None => Change::Value {
             path: text(&row["path"])?.into(),
             old: text(&row["old"])?,
-            requested: text(&row["asked"])?,
+            requested: text(&row["requested"])?,
             now: row["now"].as_str().map(str::to_owned),
         },
     })

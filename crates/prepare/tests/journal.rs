@@ -236,7 +236,7 @@ fn a_forged_line_of_the_journal_is_refused_and_what_is_ours_is_put_back() {
     fs::write(&passwd, "root:x:0:0\n").unwrap();
     let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
     let forged = serde_json::json!({
-        "path": passwd, "old": "root::0:0", "asked": "root:x:0:0", "now": null
+        "path": passwd, "old": "root::0:0", "requested": "root:x:0:0", "now": null
     });
     document["changes"].as_array_mut().unwrap().push(forged);
     fs::write(&path, document.to_string()).unwrap();

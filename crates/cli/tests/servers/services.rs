@@ -18,7 +18,7 @@ fn two_systems_behind_one_address_are_served_one_after_the_other() {
     let failed = TAILMARK.run(dir.path(), &["run", "plan.toml", "-o", "failed"]);
     assert_eq!(failed.status.code(), Some(1), "{}", err(&failed));
     assert!(
-        err(&failed).contains("its log ends:\nno such luck"),
+        err(&failed).contains("its log ends:\n  no such luck"),
         "{}",
         err(&failed)
     );

@@ -23,7 +23,7 @@ const TOTALS: &[&str] = &[
     "SELECT kind, time, name, ns FROM summary WHERE phase = ? ORDER BY rowid",
     "SELECT kind, cause, count, example FROM error WHERE phase = ? ORDER BY rowid",
     "SELECT code, text, evidence FROM finding WHERE phase = ? ORDER BY rowid",
-    "SELECT name, value FROM figure WHERE phase = ? ORDER BY rowid",
+    "SELECT name, value FROM figure WHERE phase = ? ORDER BY name",
 ];
 
 /// Of each interval of the phase, one after the other: as they are read.

@@ -183,7 +183,7 @@ pub fn phase_of(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<i64>
 
 /// What percentages came to, in the order in which they were worked out.
 pub fn resolved_rates(c: &Connection) -> Result<Vec<ResolvedRate>> {
-    let sql = "SELECT system, workload, distribution, asked, of_system, peak_ops_per_sec, rate
+    let sql = "SELECT system, workload, distribution, requested, of_system, peak_ops_per_sec, rate
                FROM resolved_rate ORDER BY position";
     rows(c, sql, [], |row| {
         Ok(ResolvedRate {
@@ -253,7 +253,7 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
 
 /// What the series came to. Another version may have metrics that this one does not know.
 fn figures(c: &Connection, phase: i64) -> Result<BTreeMap<Metric, f64>> {
-    let sql = "SELECT name, value FROM figure WHERE phase = ? ORDER BY rowid";
+    let sql = "SELECT name, value FROM figure WHERE phase = ? ORDER BY name";
     let figures = rows(c, sql, [phase], |row| {
         let metric = Metric::from_name(&row.get::<_, String>(0)?);
         let value: f64 = row.get(1)?;

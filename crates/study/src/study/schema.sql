@@ -86,12 +86,12 @@ CREATE TABLE resolved_rate (
     system TEXT NOT NULL,
     workload TEXT NOT NULL,
     distribution TEXT NOT NULL,
-    asked TEXT NOT NULL,
+    requested TEXT NOT NULL,
     of_system TEXT NOT NULL,
     peak_ops_per_sec REAL NOT NULL,
     rate REAL NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX resolved_rate_once ON resolved_rate (system, workload, distribution, asked);
+CREATE UNIQUE INDEX resolved_rate_once ON resolved_rate (system, workload, distribution, requested);
 
 CREATE TABLE kind (
     phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
@@ -181,6 +181,6 @@ CREATE INDEX series_tick ON series (tick);
 CREATE TABLE figure (
     phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
     name TEXT NOT NULL,
-    value REAL NOT NULL
-) STRICT;
-CREATE INDEX figure_phase ON figure (phase);
+    value REAL NOT NULL,
+    PRIMARY KEY (phase, name)
+) STRICT, WITHOUT ROWID;

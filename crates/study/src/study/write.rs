@@ -71,10 +71,10 @@ pub fn systems(c: &Connection, systems: &[System]) -> Result<()> {
 /// Adds what a percentage came to, unless it is there already: the first stays.
 pub fn resolved_rate(c: &Connection, rate: &ResolvedRate) -> Result<()> {
     c.execute(
-        "INSERT INTO resolved_rate (system, workload, distribution, asked, of_system,
+        "INSERT INTO resolved_rate (system, workload, distribution, requested, of_system,
                                     peak_ops_per_sec, rate)
          VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (system, workload, distribution, asked) DO NOTHING",
+         ON CONFLICT (system, workload, distribution, requested) DO NOTHING",
         params![
             rate.system,
             rate.workload,

@@ -181,7 +181,7 @@ fn json_names_what_is_a_lower_bound() {
     let lag = ["no_client", "woken_late"].map(|cause| &rated[format!("start_lag_{cause}_us")]);
     assert_eq!(lag.map(|lag| lag["count"].as_u64()), [Some(60), Some(40)]);
     assert!(closed["start_lag_no_client_us"].is_null());
-    assert_eq!(document["resolved_rates"][0]["asked"], "60%");
+    assert_eq!(document["resolved_rates"][0]["requested"], "60%");
 }
 
 #[test]

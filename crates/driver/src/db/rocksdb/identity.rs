@@ -46,10 +46,11 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
 
 /// Whether the manifest has the name too: a database that was copied over another one has its own.
 fn is_confirmed(place: &Path, id: &str) -> bool {
-    let Some(manifest) = manifest(place) else {
+    let manifest = manifest(place).map(|name| place.join(name));
+    let Some(manifest) = manifest.filter(|manifest| manifest.exists()) else {
         return true; // It is being created or removed.
     };
-    let head = head(&place.join(manifest)).unwrap_or_default();
+    let head = head(&manifest).unwrap_or_default();
     head.windows(id.len()).any(|part| part == id.as_bytes())
 }
 
