@@ -47,7 +47,7 @@ impl UnloggedInterval {
     fn from_interval(of: &Interval) -> Option<Self> {
         let errors = of.kinds.iter().filter(|(_, kind)| kind.errors > 0);
         let errors: BTreeMap<_, _> = errors.map(|(kind, of)| (*kind, of.errors)).collect();
-        (of.failed > 0 || !errors.is_empty()).then(|| Self {
+        (of.failed > 0 || !errors.is_empty()).then_some(Self {
             start_s: of.start_s,
             length_s: of.length_s,
             failed: of.failed,
