@@ -91,9 +91,9 @@ kept, and the same command with the same -o goes on. A second Ctrl-C ends it at 
 #[derive(Debug, Parser)]
 #[command(name = "tailmark", version, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Args {
-    /// Say what is done, step by step; twice: everything. TAILMARK_LOG says it of parts
-    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
-    pub verbose: u8,
+    /// Log each step; TAILMARK_LOG=runner=debug,remote=debug chooses parts
+    #[arg(short = 'v', long)]
+    pub verbose: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,

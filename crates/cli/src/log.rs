@@ -12,18 +12,17 @@ use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt, util::Subsc
 /// The variable that says what is logged, as in `runner=debug,remote=trace`.
 const VARIABLE: &str = "TAILMARK_LOG";
 
-/// Begins to log what [`VARIABLE`] says, or all at level debug (`-v`) or trace (`-vv`).
+/// The parts of the program that log. The client library of Cassandra logs too, but each request: only the
+/// variable asks for that.
+const PARTS: &str = "runner=debug,prepare=debug,remote=debug";
+
+/// Begins to log what [`VARIABLE`] says, or all of [`PARTS`] (`-v`).
 ///
 /// # Errors
 /// If the variable cannot be read.
-pub fn start(verbose: u8) -> anyhow::Result<()> {
-    let level = match verbose {
-        0 => None,
-        1 => Some("debug".to_owned()),
-        _ => Some("trace".to_owned()),
-    };
+pub fn start(is_verbose: bool) -> anyhow::Result<()> {
     let said = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
-    let Some(text) = said.or(level) else {
+    let Some(text) = said.or_else(|| is_verbose.then(|| PARTS.to_owned())) else {
         return Ok(());
     };
     let targets: Targets = text.parse().with_context(|| {

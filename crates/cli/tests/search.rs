@@ -108,7 +108,7 @@ fn what_a_search_cannot_find_is_said_so() {
         assert_eq!(code, Some(0), "{said}");
         searches(dir.path()).remove(0)
     };
-    // 1 ms in the mean: one in a hundred takes 4.6 ms even if it is alone.
+    // 1 ms on average: one in a hundred takes 4.6 ms even if it is alone.
     let never = of(&[
         "--set",
         MODEL,

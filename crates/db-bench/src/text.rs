@@ -108,7 +108,7 @@ pub struct BenchmarkResult {
 }
 
 impl BenchmarkResult {
-    /// The numbers of a phase of so many clients.
+    /// The numbers of a phase of that many clients.
     pub fn new(phase: &Phase, measure: &Measure, workload: &Workload, threads: u32) -> Self {
         let misses_end = matches!(op(workload), Some(Op::Walk(_)));
         let ends = phase

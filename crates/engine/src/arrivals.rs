@@ -113,7 +113,7 @@ impl Spacing {
 
 impl ArrivalSequence {
     /// The sequence of `rate` operations a second, the first of them due at 0 where they are even.
-    /// It ends after so many `operations` that are due at `measure` or later.
+    /// It ends after this many `operations` that are due at `measure` or later.
     #[must_use]
     pub fn new(
         arrivals: Arrivals,
@@ -236,7 +236,7 @@ impl ArrivalSequence {
         }
     }
 
-    /// When the last operation of a bounded sequence is due and the next one would be, in the mean;
+    /// When the last operation of a bounded sequence is due and the next one would be, on average;
     /// none before it was given out.
     #[must_use]
     pub fn end(&self) -> Option<Tick> {
@@ -272,7 +272,7 @@ impl ArrivalSequence {
                 None => return ages,
             }
         }
-        // Of a Poisson process as many are left as are due in the mean, and they are as evenly
+        // Of a Poisson process as many are left as are due on average, and they are as evenly
         // spaced as their number is large.
         let Some(from) = self.next().filter(|due| *due < end) else {
             return ages;

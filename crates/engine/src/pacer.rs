@@ -98,7 +98,7 @@ pub enum Schedule {
     },
     /// At a sinusoidal rate: each follows from the one before.
     Sinusoidal {
-        /// Operations per second over all clients, in the mean.
+        /// Operations per second over all clients, on average.
         mean: f64,
         /// What is added to the mean.
         sine: SineRate,

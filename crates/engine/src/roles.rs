@@ -50,7 +50,7 @@ pub struct Role {
 }
 
 impl Roles {
-    /// The roles in a phase of so many clients and this rate, each with a schedule of its own.
+    /// The roles in a phase of that many clients and this rate, each with a schedule of its own.
     pub fn new(workload: &Workload, clients: u32, rate: Option<f64>) -> Self {
         let assigned = assign_groups(workload, clients);
         let group = |index: usize| &workload.groups[index];

@@ -31,7 +31,7 @@ pub struct Spec<'a> {
     /// How operations arrive at that rate, in one sequence that all clients share; none: each
     /// client has an even schedule of its own.
     pub arrivals: Option<Arrivals>,
-    /// Ends the phase after so many operations of the measured part.
+    /// Ends the phase after this many operations of the measured part.
     pub operations: Option<u64>,
     /// Ends the measured part after this time.
     pub duration: Option<Duration>,
@@ -90,7 +90,7 @@ impl Part<'_> {
         (process * each + least, each + (process < rest) as u32)
     }
 
-    /// The operations of so many clients from `first` on, of so many over all clients.
+    /// The operations of that many clients from `first` on, of so many over all clients.
     #[must_use]
     pub fn operations(operations: u64, clients: (u32, u32), threads: u32) -> u64 {
         let (first, own) = clients;

@@ -49,7 +49,7 @@ impl Statistic {
     /// The value in nanoseconds, or a lower bound of it; none, where it is not known or too few
     /// samples are behind it.
     #[must_use]
-    pub fn of(self, known: RankedLatencies<'_>) -> Option<Bounded> {
+    pub fn value(self, known: RankedLatencies<'_>) -> Option<Bounded> {
         match self.quantile {
             None => known.mean(),
             Some(quantile) => known.quantile(quantile),
@@ -88,7 +88,7 @@ impl TimeBasis {
 
     /// What is known of the latencies of this clock.
     #[must_use]
-    pub fn of(self, result: &KindResult) -> RankedLatencies<'_> {
+    pub fn latencies(self, result: &KindResult) -> RankedLatencies<'_> {
         match self {
             Self::Service => result.ranked_service(),
             Self::Response => result.ranked_response(),
@@ -177,7 +177,7 @@ impl Metric {
         match self.row().source {
             Source::Counted(of) => of(phase).map(Bounded::exact),
             Source::Latency(kind, statistic) => {
-                statistic.of(phase.kinds.get(&kind)?.ranked_response())
+                statistic.value(phase.kinds.get(&kind)?.ranked_response())
             }
             Source::Sampled(_) => sampled().map(Bounded::exact),
             Source::AtMost(_) => sampled().map(Bounded::at_most),

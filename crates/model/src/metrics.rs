@@ -120,7 +120,7 @@ const FIGURES: &[MetricRow] = &[
         title: "read await",
         unit: "us",
         better: Better::Lower,
-        about: "how long a request to read took at the devices in the mean, queueing included",
+        about: "how long a request to read took at the devices on average, queueing included",
         source: Source::Sampled(|phase, _| phase.sampled("disk").mean_us("read_s", "reads")),
     },
     MetricRow {
@@ -128,7 +128,7 @@ const FIGURES: &[MetricRow] = &[
         title: "write await",
         unit: "us",
         better: Better::Lower,
-        about: "how long a request to write took at the devices in the mean, queueing included",
+        about: "how long a request to write took at the devices on average, queueing included",
         source: Source::Sampled(|phase, _| phase.sampled("disk").mean_us("write_s", "writes")),
     },
     MetricRow {
@@ -136,7 +136,7 @@ const FIGURES: &[MetricRow] = &[
         title: "queue",
         unit: "",
         better: Better::Neither,
-        about: "requests queued or under way at the devices, in the mean",
+        about: "requests queued or under way at the devices, on average",
         source: Source::Sampled(|phase, _| phase.sampled("disk").rate("weighted_s")),
     },
     MetricRow {
@@ -302,7 +302,7 @@ const FIGURES: &[MetricRow] = &[
         title: "pending compaction",
         unit: "bytes",
         better: Better::Lower,
-        about: "what compactions had yet to rewrite, in the mean",
+        about: "what compactions had yet to rewrite, on average",
         source: Source::Sampled(|phase, _| phase.sampled(DATABASE).mean(PENDING_COMPACTION)),
     },
 ];

@@ -290,7 +290,7 @@ impl Phase {
         let Some(result) = self.kinds.get(&kind) else {
             return Vec::new();
         };
-        let known = time.of(result);
+        let known = time.latencies(result);
         // Where no response time was kept, it is service time.
         let has_own = self
             .block_qos

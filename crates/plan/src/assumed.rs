@@ -81,7 +81,7 @@ impl Names<'_> {
 
     fn add(&self, known: &mut Vec<KeyPath>, path: &[String], table: &str, driver: Option<&Driver>) {
         let at = |name: &str| [path, &[name.to_owned()]].concat();
-        for key in keys::of(table) {
+        for key in keys::in_table(table) {
             known.push(at(key.name));
             for name in self.named(key) {
                 let path = [at(key.name), vec![name.clone()]].concat();
@@ -173,7 +173,7 @@ impl Names<'_> {
 
     /// What `effective` makes of every key and setting of a `database` table.
     fn all_of_database(&self, effective: impl Fn(&str) -> Vec<String>) -> Vec<String> {
-        let keys = keys::of("database").map(|key| key.name);
+        let keys = keys::in_table("database").map(|key| key.name);
         let drivers = self.plan.systems.iter().map(|system| system.driver);
         let settings = drivers
             .flat_map(|driver| driver.settings)
@@ -191,7 +191,7 @@ impl Names<'_> {
                     .is_some_and(|own| own.get(name).is_some())
         };
         let mut tables = systems.into_iter().flatten().filter_map(Value::as_table);
-        let is_shared = keys::of("database").any(|key| key.name == name)
+        let is_shared = keys::in_table("database").any(|key| key.name == name)
             || self
                 .base()
                 .is_some_and(|base| base.name == system.driver.name);
@@ -229,7 +229,7 @@ impl Names<'_> {
 
 /// The effective key of a setting or key of a system's database.
 fn of_system(system: &str, name: &str) -> String {
-    if keys::of("database").any(|key| key.name == name) {
+    if keys::in_table("database").any(|key| key.name == name) {
         format!("system.{system}.{name}")
     } else {
         format!("system.{system}.database.{name}")

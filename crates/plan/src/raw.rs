@@ -91,7 +91,7 @@ impl RawPlan {
         let words = split(key).ok_or_else(|| Error::UnknownKey {
             key: key.to_owned(),
             hint: String::new(),
-            known: super::keys::of("")
+            known: super::keys::in_table("")
                 .map(|key| key.name)
                 .collect::<Vec<_>>()
                 .join(", "),

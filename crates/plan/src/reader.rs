@@ -42,7 +42,7 @@ impl<'a> TableReader<'a> {
             path,
         };
         let known = || {
-            keys::of(name)
+            keys::in_table(name)
                 .map(|key| key.name)
                 .chain(more.iter().copied())
         };
@@ -150,6 +150,16 @@ impl<'a> TableReader<'a> {
             key: self.label(name),
             value: units::text(&showable(name, value)),
             accepted: self.key(name).accept.to_string(),
+        }
+    }
+
+    /// That the value that is given, or the default, is not accepted here.
+    pub fn refuse_given(&self, name: &str, accepted: String) -> Error {
+        let value = self.value(name);
+        Error::BadValue {
+            key: self.label(name),
+            value: value.map_or_else(String::new, |value| units::text(&value)),
+            accepted,
         }
     }
 

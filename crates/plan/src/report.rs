@@ -1,9 +1,7 @@
-//! What the report of a plan is about: the latency that it states first, and from when on a
+//! What the report of a plan is about: the metric that it states first, and from when on a
 //! difference matters. Nothing of it changes what is measured.
 
-use super::{
-    Accept, Error, SystemPlan, accept::Accepted, reader::TableReader, requests::sends, units,
-};
+use super::{Accept, Error, SystemPlan, accept::Accepted, reader::TableReader, requests::sends};
 use std::sync::Arc;
 use tailmark_model::{Kind, Metric, ReportSettings};
 use tailmark_workload::Workload;
@@ -25,13 +23,6 @@ pub(super) fn read(
         equivalence: keys.optional("equivalence")?,
         redact: keys.get("redact")?,
     };
-    let refuse = |name: &'static str, accepted: String| Error::BadValue {
-        key: keys.label(name),
-        value: keys
-            .value(name)
-            .map_or_else(String::new, |value| units::text(&value)),
-        accepted,
-    };
     if let Some((kind, _)) = settings.metric.and_then(Metric::latency)
         && !workloads.iter().any(|workload| sends(workload, kind))
     {
@@ -39,7 +30,7 @@ pub(super) fn read(
         let sent: Vec<_> = Kind::ALL.iter().filter(is_sent).map(|k| k.name()).collect();
         let sent = sent.join(", ");
         let accepted = format!("of requests that a workload of the plan sends: {sent}");
-        return Err(refuse("metric", accepted));
+        return Err(keys.refuse_given("metric", accepted));
     }
     let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
     let compared: Vec<&str> = compared.map(|system| system.name.as_str()).collect();
@@ -47,7 +38,7 @@ pub(super) fn read(
         && !compared.contains(&baseline.as_str())
     {
         let accepted = format!("the name of a system: {}", compared.join(", "));
-        return Err(refuse("baseline", accepted));
+        return Err(keys.refuse_given("baseline", accepted));
     }
     let is_told = |skipped: &String| {
         let told = skipped.split_once(": ");
@@ -58,7 +49,7 @@ pub(super) fn read(
     };
     if !settings.skipped.iter().all(is_told) {
         let accepted = "workloads that the plan does not run, each as `NAME: REASON`";
-        return Err(refuse("skipped", accepted.to_owned()));
+        return Err(keys.refuse_given("skipped", accepted.to_owned()));
     }
     Ok(settings)
 }

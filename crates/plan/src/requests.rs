@@ -7,7 +7,7 @@ use tailmark_workload::{
     db_bench::{MixGraph, Op},
 };
 
-/// Requests of a kind for each operation of a point of so many clients, in the mean, from 0 to 1;
+/// Requests of a kind for each operation of a point of that many clients, on average, from 0 to 1;
 /// background clients, whose requests are no operations, are left out. None where that is not known
 /// beforehand: groups of clients that do different things are not equally fast.
 ///

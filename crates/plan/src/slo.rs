@@ -24,22 +24,12 @@ pub(super) fn read(
             }),
         };
     };
-    let refuse = |name: &'static str, accepted: String| Error::BadValue {
-        key: keys.label(name),
-        value: keys
-            .value(name)
-            .map_or_else(String::new, |value| units::text(&value)),
-        accepted,
-    };
     let is_sent = |kind: Kind| workloads.iter().any(|workload| sends(workload, kind));
     if latency.iter().any(|limit| !is_sent(limit.kind)) {
         let sent = Kind::ALL.into_iter().filter(|kind| is_sent(*kind));
         let sent: Vec<_> = sent.map(Kind::name).collect();
         let accepted = "of requests that a workload of the plan sends";
-        return Err(refuse(
-            "latency",
-            format!("{accepted}: {}", sent.join(", ")),
-        ));
+        return Err(keys.refuse_given("latency", format!("{accepted}: {}", sent.join(", "))));
     }
     let inputs = DefaultInputs {
         quick: keys.get("quick")?,
@@ -53,10 +43,7 @@ pub(super) fn read(
     if let (Some(min), Some(max)) = (bounds.min_rate, bounds.max_rate)
         && min >= max
     {
-        return Err(refuse(
-            "max_rate",
-            format!("more than slo.min_rate ({min})"),
-        ));
+        return Err(keys.refuse_given("max_rate", format!("more than slo.min_rate ({min})")));
     }
     let time = |name: &str| {
         let time: Option<Duration> = keys.computed(name, &inputs)?;
@@ -82,7 +69,7 @@ pub(super) fn read(
             "at least one trial: {} blocks and a warm-up, {shortest}",
             Rule::BLOCKS_MIN
         );
-        return Err(refuse("time", why));
+        return Err(keys.refuse_given("time", why));
     }
     Ok(Some(settings))
 }

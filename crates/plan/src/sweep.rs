@@ -31,7 +31,7 @@ pub struct Sweep {
     /// How operations arrive at a rate, in one sequence that all clients share; none: each client
     /// has a schedule of its own, as in studies that were begun before there was another way.
     pub arrivals: Option<Arrivals>,
-    /// Ends a point after so many operations; at least one of this and `duration` is set.
+    /// Ends a point after this many operations; at least one of this and `duration` is set.
     pub operations: Option<u64>,
     /// Ends a point after this time.
     pub duration: Option<Duration>,

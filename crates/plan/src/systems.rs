@@ -252,7 +252,7 @@ fn version(
 
 /// The driver's own settings in a `database` table, as text.
 fn given(reader: &TableReader<'_>) -> Result<BTreeMap<String, String>, Error> {
-    let is_setting = |key: &str| keys::of("database").all(|known| known.name != key);
+    let is_setting = |key: &str| keys::in_table("database").all(|known| known.name != key);
     let settings = reader.given().iter().filter(|(key, _)| is_setting(key));
     let text = |(key, value): (&String, &Value)| match value {
         Value::Array(_) | Value::Table(_) | Value::Datetime(_) => Err(Error::BadValue {

@@ -235,7 +235,7 @@ pub(crate) fn delete_namespace(drive: &mut impl Drive, namespace: u32) -> io::Re
     succeeded("Namespace Management (delete)", answer).map(drop)
 }
 
-/// Makes a namespace of so many blocks; its number.
+/// Makes a namespace of this many blocks; its number.
 pub(crate) fn create_namespace(drive: &mut impl Drive, blocks: u64, format: u8) -> io::Result<u32> {
     let mut wanted = vec![0; STRUCTURE];
     wanted[..8].copy_from_slice(&blocks.to_le_bytes());

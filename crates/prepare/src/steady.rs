@@ -347,7 +347,7 @@ mod tests {
         over: Over::Device,
     };
 
-    /// Stops after so many looks.
+    /// Stops after this many looks.
     struct Looks(Cell<u32>);
 
     impl Watch for Looks {

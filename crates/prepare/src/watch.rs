@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use std::cell::{Cell, RefCell};
 
-    /// Stops after so many looks.
+    /// Stops after this many looks.
     struct Stops(Cell<u32>, RefCell<Vec<String>>);
 
     impl Watch for Stops {

@@ -115,8 +115,8 @@ impl GridCell<'_> {
         let mut values = Vec::with_capacity(self.points.len());
         let mut solid = true;
         for point in &self.points {
-            let latencies = clock.of(point.phase.kinds.get(&kind)?);
-            values.push(measure.of(latencies)?);
+            let latencies = clock.latencies(point.phase.kinds.get(&kind)?);
+            values.push(measure.value(latencies)?);
             solid &= measure.is_solid(latencies);
         }
         Measured::new(&values, solid)

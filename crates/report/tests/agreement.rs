@@ -69,7 +69,7 @@ impl Stating {
         tables.collect()
     }
 
-    /// What the runs of a point have at a place of the document, in the mean; none where one of them
+    /// What the runs of a point have at a place of the document, on average; none where one of them
     /// has null.
     fn mean(&self, workload: &str, system: &str, threads: u32, pointer: &str) -> Option<f64> {
         let points = self.document["points"].as_array().unwrap().iter();

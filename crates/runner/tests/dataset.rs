@@ -52,7 +52,7 @@ fn run_up_to(plan: &Plan, out: &Path, step: &'static str) {
     assert!(ended.is_err(), "it came to its end: {ended:?}");
 }
 
-/// The same marker, of a load that ended after so many records.
+/// The same marker, of a load that ended after this many records.
 fn started(marker: &str, records: u64) -> String {
     let mut marker: serde_json::Value = serde_json::from_str(marker).unwrap();
     marker["loaded"] = records.into();
@@ -78,7 +78,7 @@ impl Bench {
         self.place.path().join("slots.dat.dataset.json")
     }
 
-    /// Makes the marker say that the load ended after so many records.
+    /// Makes the marker say that the load ended after this many records.
     fn loaded_until(&self, records: u64) {
         let text = fs::read_to_string(self.marker()).unwrap();
         fs::write(self.marker(), started(&text, records)).unwrap();

@@ -107,7 +107,7 @@ impl Scaling {
         misfit <= MISFIT_MAX && !is_far
     }
 
-    /// Operations per second of so many clients.
+    /// Operations per second of that many clients.
     #[must_use]
     pub fn ops_per_sec(&self, threads: f64) -> f64 {
         self.lambda * relative(threads, [self.sigma, self.kappa])

@@ -147,7 +147,7 @@ pub fn worst_seconds(
     let (statistic, mut known) = not_above.find_map(|&statistic| {
         let of_each = unpacked.iter().filter_map(|(interval, latencies)| {
             let known = interval.kinds[&kind].known(latencies);
-            Some((*interval, statistic.of(known)?))
+            Some((*interval, statistic.value(known)?))
         });
         let known: Vec<(&Interval, Bounded)> = of_each.collect();
         (!known.is_empty() && known.len() * 2 >= unpacked.len()).then_some((statistic, known))

@@ -191,5 +191,5 @@ fn the_largest_published_study_fits_at_full_scale() {
 fn a_small_study_is_a_small_file() {
     let dir = tempfile::tempdir().unwrap();
     let study = Study::create(dir.path(), &header(), &systems()).unwrap();
-    assert!(std::fs::metadata(study.path()).unwrap().len() < 525_000);
+    assert!(std::fs::metadata(study.path()).unwrap().len() < 500_000);
 }

@@ -18,7 +18,7 @@ pub const MEMORY_MAX: u64 = 100 << 20;
 /// An input that takes longer hangs. Far more than a busy machine needs for any.
 const HANG: Duration = Duration::from_secs(120);
 
-/// Memory of the process is looked at after so many inputs.
+/// Memory of the process is looked at after this many inputs.
 const BATCH: u64 = 64;
 
 /// One parser on trial.

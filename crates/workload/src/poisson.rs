@@ -15,7 +15,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// So many a second in the mean.
+    /// So many a second on average.
     #[must_use]
     pub fn new(rate: f64, seed: u64) -> Self {
         Self {

@@ -255,7 +255,7 @@ fn hosts(request: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a host is an address and no name, which somebody could have pointed here.
+/// Whether a host is an address or `localhost`. A stranger can make any other name lead here.
 fn is_own(host: &str) -> bool {
     let name = host
         .rsplit_once(':')

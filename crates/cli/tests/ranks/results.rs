@@ -92,7 +92,7 @@ fn at_a_rate_count_and_rate_of_all_ranks_are_those_of_the_plan() {
 }
 
 /// Of two requests that are under way at once in one process each takes twice as long. Of five
-/// clients rank 0 has two, and they do a quarter of all: in the mean of the ranks p99 would be 1.25 ms.
+/// clients rank 0 has two, and they do a quarter of all: on average over the ranks p99 would be 1.25 ms.
 #[test]
 fn quantiles_are_those_of_all_requests_and_no_mean_of_the_ranks() {
     let flags = ["--workload=ycsb-c", "--threads=5", "--duration=20s"];

@@ -66,7 +66,7 @@ fn what_was_due_and_never_done_is_counted_at_its_age() {
     );
 }
 
-/// Has enough after so many seconds.
+/// Has enough after this many seconds.
 struct AfterSeconds(usize);
 
 impl Enough for AfterSeconds {

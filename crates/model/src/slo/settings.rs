@@ -80,7 +80,7 @@ impl Rule {
             .saturating_mul(u32::try_from(self.blocks_max).unwrap_or(u32::MAX))
     }
 
-    /// Whether so many blocks are looked at while a trial goes on: 20, 28 and 40 of them. Each look
+    /// Whether a trial is judged after this many blocks: after 20, 28 and 40. Each look
     /// is one more chance to be wrong, so there are few.
     #[must_use]
     pub fn is_look(&self, blocks: usize) -> bool {

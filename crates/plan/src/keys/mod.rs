@@ -67,7 +67,7 @@ const fn concatenated() -> [PlanKey; COUNT] {
 }
 
 /// The keys of a table.
-pub fn of(table: &str) -> impl Iterator<Item = &'static PlanKey> {
+pub fn in_table(table: &str) -> impl Iterator<Item = &'static PlanKey> {
     KEYS.iter().filter(move |key| key.table == table)
 }
 
@@ -80,7 +80,7 @@ pub fn role(table: &str, name: &str) -> Role {
 
 /// The key of this name in a table.
 pub fn find(table: &str, name: &str) -> Option<&'static PlanKey> {
-    of(table).find(|key| key.name == name)
+    in_table(table).find(|key| key.name == name)
 }
 
 #[cfg(test)]

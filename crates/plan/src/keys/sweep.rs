@@ -44,9 +44,9 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         EVERY_POINT,
         Count(1, 1_000_000_000_000_000),
     )
-    .about("ends a point after so many operations")
+    .about("ends a point after this many operations")
     .flag(5, "--operations", "COUNT")
-    .help("Ends a point after so many operations; with --duration, whichever ends first")
+    .help("Ends a point after this many operations; with --duration, whichever ends first")
     .sets(|plan| Some(plan.sweep.operations?.to_string())),
     PlanKey::new("sweep", "duration", EVERY_POINT, Time(0.1, YEAR))
         .about("ends a point after this time; 60s where neither is given")

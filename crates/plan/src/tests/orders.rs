@@ -125,7 +125,7 @@ fn what_is_repeated_is_interleaved_unless_the_plan_says_otherwise() {
 
 #[test]
 fn a_plan_states_its_order_if_systems_take_turns() {
-    for (systems, sweep, bounded) in [
+    for (systems, sweep, expected) in [
         ("ab", "", None),
         ("ab", "repeats = 2", Some("interleaved")),
         ("ab", "repeats = 2\norder = 'systems'", None),
@@ -134,6 +134,6 @@ fn a_plan_states_its_order_if_systems_take_turns() {
     ] {
         let plan = with(systems, sweep).header.plan;
         let order = plan.get("sweep.order").map(|given| given.value.as_str());
-        assert_eq!(order, bounded, "{systems}: {sweep}");
+        assert_eq!(order, expected, "{systems}: {sweep}");
     }
 }

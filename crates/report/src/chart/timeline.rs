@@ -324,7 +324,7 @@ impl TimelineLines<'_> {
                 // Of what was done: what never was is in no interval.
                 let known = bucket.kinds.get(kind).map(BucketKind::known);
                 for (line, of) in lines.iter_mut().zip([Statistic::P99, Statistic::P999]) {
-                    let ns = known.and_then(|known| of.of(known));
+                    let ns = known.and_then(|known| of.value(known));
                     line.push((bucket.at_s, ns.map(|ns| ns.value / 1e3)));
                 }
             }

@@ -61,11 +61,11 @@ fn block(block: &Block, drawings: &[Drawing]) -> String {
             };
             format!("<a id=\"{anchor}\"></a>\n\n### {}{about}", line(title))
         }
-        Block::Text(text) => started(&spans(text)),
+        Block::Text(text) => line_start(&spans(text)),
         Block::Statements(texts) => {
             let items = texts
                 .iter()
-                .map(|text| format!("- {}", started(&spans(text))));
+                .map(|text| format!("- {}", line_start(&spans(text))));
             items.collect::<Vec<_>>().join("\n")
         }
         Block::Cards(of_cards) => table(&cards(of_cards)),
@@ -120,10 +120,10 @@ fn finding(entry: &FindingEntry) -> String {
             line(&entry.title),
             line(code)
         ),
-        started(&escaped(&entry.means)),
+        line_start(&escaped(&entry.means)),
     ];
     for evidence in &entry.evidence {
-        parts.push(format!("- {}", started(&spans(&evidence.text))));
+        parts.push(format!("- {}", line_start(&spans(&evidence.text))));
         let table = table(&evidence.table);
         parts.push(if entry.changes_headline {
             table
@@ -182,7 +182,7 @@ fn table(table: &Table) -> String {
     let parts = [
         strong(&line(&table.caption)),
         lines.join("\n"),
-        started(&line(&table.note)),
+        line_start(&line(&table.note)),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n\n")
@@ -233,7 +233,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// A paragraph that does not begin as a list or as a source does.
-fn started(text: &str) -> String {
+fn line_start(text: &str) -> String {
     let text = text.trim_start();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
     let (number, rest) = text.split_at(digits);
@@ -255,11 +255,11 @@ mod tests {
             "a\\|b \\*c\\* &lt;d&gt; &#64;e \\[f\\](g) \\`h\\` https:&#47;&#47;i"
         );
         assert_eq!(escaped("a\n\tb\u{1b}[2J"), "a  b\\\\u{1b}\\[2J");
-        assert_eq!(started("    - a"), "\\- a");
-        assert_eq!(started("1. a"), "1\\. a");
-        assert_eq!(started("- a"), "\\- a");
-        assert_eq!(started("1.5 ms"), "1\\.5 ms");
-        assert_eq!(started("all"), "all");
+        assert_eq!(line_start("    - a"), "\\- a");
+        assert_eq!(line_start("1. a"), "1\\. a");
+        assert_eq!(line_start("- a"), "\\- a");
+        assert_eq!(line_start("1.5 ms"), "1\\.5 ms");
+        assert_eq!(line_start("all"), "all");
     }
 
     #[test]

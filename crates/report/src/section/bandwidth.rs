@@ -198,7 +198,7 @@ fn device(of: fn(DeviceBandwidth) -> f64) -> impl Fn(&Phase) -> Option<f64> {
     move |phase| phase.bandwidth().device.map(of)
 }
 
-/// Where several devices were watched: the figure of each, in the mean over the repeats.
+/// Where several devices were watched: the figure of each, on average over the repeats.
 fn each(cell: &GridCell<'_>, of: fn(DeviceBandwidth) -> f64) -> Option<String> {
     let mut devices: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for point in &cell.points {

@@ -253,7 +253,7 @@ impl Fixed {
         metric: Metric,
         readings: &[(&'a str, Option<Reading<'_, 'a>>)],
     ) -> Vec<Text> {
-        let bounded = match self {
+        let compared = match self {
             Self::Rate(_) => metric,
             Self::Latency(_) => Metric::OPS_PER_SEC,
         };
@@ -261,13 +261,13 @@ impl Fixed {
         let mut known: Vec<(&'a str, &Reading<'_, 'a>)> = known
             .filter_map(|(name, reading)| Some((*name, reading.as_ref()?)))
             .collect();
-        known.sort_by(|(_, a), (_, b)| bounded.best_first(a.value(), b.value()));
+        known.sort_by(|(_, a), (_, b)| compared.best_first(a.value(), b.value()));
         let ranked: Vec<&'a str> = known.iter().map(|(name, _)| *name).collect();
         let of = |name: &str| known.iter().find(|(known, _)| *known == name).copied();
         let pairs = compare::pairs_of(&ranked, sweep).into_iter();
         let pairs = pairs.filter_map(|(a, b)| of(a).zip(of(b)));
         let like = pairs.filter(|((_, a), (_, b))| a.is_like(b));
-        let lines = like.filter_map(|pair| self.line(sweep, group, (metric, bounded), pair));
+        let lines = like.filter_map(|pair| self.line(sweep, group, (metric, compared), pair));
         lines.collect()
     }
 
@@ -275,7 +275,7 @@ impl Fixed {
         self,
         sweep: &SweepTable<'_>,
         group: &WorkloadGrid<'_>,
-        (metric, bounded): (Metric, Metric),
+        (metric, compared): (Metric, Metric),
         ((a, of_a), (b, of_b)): ((&str, &Reading<'_, '_>), (&str, &Reading<'_, '_>)),
     ) -> Option<Text> {
         let figures = format!("{} against {}", self.written(of_a), self.written(of_b));
@@ -293,7 +293,7 @@ impl Fixed {
         }
         let ratio = ratio(of_a, of_b)?;
         let value = ratio.value;
-        if let Some(same) = same(sweep, (metric, bounded), (a, of_a), (b, of_b), ratio) {
+        if let Some(same) = same(sweep, (metric, compared), (a, of_a), (b, of_b), ratio) {
             return Some(text.and(format!("{same} ({figures}; {source}).")));
         }
         let text = text.and_strong(a).and(" ");
@@ -302,7 +302,7 @@ impl Fixed {
                 .and("is ")
                 .and_strong(compare::apart(ratio))
                 .and(" than "),
-            Self::Latency(_) => more(text, &bounded.improvement(ratio), value < 1.0),
+            Self::Latency(_) => more(text, &compared.improvement(ratio), value < 1.0),
         };
         let other = of_b.source();
         Some(text.and(if source == other {
@@ -430,7 +430,7 @@ impl Fixed {
 /// otherwise as they are. None where they do.
 fn same(
     sweep: &SweepTable<'_>,
-    (metric, bounded): (Metric, Metric),
+    (metric, compared): (Metric, Metric),
     (a, of_a): (&str, &Reading<'_, '_>),
     (b, of_b): (&str, &Reading<'_, '_>),
     ratio: Bounded,
@@ -453,7 +453,7 @@ fn same(
     if compare::is_certain(ratio) {
         compare::alike(outcome, (a, b), sweep.comparisons)
     } else {
-        let side = compare::better(bounded);
+        let side = compare::better(compared);
         Some(format!("which of {a} and {b} is {side} is not certain"))
     }
 }

@@ -65,7 +65,7 @@ fn row(load: &Load, index: &Index<'_>) -> TableRow {
         bandwidth,
     ];
     let latency = |statistic: Statistic| {
-        let ns = inserts.and_then(|kind| statistic.of(TimeBasis::Response.of(kind)));
+        let ns = inserts.and_then(|kind| statistic.value(TimeBasis::Response.latencies(kind)));
         ns.map_or_else(Cell::none, |ns| {
             let cell = Cell::new(number::bounded_latency(ns));
             // A bound is no number.

@@ -77,7 +77,7 @@ pub(super) fn no_free_client(e: &Evidence<'_>) -> Option<Sentence> {
     );
     let sentence = sentence.number("Operations that waited", waited * 100.0, Unit::Percent);
     let sentence = sentence.number("1 % waited", late as f64, Unit::Nanoseconds);
-    let sentence = bounded(sentence, "p99 response", response);
+    let sentence = with_latency(sentence, "p99 response", response);
     let clients = number::plural(u64::from(e.key.threads), "client");
     Some(sentence.text("Clients", clients))
 }
@@ -95,7 +95,7 @@ pub(super) fn woken_late(e: &Evidence<'_>) -> Option<Sentence> {
          clients, more processors or an idle machine.",
     );
     let sentence = sentence.number("1 % sent later than", late as f64, Unit::Nanoseconds);
-    Some(bounded(sentence, "p99 response", response))
+    Some(with_latency(sentence, "p99 response", response))
 }
 
 /// Operations were never done: their latencies are known from below alone.
@@ -126,7 +126,7 @@ pub(super) fn censored(e: &Evidence<'_>) -> Option<Sentence> {
 }
 
 /// A latency under a name; in words where it is a bound.
-fn bounded(sentence: Sentence, name: &str, latency: Bounded) -> Sentence {
+fn with_latency(sentence: Sentence, name: &str, latency: Bounded) -> Sentence {
     if latency.is_exact() {
         sentence.number(name, latency.value, Unit::Nanoseconds)
     } else {

@@ -161,7 +161,7 @@ impl Ranks {
         self.size().min(threads.max(1))
     }
 
-    /// The keys of a phase of so many clients that begins behind so many records.
+    /// The keys of a phase of that many clients that begins behind so many records.
     #[must_use]
     pub fn keys(&self, system: &SystemPlan, records: u64, threads: u32) -> KeySpace {
         let turns = if is_own(system) {

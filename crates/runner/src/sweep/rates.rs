@@ -11,7 +11,7 @@ use tailmark_study::Study;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StepRate {
     /// Operations per second; none: as fast as the clients can.
-    RankedLatencies(Option<f64>),
+    Known(Option<f64>),
     /// A percentage whose peak is not known yet.
     Unresolved(AskedRate),
 }
@@ -36,18 +36,18 @@ impl KnownRates {
                         && is_of_workload(rate, step)
                 };
                 match self.0.iter().find(is_it) {
-                    Some(known) => StepRate::RankedLatencies(Some(known.rate)),
+                    Some(known) => StepRate::Known(Some(known.rate)),
                     None => StepRate::Unresolved(requested),
                 }
             }
-            _ => StepRate::RankedLatencies(step.fixed_rate()),
+            _ => StepRate::Known(step.fixed_rate()),
         }
     }
 
     /// The name of a step in the study; none where its rate is not known yet.
     pub fn key(&self, plan: &Plan, step: &Step<'_>, system: &SystemPlan) -> Option<PointKey> {
         match self.of_step(step, system) {
-            StepRate::RankedLatencies(rate) => Some(step.key(plan, system, rate)),
+            StepRate::Known(rate) => Some(step.key(plan, system, rate)),
             StepRate::Unresolved(_) => None,
         }
     }
@@ -164,7 +164,7 @@ impl Sweeper<'_> {
     ) -> Result<Option<PointKey>, Error> {
         let plan = self.plan;
         let rate = match KnownRates::from_study(&self.study)?.of_step(step, system) {
-            StepRate::RankedLatencies(rate) => rate,
+            StepRate::Known(rate) => rate,
             StepRate::Unresolved(requested) => {
                 match resolve(plan, &self.study, step, system, requested)? {
                     Some(resolved) => {

@@ -30,7 +30,7 @@ enum Subject {
 }
 
 impl Subject {
-    fn of(metric: Metric) -> Self {
+    fn from_metric(metric: Metric) -> Self {
         match metric.latency() {
             Some((kind, _)) => Self::Requests(kind),
             None => Self::Figure(metric),
@@ -69,7 +69,7 @@ impl Families {
         if metric == Metric::OPS_PER_SEC {
             return self.points;
         }
-        let subject = Subject::of(metric);
+        let subject = Subject::from_metric(metric);
         self.subjects.get(&subject).copied().unwrap_or(0)
     }
 }
@@ -83,7 +83,9 @@ fn systems(runs: &[Run]) -> BTreeMap<&str, Enough> {
     }
     let subjects = |runs: Vec<&Run>| {
         let metrics = runs.into_iter().flat_map(|run| run.values.keys());
-        metrics.map(|metric| Subject::of(*metric)).collect()
+        metrics
+            .map(|metric| Subject::from_metric(*metric))
+            .collect()
     };
     let systems = points.into_iter().map(|(system, points)| {
         let enough = points

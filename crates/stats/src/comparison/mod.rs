@@ -295,8 +295,8 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 /// Compares each pair of systems, the first with the second, in everything that is known of both.
 ///
 /// `pairs` names them; all of them together are one family of tests for each metric, by Holm over
-/// their points, and for the peaks over the workloads (`family.rs` says what counts). `band` is that of practical equivalence:
-/// 0.03 takes ratios from 1 / 1.03 to 1.03 for the same.
+/// their points, and for the peaks over the workloads (`family.rs` says what counts). `band` is that of
+/// practical equivalence: 0.03 takes ratios from 1 / 1.03 to 1.03 for the same.
 #[must_use]
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
     let cells = cells(runs);

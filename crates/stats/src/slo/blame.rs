@@ -105,7 +105,7 @@ fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencie
     over.sum::<f64>() / service.len().max(1) as f64 >= limit.allowed()
 }
 
-/// The share of operations that find none of so many clients free, where they arrive at random and so
+/// The share of operations that find none of that many clients free, where they arrive at random and so
 /// many clients are busy on average: Erlang's C formula (M/M/n), by the recursion of his B.
 fn erlang_c(clients: u32, busy: f64) -> f64 {
     let lost = (1..=clients).fold(1.0, |lost, n| busy * lost / (f64::from(n) + busy * lost));

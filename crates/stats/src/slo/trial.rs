@@ -30,7 +30,7 @@ pub struct Trial {
     pub evidence: Option<String>,
     /// What qualifies it.
     pub findings: Vec<Finding>,
-    /// How long a request took in the mean from when it was sent, nanoseconds.
+    /// How long a request took on average from when it was sent, nanoseconds.
     service_ns: f64,
     /// Whether the client is the limit because none was free.
     had_no_client: bool,

@@ -13,7 +13,7 @@ pub const POWER: f64 = 0.9;
 /// found must lie. None under [`RUNS_MIN`] runs, where there is no verdict.
 ///
 /// The standard error is `e = noise sqrt(2 / n)`. With k = n - 1, two sides of equal noise have about
-/// `f = 2 k (k + 1) / (k + 2)` of Welch's degrees of freedom in the mean. A difference d of the means
+/// `f = 2 k (k + 1) / (k + 2)` of Welch's degrees of freedom on average. A difference d of the means
 /// of logarithms is found with that chance where `d / e = c + z(0.9) sqrt(1 + c² / 2f)` with
 /// `c = t(1 - 0.05 / tests / 2)`: the noncentral t distribution by Johnson and Welch, "Applications of
 /// the non-central t-distribution", Biometrika 31 (1940). The ratio that is found lies outside the

@@ -11,7 +11,7 @@ use tailmark_model::Damaged;
 /// What the digest `totals` is of: the rows of each statement, in this order.
 const TOTALS: &[&str] = &[
     "SELECT started_ms, duration_s, operations, failed, drained, drained_failed, censored, start_lag,
-            lag_no_client, lag_woken_late, counters, warmup_of, steady_s, not_steady, ranks
+            lag_no_client, lag_woken_late, counters, warmup_of, steady_s, not_steady, ranks, figures
      FROM phase WHERE id = ?",
     "SELECT id FROM phase WHERE warmup_of = ?",
     "SELECT system, records, threads FROM load WHERE phase = ?",
@@ -23,7 +23,6 @@ const TOTALS: &[&str] = &[
     "SELECT kind, time, name, ns FROM summary WHERE phase = ? ORDER BY rowid",
     "SELECT kind, cause, count, example FROM error WHERE phase = ? ORDER BY rowid",
     "SELECT code, text, evidence FROM finding WHERE phase = ? ORDER BY rowid",
-    "SELECT name, value FROM figure WHERE phase = ? ORDER BY name",
 ];
 
 /// Of each interval of the phase, one after the other: as they are read.

@@ -222,7 +222,8 @@ fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
 fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     digest::verify(c, id, detail == Detail::Whole)?;
     let sql = "SELECT started_ms, duration_s, operations, start_lag, counters, failed, drained,
-                      censored, lag_no_client, lag_woken_late, ranks, drained_failed
+                      censored, lag_no_client, lag_woken_late, ranks, drained_failed,
+                      figures
                FROM phase WHERE id = ?";
     let mut phase = c.prepare_cached(sql)?.query_row([id], |row| {
         Ok(Phase {
@@ -236,6 +237,7 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
             censored: count(row, 7)?,
             ranks: ranks(row)?,
             drained_failed: count(row, 11)?,
+            figures: figures(row)?,
             ..Phase::default()
         })
     })?;
@@ -243,7 +245,6 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     phase.errors = errors(c, id)?;
     phase.findings = findings(c, id)?;
     phase.block_qos = block_qos(c, id)?;
-    phase.figures = figures(c, id)?;
     if detail == Detail::Whole {
         phase.intervals = intervals(c, id)?;
         phase.series = series(c, id)?;
@@ -251,15 +252,13 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     Ok(phase)
 }
 
-/// What the series came to. Another version may have metrics that this one does not know.
-fn figures(c: &Connection, phase: i64) -> Result<BTreeMap<Metric, f64>> {
-    let sql = "SELECT name, value FROM figure WHERE phase = ? ORDER BY name";
-    let figures = rows(c, sql, [phase], |row| {
-        let metric = Metric::from_name(&row.get::<_, String>(0)?);
-        let value: f64 = row.get(1)?;
-        Ok(metric.zip(Some(value).filter(|value| value.is_finite())))
-    })?;
-    Ok(figures.into_iter().flatten().collect())
+/// From the row of a phase. Another version may have metrics that this one does not know.
+fn figures(row: &Row<'_>) -> Result<BTreeMap<Metric, f64>> {
+    let named: BTreeMap<String, f64> = json(row, 12)?;
+    let figures = named.into_iter();
+    Ok(figures
+        .filter_map(|(name, value)| Some((Metric::from_name(&name)?, value)))
+        .collect())
 }
 
 /// From the row of a phase; none of a single process.

@@ -55,7 +55,8 @@ CREATE TABLE phase (
     steady_s REAL,
     not_steady TEXT,
     ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks)),
-    drained_failed INTEGER NOT NULL
+    drained_failed INTEGER NOT NULL,
+    figures TEXT NOT NULL CHECK (json_valid(figures))
 ) STRICT;
 
 CREATE TABLE load (
@@ -176,11 +177,3 @@ CREATE TABLE series (
 ) STRICT;
 CREATE INDEX series_phase ON series (phase);
 CREATE INDEX series_tick ON series (tick);
-
--- What the series of a phase came to: the metrics that are sampled, in their unit.
-CREATE TABLE figure (
-    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    value REAL NOT NULL,
-    PRIMARY KEY (phase, name)
-) STRICT, WITHOUT ROWID;

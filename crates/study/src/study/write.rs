@@ -13,8 +13,8 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Arrivals, BlockQos, Header, Interval, Kind, Load, Phase, PlanValue, Point, ResolvedRate,
-    Series, StudySettings, Summary, System, Warmup, qos,
+    Arrivals, BlockQos, Header, Interval, Kind, Load, Metric, Phase, PlanValue, Point,
+    ResolvedRate, Series, StudySettings, Summary, System, Warmup, qos,
 };
 
 /// The group and the name of the fact that says when the load of a data set began.
@@ -160,8 +160,8 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
     c.execute(
         "INSERT INTO phase (id, started_ms, duration_s, operations, failed, start_lag, counters,
                             drained, censored, lag_no_client, lag_woken_late, ranks,
-                            drained_failed)
-         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                            drained_failed, figures)
+         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             integer(phase.started_ms.unwrap_or(0)),
             phase.duration_s,
@@ -174,7 +174,8 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
             causes.map(|causes| encode(&causes.no_client)),
             causes.map(|causes| encode(&causes.woken_late)),
             ranks,
-            integer(phase.drained_failed)
+            integer(phase.drained_failed),
+            json(&*figures(c, phase)?)?
         ],
     )?;
     let id = c.last_insert_rowid();
@@ -183,7 +184,6 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
         self::interval(c, id, interval)?;
     }
     series(c, id, &phase.series)?;
-    figures(c, id, phase)?;
     Ok(id)
 }
 
@@ -312,20 +312,16 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
     Ok(())
 }
 
-/// Writes what the series came to. A phase that was read from a study has that already, and the part
-/// of one that is on its way between processes has no study whose data set is known.
-fn figures(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
-    let mut figures = Cow::Borrowed(&phase.figures);
-    if figures.is_empty()
-        && let Some(header) = read::header(c).optional()?
-    {
-        figures = Cow::Owned(phase.sampled_figures(header.value_bytes()));
+/// What the series of a phase came to. One that was read from a study has that already, and the part of
+/// one that is on its way between processes has no study whose data set is known.
+fn figures<'p>(c: &Connection, phase: &'p Phase) -> Result<Cow<'p, BTreeMap<Metric, f64>>> {
+    if !phase.figures.is_empty() {
+        return Ok(Cow::Borrowed(&phase.figures));
     }
-    for (metric, value) in figures.iter() {
-        c.prepare_cached("INSERT INTO figure VALUES (?, ?, ?)")?
-            .execute(params![id, metric.row().name, value])?;
-    }
-    Ok(())
+    let header = read::header(c).optional()?;
+    Ok(Cow::Owned(header.map_or_else(BTreeMap::new, |header| {
+        phase.sampled_figures(header.value_bytes())
+    })))
 }
 
 /// SQLite's integers are signed: a count above 2^63 would appear negative in the file.

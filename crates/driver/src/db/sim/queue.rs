@@ -191,7 +191,7 @@ impl Queue {
     }
 }
 
-/// e to a normal deviate of this standard deviation, 1 in the mean.
+/// e to a normal deviate of this standard deviation, 1 on average.
 fn lognormal(deviate: f64, sigma: f64) -> f64 {
     (deviate - sigma * sigma / 2.0).exp()
 }

@@ -125,7 +125,7 @@ pub fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
 }
 
 /// Changes per second at the middle of each span, as intervals have it; of a gauge, its samples. A change
-/// over a gap is not a number: it is known in the mean alone.
+/// over a gap is not a number: it is known on average alone.
 pub fn spans(series: &Series) -> Vec<(f64, f64)> {
     let gaps = Gaps::from_instants(&series.at_s);
     let middle = |span: Span| {
