@@ -4,8 +4,10 @@ use crate::support::*;
 use std::{
     collections::HashMap,
     fs::{self, OpenOptions},
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
+    thread,
+    time::Duration,
 };
 use tailmark_driver::{
     Access, Cause, Completion, Error, Fields, Key, Location, Operation, Outcome, Values, db,
@@ -242,6 +244,26 @@ fn a_device_without_a_stamp_is_read_and_never_written() {
     assert!(insert(&mut *database.session().unwrap(), 1).is_err());
     drop(database);
     assert_eq!(fs::read(device.path()).unwrap(), before);
+}
+
+#[test]
+fn a_device_that_is_in_use_for_a_moment_is_waited_for() {
+    let mut bench = Bench::new("file");
+    let device = LoopDevice::new(&bench.path("device"), 16 << 20);
+    stamp(&device);
+    bench.params.location = Location::Device(device.path().to_owned());
+    let held = OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::EXCL.bits().cast_signed())
+        .open(device.path())
+        .unwrap();
+    let release = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        drop(held);
+    });
+    let opened = bench.try_open();
+    release.join().unwrap();
+    assert!(opened.is_ok(), "{:?}", opened.err());
 }
 
 #[test]

@@ -11,6 +11,8 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
     os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::Path,
+    thread,
+    time::{Duration, Instant},
 };
 
 /// The largest block of a device, bytes; also taken where the block cannot be told.
@@ -120,20 +122,28 @@ fn open_exclusive(
     flags.set(OFlags::DSYNC, params.settings.flag("sync"));
     // On a device it means: not while it is mounted, or part of something that is.
     flags.set(OFlags::EXCL, device);
-    let opened = OpenOptions::new()
+    let mut options = OpenOptions::new();
+    options
         .read(true)
         .write(params.access != Access::Read)
-        .custom_flags(flags.bits().cast_signed())
-        .open(place);
-    let file = match opened {
-        Err(e) if device && is(&e, Errno::BUSY) => {
+        .custom_flags(flags.bits().cast_signed());
+    let deadline = Instant::now() + PASSING;
+    loop {
+        match options.open(place) {
+            Err(e) if device && is(&e, Errno::BUSY) => {}
+            opened => return exclusive(opened?),
+        }
+        if Instant::now() > deadline {
             let text = "the device is mounted, or part of one that is in use";
             return Err(Refusal::because(text.to_owned()));
         }
-        opened => opened?,
-    };
-    exclusive(file)
+        thread::sleep(Duration::from_millis(20));
+    }
 }
+
+/// How long a device may be in use by something that passes: a program that looks at new devices, or a
+/// process that is just being started and has a copy of every descriptor until it executes its program.
+const PASSING: Duration = Duration::from_secs(2);
 
 fn exclusive(file: File) -> Result<LockedFile, Refusal> {
     LockedFile::new(file)?.ok_or(Refusal::Locked)
