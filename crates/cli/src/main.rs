@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let args = match Args::try_parse_from(words()) {
         Ok(args) => args,
         Err(requested) => {
-            return misunderstood(&requested).into();
+            return misunderstood(&requested, console).into();
         }
     };
     if let Err(error) = log::start(args.verbose) {
@@ -84,10 +84,11 @@ fn main() -> ExitCode {
 
 /// Says what was not understood, or the help or version that was asked for; of several processes only
 /// one does. A closed pipe is no error to us.
-fn misunderstood(requested: &clap::Error) -> Exit {
+fn misunderstood(requested: &clap::Error, console: &Console) -> Exit {
     if requested.use_stderr() {
         let_first_speak();
-        let _ = requested.print();
+        // It quotes words of the command line, which may be for a terminal to obey.
+        console.warn(requested.render().to_string().trim_end());
         return Exit::Usage;
     }
     if is_first() {

@@ -198,3 +198,14 @@ fn a_data_set_of_other_parameters_is_refused() {
         err(&other)
     );
 }
+
+#[test]
+fn words_of_the_command_line_are_quoted_so_that_no_terminal_obeys_them() {
+    let dir = TempDir::new().unwrap();
+    let said = TAILMARK.run(dir.path(), &["run", "--seed", "\u{202e}7\u{9b}2J\u{1b}[1m"]);
+    assert_eq!(said.status.code(), Some(2));
+    let said = err(&said);
+    assert!(said.contains("--seed"), "{said}");
+    let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    assert!(!said.contains(obeyed), "{said:?}");
+}

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant, UNIX_EPOCH},
 };
 use tailmark_model::{
-    Arrivals, Bounded, Kind, Packed, Phase, QUANTILES,
+    Arrivals, Bounded, Interval, Kind, Packed, Phase, QUANTILES,
     finding::{CENSORED, NO_ANSWER},
     new_latencies,
 };
@@ -63,8 +63,16 @@ fn histograms(phase: &Phase) -> Histograms {
     all.collect()
 }
 
+/// Operations and failures of each interval, and errors of each of its kinds.
+fn failures(phase: &Phase) -> Vec<(u64, u64, Vec<u64>)> {
+    let errors = |i: &Interval| i.kinds.values().map(|kind| kind.errors).collect();
+    let intervals = phase.intervals.iter();
+    let failures = intervals.map(|i| (i.operations, i.failed, errors(i)));
+    failures.collect()
+}
+
 #[test]
-fn what_was_exported_comes_back_with_the_same_histograms() {
+fn what_was_exported_comes_back_with_the_same_histograms_and_failures() {
     let dir = tempfile::tempdir().unwrap();
     let study = Study::create(dir.path(), &header(), &systems()).unwrap();
     study.set_facts(&facts()).unwrap();
@@ -96,6 +104,8 @@ fn what_was_exported_comes_back_with_the_same_histograms() {
         );
         assert_eq!(histograms(&imported.phase), histograms(&point.phase));
         assert_eq!(imported.phase.started_ms, point.phase.started_ms);
+        assert_eq!(failures(&imported.phase), failures(&point.phase));
+        assert_eq!(imported.phase.block_qos, point.phase.block_qos);
         let never_done = point.phase.censored > 0;
         assert_eq!(CENSORED.is_among(&imported.phase.findings), never_done);
         assert_eq!(imported.phase.censored, point.phase.censored);

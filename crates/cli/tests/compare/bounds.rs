@@ -1,6 +1,6 @@
 //! What `compare` says of copies of runs, and of two peaks that are lower bounds.
 
-use super::{TAILMARK, compared};
+use super::{TAILMARK, assert_gate, compared};
 use std::fs;
 use tailmark_testing::out;
 use tempfile::TempDir;
@@ -54,4 +54,23 @@ fn rows_of_one_file_with_equal_rounded_figures_are_repeats() {
     let said = out(&compared(dir.path(), &args));
     assert_eq!(cells(&said)[5], "4, 4", "{said}");
     assert!(said.contains("worse"), "{said}");
+}
+
+#[test]
+fn runs_without_noise_decide_no_gate() {
+    let dir = TempDir::new().unwrap();
+    let rows = "a,w,4,1000\n".repeat(4) + &"b,w,4,500\n".repeat(4);
+    let table = format!("system,workload,threads,ops/s\n{rows}");
+    fs::write(dir.path().join("t.csv"), table).unwrap();
+    let args = ["import", "csv", "t.csv", "-o", "study"];
+    assert!(TAILMARK.run(dir.path(), &args).status.success());
+    let gate = ["--fail-if", "ops worse by 10%"];
+    let args = [
+        &["study", "--system", "b", "--baseline", "a"][..],
+        &gate[..],
+    ];
+    let output = compared(dir.path(), &args.concat());
+    assert_gate(&output, 5, "cannot tell: ops worse by 10%");
+    let said = out(&output).replace("\n  ", " ");
+    assert!(said.contains("nothing is known of their noise"), "{said}");
 }

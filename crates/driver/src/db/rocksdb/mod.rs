@@ -312,6 +312,10 @@ impl Database for RocksDb {
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
+        // What is only read is never compacted, however much waits.
+        if self.read_only.is_some() {
+            return Ok(Settled::Yes);
+        }
         self.wait_for_work(timeout, stop)
     }
 

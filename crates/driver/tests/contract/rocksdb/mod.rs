@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 use tailmark_driver::{
-    Cause, Error, Fields, Location, Outcome, RemarkCode, Semantics, Settled, Statistic,
+    Access, Cause, Error, Fields, Location, Outcome, RemarkCode, Semantics, Settled, Statistic,
 };
 use tailmark_testing::{Tmpfs, test};
 
@@ -218,6 +218,27 @@ fn without_a_log_sync_writes_the_memtables() {
         database.settle(Duration::from_secs(60), &|| false).unwrap(),
         Settled::Yes
     );
+}
+
+#[test]
+fn compactions_that_wait_are_not_waited_for_where_data_is_only_read() {
+    let mut bench = Bench::new("rocksdb");
+    let usual = bench.params.settings.clone();
+    let file = bench.path("options");
+    let text =
+        "[CFOptions \"default\"]\n[CFOptions \"usertable\"]\ndisable_auto_compactions=true\n";
+    fs::write(&file, text).unwrap();
+    let given = [("options_file", file.to_str().unwrap())];
+    bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    let database = bench.open();
+    for file in 0..8 {
+        insert(&mut *database.session().unwrap(), file).unwrap();
+        database.flush().unwrap();
+    }
+    drop(database);
+    (bench.params.settings, bench.params.access) = (usual, Access::Read);
+    let settled = bench.open().settle(Duration::from_secs(600), &|| false);
+    assert_eq!(settled.unwrap(), Settled::Yes);
 }
 
 #[test]
