@@ -438,6 +438,47 @@ fn writes_to_an_adopted_database_lock_its_version_out_only_with_consent() {
 }
 
 #[test]
+fn a_copy_of_a_database_is_not_written_with_the_log_of_the_original() {
+    let dir = TempDir::new().unwrap();
+    let [place, wal, out] = ["place", "wal", "out"].map(|name| dir.path().join(name));
+    let set = format!("database.wal_dir={}", wal.display());
+    succeeded(&run_with(
+        &place,
+        &dir.path().join("first"),
+        &["--set", &set],
+    ));
+    fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
+    let log = wal.join("rocksdb-wal");
+    fs::remove_file(log.join("tailmark.wal.json")).unwrap();
+    let copy = dir.path().join("copy");
+    let cp = Command::new("cp").arg("-a").args([&place, &copy]).status();
+    assert!(cp.unwrap().success());
+    let before = bytes_below(dir.path());
+    let writes = ["--adopt=overwrite", "--workload", "ycsb-a"];
+    for more in [&[][..], &["--dry-run"]] {
+        let said = run_with(&copy, &out, &[&writes[..], more].concat());
+        let text = format!("{}{}", tailmark_testing::out(&said), err(&said));
+        let parts = [log.to_str().unwrap(), "the directory of the original"];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    let is_of_database = |path: &&PathBuf| path.starts_with(&place) || path.starts_with(&wal);
+    let now = bytes_below(dir.path());
+    let changed = before
+        .keys()
+        .filter(is_of_database)
+        .find(|path| now.get(*path) != before.get(*path));
+    assert_eq!(changed, None);
+    assert!(!log.join("tailmark.wal.json").exists());
+    // Named, it is written to: the user says whose log it is.
+    let set = format!("database.wal_dir={}", log.display());
+    succeeded(&run_with(
+        &copy,
+        &out,
+        &[&writes[..], &["--set", &set]].concat(),
+    ));
+}
+
+#[test]
 fn adopted_files_do_not_change_while_workloads_read_them() {
     let dir = TempDir::new().unwrap();
     let place = dir.path().join("place");

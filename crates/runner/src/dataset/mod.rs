@@ -251,6 +251,7 @@ impl<'a> Dataset<'a> {
             Store::Nowhere => (None, Unmarked::Nothing),
             Store::File(path) => {
                 wal::refuse_link(self.system, place)?;
+                self.refuse_unnamed_directories()?;
                 (marker::read_file(path)?, foreign(holds_something(place)))
             }
             Store::Device => {

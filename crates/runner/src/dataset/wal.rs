@@ -11,7 +11,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use tailmark_driver::{SettingKind, Settings};
+use tailmark_driver::{Access, SettingKind, Settings};
 use tailmark_plan::SystemPlan;
 use tailmark_prepare::real_path;
 use tailmark_study::owner::create_dir;
@@ -105,6 +105,29 @@ impl Dataset<'_> {
                 return refuse(format!(
                     "it holds log files of another database ({shown}{more}); name another directory"
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to write to adopted data of which a part is in a directory that the plan does not name:
+    /// the data says so itself, and a copy of it says the same of the directory of the original.
+    pub(super) fn refuse_unnamed_directories(&self) -> Result<(), Error> {
+        if !self.adopts || self.params.access == Access::Read {
+            return Ok(());
+        }
+        let settings = self.system.driver.settings.iter();
+        let named = settings.filter(|setting| setting.kind == SettingKind::Directory);
+        let unnamed = named.filter(|setting| self.system.settings.text(setting.name).is_none());
+        for setting in unnamed {
+            let Some(directory) = self.params.settings.text(setting.name).map(Path::new) else {
+                continue;
+            };
+            if !real_path(directory).starts_with(real_path(self.path())) {
+                let why = "the plan does not say so, but the database itself, and a copy of a database \
+                           names the directory of the original: a workload that writes replays and \
+                           removes the logs there. If they are those of this database, give the setting";
+                return Err(refuse(self.system, setting.name, directory, why.to_owned()));
             }
         }
         Ok(())

@@ -36,12 +36,17 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     if is_empty {
         return Ok(None);
     }
-    let id = name(&place.join(IDENTITY)).or_else(|| name(&place.join(REMOVING)));
+    let id = id(place);
     Ok(Some(Identity {
         is_confirmed: id.as_ref().is_some_and(|id| is_confirmed(place, id)),
         id,
         is_new: kept::is_new(place),
     }))
+}
+
+/// The name of the database in a directory, also of one that is being removed.
+pub(super) fn id(place: &Path) -> Option<String> {
+    name(&place.join(IDENTITY)).or_else(|| name(&place.join(REMOVING)))
 }
 
 /// Whether the manifest has the name too: a database that was copied over another one has its own.

@@ -41,6 +41,7 @@ pub(super) fn destroy(params: &Params) -> Result<(), Error> {
     let place = params.path(NAME)?;
     let Removable { is_there, logs } = check(params)?;
     let failed = |source: BoxError| failed(place, source);
+    let mut noted = None;
     if is_there {
         lock::refuse_held(place)?;
         let note = identity::note_removal(place).map_err(|e| failed(e.into()))?;
@@ -55,10 +56,14 @@ pub(super) fn destroy(params: &Params) -> Result<(), Error> {
                 failed(e.into())
             }
         })?;
-        left_is_fine(fs::remove_file(&note)).map_err(|e| failed(e.into()))?;
+        noted = Some(note);
     }
     if let (Some(log), Some(logs)) = (LogDirectory::new(place, &params.settings), logs) {
         log.remove(&logs).map_err(|e| failed(e.into()))?;
+    }
+    // Last: the log of a killed removal is known by it.
+    if let Some(note) = noted {
+        left_is_fine(fs::remove_file(note)).map_err(|e| failed(e.into()))?;
     }
     remove_directory(place, &inside(params, place)).map_err(|e| failed(e.into()))
 }

@@ -6,7 +6,7 @@
 //! names, and the log files that are the owner's. What it does not name is foreign: RocksDB is never
 //! let near it, and nothing of it is removed.
 
-use super::{ini::Ini, remove, version::NewestOptions};
+use super::{identity, ini::Ini, remove, version::NewestOptions};
 use crate::{INPUT_BYTES_MAX, Settings, read_text};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -32,6 +32,9 @@ struct Marker {
     version: u32,
     /// The directory of the database that the log belongs to.
     database: PathBuf,
+    /// The name that RocksDB gave that database; none before it is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Option<String>,
     /// The study that the database was loaded for, if it was loaded for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     study: Option<String>,
@@ -110,15 +113,16 @@ impl LogDirectory {
         }
         let foreign = match &found {
             _ if !exists => present.clone(),
-            Some(marker) => self.foreign(marker, &present),
-            None if self.is_named_by_its_database() => BTreeSet::new(),
-            None => present.clone(),
+            Some(marker) if self.is_of_database(marker) => self.foreign(marker, &present),
+            _ if self.is_named_by_its_database() => BTreeSet::new(),
+            _ => present.clone(),
         };
         self.refuse_foreign(&foreign)?;
         self.refuse_tables()?;
         let marker = Marker {
             version: 1,
             database: self.database.clone(),
+            identity: identity::id(&self.database),
             study: found.as_ref().and_then(|marker| marker.study.clone()),
             made: made || found.as_ref().is_some_and(|marker| marker.made),
             open: true,
@@ -156,11 +160,18 @@ impl LogDirectory {
     /// If the directory has another owner, or log files that are not known to be the database's.
     pub(super) fn removable(&self) -> Result<BTreeSet<String>, String> {
         let present = logs(&self.directory)?;
-        let Some(marker) = self.marker()? else {
-            return self.refuse_foreign(&present).map(|()| present);
+        let foreign = match self.marker()? {
+            None => present.clone(),
+            Some(marker) => {
+                self.refuse_other_owner(&marker)?;
+                if self.is_of_database(&marker) {
+                    self.foreign(&marker, &present)
+                } else {
+                    present.clone()
+                }
+            }
         };
-        self.refuse_other_owner(&marker)?;
-        self.refuse_foreign(&self.foreign(&marker, &present))?;
+        self.refuse_foreign(&foreign)?;
         Ok(present)
     }
 
@@ -274,6 +285,13 @@ impl LogDirectory {
         ))
     }
 
+    /// Whether a marker is about the database that is there: another program may have removed that one,
+    /// and keep the log of its own here under the same names.
+    fn is_of_database(&self, marker: &Marker) -> bool {
+        let id = identity::id(&self.database);
+        id.is_some() && (marker.identity.is_none() || marker.identity == id)
+    }
+
     fn is_named_by_its_database(&self) -> bool {
         let newest = NewestOptions::read(&self.database).ok().flatten();
         let wal = newest.and_then(|newest| newest.wal_dir);
@@ -314,6 +332,7 @@ impl Claim {
     /// Keeps in mind which logs are there once the database is open: all of them are its own.
     pub(super) fn note_logs(&mut self) -> Result<(), String> {
         self.opened = true;
+        self.marker.identity = identity::id(&self.log.database);
         self.marker.logs = logs(&self.log.directory)?;
         self.log.write(&self.marker)
     }

@@ -138,6 +138,34 @@ fn a_log_that_comes_later_is_not_taken_for_the_databases_own() {
 }
 
 #[test]
+fn a_log_of_the_same_name_is_foreign_once_the_database_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = with_log(folder.path());
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let logs = || {
+        let entries = fs::read_dir(folder.path()).unwrap().flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        let log = paths.find(|path| path.extension().is_some_and(|is| is == "log"));
+        log.unwrap()
+    };
+    // The user removes the database by hand, and another program keeps its log here.
+    fs::remove_dir_all(bench.data_path()).unwrap();
+    fs::write(logs(), "foreign").unwrap();
+    let _ = (bench.driver.destroy)(&bench.params);
+    let refused = refusal(bench.try_open());
+    assert!(
+        refused.contains("log files of another database"),
+        "{refused}"
+    );
+    assert_eq!(fs::read(logs()).unwrap(), b"foreign");
+    // Nor is it that of another database in the same place.
+    fs::create_dir_all(bench.data_path()).unwrap();
+    fs::write(bench.data_path().join("IDENTITY"), "another").unwrap();
+    let _ = (bench.driver.destroy)(&bench.params);
+    assert_eq!(fs::read(logs()).unwrap(), b"foreign");
+}
+
+#[test]
 fn the_log_directory_of_an_options_file_is_a_setting() {
     let folder = tempfile::tempdir().unwrap();
     let (wal, file) = (folder.path().join("wal"), folder.path().join("options"));
