@@ -89,6 +89,16 @@ impl LogDirectory {
     pub(super) fn refuse_other(place: &Path, log: Option<&Self>) -> Result<(), String> {
         let newest = NewestOptions::read(place).map_err(|e| e.to_string())?;
         let Some(newest) = newest else { return Ok(()) };
+        if let Some(wal) = newest.wal_dir.as_ref().filter(|wal| wal.is_relative()) {
+            return match log {
+                Some(log) if log.directory.ends_with(wal) => Ok(()),
+                _ => Err(format!(
+                    "its write-ahead log is in `{}`, which is below the directory that its program was \
+                     started in: set wal_dir to the whole path",
+                    wal.display()
+                )),
+            };
+        }
         let database = real(place);
         let written = newest.wal_dir.map_or(database, |wal| real(&wal));
         let opened = log.map_or_else(|| real(place), |log| log.directory.clone());

@@ -166,6 +166,29 @@ fn a_log_of_the_same_name_is_foreign_once_the_database_is_gone() {
 }
 
 #[test]
+fn a_log_directory_that_is_known_by_a_relative_path_is_asked_for() {
+    let bench = Bench::new("rocksdb");
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let entries = fs::read_dir(bench.data_path()).unwrap().flatten();
+    let is_options = |path: &PathBuf| path.to_string_lossy().contains("OPTIONS-");
+    for path in entries.map(|entry| entry.path()).filter(is_options) {
+        let text = fs::read_to_string(&path).unwrap();
+        let named = text.replace("[DBOptions]\n", "[DBOptions]\n  wal_dir=logs\n");
+        fs::write(&path, named).unwrap();
+    }
+    let mut params = bench.params.clone();
+    params.settings = (bench.driver.adopted)(bench.data_path(), &params.settings);
+    for access in [Access::Read, Access::Write] {
+        params.access = access;
+        let refused = refusal((bench.driver.open)(&params).map(drop));
+        assert!(
+            refused.contains("set wal_dir to the whole path"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
 fn the_log_directory_of_an_options_file_is_a_setting() {
     let folder = tempfile::tempdir().unwrap();
     let (wal, file) = (folder.path().join("wal"), folder.path().join("options"));
