@@ -8,6 +8,7 @@
 use super::{
     facts,
     ini::{Ini, OptionsSection},
+    kept,
 };
 use crate::{Access, INPUT_BYTES_MAX, Settings, read_text};
 use std::{
@@ -134,16 +135,16 @@ pub(super) fn access(
     let version = newest.version.as_deref();
     match requested {
         Access::Upgrade | Access::Extend => Ok(Access::Write),
-        // Without tables and without options it was never open.
+        // Without records and without options it was never open. LevelDB writes no options.
         Access::Write | Access::Create | Access::CreateNew
-            if version.is_none() && !facts::has_tables(place) =>
+            if version.is_none() && kept::is_new(place) =>
         {
             Ok(requested)
         }
         Access::Write | Access::Create | Access::CreateNew => match version {
             Some(version) if stays_readable(version, settings) => Ok(requested),
             Some(version) => Err(format!("RocksDB {version}")),
-            None => Err("an unknown version of RocksDB".to_owned()),
+            None => Err("LevelDB, or a version of RocksDB that is not known,".to_owned()),
         },
         Access::ReadCompatible if version == Some(EMBEDDED) => Ok(Access::Write),
         Access::Read | Access::ReadCompatible => Ok(Access::Read),

@@ -273,6 +273,33 @@ fn a_version_that_could_not_read_it_any_more_is_not_locked_out() {
 }
 
 #[test]
+fn a_database_without_options_is_another_programs_though_its_records_are_in_its_log_alone() {
+    let mut bench = Bench::new("rocksdb");
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    // LevelDB keeps neither.
+    for path in contents(bench.data_path()).into_keys() {
+        let name = path.file_name().unwrap().to_string_lossy();
+        if name == "IDENTITY" || name.starts_with("OPTIONS-") {
+            fs::remove_file(&path).unwrap();
+        }
+    }
+    let before = contents(bench.data_path());
+    assert!(
+        before
+            .keys()
+            .all(|path| path.extension().is_none_or(|is| is != "sst"))
+    );
+    for access in [Access::Write, Access::Create] {
+        bench.params.access = access;
+        let refused = refusal(bench.try_open());
+        assert!(refused.contains("--upgrade"), "{refused}");
+    }
+    assert_eq!(contents(bench.data_path()), before);
+    bench.params.access = Access::Upgrade;
+    drop(bench.open());
+}
+
+#[test]
 fn a_version_that_can_read_it_needs_no_consent_unless_a_newer_format_is_given() {
     for (version, given, is_readable) in [
         ("6.2.2", None, true),
