@@ -1,7 +1,7 @@
 //! A block device that a driver writes itself: it is overwritten from its first byte on.
 //!
-//! A device that carries our stamp or our mark, or that this run has made, holds nothing of anyone
-//! else. Every other one is taken as erasing it would: with every guard and the same consent.
+//! A device that carries our stamp or our mark, or that this run has made, needs no consent. Every other
+//! one is taken as erasing it would: with every guard and the same consent.
 
 use super::{
     Claim, Consent, Error, Identity, Objection, Reach, Signature, Target, Uses, Watch,
@@ -12,6 +12,10 @@ use super::{
 };
 use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path};
 use tailmark_model::in_one_line;
+
+/// The guards that hold for a device of ours too: another program may have put something on a part of
+/// it since.
+const TAKEN: &[&str] = &["mounted", "swap", "held", "stacked"];
 
 /// A device that a driver writes itself.
 #[derive(Debug)]
@@ -91,10 +95,14 @@ impl RawDevice {
     /// # Errors
     /// Where it cannot be looked at, or is stopped.
     pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Objection>, Error> {
-        if self.is_ours {
+        if self.consent.has_made(&self.target.identity) {
             return Ok(Vec::new());
         }
-        Claim::refusals_watched(&self.target, Reach::Device, &self.consent, watch)
+        let mut all = Claim::refusals_watched(&self.target, Reach::Device, &self.consent, watch)?;
+        if self.is_ours {
+            all.retain(|objection| TAKEN.contains(&objection.guard));
+        }
+        Ok(all)
     }
 
     /// Refuses where something speaks against it.

@@ -61,7 +61,7 @@ pub(crate) fn refuse_overwrite(
     system: &SystemPlan,
     watch: &dyn Watch,
 ) -> Result<(), Error> {
-    match foreign(plan, system)? {
+    match device_of(plan, system)? {
         Some(device) => refuse(system, &device, watch),
         None => Ok(()),
     }
@@ -105,8 +105,11 @@ pub(crate) fn refuse_overwrites(
         if is_prepared(plan, system, out, &started) || plan.sweep.adopt != Adopt::No {
             continue;
         }
-        if let Some(device) = foreign(plan, system)? {
-            refuse(system, &device, &Far::new(observer, stop))?;
+        let Some(device) = device_of(plan, system)? else {
+            continue;
+        };
+        refuse(system, &device, &Far::new(observer, stop))?;
+        if !device.is_ours() {
             let what = device.describe();
             super::tell(
                 observer,
@@ -185,15 +188,19 @@ pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<S
         if is_prepared(plan, system, out, &started) {
             continue;
         }
-        let Ok(Some(device)) = foreign(plan, system) else {
+        let Ok(Some(device)) = device_of(plan, system) else {
             continue;
         };
+        let refusals = device.refusals(watch);
+        if device.is_ours() && refusals.as_ref().is_ok_and(Vec::is_empty) {
+            continue;
+        }
         lines.push(format!(
             "overwrite `{}`: {}",
             system.name,
             device.describe()
         ));
-        match device.refusals(watch) {
+        match refusals {
             Ok(none) if none.is_empty() => lines.push("  nothing speaks against it".to_owned()),
             Ok(all) => lines.extend(
                 all.iter()

@@ -148,6 +148,37 @@ pub(super) fn note_removal(place: &Path) -> io::Result<PathBuf> {
     Ok(note)
 }
 
+/// Refuses a database of which a part is a pipe, for which RocksDB would wait for ever, or a link, through
+/// which it would write elsewhere. Tables may be links: they are never written again.
+pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_table = |name: &str| {
+        [".sst", ".ldb", ".blob"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    let is_file = |name: &String| {
+        let path = place.join(name);
+        let found = if is_table(name) {
+            fs::metadata(path)
+        } else {
+            fs::symlink_metadata(path)
+        };
+        // One that vanishes meanwhile is RocksDB's to miss.
+        found.map_or(true, |found| found.is_file())
+    };
+    match names
+        .filter(|name| remove::is_name(name))
+        .find(|name| !is_file(name))
+    {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "`{name}` in it is not a file: it is a link, a pipe or a directory"
+        )),
+    }
+}
+
 /// Refuses a directory with files that are called like RocksDB's, but without a `CURRENT` that names a
 /// manifest. RocksDB would take it for an empty one, and remove its tables and logs. What a killed
 /// creation or removal left holds no data.

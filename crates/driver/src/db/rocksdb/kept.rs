@@ -16,6 +16,9 @@ use std::path::Path;
 /// The settings that decide who can read a table file; RocksDB's options have the same names.
 pub(super) const FORMAT: &[&str] = &["checksum", "format_version"];
 
+/// The shape of the tree: a program that sets its own cannot open a database with more levels.
+const SHAPE: &[&str] = &["compaction_style", "num_levels"];
+
 /// Whether no record was ever written to a database.
 pub(super) fn is_new(place: &Path) -> bool {
     !facts::has_tables(place) && !LogDirectory::has_records(place)
@@ -75,6 +78,7 @@ impl<'a> Existing<'a> {
             let line = format!("{}={maker}", MAKER.0);
             ini.set(OptionsSection::Database, "", &line);
         }
+        let has_file = settings.text("options_file").is_some();
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);
         for family in families.chain(is_new.then_some(table)) {
@@ -85,6 +89,12 @@ impl<'a> Existing<'a> {
                 family
             };
             ini.add_empty_family(family);
+            let is_theirs = theirs.value(OptionsSection::Database, "", MAKER.0) != Some(MAKER.1);
+            for name in SHAPE.iter().filter(|_| is_theirs && !has_file) {
+                if let Some(value) = theirs.value(OptionsSection::Family, alike, name) {
+                    ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
+                }
+            }
             for name in FORMAT {
                 let given = family == table && settings.given(name);
                 let value = theirs.value(OptionsSection::Table, alike, name);

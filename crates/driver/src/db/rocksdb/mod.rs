@@ -447,7 +447,9 @@ fn access(place: &Path, params: &Params) -> Result<Access, Error> {
 
 /// Refuses what RocksDB would change before it finds that it cannot open it, or would take for empty.
 fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
-    identity::refuse_damaged(place).map_err(|why| Error::Open {
+    let unsafe_to_open =
+        identity::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
+    unsafe_to_open.map_err(|why| Error::Open {
         driver: NAME,
         place: place.display().to_string(),
         source: why.into(),

@@ -144,7 +144,7 @@ pub(super) fn access(
         Access::Write | Access::Create | Access::CreateNew => match version {
             Some(version) if stays_readable(version, settings) => Ok(requested),
             Some(version) => Err(format!("RocksDB {version}")),
-            None => Err("LevelDB, or a version of RocksDB that is not known,".to_owned()),
+            None => Err("LevelDB or an unknown version of RocksDB".to_owned()),
         },
         Access::ReadCompatible if version == Some(EMBEDDED) => Ok(Access::Write),
         Access::Read | Access::ReadCompatible => Ok(Access::Read),

@@ -56,7 +56,8 @@ pub(super) struct LogDirectory {
 /// A log directory while its database is open for writing. Dropped after the database is closed.
 pub(super) struct Claim {
     log: LogDirectory,
-    marker: Marker,
+    /// None for a database of another program: nothing is written beside its log.
+    marker: Option<Marker>,
     /// The marker that was there before; it comes back if the database cannot be opened.
     before: Option<Marker>,
     opened: bool,
@@ -138,7 +139,11 @@ impl LogDirectory {
             open: true,
             logs: present,
         };
-        self.write(&marker)?;
+        let is_ours = !exists || found.is_some() || identity::is_tailmarks(&self.database);
+        let marker = is_ours.then_some(marker);
+        if let Some(marker) = &marker {
+            self.write(marker)?;
+        }
         Ok(Claim {
             log: self,
             marker,
@@ -342,14 +347,20 @@ impl Claim {
     /// Keeps in mind which logs are there once the database is open: all of them are its own.
     pub(super) fn note_logs(&mut self) -> Result<(), String> {
         self.opened = true;
-        self.marker.identity = identity::id(&self.log.database);
-        self.marker.logs = logs(&self.log.directory)?;
-        self.log.write(&self.marker)
+        let Some(marker) = &mut self.marker else {
+            return Ok(());
+        };
+        marker.identity = identity::id(&self.log.database);
+        marker.logs = logs(&self.log.directory)?;
+        self.log.write(marker)
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
+        let Some(marker) = &mut self.marker else {
+            return;
+        };
         if !self.opened {
             let _ = match &self.before {
                 Some(before) => self.log.write(before),
@@ -360,11 +371,11 @@ impl Drop for Claim {
         let Ok(present) = logs(&self.log.directory) else {
             return;
         };
-        let foreign = self.log.foreign(&self.marker, &present);
-        self.marker.logs = present.difference(&foreign).cloned().collect();
-        self.marker.open = false;
+        let foreign = self.log.foreign(marker, &present);
+        marker.logs = present.difference(&foreign).cloned().collect();
+        marker.open = false;
         // If that fails, the log is taken for that of a process that was killed.
-        let _ = self.log.write(&self.marker);
+        let _ = self.log.write(marker);
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use tailmark_driver::{Access, Error, Fields, Location, db::NewestOptions};
 use tailmark_testing::test;
@@ -297,6 +298,84 @@ fn a_database_without_options_is_another_programs_though_its_records_are_in_its_
     assert_eq!(contents(bench.data_path()), before);
     bench.params.access = Access::Upgrade;
     drop(bench.open());
+}
+
+#[test]
+fn a_pipe_or_a_link_in_a_database_is_refused_before_rocksdb_sees_it() {
+    let mut bench = Bench::new("rocksdb");
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let elsewhere = bench.path("elsewhere");
+    let [identity, lock] = ["IDENTITY", "LOCK"].map(|name| bench.data_path().join(name));
+    let text = fs::read(&identity).unwrap();
+    for access in [Access::Read, Access::Write] {
+        bench.params.access = access;
+        fs::remove_file(&identity).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &identity, 0o644.into()).unwrap();
+        assert!(refusal(bench.try_open()).contains("`IDENTITY` in it is not a file"));
+        fs::remove_file(&identity).unwrap();
+        fs::write(&identity, &text).unwrap();
+        fs::remove_file(&lock).unwrap();
+        symlink(&elsewhere, &lock).unwrap();
+        assert!(refusal(bench.try_open()).contains("`LOCK` in it is not a file"));
+        fs::remove_file(&lock).unwrap();
+        fs::write(&lock, "").unwrap();
+    }
+    assert!(!elsewhere.exists());
+    drop(bench.open());
+}
+
+#[test]
+fn the_tree_of_another_program_keeps_its_levels() {
+    let bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_num_levels(3);
+    options.set_compaction_style(rust_rocksdb::DBCompactionStyle::Universal);
+    drop(DB::open_cf_with_opts(
+        &options,
+        bench.data_path(),
+        [("usertable", options.clone())],
+    ));
+    let mut params = bench.params.clone();
+    params.access = Access::Write;
+    let database = (bench.driver.open)(&params).unwrap();
+    for number in 0..8 {
+        insert(&mut *database.session().unwrap(), number).unwrap();
+        database.flush().unwrap();
+    }
+    let waits = Duration::from_secs(600);
+    database.settle(waits, &|| false).unwrap();
+    drop(database);
+    options.create_if_missing(false);
+    let theirs = DB::open_cf_with_opts(
+        &options,
+        bench.data_path(),
+        [("usertable", options.clone())],
+    );
+    assert!(theirs.is_ok(), "{:?}", theirs.err());
+}
+
+#[test]
+fn nothing_is_written_beside_the_log_of_another_program() {
+    let [place, wal] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_wal_dir(wal.path());
+    let open = || DB::open_cf(&options, place.path().join("db"), ["usertable"]).unwrap();
+    drop(open());
+    let mut bench = with_log(wal.path());
+    bench.params.location = Location::Directory(place.path().join("db"));
+    bench.params.access = Access::Write;
+    for _ in 0..2 {
+        let database = bench.open();
+        insert(&mut *database.session().unwrap(), 1).unwrap();
+        drop(database);
+        assert!(!wal.path().join("tailmark.wal.json").exists());
+        // Its own program writes on, under other numbers.
+        drop(open());
+    }
 }
 
 #[test]
