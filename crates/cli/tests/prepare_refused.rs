@@ -148,6 +148,18 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
     assert!(!said.contains("OVERWRITES"), "{said}");
     let said = bench.done("wipefs --no-act $device");
     assert!(said.is_empty(), "{said}");
+    // But not while somebody uses a part of it.
+    let over = bench.done("losetup --find --show --offset 4M $device");
+    let again = run.replace("-o out", "-o again").replace("200", "400");
+    assert_refused(
+        &bench,
+        &again,
+        &["stacked", over.trim().trim_start_matches("/dev/")],
+    );
+    let said = bench.done(&format!("{again} --dry-run"));
+    assert_says(&said, &["against it (stacked)"]);
+    bench.done(&format!("losetup --detach {over}"));
+    bench.done(&again);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::{self, BufWriter, ErrorKind, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
@@ -34,7 +34,7 @@ enum Out {
 }
 
 impl NewFile {
-    /// Begins to write `path`. A link is followed; a file that is there keeps its permissions.
+    /// Begins to write `path`. A link is followed; a file that is there keeps its owner and permissions.
     ///
     /// # Errors
     /// If nothing can be written there.
@@ -53,6 +53,8 @@ impl NewFile {
         };
         let draft = draft(directory_of(&path), MODE)?;
         if let Some(found) = found {
+            // Others than root cannot give a file away; to them it is theirs.
+            let _ = fchown(draft.as_file(), Some(found.uid()), Some(found.gid()));
             draft.as_file().set_permissions(plain_mode(&found))?;
         }
         Ok(Self {
