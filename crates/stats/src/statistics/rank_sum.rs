@@ -80,8 +80,8 @@ mod tests {
     fn the_smallest_p_of_five_and_five_is_two_of_252() {
         let p = rank_sum_p(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0]).unwrap();
         assert!((p - 2.0 / 252.0).abs() < 1e-12);
-        let p = rank_sum_p(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]).unwrap();
-        assert!((p - 2.0 / 70.0).abs() < 1e-12);
+        let of_four = rank_sum_p(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]).unwrap();
+        assert!((of_four - 2.0 / 70.0).abs() < 1e-12);
     }
 
     #[test]

@@ -108,9 +108,10 @@ fn blocks_are_as_long_as_asked_for_at_least_and_lose_nothing() {
     let blocks = blocks(&counts, 10.0);
     assert_eq!(blocks.len(), 20);
     assert!(blocks.iter().all(|block| block.seconds >= 10.0));
-    let sum = |of: fn(&Count) -> u64, counts: &[Count]| counts.iter().map(of).sum::<u64>();
-    for of in [|c: &Count| c.requests, |c: &Count| c.over] {
-        assert_eq!(sum(of, &blocks), sum(of, &counts));
+    for field in [|c: &Count| c.requests, |c: &Count| c.over] {
+        let [in_blocks, in_counts] =
+            [&blocks, &counts].map(|all| all.iter().map(field).sum::<u64>());
+        assert_eq!(in_blocks, in_counts);
     }
     assert_eq!(blocks[19].over, 1);
     assert!(super::blocks(&counts[..9], 10.0).is_empty());
