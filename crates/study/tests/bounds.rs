@@ -158,7 +158,7 @@ fn a_study_that_is_written_can_be_read_whatever_it_was_given() {
     assert!(notices.len() <= 10_000, "{}", notices.len());
     let left: Vec<_> = notices
         .iter()
-        .filter(|of| of.contains("were left out"))
+        .filter(|notice| notice.contains("were left out"))
         .collect();
     assert_eq!(
         left,

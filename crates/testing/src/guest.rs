@@ -200,11 +200,9 @@ fn initial_root(guest: &Guest<'_>) -> Vec<u8> {
         );
         needed.extend(libraries(&path));
     }
-    for needed in needed {
-        archive.file(
-            &needed,
-            &fs::read(Path::new("/").join(&needed)).expect("ldd names files"),
-        );
+    for name in needed {
+        let library = fs::read(Path::new("/").join(&name)).expect("ldd names files");
+        archive.file(&name, &library);
     }
     let init = format!(
         "#!/bin/busybox sh\nexport PATH=/bin\nb=/bin/busybox\n$b mount -t devtmpfs d /dev\n$b mount -t proc p /proc\n\

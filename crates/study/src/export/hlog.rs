@@ -60,7 +60,7 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
         };
         let unlogged = Unlogged::from_phase(&phase).comment(&tag);
         let unlogged = unlogged.map_err(failed(FORMAT.name))?;
-        let has_lines = phase.intervals.iter().any(|of| !of.kinds.is_empty());
+        let has_lines = phase.intervals.iter().any(|i| !i.kinds.is_empty());
         let unlogged = has_lines.then_some(unlogged).into_iter();
         for line in unlogged.chain(never_done(&tag, &phase)) {
             log.write_comment(&line).map_err(failed(FORMAT.name))?;

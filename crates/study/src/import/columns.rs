@@ -72,13 +72,13 @@ impl Column {
 
     /// `read_p99.99_ms`, `update_mean_us`, `read_count`
     fn of_kind(name: &str) -> Option<Self> {
-        let of = |kind: &Kind| {
+        let prefixed = |kind: &Kind| {
             let rest = [kind.name().to_owned(), kind.name().replace('-', "_")]
                 .iter()
                 .find_map(|prefix| Some(name.strip_prefix(prefix)?.strip_prefix('_')?.to_owned()));
             Some((*kind, rest?))
         };
-        let (kind, rest) = Kind::ALL.iter().find_map(of)?;
+        let (kind, rest) = Kind::ALL.iter().find_map(prefixed)?;
         if rest == "count" {
             return Some(Self::Count(kind));
         }
