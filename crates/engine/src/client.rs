@@ -85,10 +85,10 @@ impl<R: Record, C: Clock> Client<R, C> {
                 Due::Now => (sent, true),
                 Due::At { due, was_free } => (due.min(sent), was_free),
             };
-            let timing = |due: Tick, sent: Tick, done: Tick| Timing {
+            let timing = |due_at: Tick, sent_at: Tick, done: Tick| Timing {
                 was_free,
-                due,
-                sent,
+                due: due_at,
+                sent: sent_at,
                 done,
             };
             let (inserted, succeeded) = match item {

@@ -146,8 +146,8 @@ impl<'a, C: Clock> Collection<'a, C> {
         };
         if enough.is_enough(&self.collector.closed()) {
             let seconds = (self.context.clock.now() - self.measure).div_ceil(recorder::INTERVAL_NS);
-            let enough = self.measure + seconds * recorder::INTERVAL_NS;
-            let at = enough.max(self.measure + nanos(spec.at_least));
+            let whole_second = self.measure + seconds * recorder::INTERVAL_NS;
+            let at = whole_second.max(self.measure + nanos(spec.at_least));
             end.plan(at);
             if let Some(part) = spec.part {
                 part.peers.ends(Duration::from_nanos(at - self.measure));

@@ -202,7 +202,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             draws,
             session,
         } = seed;
-        let (spec, role) = (self.spec, self.roles.of(index));
+        let (spec, role) = (self.spec, self.roles.role(index));
         let pulse = &self.pulses[self.roles.place_of(index)];
         let pace = Pace {
             clock: self.clock.clone(),

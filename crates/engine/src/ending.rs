@@ -157,16 +157,16 @@ impl Ending {
     /// What to say where clients had nothing left to do before the last one was done. Only the
     /// end of a budget is waited for so: one by time does not count what lies behind it.
     pub fn straggler(&self, due: Tick, measure: Tick, phase: &Phase) -> Option<Finding> {
-        let left = self.left();
-        let last = left.iter().map(|left| left.done).max()?;
+        let clients = self.left();
+        let last = clients.iter().map(|left| left.done).max()?;
         let whole = last.saturating_sub(measure);
-        if whole <= due || left.iter().any(|left| !left.is_spent) {
+        if whole <= due || clients.iter().any(|left| !left.is_spent) {
             return None;
         }
         let idle = |left: &Left| whole - left.done.saturating_sub(measure).max(due);
-        let sum: f64 = left.iter().map(|left| idle(left) as f64).sum();
-        let share = sum / (whole as f64 * left.len() as f64);
-        let longest = left.iter().map(idle).max()?;
+        let sum: f64 = clients.iter().map(|left| idle(left) as f64).sum();
+        let share = sum / (whole as f64 * clients.len() as f64);
+        let longest = clients.iter().map(idle).max()?;
         (share >= SHARE).then(|| {
             let sentence = Sentence::new(
                 "The last client was done {Last client later by} after the first had nothing left to \

@@ -407,7 +407,7 @@ impl<C: Clock> Pacer<C> {
             match waiter {
                 Waiter::Thread { .. } => std::thread::sleep(Duration::from_nanos(nap)),
                 Waiter::Task { timer, .. } => timer.until(now + nap).await,
-                Waiter::Virtual(clock) => clock.until(now + nap).await,
+                Waiter::Virtual(virtual_clock) => virtual_clock.until(now + nap).await,
             }
             if stop.requested() || due >= end.tick() {
                 return false;
