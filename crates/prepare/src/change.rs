@@ -50,11 +50,11 @@ pub(super) fn inverse(path: &Path, old: &str, requested: &str) -> io::Result<Cha
     });
     if let Some(partner) = partner.filter(|_| old == "0") {
         let path = path.with_file_name(partner);
-        let old = read(&path)?;
-        if old != "0" {
+        let in_effect = read(&path)?;
+        if in_effect != "0" {
             return Ok(Change::Value {
                 path,
-                old,
+                old: in_effect,
                 requested: "0".to_owned(),
                 now: None,
             });
@@ -93,14 +93,12 @@ pub(super) fn put_back(
             now,
         } => put_back_value(path, old, [Some(requested), now.as_ref()]),
         Change::Mount { point, device } => put_back_mount(point, device, log),
-        Change::Emulated { directory } => match super::remove_emulated(directory, &Logged(log)) {
-            Ok(()) => Ok(format!("`{}` is removed", directory.display())),
-            Err(error) => Err(format!(
-                "`{}` stays: {}",
-                directory.display(),
-                cause(&error)
-            )),
-        },
+        Change::Emulated { directory: volume } => {
+            match super::remove_emulated(volume, &Logged(log)) {
+                Ok(()) => Ok(format!("`{}` is removed", volume.display())),
+                Err(error) => Err(format!("`{}` stays: {}", volume.display(), cause(&error))),
+            }
+        }
     }
 }
 

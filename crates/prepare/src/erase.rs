@@ -88,7 +88,7 @@ impl Erase {
         if !says.can_format {
             return Err(unable("the drive has no format"));
         }
-        let of = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
+        let format = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
         let (reach, what) = if says.formats_all || says.erases_all {
             (Reach::Subsystem, "every namespace of the drive (FNA)")
         } else {
@@ -97,8 +97,8 @@ impl Erase {
         let said = format!(
             "Format NVM of /dev/{name}, namespace {namespace}, format {} ({} bytes a block), \
              secure erase 1: {what}; {}",
-            of.format,
-            of.block_bytes,
+            format.format,
+            format.block_bytes,
             tag::plan()
         );
         Ok((reach, said))
@@ -124,8 +124,8 @@ impl Erase {
                 if says.formats_all || says.erases_all {
                     refuse_hidden(claim, &says).map_err(failed)?;
                 }
-                let of = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
-                nvme::format(&mut file, namespace, of.format).map_err(failed)?;
+                let format = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
+                nvme::format(&mut file, namespace, format.format).map_err(failed)?;
             }
             Self::Sanitize => {
                 let says = nvme::identify_controller(file).map_err(failed)?;

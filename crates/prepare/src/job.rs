@@ -349,8 +349,8 @@ impl Job {
                 return Err(error);
             }
             let found = std::mem::take(&mut self.found);
-            for found in &found {
-                log(&format!("{whose}: {name}: {}", found.text));
+            for finding in &found {
+                log(&format!("{whose}: {name}: {}", finding.text));
             }
             log(&format!("{whose}: {name} is done"));
             all.push(Done {

@@ -168,9 +168,9 @@ fn sampled(file: &File, bytes: u64) -> io::Result<Samples> {
         samples.is_uniform &= piece.iter().all(|byte| *byte == first);
         samples.sum = tag::fnv1a(samples.sum, piece);
         let mut sectors = (at..).step_by(SAMPLE).zip(piece.chunks(SAMPLE));
-        samples.holds_others |= !sectors.all(|(at, sector)| {
+        samples.holds_others |= !sectors.all(|(place, sector)| {
             let is_empty = is_empty(sector) || sector.iter().all(|byte| *byte == first);
-            is_empty || tag::PLACE.contains(&at) || data::is_ours(sector)
+            is_empty || tag::PLACE.contains(&place) || data::is_ours(sector)
         });
     };
     let ends = ENDS.min(bytes) as usize;

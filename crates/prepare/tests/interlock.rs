@@ -267,15 +267,13 @@ fn a_device_that_another_took_the_name_of_is_refused() {
     }
     // The simpler guard looked at the first device, and opens what now has its name.
     assert!(opens_exclusively(disk.device.path()));
-    let refused = Claim::take(&target, Reach::Device, &disk.consent());
-    let error = refused.unwrap_err();
+    let refused = || Claim::take(&target, Reach::Device, &disk.consent()).unwrap_err();
+    let error = refused();
     assert!(matches!(error, Error::Renumbered { .. }), "{error}");
     assert!(error.to_string().contains("other"), "{error}");
     // The same where even the file has the name that the other one had.
     fs::rename(&other, &disk.image).unwrap();
-    let refused = Claim::take(&target, Reach::Device, &disk.consent());
-    let error = refused.unwrap_err();
-    assert!(matches!(error, Error::Renumbered { .. }), "{error}");
+    assert!(matches!(refused(), Error::Renumbered { .. }));
 }
 
 #[test]
