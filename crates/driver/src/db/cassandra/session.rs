@@ -161,7 +161,7 @@ impl Prepared {
                 self.write(&self.insert, key, Some((FieldsPosition::AfterKey, values)))
                     .await
             }
-            Operation::Update { key, values } => match self.update.of(values) {
+            Operation::Update { key, values } => match self.update.statement(values) {
                 Some(update) => {
                     self.write(update, key, Some((FieldsPosition::BeforeKey, values)))
                         .await
@@ -299,7 +299,7 @@ impl PerField {
     }
 
     /// The statement that writes these fields.
-    fn of(&self, values: Values<'_>) -> Option<&PreparedStatement> {
+    fn statement(&self, values: Values<'_>) -> Option<&PreparedStatement> {
         match (values.first, values.lengths.len()) {
             (0, all) if all == self.one.len() => Some(&self.all),
             (field, 1) => self.one.get(field as usize),

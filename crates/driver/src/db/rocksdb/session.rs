@@ -138,21 +138,17 @@ impl RocksDbSession {
             .db
             .get_pinned_cf_opt(store.table, key.name, &self.read)
             .map_err(failure)?;
-        let Some(value) = found else {
+        let Some(record) = found else {
             return Ok(Outcome::default());
         };
-        for field in record::fields(&value) {
+        for field in record::fields(&record) {
             let (name, value) = field.map_err(|_| malformed())?;
-            let known = store
-                .schema
-                .fields
-                .iter()
-                .position(|f| f.as_bytes() == name);
-            if let Some(index) = known {
+            let mut fields = store.schema.fields.iter();
+            if let Some(index) = fields.position(|f| f.as_bytes() == name) {
                 visit(index as u32, value);
             }
         }
-        outcome(store, key.name, &value, Fields::All)
+        outcome(store, key.name, &record, Fields::All)
     }
 }
 
