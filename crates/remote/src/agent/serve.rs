@@ -195,9 +195,9 @@ fn answer(
         Ask::PutBack => preparing.put_back(),
         Ask::Facts => Answer::Facts(tailmark_machine::machine_facts()),
         Ask::PlaceFacts { system, places } => {
-            let each = places.iter().flat_map(|of| tailmark_machine::places_of(of));
-            let places: Vec<_> = each.collect();
-            Answer::Facts(tailmark_machine::place_facts(system, &places))
+            let all = places.iter().flat_map(|p| tailmark_machine::places_of(p));
+            let all: Vec<_> = all.collect();
+            Answer::Facts(tailmark_machine::place_facts(system, &all))
         }
         Ask::DropCaches => match tailmark_machine::drop_caches(&[]) {
             CacheDrop::Dropped | CacheDrop::Advised(_) => Answer::Done,

@@ -136,7 +136,7 @@ impl Server {
         if !unsure.is_empty() {
             let kept: Vec<&str> = unsure.iter().map(String::as_str).collect();
             link.ssh.script(END_ALL, &kept, LONG)?;
-            self.state().unsure.retain(|of| !unsure.contains(of));
+            self.state().unsure.retain(|agent| !unsure.contains(agent));
         }
         Ok(())
     }

@@ -17,10 +17,7 @@ fn a_shell_takes_words_as_they_are() {
 #[test]
 fn what_a_killed_run_has_left_is_removed_and_what_is_used_is_not() {
     let (used, _lock) = directory().unwrap();
-    let left = {
-        let (left, _lock) = directory().unwrap();
-        left.keep()
-    };
+    let left = directory().unwrap().0.keep();
     remove_left();
     assert!(used.path().exists() && !left.exists());
 }
