@@ -180,7 +180,7 @@ impl Column {
 
     /// The same column in a group.
     #[must_use]
-    pub fn of(mut self, group: impl Into<String>) -> Self {
+    pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = group.into();
         self
     }

@@ -21,7 +21,7 @@ fn data(quick: bool) -> Data {
 }
 
 fn blocks(data: &Data, section: &str) -> Vec<Block> {
-    let section = SECTIONS.iter().find(|of| of.name == section).unwrap();
+    let section = SECTIONS.iter().find(|one| one.name == section).unwrap();
     (section.render)(data)
 }
 
@@ -169,21 +169,14 @@ fn of_a_search_for_two_limits_each_has_its_own_answer() {
 
 #[test]
 fn answers_that_lie_apart_do_not_overlap_whichever_is_the_baseline() {
-    let said = said_of([FAST, SLOW], 0);
-    assert!(
-        said.contains("does at least 47 % less ops/s than"),
-        "{said}"
-    );
-    let said = said_of([FAST, SLOW], 1);
-    assert!(
-        said.contains("does at least 90 % more ops/s than"),
-        "{said}"
-    );
-    let said = said_of([FAST, FAST], 1);
-    assert!(
-        said.contains("overlap, and no difference is shown"),
-        "{said}"
-    );
+    for (answers, baseline, expected) in [
+        ([FAST, SLOW], 0, "does at least 47 % less ops/s than"),
+        ([FAST, SLOW], 1, "does at least 90 % more ops/s than"),
+        ([FAST, FAST], 1, "overlap, and no difference is shown"),
+    ] {
+        let said = said_of(answers, baseline);
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn every_section_is_there_and_its_charts_are_drawn() {
     let text = text(&data, Screen::default());
     assert!(text.contains("rank 1 on db2"), "the slower rank is named");
     // There is an earlier study only where one is given.
-    for section in SECTIONS.iter().filter(|of| of.name != "against") {
+    for section in SECTIONS.iter().filter(|one| one.name != "against") {
         let rule = "─".repeat(section.title.chars().count());
         let heading = format!("\n{}\n{rule}\n", section.title);
         assert!(text.contains(&heading), "{heading}");

@@ -209,7 +209,7 @@ fn view(systems: &[String]) -> Markup {
             label {
                 span { (label) }
                 select name=(name) autocomplete="off" {
-                    @for (value, label) in choices { option value=(value) { (label) } }
+                    @for (value, text) in choices { option value=(value) { (text) } }
                 }
             }
         }
@@ -282,9 +282,9 @@ fn figures<'p>(sections: &'p Rendered) -> Markup {
         let bytes = deflated
             .write_all(text.as_bytes())
             .and_then(|()| deflated.finish());
-        let text = BASE64_STANDARD.encode(bytes.expect("memory takes all that is written"));
+        let encoded = BASE64_STANDARD.encode(bytes.expect("memory takes all that is written"));
         return html! {
-            script type="text/plain" id="figures" data-deflated="zlib" { (PreEscaped(text)) }
+            script type="text/plain" id="figures" data-deflated="zlib" { (PreEscaped(encoded)) }
         };
     }
     html! {

@@ -73,8 +73,8 @@ impl Screen {
         let part = |at: usize| u8::from_str_radix(color.get(at..at + 2)?, 16).ok();
         match (part(1), part(3), part(5)) {
             (Some(red), Some(green), Some(blue)) => {
-                let color = Color::Rgb(RgbColor(red, green, blue));
-                self.paint(Style::new().fg_color(Some(color)), text)
+                let rgb = Color::Rgb(RgbColor(red, green, blue));
+                self.paint(Style::new().fg_color(Some(rgb)), text)
             }
             _ => text.to_owned(),
         }
