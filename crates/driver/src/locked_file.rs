@@ -1,4 +1,4 @@
-//! A file that nobody else may use.
+//! A file that no other program may use.
 
 use std::{
     fs::{File, TryLockError},

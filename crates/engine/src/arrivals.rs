@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tailmark_model::{Arrivals, Latencies, new_latencies};
 use tailmark_workload::Poisson;
 
-/// Of more operations than these that nobody took, not each is looked at.
+/// If more operations than these were not taken, not each is looked at.
 const SAMPLES: u64 = 1_000_000;
 
 /// The instants at which operations are due, in nanoseconds after the start of the warm-up, each
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn no_more_is_left_than_was_to_be_measured() {
-        // 1,000,000 are due in the warm-up, and nobody took any.
+        // 1,000,000 are due in the warm-up, and no client took any.
         for arrivals in Arrivals::ALL {
             let sequence = ArrivalSequence::new(arrivals, 1e6, S, Some(2_500_000), 1);
             let left = sequence.take_left(10 * S, 10 * S).len();

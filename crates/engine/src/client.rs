@@ -43,7 +43,7 @@ pub struct Client<R, C> {
 pub enum Acknowledge {
     /// Those that succeeded: a load, whose marker promises every record below it.
     Succeeded,
-    /// All: a run, which goes on behind an insert that failed, as YCSB does.
+    /// All: a run, which continues after an insert that failed, as YCSB does.
     All,
 }
 

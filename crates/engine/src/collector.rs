@@ -74,7 +74,7 @@ impl Collector {
         (self.totals.operations, self.totals.failed, self.errors)
     }
 
-    /// Whether operations were done, or given up, behind the planned end.
+    /// Whether operations were done, or given up, after the planned end.
     #[must_use]
     pub const fn has_overrun(&self) -> bool {
         self.totals.drained + self.totals.drained_failed + self.totals.censored > 0
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn seconds_without_a_completion_are_intervals() {
-        // The first completion after 2 s, a stall of 4 s, and 3 s behind the last completion.
+        // The first completion after 2 s, a stall of 4 s, and 3 s after the last completion.
         let mut collector = Collector::new();
         for interval in [2, 3, 8] {
             collector.take(reads(interval, 5, 1_000));

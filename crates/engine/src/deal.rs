@@ -12,7 +12,7 @@ pub struct Deal {
 }
 
 impl Deal {
-    /// Those of one of several processes with so many clients each.
+    /// Those of one of several processes, of which `clients` has the clients of each.
     #[must_use]
     pub fn new(process: usize, clients: &[u64]) -> Self {
         // Its k-th of n is due as if n were spread over the round by themselves: at (k + 1/2) / n. The

@@ -14,7 +14,7 @@ use tailmark_model::{
 };
 use tailmark_workload::ClientGroup;
 
-/// From which share of idle time on it is said.
+/// The share of idle time from which on there is a finding.
 const SHARE: f64 = 0.01;
 
 /// With fewer operations of each client, one more or less is over 5 % of ops/s.
@@ -155,7 +155,7 @@ impl Ending {
     }
 
     /// What to say where clients had nothing left to do before the last one was done. Only the
-    /// end of a budget is waited for so: one by time does not count what lies behind it.
+    /// end of a budget is waited for so: one by time does not count what lies after it.
     pub fn straggler(&self, due: Tick, measure: Tick, phase: &Phase) -> Option<Finding> {
         let clients = self.left();
         let last = clients.iter().map(|left| left.done).max()?;

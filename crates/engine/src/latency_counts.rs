@@ -36,7 +36,7 @@ impl LatencyCounts {
         self.record_n(value, 1);
     }
 
-    /// Counts so many of a latency, nanoseconds.
+    /// Counts `n` requests of a latency, nanoseconds.
     #[inline]
     pub fn record_n(&mut self, value: u64, n: u32) {
         let group = (value | (GROUP as u64 - 1)).ilog2() - (GROUP_BITS - 1);

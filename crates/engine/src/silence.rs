@@ -19,7 +19,7 @@ use std::{
 use tailmark_driver::Reply;
 use tailmark_model::{Finding, Sentence, Unit, finding::NO_ANSWER};
 
-/// For how long no request succeeds before that is said, seconds.
+/// For how long no request succeeds before a line says so, seconds.
 pub const NO_ANSWER_S: u64 = 10;
 
 /// For how long a failure says that the database does not answer, seconds: one at the start of a
@@ -49,7 +49,7 @@ impl Pulse {
         }))
     }
 
-    /// The client goes on to send requests.
+    /// The client continues to send requests.
     #[inline]
     pub fn busy(&self, now: Tick) {
         self.busy_since.store(now, Relaxed);

@@ -16,7 +16,7 @@ struct Shared {
 }
 
 impl Stop {
-    /// One that nobody has requested.
+    /// One that is not requested.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -35,7 +35,7 @@ pub struct RecorderChannels {
     pub empty: Receiver<Box<IntervalStats>>,
 }
 
-/// How many runtime threads serve so many clients on so many processors.
+/// How many runtime threads serve these clients on these processors.
 #[must_use]
 pub fn threads(clients: u32, cpus: usize) -> u32 {
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);

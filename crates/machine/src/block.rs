@@ -51,7 +51,7 @@ pub struct BlockDevice {
     pub physical_block_bytes: Option<u64>,
     /// `write back` (volatile) or `write through`.
     pub write_cache: Option<String>,
-    /// The file behind a loop device.
+    /// The file of a loop device.
     pub backing_file: Option<PathBuf>,
     /// What a device mapper or RAID device is, for example `LVM-...` or `raid1`.
     pub composition: Option<String>,

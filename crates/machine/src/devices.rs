@@ -24,7 +24,7 @@ pub struct DeviceUse {
     pub used_by: Vec<String>,
 }
 
-/// Every block device that has a size, by disk: each disk, and behind it its partitions.
+/// Every block device that has a size, by disk: each disk, then its partitions.
 #[must_use]
 pub fn devices() -> Vec<DeviceUse> {
     let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();

@@ -51,7 +51,7 @@ impl Phase {
         self.operations.saturating_sub(self.failed)
     }
 
-    /// Operations that succeeded per second, over the whole duration. Those done behind its end
+    /// Operations that succeeded per second, over the whole duration. Those done after its end
     /// are not among them.
     #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
@@ -165,7 +165,7 @@ fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
     sent.map(|(_, kind)| kind)
 }
 
-/// How many of so many operations failed, as near as requests tell: imports do not count them.
+/// How many of these operations failed, as near as requests tell: imports do not count them.
 ///
 /// Each failed request is an operation that failed, but where both halves of a read-modify-write
 /// failed these are two requests. How often that was is known within bounds only; the minimum is

@@ -56,7 +56,7 @@ impl Statistic {
         }
     }
 
-    /// Whether enough samples are behind the value to draw it as certain.
+    /// Whether there are enough samples to draw the value as certain.
     #[must_use]
     pub fn is_solid(self, known: RankedLatencies<'_>) -> bool {
         self.quantile

@@ -85,7 +85,7 @@ pub fn latency(ns: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// A latency of which it may only be known that it is at least so much: `≥ 84.2 ms`.
+/// A latency, or a lower bound of one: `≥ 84.2 ms`.
 #[must_use]
 pub fn bounded_latency(ns: Bounded) -> String {
     let value = ns.value;

@@ -291,7 +291,7 @@ impl Model {
         self.level = 11 * self.level / 16;
     }
 
-    /// As [`Self::learn_none`] so many times: after a few nothing changes any more.
+    /// [`Self::learn_none`] `count` times: after a few calls nothing changes any more.
     fn learn_run_of_none(&mut self, count: usize) {
         for _ in 0..count {
             if self.level == 0 {

@@ -16,7 +16,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A block of a run holds at least so many samples.
+/// A block of a run holds at least this many samples.
 pub const BLOCK_SAMPLES: u64 = 1_000_000;
 
 /// One quantile of one kind of request over the blocks of a run.
@@ -83,7 +83,7 @@ impl BlockValue {
 }
 
 impl BlockQos {
-    /// Whether enough samples are behind the value of each block to draw it as certain.
+    /// Whether each block has enough samples to draw its value as certain.
     #[must_use]
     pub fn is_solid(&self) -> bool {
         let beyond = quantile::samples_beyond(self.samples_min, self.quantile.value);
@@ -270,7 +270,7 @@ pub struct Qos<'a> {
     pub quantile: Quantile,
     /// Over the whole run, nanoseconds; none with too few samples beyond it.
     pub run: Option<Bounded>,
-    /// Whether enough samples are behind that to draw it as certain.
+    /// Whether there are enough samples to draw it as certain.
     pub is_solid: bool,
     /// Block by block; none where the run has no block.
     pub blocks: Option<&'a BlockQos>,

@@ -59,7 +59,7 @@ pub const SIX_NINES: Quantile = Quantile {
 /// With fewer samples beyond it, a quantile is not a number.
 pub const SAMPLES_MIN: u64 = 10;
 
-/// From so many samples beyond it, a quantile is solid (its 95 % interval is within a fifth or so).
+/// With this many samples beyond it, a quantile is solid (its 95 % interval is within a fifth or so).
 pub const SAMPLES_SOLID: u64 = 100;
 
 impl Quantile {

@@ -162,7 +162,7 @@ fn put_back_mount(point: &Path, device: &str, log: Log<'_>) -> Result<String, St
     }
 }
 
-/// Why a step failed, without what it was: that is said already.
+/// Why a step failed, without its name, which the caller has printed.
 fn cause(error: &Error) -> String {
     let cause = std::error::Error::source(error);
     cause.map_or_else(String::new, ToString::to_string)
@@ -310,7 +310,7 @@ mod tests {
         fs::create_dir_all(dir.path().join("sys/fs/cgroup")).unwrap();
         let said = put_back().unwrap();
         assert!(said.contains("is gone"), "{said}");
-        // What is there and is no value is told.
+        // A file that holds no value is reported.
         fs::create_dir_all(&path).unwrap();
         assert!(put_back().unwrap_err().contains("is left"));
     }

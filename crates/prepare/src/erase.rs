@@ -189,7 +189,7 @@ fn sanitized(drive: &mut impl Drive, says: &nvme::Controller, watch: &dyn Watch)
     nvme::sanitize(drive, how)?;
     loop {
         match nvme::sanitize_state(drive)? {
-            // It cannot be stopped: the drive goes on by itself, even after a restart.
+            // It cannot be stopped: the drive continues by itself, even after a restart.
             SanitizeState::Running(part) => watch.progress((part * 1000.0) as u64, 1000),
             SanitizeState::Done => return Ok(()),
             SanitizeState::Failed => return Err(io::Error::other("the drive says that it failed")),

@@ -21,7 +21,7 @@ const TRANSPORTS: &[&str] = &["loop", "nvme", "sata", "virtio", "xen"];
 /// How far sizes may be apart: a plan says 7.68 TB, a drive 7,681,501,126,656 bytes.
 const SIZE_PART: f64 = 0.01;
 
-/// What somebody agrees to, and what the plan says of the device.
+/// What the user agrees to, and what the plan says of the device.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     /// Serial numbers whose devices may be erased.

@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(by_id("nvme-Quick_7000_S-0001_1", false), None);
         let several = by_id("nvme-Quick_7000_S-0001", false).unwrap();
         assert!(several.contains("does not say which"), "{several}");
-        // A link that was left behind, or made by hand.
+        // A link that is out of date, or made by hand.
         let other = by_id("nvme-Quick_7000_S-0002", true).unwrap();
         assert!(other.contains("another serial number"), "{other}");
     }

@@ -89,7 +89,7 @@ pub struct Job {
     pub targets: Vec<Target>,
     /// Where the kernel keeps its settings.
     pub kernel: Kernel,
-    /// What the step that goes on has found out.
+    /// What the step under way has found out.
     found: Vec<Found>,
     /// Whether what is mounted now is not when the next step is planned.
     is_unmounted: bool,

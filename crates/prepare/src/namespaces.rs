@@ -5,7 +5,7 @@ use super::nvme::{self, Drive};
 use super::{Claim, Error, Reach, Target, Watch, claim};
 use std::{io, path::Path};
 
-/// What making so many namespaces does to a drive, as a dry run says it.
+/// What making this many namespaces does to a drive, as a dry run prints it.
 ///
 /// # Errors
 /// Where the drive cannot.

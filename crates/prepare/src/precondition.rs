@@ -37,13 +37,13 @@ pub fn plan_precondition(device: &str, bytes: u64, passes: u32) -> String {
     )
 }
 
-/// The part of a device that is written: behind our mark, in whole blocks.
+/// The part of a device that is written: after our mark, in whole blocks.
 pub(super) const fn part(bytes: u64) -> Range<u64> {
     let from = tag::RESERVED_BYTES;
     from..from + bytes.saturating_sub(from) / BLOCK * BLOCK
 }
 
-/// Writes the device that is held, so many times.
+/// Writes the device that is held, `passes` times.
 ///
 /// # Errors
 /// Where it is not the device any more, a write fails, or it is stopped.

@@ -50,7 +50,7 @@ pub struct Mix {
 pub enum Over {
     /// The device.
     Device,
-    /// A file in the file system on it, of so many hundredths of the room that there is.
+    /// A file in the file system on it, of this many hundredths of the free room.
     FileSystem(u32),
 }
 
@@ -362,7 +362,7 @@ mod tests {
         }
     }
 
-    /// A spare area of so many bytes, of a drive without logs.
+    /// A spare area of this many bytes, of a drive without logs.
     fn no_drive(spare: u64) -> (u64, MediaBytes) {
         (spare, MediaBytes::none())
     }
@@ -458,7 +458,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(stopped, None);
-        // Reads behind the end of the file.
+        // Reads after the end of the file.
         let part = 1 << 20..2 << 20;
         let reads = Mix {
             read_percent: 100,

@@ -1,4 +1,4 @@
-//! Who watches a step: is told how far it is and what it waits for, and says whether to stop.
+//! Who watches a step: hears how far it is and what it waits for, and says whether to stop.
 
 use super::Log;
 use std::{
@@ -15,9 +15,9 @@ const TELL_AFTER: Duration = Duration::from_secs(1);
 pub trait Watch {
     /// A step begins that may be long: "system `A`: erase".
     fn begins(&self, _what: &str) {}
-    /// So much of so much is done, bytes or parts.
+    /// `done` of `total` is done, bytes or parts.
     fn progress(&self, done: u64, total: u64);
-    /// Nothing goes on until something else has happened: "waiting until ...".
+    /// The step waits until something else has happened: "waiting until ...".
     fn waits(&self, _what: &str) {}
     /// Whether to stop.
     fn is_stopped(&self) -> bool;

@@ -83,7 +83,7 @@ fn with_page<T>(byte: u8, what: impl FnOnce(&mut [u8]) -> T) -> T {
     what(&mut bytes[from..from + BLOCK])
 }
 
-/// The shortest of so many reads one after another.
+/// The shortest of this many reads one after another.
 fn shortest(file: &File, reads: u64) -> Duration {
     with_page(0, |page| {
         let read = |number| {

@@ -64,7 +64,7 @@ fn another_name_of_a_mounted_device_is_refused() {
     let target = Target::find(alias).unwrap();
     let evidence = Claim::refusals(&target, Reach::Device, &disk.consent()).unwrap();
     assert!(text(&evidence, "mounted").contains("ext4"), "{evidence:#?}");
-    // And everything else that speaks against it is said at once.
+    // And the refusal lists everything else that speaks against it.
     assert!(text(&evidence, "signatures").contains("--overwrite-signature ext4:"));
     let refused = disk.refused(&disk.consent());
     for guard in ["exclusive", "mounted", "signatures"] {

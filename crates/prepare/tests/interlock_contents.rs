@@ -46,7 +46,7 @@ fn a_blank_device_is_taken_by_its_serial_number_and_erased() {
     assert!(!opens_exclusively(disk.device.path()), "it is held");
     Erase::Discard.carry_out(&blank, &Quiet).unwrap();
     drop(blank);
-    // Now it is ours, and so is what preconditioning and its mix write behind the mark.
+    // Now it is ours, and so is what preconditioning and its mix write after the mark.
     let erased = claim_of(&disk);
     assert_eq!(erased.signatures()[0].name, "tailmark:tag");
     precondition(&erased, 1, &Quiet).unwrap();
@@ -141,7 +141,7 @@ fn what_others_write_behind_our_mark_is_refused_until_it_is_named() {
     precondition(&claim, 1, &Quiet).unwrap();
     drop(claim);
     assert_eq!(disk.refused(&disk.consent()), [""; 0]);
-    // A database on the raw device, whose format nobody knows: the mark is still there.
+    // A database on the raw device, whose format is unknown: the mark is still there.
     let pages = b"a page of somebody's database ".repeat(100_000);
     let file = OpenOptions::new().write(true).open(disk.path()).unwrap();
     file.write_all_at(&pages, 8 << 20).unwrap();

@@ -1,5 +1,5 @@
 //! Settings are put back, whatever ends the run: killed at every step, in a network namespace of the
-//! test's own, whose sysctls nobody else has.
+//! test's own, whose sysctls no other process has.
 
 #![expect(
     clippy::unwrap_used,

@@ -25,7 +25,7 @@ use tailmark_cluster::{Exchange, Measurement};
 const HELLO: Duration = Duration::from_secs(15);
 /// How long it may take to say what its clock says.
 const TIME: Duration = Duration::from_secs(20);
-/// How often what is said of preparing is handed over.
+/// How often messages about preparing are handed over.
 const LOOK: Duration = Duration::from_millis(200);
 /// How often the agent hears of this end meanwhile.
 const BEAT: Duration = Duration::from_secs(5);
@@ -49,14 +49,14 @@ pub struct Taken {
     pub values: Vec<(Sampled, f64)>,
 }
 
-/// What is said while something is prepared.
+/// A message while something is prepared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// What is worth a line.
     Log(String),
     /// A long step begins.
     Begins(String),
-    /// So much of it is done, of so much.
+    /// How much of it is done, and of how much.
     Progress(u64, u64),
 }
 
@@ -145,7 +145,7 @@ impl Channel {
         self.ask_until(ask, &mut |_| (Instant::now() >= end).then(late), timeout)
     }
 
-    /// Asks for what may take hours, and hands over what is said meanwhile.
+    /// Asks for what may take hours, and hands over the messages meanwhile.
     pub fn prepare(
         &self,
         ask: Ask,

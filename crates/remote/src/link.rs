@@ -240,7 +240,7 @@ impl Shell {
                 why: format!("no directory can be made: {}", summary(&said)),
             });
         }
-        // Nobody reads on, and nobody is to wait for that.
+        // Standard error is read to its end without waiting for it.
         let said = process.stderr.take();
         thread::spawn(move || said.map(|mut said| io::copy(&mut said, &mut io::sink())));
         Ok(Self {
@@ -339,7 +339,7 @@ mod tests {
             let mut from = BufReader::new(shell.stdout.take().unwrap());
             from.read_line(&mut line).unwrap();
             to.write_all(program.as_bytes()).unwrap();
-            // As sudo ends a command: one signal behind another, to its whole group.
+            // As sudo ends a command: one signal after another, to its whole group.
             let group = format!("-{}", shell.id());
             for signal in ["HUP", "TERM", "HUP", "TERM"] {
                 let mut kill = Command::new("kill");

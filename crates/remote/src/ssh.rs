@@ -143,7 +143,7 @@ impl Ssh {
         let said = ["log", "said"].map(|name| {
             let mut bytes = Vec::new();
             let file = File::open(directory.path().join(name));
-            // Nothing is said where it cannot be read.
+            // An unreadable file counts as empty.
             let _ = file.and_then(|file| file.take(SAID_MAX).read_to_end(&mut bytes));
             String::from_utf8_lossy(&bytes).into_owned()
         });

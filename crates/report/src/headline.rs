@@ -50,13 +50,13 @@ struct Topic<'s, 'a> {
 struct Words {
     /// Behind the name of the best: ` has the highest peak in `.
     leads: String,
-    /// Where nobody is: `No system leads at its peak in `.
+    /// If no system leads: `No system leads at its peak in `.
     nobody: String,
     /// Before the name of the baseline: ` peaks higher than `.
     better: String,
     /// The same of what is worse.
     worse: String,
-    /// The same behind what is better elsewhere: `lower`.
+    /// The same after what is better elsewhere: `lower`.
     also_worse: &'static str,
     /// Behind the name of the baseline: ` at 64 threads`.
     place: String,
@@ -437,7 +437,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
     }
 }
 
-/// One sentence behind another, of which either may be empty.
+/// One sentence after another; either may be empty.
 fn sentence(text: Text, next: Text) -> Text {
     if text.0.is_empty() || next.0.is_empty() {
         text.and_all(next)

@@ -17,7 +17,7 @@ const SYSTEMS: [&str; 2] = ["Drive A 3.84TB", "Drive B 3.84TB"];
 const THREADS: [u32; 2] = [1, 64];
 const WORKLOADS: [(&str, &str); 2] = [("ycsb-a", "YCSB A"), ("ycsb-c", "YCSB C")];
 
-/// A study of so many runs of each point, as its report and its export have it.
+/// A study with this many runs of each point, as its report and its export have it.
 struct Stating {
     data: Data,
     document: Value,

@@ -373,7 +373,7 @@ fn a_point_that_failed_is_no_peak_and_in_no_comparison_but_marked() {
     let mut data = synthetic::study(SMALL);
     // The slower drive, where both are fast.
     fill_up(&mut data, b, 64);
-    // Successes are as many as before, so that only what is said of the point changes.
+    // Successes are as many as before, so that only the text about the point changes.
     let summary = said(&section(&data, "summary"));
     assert!(summary.contains("5 runs are not valid"), "{summary}");
     let workloads = section(&data, "workloads");

@@ -122,7 +122,7 @@ const SLOW: Tries<'_> = &[
 ];
 const NEVER: Tries<'_> = &[(100.0, 0.5), (10.0, 0.6), (10.0, 0.6)];
 
-/// What is said of two searches where the one that is given second is the baseline.
+/// The sentence about two searches of which the second is the baseline.
 fn said_of(tries: [Tries<'_>; 2], baseline: usize) -> String {
     let mut data = synthetic::study(SMALL);
     add_two(&mut data, false, tries);

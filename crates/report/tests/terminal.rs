@@ -66,7 +66,7 @@ fn no_line_is_wider_than_the_screen() {
     let data = synthetic::four_systems(2, 4);
     for columns in [80, 100, 200] {
         let text = text(&data, Screen::new(columns, false));
-        // What is shown as it is, behind the last heading, keeps its lines.
+        // What is shown as it is, after the last heading, keeps its lines.
         let (text, _) = text.split_once("The plan file").unwrap();
         let widest = text
             .lines()

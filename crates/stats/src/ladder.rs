@@ -123,7 +123,7 @@ pub fn climb(rungs: &[Rung], highest: u32) -> Climb {
     ends.next().map_or(Climb::GoesOn, Climb::Ended)
 }
 
-/// Why a ladder ends with the last of these rungs; none where it goes on.
+/// Why a ladder ends with the last of these rungs; none if it continues.
 fn why_at(rungs: &[Rung], highest: u32) -> Option<Why> {
     let rung = rungs.last()?;
     let lowest = rungs.len().saturating_sub(STEPS_WITHOUT_GAIN + 1);

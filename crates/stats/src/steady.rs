@@ -155,7 +155,7 @@ pub struct TooShort {
     pub window_s: f64,
 }
 
-/// What is looked at of a phase, while it goes on or when it is over.
+/// What is looked at of a phase, during it or when it is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Watched<'a> {
     /// In order of time; one in which nothing was done may be missing.

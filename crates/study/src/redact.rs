@@ -261,7 +261,7 @@ fn replaced(text: &str, value: &str, label: &str) -> String {
     out
 }
 
-/// Whether a word can begin behind this character. Identities of devices and names of hosts have
+/// Whether a word can begin after this character. Identities of devices and names of hosts have
 /// parts: `nvme-MODEL_SERIAL`, `host.example.com`.
 fn is_end(last: Option<char>) -> bool {
     last.is_none_or(|c| !c.is_alphanumeric())
@@ -294,7 +294,7 @@ fn without_addresses(text: &str) -> String {
     out
 }
 
-/// A word without the marks before and behind it that belong to the sentence: `peer:`, `[a, b]`.
+/// A word without the marks before and after it that belong to the sentence: `peer:`, `[a, b]`.
 fn bare(word: &str) -> (&str, &str, &str) {
     let is_v6 = |text: &str| text.starts_with("::");
     let mut from = 0;

@@ -30,7 +30,7 @@ fn import(format: &str, name: &str, text: &str) -> Result<usize, String> {
         .map_err(|error| error.to_string())
 }
 
-/// So many lines behind a head.
+/// This many lines after a head.
 fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).fold(head.to_owned(), |mut text, number| {
         writeln!(text, "{}", line(number)).unwrap();

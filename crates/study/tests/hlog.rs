@@ -366,7 +366,7 @@ fn millions_of_empty_counts_are_passed_over() {
         "{:?}",
         begin.elapsed()
     );
-    // No histogram of five digits has so many.
+    // No histogram of five digits has that many.
     let more = format!("Tag=READ,0.000,1.000,1.0,{}\n", nearly_empty(5, 7_000_000));
     let refused = import("disk.hlog", more.as_bytes(), &given).unwrap_err();
     assert!(

@@ -150,7 +150,7 @@ fn array(value: &Value) -> &[Value] {
     value.as_array().unwrap()
 }
 
-/// What a point is told by, besides its system.
+/// What identifies a point, besides its system.
 const POINT: [&str; 6] = [
     "workload",
     "distribution",

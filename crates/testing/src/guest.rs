@@ -1,7 +1,7 @@
 //! A whole machine of a test's own, emulated: a kernel, an initial file system with one program and
 //! what it needs, and NVMe drives that are files here.
 //!
-//! The test program runs itself in it, as root, and is heard through the serial line. There is no
+//! The test program runs itself in it, as root, and writes to the serial line. There is no
 //! network and no disk of this machine. Without the emulator or a kernel the test is ignored.
 
 use crate::{not_here, not_installed};

@@ -57,7 +57,7 @@ const COUNTS: [u64; 8] = [
     0x7fff_ffff_ffff_ffff,
 ];
 
-/// An input does not grow beyond so many times the longest sample, and a little.
+/// An input does not grow beyond this many times the longest sample, and a little.
 const GROWTH: usize = 4;
 
 /// Draws mutated inputs.
@@ -138,7 +138,7 @@ impl Mutator {
         }
     }
 
-    /// A short stretch of so many bytes; seldom a long one.
+    /// A stretch of these bytes, most often a short one.
     fn piece(&mut self, length: usize) -> std::ops::Range<usize> {
         let from = self.below(length + 1);
         let most = if self.below(8) == 0 { length } else { 16 };
@@ -146,7 +146,7 @@ impl Mutator {
         from..from + long
     }
 
-    /// The digits nearest behind a place; where there are none, the place itself.
+    /// The nearest digits after a place; if there are none, the place itself.
     fn number(&mut self, input: &[u8], at: usize) -> std::ops::Range<usize> {
         let is_digit = |byte: &u8| byte.is_ascii_digit();
         let Some(from) = input[at..].iter().position(is_digit) else {

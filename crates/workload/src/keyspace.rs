@@ -196,7 +196,7 @@ impl KeySpace {
         if insert < watermark {
             return;
         }
-        // The watermark cannot pass `insert` before this, so its bit is nobody else's.
+        // The watermark cannot pass `insert` before this, so no other thread has its bit.
         if insert - watermark < WINDOW {
             let (word, bit) = place(insert);
             self.window[word].fetch_or(bit, Release);
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(keys.acknowledged(), 1_000 + CLIENTS * EACH);
     }
 
-    /// Key spaces of so many processes behind `records`.
+    /// Key spaces of this many processes after `records`.
     fn in_turns(records: u64, processes: u64) -> Vec<KeySpace> {
         let turns = (0..processes).map(|own| Turns { own, processes });
         turns.map(|t| KeySpace::taking_turns(records, t)).collect()

@@ -28,7 +28,7 @@ const DRAW_BYTES: usize = 4 << 10;
 /// Words of the pool that one draw may use: those of its bytes, and what pieces that end within a
 /// word leave.
 const DRAW_WORDS: usize = DRAW_BYTES / 4;
-/// Within so many bytes, at most, the random and the compressible share are as asked.
+/// Every stretch of this many bytes has the random and the compressible share that was asked for.
 const PIECE_BYTES: usize = 128;
 
 /// Random words that all clients share; only read.

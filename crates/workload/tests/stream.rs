@@ -99,7 +99,7 @@ fn another_seed_or_client_draws_other_operations() {
     assert_eq!(draws.len(), 3);
 }
 
-/// Every value that so many items write.
+/// Every value that this many items write.
 fn written(config: &StreamConfig, count: usize) -> BTreeSet<Vec<u8>> {
     let mut stream = Stream::new(config).expect("a valid configuration");
     let mut written = BTreeSet::new();

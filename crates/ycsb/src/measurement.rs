@@ -98,7 +98,7 @@ impl OutputFormats {
                     OutputFormat::Raw => self.raw(&name, tally, &mut lines),
                 }
                 if at == 0 {
-                    // Statuses stand behind the summary, before single values.
+                    // Statuses stand after the summary, before single values.
                     let single =
                         |line: &Line| !line.name.ends_with(')') || line.name.starts_with('>');
                     let end = lines[before..]

@@ -40,7 +40,7 @@ pub struct Options {
 /// A command line that is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum BadOptions {
-    /// An option that nobody knows.
+    /// An unknown option.
     #[error("Unknown option {0}")]
     Unknown(String),
     /// An option without its value.
@@ -85,7 +85,7 @@ pub enum BadOptions {
 }
 
 impl Options {
-    /// Reads the words behind `tailmark ycsb`.
+    /// Reads the words after `tailmark ycsb`.
     ///
     /// # Errors
     /// Names the word that is wrong.

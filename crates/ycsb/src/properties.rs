@@ -93,7 +93,7 @@ impl Properties {
         self.warned.borrow_mut().push(line);
     }
 
-    /// Warnings of values, and a line for each property that nobody asked for.
+    /// Warnings of values, and a line for each property that was never read.
     pub fn warnings(&self) -> Vec<String> {
         let read = self.read.borrow();
         let line = |name: &String| {

@@ -216,7 +216,7 @@ fn whoever_is_free_takes_the_next_arrival() {
         taken,
         [0, 1, 2, 3, 4, 5].map(|ms| Some(late(ms * 1_000_000)))
     );
-    // Those of the warm-up that nobody took by its end are not sent.
+    // Those of the warm-up that no client took by its end are not sent.
     assert!(!clients[0].is_measured());
     assert_eq!(
         block_on(clients[0].next(Tick::MAX / 2)),

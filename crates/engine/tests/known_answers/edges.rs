@@ -1,5 +1,5 @@
 //! What the edges of a point count: stalls in the warm-up, in the middle and over the end, and what
-//! is done behind the end or never.
+//! is done after the end or never.
 
 use super::*;
 use tailmark_model::finding::FEW_OPERATIONS;
@@ -40,7 +40,7 @@ fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() 
 
 #[test]
 fn what_was_due_and_never_done_is_counted_at_its_age() {
-    // Of the last 500 operations none is done: 64 are under way, nobody has taken the others.
+    // Of the last 500 operations none is done: 64 are under way, no client has taken the others.
     let phase = measure(Asked {
         model: "constant 100us; stall 11500ms 1h",
         warmup_s: 2,
@@ -84,7 +84,7 @@ fn what_has_enough_ends_as_if_that_had_been_planned() {
         ..Asked::default()
     };
     let found = measure(requested);
-    // An interval stays open for 5 s behind its end, and the second that goes on is measured too.
+    // An interval stays open for 5 s after its end, and the second under way is measured too.
     assert_eq!((found.duration_s, found.intervals.len()), (26.0, 26));
     let planned = measure(Asked {
         duration_s: 26,
@@ -232,7 +232,7 @@ fn a_point_of_which_nothing_was_done_has_the_ages_of_all() {
 
 #[test]
 fn an_end_by_time_is_one_though_the_budget_was_sent() {
-    // 50 of the 1,000 are late; those that are done behind the end are not in its time.
+    // 50 of the 1,000 are late; those that are done after the end are not in its time.
     for model in [
         "constant 1ms; stall 9500ms 5s",
         "constant 1ms; stall 9500ms 30s",

@@ -101,7 +101,7 @@ impl Field {
     }
 }
 
-/// A number of up to 16 bytes, the lowest first; what is behind the end of the log is 0.
+/// A number of up to 16 bytes, the lowest first; what is after the end of the log is 0.
 #[must_use]
 pub fn number(log: &[u8], at: usize, bytes: usize) -> u128 {
     let bytes = log.iter().skip(at).take(bytes);

@@ -212,7 +212,7 @@ fn processors_of_servers_count_each_and_not_each_host() {
     }
     let busy = value(&phase, "server_cpu_busy_percent").unwrap();
     assert!((busy - 100.0 * 10.0 / 68.0).abs() < 1e-9, "{busy}");
-    // Of a host that tells nothing of its processors nobody knows.
+    // A host that reports no processors has no figure.
     let other = crate::subject_on_server("machine", "other");
     phase
         .series

@@ -87,7 +87,7 @@ pub fn text(evidence: &[Objection], guard: &str) -> String {
     texts.join("; ")
 }
 
-/// What most tools do: open it so that nobody else may.
+/// What most tools do: open it so that no other program can.
 pub fn opens_exclusively(path: &Path) -> bool {
     let flags = rustix::fs::OFlags::EXCL.bits().cast_signed();
     let mut options = OpenOptions::new();

@@ -1,4 +1,4 @@
-//! What is said over a connection: a line of JSON each way for each request, and lines of samples in
+//! The messages of a connection: a line of JSON each way for each request, and lines of samples in
 //! between.
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use tailmark_machine::probe::Reading;
 use tailmark_model::{Fact, SeriesKind};
 use tailmark_prepare::{Done, JobRequest};
 
-/// The version of what is said here. Both ends must have the same.
+/// The version of the messages. Both ends must have the same.
 pub const PROTOCOL: u32 = 4;
 
 /// The first line of an agent.
@@ -38,7 +38,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ask {
-    /// What its clock says. Answered at once, whatever else goes on.
+    /// What its clock says. Answered at once, whatever else it does.
     Time,
     /// What is known of its machine.
     Facts,

@@ -168,7 +168,7 @@ fn an_agent_that_sends_an_endless_line_is_left_before_it_takes_memory() {
     let before = memory_max();
     let lost = lost_by(|other| {
         let some = vec![b'x'; 1 << 20];
-        // Ends when nobody reads any more.
+        // Ends when the other end does not read any more.
         (0..2048).try_for_each(|_| other.write_all(&some))
     });
     assert!(

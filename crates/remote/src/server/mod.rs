@@ -71,7 +71,7 @@ struct State {
     measured: Instant,
     /// What had come over a connection that is lost.
     received: (Vec<Received>, Vec<String>),
-    /// Set when nobody needs it any more.
+    /// Set when it is not needed any more.
     is_over: bool,
 }
 

@@ -19,7 +19,7 @@ use tailmark_model::{
 
 /// No line has more points than this.
 const POINTS_MAX: usize = 300;
-/// A chart shows at most so many devices of each host.
+/// A chart shows at most this many devices of each host.
 const DEVICES_MAX: usize = 3;
 
 /// One of the plots on the common clock.

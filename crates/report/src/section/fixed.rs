@@ -313,7 +313,7 @@ impl Fixed {
         }))
     }
 
-    /// What is said of two that have no ratio, in words.
+    /// Two values that have no ratio, in words.
     fn without_ratio(
         self,
         (a, of_a): (&str, &Reading<'_, '_>),

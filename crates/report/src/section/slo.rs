@@ -1,5 +1,5 @@
 //! The highest rate that holds the limits of the plan: what was found of each system and workload,
-//! and every trial behind it.
+//! and every trial of it.
 
 use super::Section;
 use crate::{

@@ -1,4 +1,4 @@
-//! What is said of the latency that a report is about: at the highest thread count or rate, and at
+//! Sentences about the latency that a report is about: at the highest thread count or rate, and at
 //! the peaks.
 
 use super::{place, title};
@@ -32,15 +32,15 @@ pub fn at_the_highest<'a>(
     lines(&format!("{} {}: ", title(metric), place(group, spot)), said)
 }
 
-/// What is said of two latencies.
+/// A statement about two latencies.
 enum Said<'a> {
-    /// That one `is` so much lower or higher than another.
+    /// One `is` lower or higher than another by some amount.
     Is(&'a str, Text),
     /// Anything else, as it stands.
     Sentence(Text),
 }
 
-/// What is said, each behind the same beginning; what one system is, in one sentence.
+/// The statements after the same beginning; those about one system in one sentence.
 fn lines<'a>(begin: &str, sayings: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
     let mut lines = Vec::new();
     let mut of_one: Vec<(&str, Vec<Text>)> = Vec::new();

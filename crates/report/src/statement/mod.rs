@@ -94,7 +94,7 @@ pub fn title(metric: Metric) -> String {
     }
 }
 
-/// The place of a comparison in words: whether it is the highest of the axis is said.
+/// The place of a comparison in words, and whether it is the highest of the axis.
 fn place(group: &WorkloadGrid<'_>, spot: ComparedAt) -> String {
     match spot {
         ComparedAt::Peak => "at peak".to_owned(),

@@ -1,4 +1,4 @@
-//! What is said of peaks: each against the others, and the share of the lowest.
+//! Sentences about peaks: each against the others, and the share of the lowest.
 
 use crate::{
     block::Text,

@@ -1,4 +1,4 @@
-//! What is said over all thread counts of a workload, or all rates: the average improvement and its
+//! Sentences about all thread counts of a workload, or all rates: the average improvement and its
 //! range, who leads where, the lowest thread count, where curves overlap.
 
 use crate::{

@@ -1,4 +1,4 @@
-//! Studies of curves whose every number is known, and what is said of them.
+//! Studies of curves whose every number is known, and the sentences about them.
 
 use std::collections::BTreeMap;
 use tailmark_model::{Header, Kind, KindResult, Phase, Point, PointKey, System, new_latencies};

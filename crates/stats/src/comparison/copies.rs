@@ -73,7 +73,7 @@ mod tests {
         (found.verdict, found.runs_a, found.p)
     }
 
-    /// A repeat that did so many operations, all of them reads of 1 us if they have a histogram.
+    /// A repeat with these operations, all of them reads of 1 us if they have a histogram.
     fn run(repeat: u32, operations: u64, has_histogram: bool) -> Point {
         let key = runs("a", 4, 1.0, true)[repeat as usize].key.clone();
         let mut read = KindResult::default();

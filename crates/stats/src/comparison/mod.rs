@@ -93,7 +93,7 @@ pub enum Place {
     },
 }
 
-/// What is said of two systems.
+/// The verdict on two systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// The first is better: p, adjusted, is under 0.05, and the ratio lies outside the band of
@@ -128,7 +128,7 @@ impl Verdict {
         }
     }
 
-    /// Whether one of the two is said to be better.
+    /// Whether it calls one of the two better.
     #[must_use]
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Better | Self::Worse)
@@ -332,7 +332,7 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
     found
 }
 
-/// Each pair of these, those before with those behind.
+/// Each pair of these, the earlier one first.
 #[must_use]
 pub fn all_pairs(systems: &[&str]) -> Vec<(String, String)> {
     let behind = |i: usize| systems[i + 1..].iter();

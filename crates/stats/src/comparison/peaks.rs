@@ -24,7 +24,7 @@ pub(super) fn at_peaks<'r>(
         let mut found = of_two((a, peak_a), (b, peak_b), positions)?;
         let (counts_a, counts_b) = (thread_counts(of_a, workload), thread_counts(of_b, workload));
         let ratio = found.ratio.value;
-        // Where only a peak is known, nobody can say at which thread counts it is one.
+        // Where only a peak is known, its thread count is not.
         let is_one_known_alone = |counts: &BTreeSet<u32>| counts.contains(&PointKey::PEAK);
         let ends = found.interval.unwrap_or((ratio, ratio));
         let is_equivalent = ends.0 > 1.0 / (1.0 + band) && ends.1 < 1.0 + band;

@@ -121,7 +121,7 @@ fn nothing_is_said_where_the_law_explains_nothing() {
     };
     assert_eq!(fit([9.0, 1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0]), None);
     assert_eq!(fit([100.0; 8]), None, "what is flat has no shape");
-    // More than so many times the clients' own, which no law can.
+    // More than the clients could ever do, which no law can fit.
     assert_eq!(fit([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 900.0]), None);
     assert_eq!(fit([1.0, 2.0, 4.0, 8.0, 0.0, 30.0, 60.0, 90.0]), None);
 }

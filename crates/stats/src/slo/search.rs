@@ -39,7 +39,7 @@ pub enum Next {
     Try {
         /// Operations per second.
         rate: f64,
-        /// How many tries behind it are wanted, so that both ends are confirmed.
+        /// How many tries are wanted after it, so that both ends are confirmed.
         to_follow: usize,
     },
     /// The search is over.
@@ -74,7 +74,7 @@ pub enum Status {
     NotSteady,
     /// One end is not known, or neither.
     Undecided,
-    /// It goes on.
+    /// The search continues.
     Unfinished,
 }
 
@@ -275,7 +275,7 @@ impl Bracket {
         }
     }
 
-    /// How many tries are wanted behind one of this rate, so that both ends are confirmed.
+    /// How many tries are wanted after one of this rate, so that both ends are confirmed.
     fn to_follow(&self, rate: f64) -> usize {
         let missing = |end: Option<Rate>, times: fn(&Rate) -> u32| match end {
             Some(end) if end.rate == rate => end.missing(times(&end) + 1),

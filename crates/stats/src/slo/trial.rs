@@ -126,7 +126,7 @@ impl Trial {
     }
 }
 
-/// From so many times the least service time on clients that are all busy wait for the system.
+/// From this many times the least service time, clients that are all busy wait for the system.
 const SLOWED: f64 = 2.0;
 
 /// The mean service time of all requests, nanoseconds; infinite where there were none.
@@ -333,7 +333,7 @@ impl Slo {
         Verdict::of_all(&verdicts)
     }
 
-    /// What is known; of a search that goes on, what is known so far.
+    /// What is known so far.
     #[must_use]
     pub fn answer(&self, settings: &SloSettings) -> Answer {
         match self.next(settings) {

@@ -12,7 +12,7 @@ use super::{Logs, geometric_mean, t_two_sided};
 /// The chance of a change that is none, in each segment.
 pub const CHANGE_SIGNIFICANCE: f64 = 0.01;
 
-/// A side of a change has at least so many values: with fewer, how far they are apart is not known.
+/// A side of a change has at least this many values: with fewer, their spread is not known.
 pub const SIDE_MIN: usize = 3;
 
 /// Where the level of a series changes.

@@ -3,7 +3,7 @@
 use super::SIGNIFICANCE;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The distribution with so many degrees of freedom, which need not be whole.
+/// The distribution with these degrees of freedom, which need not be whole.
 fn distribution(freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, freedom).expect("at least two runs leave a degree of freedom")
 }

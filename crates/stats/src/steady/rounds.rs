@@ -50,7 +50,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Of a device with a spare area of so many bytes; 0 where nothing is written.
+    /// Of a device with a spare area of this many bytes; 0 where nothing is written.
     #[must_use]
     pub fn new(spare: u64) -> Self {
         Self {

@@ -130,7 +130,7 @@ fn excursion_and_slope_are_parts_of_the_mean() {
     assert_eq!(Movement::from_values(&[0.0; 5]), None);
 }
 
-/// A second with so many operations of a kind, each of so many microseconds.
+/// A second with `count` operations of a kind, each of `us` microseconds.
 fn second(at: u32, kind: Kind, count: u64, us: u64) -> Interval {
     let mut service = new_latencies();
     service.record_n(us * 1_000, count).unwrap();

@@ -67,7 +67,7 @@ impl<'a> Slots<'a> {
         writes(&self.slots)
     }
 
-    /// The last five windows of so many slots, of which there must be as many.
+    /// The last five windows of this many slots each; there must be slots enough.
     pub fn last_windows(&self, length: usize) -> Vec<Window<'_>> {
         let skipped = self.slots.len() - super::WINDOWS * length;
         let windows = self.slots[skipped..].chunks_exact(length).enumerate();

@@ -8,7 +8,7 @@ use tailmark_stats::{
     comparison::{Place, all_pairs, comparisons, equivalence},
 };
 
-/// Each system that is compared with each behind it, in the order of the plan.
+/// Each system with each later one, in the order of the plan.
 pub(super) fn pairs_of(systems: &[System]) -> Vec<(String, String)> {
     let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
     let names: Vec<&str> = compared.map(|system| system.name.as_str()).collect();

@@ -145,7 +145,7 @@ fn write_interval(
 }
 
 /// `SYSTEM/WORKLOAD/DISTRIBUTION/tTHREADS/rREPEAT`, and `/RATE` of a fixed rate, with its arrivals
-/// behind it where they are known: `/20000-poisson`.
+/// after it where they are known: `/20000-poisson`.
 fn point_tag(key: &PointKey) -> String {
     let names = [&key.system, &key.workload, &key.distribution].map(|name| escaped(name));
     let arrivals = key.arrivals.map(|arrivals| format!("-{}", arrivals.name()));

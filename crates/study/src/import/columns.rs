@@ -159,7 +159,7 @@ fn names_of(column: &Column) -> String {
     names.join(" or ")
 }
 
-/// What is said of columns that nobody knows.
+/// The error about unknown columns.
 fn accepted() -> String {
     let names: Vec<_> = COLUMNS.iter().map(|(name, _)| *name).collect();
     format!(

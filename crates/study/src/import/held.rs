@@ -53,7 +53,7 @@ impl Held {
         self.add_counts(histograms.flatten().map(|h| h.distinct_values()).sum())
     }
 
-    /// Adds room for so many counts of histograms.
+    /// Adds room for this many counts of histograms.
     pub fn add_counts(&mut self, counts: usize) -> Result<(), String> {
         self.counts += counts as u64;
         if self.counts <= COUNTS_MAX {

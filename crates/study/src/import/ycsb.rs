@@ -136,7 +136,7 @@ fn text_line(line: &str) -> Option<ResultValue> {
     Some((group.to_owned(), name.to_owned(), number(value)?))
 }
 
-/// An array of objects, or objects one behind the other.
+/// An array of objects, or objects one after the other.
 fn json_lines(text: &str) -> Option<Vec<ResultValue>> {
     let values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
     let mut lines = Vec::new();

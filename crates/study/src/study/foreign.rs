@@ -42,7 +42,7 @@ pub struct Budget(Arc<AtomicU64>);
 impl Budget {
     const ENDLESS: u64 = u64::MAX;
 
-    /// For a file of so many bytes, from now on.
+    /// For a file of this many bytes, from now on.
     pub fn begin(&self, bytes: u64) {
         let steps = STEPS_MIN.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE));
         self.0.store(steps, Ordering::Relaxed);

@@ -188,7 +188,7 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
 }
 
 fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
-    // Worked out here where nobody did.
+    // Worked out here if the caller did not.
     let block_qos = if phase.block_qos.is_empty() {
         Cow::Owned(qos::block_qos(&phase.intervals))
     } else {

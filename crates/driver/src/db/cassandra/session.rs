@@ -27,7 +27,7 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// A refused or lost connection is told no sooner than this: a server that is down would otherwise
+/// A refused or lost connection is reported no sooner than this: a server that is down would otherwise
 /// be asked as fast as the processor can.
 const REFUSED: Duration = Duration::from_millis(10);
 

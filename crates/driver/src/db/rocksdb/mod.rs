@@ -382,7 +382,7 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
         .cf_handle(table)
         .expect("the table's column family was opened");
     // SAFETY: the handle lies on the heap, where `db` holds it until it is dropped: column families
-    // are made and dropped through `&mut DB`, which nobody has. The store that keeps the result
+    // are made and dropped through `&mut DB`, which does not exist. The store that keeps the result
     // keeps `db` beside it, both are private to this module, and sessions reach them through an
     // `Arc` of the store.
     unsafe { &*std::ptr::from_ref(handle) }

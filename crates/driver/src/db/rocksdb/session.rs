@@ -156,7 +156,7 @@ impl RocksDbSession {
 fn lock<'a>(store: &'a Store, key: Key<'_>) -> Option<MutexGuard<'a, ()>> {
     let stripes = store.stripes.as_deref()?;
     let stripe = &stripes[(key.number % stripes.len() as u64) as usize];
-    // Nothing is behind the lock that a panic could have left half done.
+    // The lock guards nothing that a panic could have left half done.
     Some(stripe.0.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

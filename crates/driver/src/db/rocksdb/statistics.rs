@@ -19,7 +19,7 @@ const OF_TABLE: &str = "rocksdb.cfstats-no-file-histogram";
 const OF_DATABASE: &str = "rocksdb.dbstats";
 /// The column of jobs that were done in the table of levels.
 const JOBS: &str = "Comp(cnt)";
-/// The column of files, those that are being compacted behind a slash.
+/// The column of files, with those that are being compacted after a slash.
 const FILES: &str = "Files";
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -153,7 +153,7 @@ fn number_in(report: &str, row: &str, column: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// The number behind some words of the line that begins so, and before others, or at its end.
+/// The number after some words of the line that begins so, and before others, or at its end.
 fn word(report: &str, line: &str, before: &str, behind: &str) -> Option<f64> {
     let line = report.lines().find(|text| text.starts_with(line))?;
     let (_, rest) = line.split_once(before)?;

@@ -64,13 +64,13 @@ impl Bucket {
     }
 }
 
-/// How many of so many neighbours are one point of a line.
+/// How many neighbours are one point of a line.
 pub fn chunk_length(count: usize) -> usize {
     count.div_ceil(POINTS_MAX).max(1)
 }
 
 /// From how long a step on between samples nothing was sampled, as where the connection to a server is
-/// lost. A warm-up, which lies before 0, may be thinned otherwise than the point behind it.
+/// lost. A warm-up, which lies before 0, may be thinned otherwise than the point after it.
 struct Gaps {
     before_s: f64,
     within_s: f64,

@@ -26,7 +26,7 @@ fn a_sample_right_after_another_is_skipped() {
     assert_eq!(spans(&series), [(0.5, 10.0), (1.5, 10.0)]);
 }
 
-/// A second with so many reads of 1 ms, or in which nothing was done.
+/// A second with this many reads of 1 ms, or in which nothing was done.
 fn second(start_s: u32, reads: u64) -> Interval {
     let mut latencies = tailmark_model::new_latencies();
     latencies.record_n(1_000_000, reads).unwrap();
@@ -159,7 +159,7 @@ fn a_warm_up_by_rule_lies_shaded_before_0() {
     let device = |at_s: &[f64], values: &[f64]| vec![counter(at_s, values)];
     let warmup = Phase {
         duration_s: 40.0,
-        // What was waited for behind its end is not drawn.
+        // What was waited for after its end is not drawn.
         intervals: seconds(43),
         series: device(&[0.0, 20.0, 40.0, 43.0], &[0.0, 200.0, 400.0, 420.0]),
         ..Phase::default()

@@ -199,7 +199,7 @@ impl<'r> Writer<'r> {
         self.written.flow.space(5.0);
     }
 
-    /// A mark, and what is said behind it.
+    /// A mark, and the text after it.
     fn item(&mut self, item: TagId, text: &Text) {
         const INDENT: f32 = 11.0;
         let label = self.written.tags.within(item, Tag::Lbl);

@@ -237,7 +237,7 @@ impl Emitter<'_> {
         surface.end_tagged();
     }
 
-    /// The link of a piece of text, and its slot, which is the one behind that of the text.
+    /// The link of a piece of text, and its slot, which is the one after that of the text.
     fn link(&self, placed: &Placed<'_>) -> Option<(usize, Annotation)> {
         let Piece::Text { text, look, link } = &placed.piece else {
             return None;

@@ -107,7 +107,7 @@ pub fn lines(runs: &[Run], room: f32) -> Vec<Line> {
     lines
 }
 
-/// Pieces between which no line ends: a word with the spaces behind it, and what stands close to it.
+/// Pieces between which no line ends: a word with the spaces after it, and what stands close to it.
 fn unbroken(runs: &[Run]) -> Vec<Vec<Run>> {
     let mut words: Vec<Vec<Run>> = Vec::new();
     for run in runs {
@@ -138,7 +138,7 @@ fn push(lines: &mut [Line], run: Run) {
     }
 }
 
-/// Words with the spaces behind them.
+/// Words with the spaces after them.
 fn words(text: &str) -> Vec<&str> {
     text.split_inclusive([' ', '\n']).collect()
 }

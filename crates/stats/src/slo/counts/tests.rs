@@ -8,7 +8,7 @@ fn limit() -> Limit {
     Limit::parse("p99 read < 15ms").unwrap()
 }
 
-/// A second of reads: so many of 1 ms, so many of 30 ms, so many that failed.
+/// A second of reads: the number that took 1 ms, that took 30 ms, and that failed.
 fn second(start: u32, fast: u64, slow: u64, errors: u64) -> Interval {
     let mut service = new_latencies();
     service.record_n(MS, fast + slow).unwrap();

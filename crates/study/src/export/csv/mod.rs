@@ -78,7 +78,7 @@ fn cell(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// Of a point, behind the name of its system.
+/// Of a point, after the name of its system.
 const POINT: [Column<PointKey>; 6] = [
     ("workload", |key| key.workload.clone()),
     ("distribution", |key| key.distribution.clone()),

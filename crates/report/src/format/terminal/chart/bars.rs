@@ -65,7 +65,7 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
     lines
 }
 
-/// A bar of so many columns at 1, to an eighth of a column.
+/// A bar of this many columns at 1, to an eighth of a column.
 fn bar(fraction: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (fraction.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
@@ -77,7 +77,7 @@ fn bar(fraction: f64, columns: usize) -> String {
     }
 }
 
-/// A name in exactly so many columns.
+/// A name in exactly this many columns.
 fn fitted(name: &str, columns: usize) -> String {
     let mut text = name.to_owned();
     if width(&text) > columns {
