@@ -368,10 +368,9 @@ impl Names {
         } = sample;
         if let Some(new) = names {
             self.0.insert(probe.clone(), new);
-            let bytes = self
-                .0
-                .iter()
-                .map(|(name, known)| name.len() + known.iter().map(bytes_of).sum::<usize>());
+            let all = self.0.iter();
+            let bytes =
+                all.map(|(name, known)| name.len() + known.iter().map(bytes_of).sum::<usize>());
             if bytes.sum::<usize>() > NAMES_BYTES_MAX {
                 return Err(format!(
                     "its probes have more than {NAMES_BYTES_MAX} bytes of names"

@@ -296,10 +296,8 @@ impl Server {
         let state = self.state();
         let all = state.clock.measurements();
         let later = all.partition_point(|measurement| measurement.leader_ns < since_ns);
-        all[later.saturating_sub(1)..]
-            .iter()
-            .map(clock_of)
-            .collect()
+        let first = later.saturating_sub(1);
+        all[first..].iter().map(clock_of).collect()
     }
 
     /// Whether there is a connection.
