@@ -18,7 +18,7 @@ pub enum Exit {
     Shown = 4,
     /// Whether a gate fails cannot be told from the runs that there are.
     CannotTell = 5,
-    /// Stopped by Ctrl-C or a closed terminal; the same command goes on.
+    /// Stopped by Ctrl-C or a closed terminal; the same command resumes.
     Interrupted = 130,
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 use tailmark_engine::Stop;
 
-/// What a signal asks to stop, and where that is said.
+/// What a signal asks to stop, and where the message goes.
 static LISTENER: OnceLock<(Stop, Console, Left)> = OnceLock::new();
 
 /// What the program leaves changed if it ends at once, if anything.

@@ -1,4 +1,4 @@
-//! Standard output and standard error. What was asked for goes to the first, what is said on the
+//! Standard output and standard error. What was asked for goes to the first, messages on the
 //! way to the second, so that either can be piped.
 
 use anyhow::Context;

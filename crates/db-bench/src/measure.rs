@@ -92,7 +92,7 @@ impl Measure {
             (Needs::OneClient, _) => all,
             (_, count) => count,
         };
-        // What goes through the keys in order goes on beyond the last.
+        // What goes through the keys in order continues beyond the last.
         let continues = matches!(self.row, "fillseq" | "deleteseq");
         Ok((
             if continues {

@@ -6,23 +6,20 @@ use super::text::BenchmarkResult;
 /// interval or, where `intervals` is set, the interval.
 pub fn so_far(name: &str, results: &[BenchmarkResult], intervals: bool) -> Option<String> {
     let (runs, figures) = (results.len(), Figures::new(results)?);
-    let (rate, half) = (figures.rate.mean(), figures.rate.confidence());
+    let (rate, half) = (figures.rate.mean() as i64, figures.rate.confidence() as i64);
     let mib = figures.mib.map(|mib| (mib.mean(), mib.confidence()));
-    let (rate, half) = (rate as i64, half as i64);
+    let bytes = match mib {
+        None => String::new(),
+        Some((mean, off)) if intervals => {
+            format!("; ({:.1}, {:.1}) MB/sec", mean - off, mean + off)
+        }
+        Some((mean, off)) => format!("; {mean:6.1} (\u{b1} {off:.1}) MB/sec"),
+    };
     Some(if intervals {
-        let mib =
-            mib.map(|(mean, half)| format!("; ({:.1}, {:.1}) MB/sec", mean - half, mean + half));
         let (low, high) = (rate - half, rate + half);
-        format!(
-            "{name} [CI95 {runs} runs] : ({low}, {high}) ops/sec{}",
-            mib.unwrap_or_default()
-        )
+        format!("{name} [CI95 {runs} runs] : ({low}, {high}) ops/sec{bytes}")
     } else {
-        let mib = mib.map(|(mean, half)| format!("; {mean:6.1} (\u{b1} {half:.1}) MB/sec"));
-        format!(
-            "{name} [AVG {runs} runs] : {rate} (\u{b1} {half}) ops/sec{}",
-            mib.unwrap_or_default()
-        )
+        format!("{name} [AVG {runs} runs] : {rate} (\u{b1} {half}) ops/sec{bytes}")
     })
 }
 
@@ -58,11 +55,12 @@ struct Figures {
 impl Figures {
     /// Of at least two repeats.
     fn new(results: &[BenchmarkResult]) -> Option<Self> {
-        let of = |figure: fn(&BenchmarkResult) -> f64| Values(results.iter().map(figure).collect());
+        let values =
+            |figure: fn(&BenchmarkResult) -> f64| Values(results.iter().map(figure).collect());
         let have_bytes = results.iter().all(|result| result.bytes > 0);
         (results.len() >= 2).then(|| Self {
-            rate: of(BenchmarkResult::rate),
-            mib: have_bytes.then(|| of(BenchmarkResult::mib_rate)),
+            rate: values(BenchmarkResult::rate),
+            mib: have_bytes.then(|| values(BenchmarkResult::mib_rate)),
         })
     }
 }
@@ -119,11 +117,11 @@ mod tests {
     #[test]
     fn each_repeat_from_the_second_is_followed_by_what_is_known_so_far() {
         assert!(so_far("x", &runs(0)[..1], false).is_none());
-        let of = |bytes, intervals| so_far("x", &runs(bytes), intervals).unwrap();
-        assert_eq!(of(0, false), "x [AVG 3 runs] : 300 (\u{b1} 299) ops/sec");
-        assert_eq!(of(0, true), "x [CI95 3 runs] : (1, 599) ops/sec");
+        let line = |bytes, intervals| so_far("x", &runs(bytes), intervals).unwrap();
+        assert_eq!(line(0, false), "x [AVG 3 runs] : 300 (\u{b1} 299) ops/sec");
+        assert_eq!(line(0, true), "x [CI95 3 runs] : (1, 599) ops/sec");
         let mib = "x [AVG 3 runs] : 300 (\u{b1} 299) ops/sec;    1.0 (\u{b1} 0.0) MB/sec";
-        assert_eq!(of(1 << 20, false), mib);
-        assert!(of(1 << 20, true).ends_with("ops/sec; (1.0, 1.0) MB/sec"));
+        assert_eq!(line(1 << 20, false), mib);
+        assert!(line(1 << 20, true).ends_with("ops/sec; (1.0, 1.0) MB/sec"));
     }
 }

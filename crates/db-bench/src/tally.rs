@@ -23,7 +23,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of so many clients.
+    /// Of this many clients.
     pub fn new(clients: u32, end: Stop) -> Self {
         Self {
             walks: AtomicU32::new(clients),

@@ -18,12 +18,11 @@ const MIB: f64 = 1_048_576.0;
 pub fn environment(version: &str) -> String {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let values = |name: &str| {
-        let of = |line: &str| {
-            line.split_once(':')
-                .filter(|(key, _)| key.trim() == name)
-                .map(|(_, value)| value.trim().to_owned())
-        };
-        cpus.lines().filter_map(of).collect::<Vec<_>>()
+        let pairs = cpus.lines().filter_map(|line| line.split_once(':'));
+        let named = pairs.filter(|(key, _)| key.trim() == name);
+        named
+            .map(|(_, value)| value.trim().to_owned())
+            .collect::<Vec<_>>()
     };
     let (models, caches) = (values("model name"), values("cache size"));
     format!(
@@ -199,9 +198,9 @@ pub fn message(phase: &Phase, workload: &Workload, tally: &Tally, configured: u6
         }
         Some(Op::MixGraph(_)) => {
             let (gets, puts, seeks) = (count(Kind::Read), count(Kind::Insert), count(Kind::Scan));
-            let average = |sum: u64, of: u64| match of {
+            let average = |sum: u64, operations: u64| match operations {
                 0 => "nan".to_owned(),
-                of => format!("{:.1}", sum as f64 / of as f64),
+                n => format!("{:.1}", sum as f64 / n as f64),
             };
             format!(
                 "( Gets:{gets} Puts:{puts} Seek:{seeks}, reads {} in {} found, \

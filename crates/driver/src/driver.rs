@@ -3,7 +3,7 @@
 use crate::{DataSet, Database, Error, Location, OperationKind, ServerLook, Setting, Settings};
 use std::{io, path::Path};
 
-/// What a driver is told to open.
+/// What a driver has to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A directory on a file system; the database makes its own directory or files in it.

@@ -42,7 +42,7 @@ impl Location {
             Self::Hosts(hosts) => &hosts[..],
             _ => &[],
         };
-        // A comma with nothing behind it names no host.
+        // A comma with nothing after it names no host.
         hosts.iter().filter(|point| !point.host().is_empty())
     }
 

@@ -1,4 +1,4 @@
-//! A file that nobody else may use.
+//! A file that no other program may use.
 
 use std::{
     fs::{File, TryLockError},
@@ -49,12 +49,12 @@ mod tests {
     #[test]
     fn the_lock_ends_though_another_process_has_a_copy_of_the_descriptor() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let locked = |file: File| LockedFile::new(file).unwrap();
-        let first = locked(file.reopen().unwrap()).unwrap();
+        let locked = || LockedFile::new(file.reopen().unwrap()).unwrap();
+        let first = locked().unwrap();
         let copy = first.try_clone().unwrap();
-        assert!(locked(file.reopen().unwrap()).is_none());
+        assert!(locked().is_none());
         drop(first);
-        assert!(locked(file.reopen().unwrap()).is_some());
+        assert!(locked().is_some());
         drop(copy);
     }
 }

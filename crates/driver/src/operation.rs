@@ -74,7 +74,7 @@ pub struct Values<'a> {
     pub first: u32,
     /// The length in bytes of each value.
     pub lengths: &'a [u32],
-    /// The values, one behind the other; as long as the sum of `lengths`.
+    /// The values, one after the other; as long as the sum of `lengths`.
     pub bytes: &'a [u8],
 }
 
@@ -90,7 +90,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Names of keys, all of one length, one behind the other.
+/// Names of keys, all of one length, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a> {
     /// The names; a multiple of `length`.

@@ -401,13 +401,14 @@ mod tests {
 
     #[test]
     fn an_unknown_setting_is_refused_with_the_nearest() {
-        let error = check(&[("cahce", "1GiB")], 1.0).unwrap_err().to_string();
+        let refused = |setting| check(&[setting], 1.0).unwrap_err().to_string();
+        let near = refused(("cahce", "1GiB"));
         assert!(
-            error.contains("no setting `cahce`; did you mean `cache`?"),
-            "{error}"
+            near.contains("no setting `cahce`; did you mean `cache`?"),
+            "{near}"
         );
-        let error = check(&[("quorum", "3")], 1.0).unwrap_err().to_string();
-        assert!(!error.contains("did you mean"), "{error}");
+        let far = refused(("quorum", "3"));
+        assert!(!far.contains("did you mean"), "{far}");
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl VirtualClock {
         }
     }
 
-    /// Goes back to 0 for a new run, for which nobody waits yet.
+    /// Goes back to 0 for a new run, for which no client waits yet.
     pub fn restart(&self) {
         *self.waiting() = WakeQueue::default();
         self.0.now.store(0, Relaxed);

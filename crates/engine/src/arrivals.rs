@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tailmark_model::{Arrivals, Latencies, new_latencies};
 use tailmark_workload::Poisson;
 
-/// Of more operations than these that nobody took, not each is looked at.
+/// If more operations than these were not taken, not each is looked at.
 const SAMPLES: u64 = 1_000_000;
 
 /// The instants at which operations are due, in nanoseconds after the start of the warm-up, each
@@ -179,8 +179,8 @@ impl ArrivalSequence {
                 ..
             } => {
                 let number = next.fetch_add(1, Relaxed);
-                let of_all = |number| deal.as_ref().map_or(number, |deal| deal.number(number));
-                (number < *end).then(|| spacing.due(of_all(number)))
+                let of_all = || deal.as_ref().map_or(number, |deal| deal.number(number));
+                (number < *end).then(|| spacing.due(of_all()))
             }
             Source::Poisson {
                 process,
@@ -278,8 +278,8 @@ impl ArrivalSequence {
             return ages;
         };
         let from = from.max(self.measure).min(end);
-        let due = ((end - from) as f64 * self.rate / 1e9) as u64;
-        let left = due.min(self.left());
+        let expected = ((end - from) as f64 * self.rate / 1e9) as u64;
+        let left = expected.min(self.left());
         let length = left as f64 / self.rate * 1e9;
         let part = |i: u64| (left as f64 * i as f64 / SAMPLES as f64) as u64;
         for i in 0..SAMPLES {
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn no_more_is_left_than_was_to_be_measured() {
-        // 1,000,000 are due in the warm-up, and nobody took any.
+        // 1,000,000 are due in the warm-up, and no client took any.
         for arrivals in Arrivals::ALL {
             let sequence = ArrivalSequence::new(arrivals, 1e6, S, Some(2_500_000), 1);
             let left = sequence.take_left(10 * S, 10 * S).len();
@@ -406,16 +406,16 @@ mod tests {
 
     #[test]
     fn what_nobody_took_is_counted_at_its_age() {
-        let sequence = ArrivalSequence::new(Arrivals::Even, 1_000.0, S, None, 1);
-        (0..1_500).for_each(|_| _ = sequence.next());
+        let sequence = || ArrivalSequence::new(Arrivals::Even, 1_000.0, S, None, 1);
+        let taken = sequence();
+        (0..1_500).for_each(|_| _ = taken.next());
         // Due from 1,500 ms on, until 2,000.
-        let ages = sequence.take_left(2 * S, 12 * S);
+        let ages = taken.take_left(2 * S, 12 * S);
         assert_eq!(ages.len(), 500);
         let near = |value: u64, expected: u64| value.abs_diff(expected) <= expected / 1_000;
         assert!(near(ages.min(), 10_001_000_000) && near(ages.max(), 10_500_000_000));
         // Those of the warm-up are none.
-        let sequence = ArrivalSequence::new(Arrivals::Even, 1_000.0, S, None, 1);
-        assert_eq!(sequence.take_left(2 * S, 2 * S).len(), 1_000);
+        assert_eq!(sequence().take_left(2 * S, 2 * S).len(), 1_000);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct Client<R, C> {
 pub enum Acknowledge {
     /// Those that succeeded: a load, whose marker promises every record below it.
     Succeeded,
-    /// All: a run, which goes on behind an insert that failed, as YCSB does.
+    /// All: a run, which continues after an insert that failed, as YCSB does.
     All,
 }
 
@@ -85,10 +85,10 @@ impl<R: Record, C: Clock> Client<R, C> {
                 Due::Now => (sent, true),
                 Due::At { due, was_free } => (due.min(sent), was_free),
             };
-            let timing = |due: Tick, sent: Tick, done: Tick| Timing {
+            let timing = |due_at: Tick, sent_at: Tick, done: Tick| Timing {
                 was_free,
-                due,
-                sent,
+                due: due_at,
+                sent: sent_at,
                 done,
             };
             let (inserted, succeeded) = match item {

@@ -1,7 +1,7 @@
 //! The clock of a phase: nanoseconds since one origin. The machine's is the processor's cycle
 //! counter where that is stable (about 20 ns a reading), else the kernel's monotonic clock.
 //!
-//! A reading is one multiplication behind the counter. What several processes agree on (where their
+//! A reading is the counter and one multiplication. What several processes agree on (where their
 //! time begins, how much faster it goes) is in its factors, so that they run the same instructions as
 //! one process does.
 

@@ -42,7 +42,7 @@ pub fn collect<C: Clock>(
     }
 }
 
-/// What is known of a phase while it goes on.
+/// What is known of a phase during it.
 pub struct Collection<'a, C> {
     context: &'a PhaseContext<'a, C>,
     measure: Tick,
@@ -138,7 +138,7 @@ impl<'a, C: Clock> Collection<'a, C> {
     }
 
     /// Plans the end of the measured part where enough was measured: a second, so that nothing was
-    /// sent yet that is due behind it.
+    /// sent yet that is due after it.
     fn end_if_enough(&self) {
         let PhaseContext { spec, end, .. } = self.context;
         let Some(enough) = spec.enough.filter(|_| end.tick() > self.next) else {
@@ -146,8 +146,8 @@ impl<'a, C: Clock> Collection<'a, C> {
         };
         if enough.is_enough(&self.collector.closed()) {
             let seconds = (self.context.clock.now() - self.measure).div_ceil(recorder::INTERVAL_NS);
-            let enough = self.measure + seconds * recorder::INTERVAL_NS;
-            let at = enough.max(self.measure + nanos(spec.at_least));
+            let whole_second = self.measure + seconds * recorder::INTERVAL_NS;
+            let at = whole_second.max(self.measure + nanos(spec.at_least));
             end.plan(at);
             if let Some(part) = spec.part {
                 part.peers.ends(Duration::from_nanos(at - self.measure));
@@ -167,7 +167,7 @@ impl<'a, C: Clock> Collection<'a, C> {
     }
 }
 
-/// What is sampled once a second while a phase goes on, such as the machine under test.
+/// What is sampled once a second during a phase, such as the machine under test.
 pub trait Sampler: Send {
     /// Samples; `now_s` gives the time since the start of the measured part, seconds. The last
     /// sample is at the end of the phase.

@@ -74,7 +74,7 @@ impl Collector {
         (self.totals.operations, self.totals.failed, self.errors)
     }
 
-    /// Whether operations were done, or given up, behind the planned end.
+    /// Whether operations were done, or given up, after the planned end.
     #[must_use]
     pub const fn has_overrun(&self) -> bool {
         self.totals.drained + self.totals.drained_failed + self.totals.censored > 0
@@ -138,8 +138,10 @@ impl Collector {
     }
 
     fn close_old(&mut self) {
-        while let Some((second, _)) = self.open.front()
-            && self.is_old(*second)
+        while self
+            .open
+            .front()
+            .is_some_and(|(second, _)| self.is_old(*second))
         {
             let (second, stats) = self.open.pop_front().expect("there is a front");
             self.pack(second, &stats);
@@ -205,13 +207,11 @@ impl Collector {
                 continue; // those of a pair are those of its halves
             }
             let cause = failures.cause.name();
-            let errors = &mut self.totals.errors;
-            match errors
-                .iter_mut()
-                .find(|c| c.kind == kind && c.cause == cause)
-            {
+            let counts = &mut self.totals.errors;
+            let mut known = counts.iter_mut();
+            match known.find(|count| count.kind == kind && count.cause == cause) {
                 Some(known) => known.count += failures.count,
-                None => errors.push(ErrorCount {
+                None => counts.push(ErrorCount {
                     kind,
                     cause: cause.to_owned(),
                     count: failures.count,
@@ -393,18 +393,11 @@ mod tests {
         }
         let phase = collector.finish(5_000 * INTERVAL_NS);
         assert_eq!(phase.intervals[0].length_s, 8.0, "4 million reads");
-        let p99 = phase
-            .block_qos
-            .iter()
-            .find(|of| of.quantile.name == "p99")
-            .unwrap();
+        let mut blocks = phase.block_qos.iter();
+        let p50 = blocks.find(|block| block.quantile.name == "p50").unwrap();
+        let p99 = blocks.find(|block| block.quantile.name == "p99").unwrap();
         assert_eq!((p99.blocks, p99.samples_min), (2_500, 1_000_000));
         // Two seconds are one block: of an interval of 8 they would be a quarter.
-        let p50 = phase
-            .block_qos
-            .iter()
-            .find(|of| of.quantile.name == "p50")
-            .unwrap();
         assert!(
             p50.worst.ns.abs_diff(100_000_000) < 1_000_000,
             "{}",
@@ -415,7 +408,7 @@ mod tests {
 
     #[test]
     fn seconds_without_a_completion_are_intervals() {
-        // The first completion after 2 s, a stall of 4 s, and 3 s behind the last completion.
+        // The first completion after 2 s, a stall of 4 s, and 3 s after the last completion.
         let mut collector = Collector::new();
         for interval in [2, 3, 8] {
             collector.take(reads(interval, 5, 1_000));

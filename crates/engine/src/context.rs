@@ -202,7 +202,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             draws,
             session,
         } = seed;
-        let (spec, role) = (self.spec, self.roles.of(index));
+        let (spec, role) = (self.spec, self.roles.role(index));
         let pulse = &self.pulses[self.roles.place_of(index)];
         let pace = Pace {
             clock: self.clock.clone(),
@@ -239,7 +239,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
     }
 }
 
-/// What of so many operations is one client's; the first ones do those that cannot be divided.
+/// The operations of one client; the first clients do those that cannot be divided.
 pub const fn share(operations: u64, client: u32, clients: u32) -> u64 {
     let (client, clients) = (client as u64, clients as u64);
     operations / clients + (client < operations % clients) as u64

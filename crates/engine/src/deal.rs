@@ -12,19 +12,15 @@ pub struct Deal {
 }
 
 impl Deal {
-    /// Those of one of several processes with so many clients each.
+    /// Those of one of several processes, of which `clients` has the clients of each.
     #[must_use]
     pub fn new(process: usize, clients: &[u64]) -> Self {
         // Its k-th of n is due as if n were spread over the round by themselves: at (k + 1/2) / n. The
         // numerators and denominators are doubled.
-        let due = |process: usize| {
-            let n = clients[process];
-            (0..n).map(move |k| (2 * k + 1, n, process))
-        };
-        let mut dealt: Vec<_> = (0..clients.len()).flat_map(due).collect();
-        dealt.sort_by(|(k, n, process), (other_k, other_n, other)| {
-            let (own, others) = (k * other_n, other_k * n);
-            own.cmp(&others).then(process.cmp(other))
+        let due = |(owner, &n): (usize, &u64)| (0..n).map(move |k| (2 * k + 1, n, owner));
+        let mut dealt: Vec<_> = clients.iter().enumerate().flat_map(due).collect();
+        dealt.sort_by(|(k, n, owner), (other_k, other_n, other)| {
+            (k * other_n).cmp(&(other_k * n)).then(owner.cmp(other))
         });
         let places = (0..).zip(&dealt).filter(|(_, dealt)| dealt.2 == process);
         Self {

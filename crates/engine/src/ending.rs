@@ -14,7 +14,7 @@ use tailmark_model::{
 };
 use tailmark_workload::ClientGroup;
 
-/// From which share of idle time on it is said.
+/// The share of idle time from which on there is a finding.
 const SHARE: f64 = 0.01;
 
 /// With fewer operations of each client, one more or less is over 5 % of ops/s.
@@ -155,18 +155,18 @@ impl Ending {
     }
 
     /// What to say where clients had nothing left to do before the last one was done. Only the
-    /// end of a budget is waited for so: one by time does not count what lies behind it.
+    /// end of a budget is waited for so: one by time does not count what lies after it.
     pub fn straggler(&self, due: Tick, measure: Tick, phase: &Phase) -> Option<Finding> {
-        let left = self.left();
-        let last = left.iter().map(|left| left.done).max()?;
+        let clients = self.left();
+        let last = clients.iter().map(|left| left.done).max()?;
         let whole = last.saturating_sub(measure);
-        if whole <= due || left.iter().any(|left| !left.is_spent) {
+        if whole <= due || clients.iter().any(|left| !left.is_spent) {
             return None;
         }
         let idle = |left: &Left| whole - left.done.saturating_sub(measure).max(due);
-        let sum: f64 = left.iter().map(|left| idle(left) as f64).sum();
-        let share = sum / (whole as f64 * left.len() as f64);
-        let longest = left.iter().map(idle).max()?;
+        let sum: f64 = clients.iter().map(|left| idle(left) as f64).sum();
+        let share = sum / (whole as f64 * clients.len() as f64);
+        let longest = clients.iter().map(idle).max()?;
         (share >= SHARE).then(|| {
             let sentence = Sentence::new(
                 "The last client was done {Last client later by} after the first had nothing left to \

@@ -144,7 +144,7 @@ pub struct IntervalStats {
     pub failed: u64,
     /// By [`Kind`]; none where a kind was never asked for.
     pub kinds: [Option<Box<KindStats>>; Kind::ALL.len()],
-    /// Of those that succeeded, the ones done behind the end of the measured part.
+    /// Of those that succeeded, the ones done after the end of the measured part.
     pub drained: u64,
     /// Of those that failed, likewise.
     pub drained_failed: u64,

@@ -36,7 +36,7 @@ impl LatencyCounts {
         self.record_n(value, 1);
     }
 
-    /// Counts so many of a latency, nanoseconds.
+    /// Counts `n` requests of a latency, nanoseconds.
     #[inline]
     pub fn record_n(&mut self, value: u64, n: u32) {
         let group = (value | (GROUP as u64 - 1)).ilog2() - (GROUP_BITS - 1);
@@ -90,8 +90,8 @@ impl LatencyCounts {
         self.grow(other.used.ilog2());
         self.used |= other.used;
         for group in groups(other.used) {
-            let theirs = &other.counts[range(group)];
-            for (mine, theirs) in self.counts[range(group)].iter_mut().zip(theirs) {
+            let others = &other.counts[range(group)];
+            for (mine, theirs) in self.counts[range(group)].iter_mut().zip(others) {
                 *mine = combined(*mine, *theirs);
             }
         }
@@ -150,7 +150,7 @@ mod tests {
         })
     }
 
-    fn of(values: impl Iterator<Item = u64>) -> (LatencyCounts, Latencies) {
+    fn recorded(values: impl Iterator<Item = u64>) -> (LatencyCounts, Latencies) {
         let (mut counts, mut latencies) = (LatencyCounts::default(), new_latencies());
         for (value, n) in values.zip(1..) {
             counts.record_n(value, n);
@@ -161,19 +161,19 @@ mod tests {
 
     #[test]
     fn counts_are_in_the_places_of_an_hdr_histogram() {
-        let (counts, latencies) = of(values());
-        assert_eq!(counts.latencies(), latencies);
+        let (all, all_latencies) = recorded(values());
+        assert_eq!(all.latencies(), all_latencies);
         // Each on its own, too: none may lend another its place.
         for value in values() {
-            let (counts, latencies) = of([value].into_iter());
+            let (counts, latencies) = recorded([value].into_iter());
             assert_eq!(counts.latencies(), latencies, "{value}");
         }
     }
 
     #[test]
     fn what_was_added_and_taken_away_again_is_gone() {
-        let (some, some_latencies) = of(values().step_by(3));
-        let (others, other_latencies) = of(values().skip(7).step_by(2));
+        let (some, some_latencies) = recorded(values().step_by(3));
+        let (others, other_latencies) = recorded(values().skip(7).step_by(2));
         let mut all = some.clone();
         all.add(&others);
         let mut sum = some_latencies.clone();
@@ -185,14 +185,14 @@ mod tests {
 
     #[test]
     fn cleared_ones_keep_their_memory_and_nothing_else() {
-        let (mut counts, _) = of(values());
+        let (mut counts, _) = recorded(values());
         let room = counts.counts.len();
         counts.clear();
         assert!(counts.is_empty() && counts.counts.iter().all(|count| *count == 0));
         assert_eq!(counts.latencies(), new_latencies());
         assert_eq!(counts.counts.len(), room);
         assert_eq!(LatencyCounts::with_room(u64::MAX), counts);
-        assert!(!of([0].into_iter()).0.is_empty());
+        assert!(!recorded([0].into_iter()).0.is_empty());
     }
 
     #[test]

@@ -71,9 +71,9 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Phase, Error> {
-    let mut seed = Seed::new(spec.seed).of("system", spec.system);
+    let mut seed = Seed::new(spec.seed).with("system", spec.system);
     if let Some(part) = spec.part {
-        seed = seed.of_number("first client", part.first.into());
+        seed = seed.with_number("first client", part.first.into());
     }
     let stage = match spec.point {
         Some(_) => Stage::Run,
@@ -127,14 +127,15 @@ fn measure(
             let _ = context.start.set(None);
             return Err(Error::NotStarted);
         };
-        let clock = &context.clock;
-        let started_ms = unix_ms() + measure.saturating_sub(clock.now()) / 1_000_000;
-        let first_sample = |sampler: &mut dyn Sampler| {
-            sampler.sample(&|| (clock.now() as f64 - measure as f64) / 1e9, false);
+        let shared_clock = &context.clock;
+        let started_ms = unix_ms() + measure.saturating_sub(shared_clock.now()) / 1_000_000;
+        let mut first_sample = || {
+            let now_s = || (shared_clock.now() as f64 - measure as f64) / 1e9;
+            sampler.sample(&now_s, false);
         };
         // Before clients begin; those of several processes are told early, and wait for the instant.
         if spec.part.is_none() {
-            first_sample(sampler);
+            first_sample();
         }
         if let Some(duration) = spec.duration {
             context.end.plan(measure.saturating_add(nanos(duration)));
@@ -144,11 +145,11 @@ fn measure(
             .set(Some(measure))
             .expect("the start is given once");
         if spec.part.is_some() {
-            first_sample(sampler);
+            first_sample();
         }
         let done = &done;
-        let sampler = scope.spawn(move || sample(sampler, clock, measure, done));
-        let stops = scope.spawn(move || Stops::watch(clock, done));
+        let sampler = scope.spawn(move || sample(sampler, shared_clock, measure, done));
+        let stops = scope.spawn(move || Stops::watch(shared_clock, done));
         let collected = collect(&context, measure, &received, &give_back);
         done.store(true, Ordering::Relaxed);
         sampler.thread().unpark();

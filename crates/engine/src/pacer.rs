@@ -159,7 +159,7 @@ impl Schedule {
     }
 }
 
-/// For how long what was due in a phase at a rate may still be done behind its end.
+/// For how long operations that were due in a phase at a rate may still be done after its end.
 pub const DRAIN: Duration = Duration::from_secs(10);
 
 /// When a phase ends: nothing is due from then on. It can be brought forward while it runs.
@@ -345,7 +345,7 @@ impl<C: Clock> Pacer<C> {
         Some(Due::At { due, was_free })
     }
 
-    /// The next arrival of the point. What was due in the warm-up is not sent behind it. What was
+    /// The next arrival of the point. What was due in the warm-up is not sent after it. What was
     /// due before the end is, until it is waited for no longer.
     async fn next_arrival(&mut self, now: Tick) -> Option<Due> {
         let Timetable::Shared(arrivals) = &self.pace.timetable else {
@@ -407,7 +407,7 @@ impl<C: Clock> Pacer<C> {
             match waiter {
                 Waiter::Thread { .. } => std::thread::sleep(Duration::from_nanos(nap)),
                 Waiter::Task { timer, .. } => timer.until(now + nap).await,
-                Waiter::Virtual(clock) => clock.until(now + nap).await,
+                Waiter::Virtual(virtual_clock) => virtual_clock.until(now + nap).await,
             }
             if stop.requested() || due >= end.tick() {
                 return false;

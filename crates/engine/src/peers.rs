@@ -77,7 +77,7 @@ pub fn agreed_clock(peers: &dyn Peers) -> MonotonicClock {
         }
         from = to;
     };
-    let agreed = |of: Reading| of.with(peers.agreed(of.ns));
+    let agreed = |reading: Reading| reading.with(peers.agreed(reading.ns));
     MonotonicClock::through(agreed(from), agreed(to))
 }
 

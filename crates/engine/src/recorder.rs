@@ -147,10 +147,8 @@ impl Recorder {
     /// The update of a read-modify-write may not even have been due by then.
     #[cold]
     fn censor(&mut self, kind: Kind, timing: Timing) {
-        let now = self
-            .edge
-            .as_ref()
-            .map_or(timing.done, |of| of.end.drained());
+        let edge = self.edge.as_ref();
+        let now = edge.map_or(timing.done, |edge| edge.end.drained());
         if timing.due >= now {
             return;
         }
@@ -191,12 +189,12 @@ impl Recorder {
         }
         stats.operations += 1;
         stats.failed += u64::from(!succeeded);
-        let drained = if succeeded {
+        let count = if succeeded {
             &mut stats.drained
         } else {
             &mut stats.drained_failed
         };
-        *drained += u64::from(timing.done >= end);
+        *count += u64::from(timing.done >= end);
         self.last_done = timing.done;
     }
 
@@ -416,12 +414,12 @@ mod tests {
             (kind.count, kind.errors(), kind.service.latencies().len()),
             (0, 3, 0)
         );
-        let of = |failures: &Failures| {
+        let numbers = |failures: &Failures| {
             let latencies = failures.latencies.latencies();
             (failures.count, latencies.len(), latencies.max())
         };
         assert_eq!(
-            kind.failures.iter().map(of).collect::<Vec<_>>(),
+            kind.failures.iter().map(numbers).collect::<Vec<_>>(),
             [(2, 2, 150), (1, 1, 200)]
         );
     }

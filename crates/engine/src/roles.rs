@@ -110,7 +110,7 @@ impl Roles {
     }
 
     /// The role of client `index`.
-    pub fn of(&self, index: u32) -> Role {
+    pub fn role(&self, index: u32) -> Role {
         self.roles[self.place_of(index)].1
     }
 
@@ -204,34 +204,34 @@ fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<Arri
     let count = |is: &dyn Fn(usize) -> bool| among.iter().filter(|index| is(**index)).count();
     let clients = count(&|index| index == group) as u64;
     let before = count(&|index| index < group) as u64;
-    let part = |operations: u64, clients: u64| {
+    let share = |of_all: u64, of_clients: u64| {
         let all = among.len() as u128;
-        (u128::from(operations) * u128::from(clients) / all) as u64
+        (u128::from(of_all) * u128::from(of_clients) / all) as u64
     };
     let (_, fellows) = first.place;
-    let mut seed = Seed::new(spec.seed).of_number("arrivals", group as u64);
+    let mut seed = Seed::new(spec.seed).with_number("arrivals", group as u64);
     if let Some(part) = spec.part {
-        seed = seed.of_number("first client", part.first.into());
+        seed = seed.with_number("first client", part.first.into());
     }
     let sequence = ArrivalSequence::new(
         arrivals,
         rate * (clients as f64 / f64::from(fellows)),
         nanos(spec.warmup),
-        operations.map(|all| part(all, before + clients) - part(all, before)),
+        operations.map(|all| share(all, before + clients) - share(all, before)),
         seed.value(),
     );
     Some(match spec.part {
         None => sequence,
         Some(part) => {
-            let of = |process| {
-                let (first, own) = Part::clients(spec.threads, process, part.processes);
-                let own = &groups[first as usize..(first + own) as usize];
-                own.iter().filter(|index| **index == group).count() as u64
+            let clients_of = |process| {
+                let (from, length) = Part::clients(spec.threads, process, part.processes);
+                let groups = &groups[from as usize..(from + length) as usize];
+                groups.iter().filter(|index| **index == group).count() as u64
             };
-            let each: Vec<u64> = (0..part.processes).map(of).collect();
-            let own = each[part.process as usize];
-            let deal = Deal::new(part.process as usize, &each);
-            sequence.dealt(deal, own as f64 / clients as f64)
+            let each: Vec<u64> = (0..part.processes).map(clients_of).collect();
+            let process = part.process as usize;
+            let deal = Deal::new(process, &each);
+            sequence.dealt(deal, each[process] as f64 / clients as f64)
         }
     })
 }
@@ -314,7 +314,7 @@ mod tests {
     fn those_beside_the_point_end_with_the_last_of_it() {
         let workload = tailmark_workload::find("readwhilewriting").unwrap();
         let roles = Roles::new(&workload, 2, None);
-        let (writer, reader) = (roles.of(0), roles.of(1));
+        let (writer, reader) = (roles.role(0), roles.role(1));
         assert!(roles.completion(writer).is_none());
         let end = roles.end(writer, &End::at(7));
         let (first, second) = (roles.completion(reader), roles.completion(reader));

@@ -19,7 +19,7 @@ use std::{
 use tailmark_driver::Reply;
 use tailmark_model::{Finding, Sentence, Unit, finding::NO_ANSWER};
 
-/// For how long no request succeeds before that is said, seconds.
+/// For how long no request succeeds before a line says so, seconds.
 pub const NO_ANSWER_S: u64 = 10;
 
 /// For how long a failure says that the database does not answer, seconds: one at the start of a
@@ -49,7 +49,7 @@ impl Pulse {
         }))
     }
 
-    /// The client goes on to send requests.
+    /// The client continues to send requests.
     #[inline]
     pub fn busy(&self, now: Tick) {
         self.busy_since.store(now, Relaxed);
@@ -300,21 +300,18 @@ mod tests {
     #[test]
     fn time_in_which_nothing_is_due_is_no_silence() {
         // One operation each 20 s, done at once.
-        let tell = |second: u64| (second / 20 * 200 + 1, 0, None);
-        assert_eq!(text(&looked(30, 60, tell)), "");
+        let done = |second: u64| (second / 20 * 200 + 1, 0, None);
+        assert_eq!(text(&looked(30, 60, done)), "");
         // One of them fails.
-        let tell = |second: u64| match second {
+        let failing = |second: u64| match second {
+            ..20 => done(second),
             20..40 => (1, 201, None),
-            _ => (
-                second / 20 * 200 + 1,
-                if second < 20 { 0 } else { 201 },
-                None,
-            ),
+            _ => (second / 20 * 200 + 1, 201, None),
         };
-        assert_eq!(text(&looked(100, 100, tell)), "");
+        assert_eq!(text(&looked(100, 100, failing)), "");
         // The one sent at 20 s hangs.
-        let tell = |second: u64| (1, 0, (second >= 20).then_some(200));
-        assert_eq!(text(&looked(25, 29, tell)), "");
-        assert!(text(&looked(25, 30, tell)).contains("for 10 s"));
+        let hanging = |second: u64| (1, 0, (second >= 20).then_some(200));
+        assert_eq!(text(&looked(25, 29, hanging)), "");
+        assert!(text(&looked(25, 30, hanging)).contains("for 10 s"));
     }
 }

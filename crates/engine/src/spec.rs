@@ -152,8 +152,8 @@ impl<'a> Spec<'a> {
 
     /// Whether a client of the point, by its number among them, is this process's.
     pub(crate) fn is_own(&self, client: u32) -> bool {
-        let of = |part: Part<'_>| (part.first..part.first + part.threads).contains(&client);
-        self.part.is_none_or(of)
+        self.part
+            .is_none_or(|part| (part.first..part.first + part.threads).contains(&client))
     }
 
     /// Operations of this process, where they are bounded.

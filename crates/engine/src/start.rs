@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn a_thread_is_scheduled_as_before_when_it_has_begun() {
-        let policy = || scheduling().map(|(policy, of)| (policy, of.sched_priority));
+        let policy =
+            || scheduling().map(|(policy, parameters)| (policy, parameters.sched_priority));
         let before = policy().unwrap();
         let raised = Priority::raise();
         if raised.0.is_some() {

@@ -16,7 +16,7 @@ struct Shared {
 }
 
 impl Stop {
-    /// One that nobody has requested.
+    /// One that is not requested.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -28,7 +28,7 @@ impl Stop {
         let child = Self::new();
         let children = &self.0.children;
         let mut children = children.lock().unwrap_or_else(PoisonError::into_inner);
-        children.retain(|child| child.strong_count() > 0);
+        children.retain(|known| known.strong_count() > 0);
         children.push(Arc::downgrade(&child.0));
         drop(children);
         if self.requested() {

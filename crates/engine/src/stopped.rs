@@ -63,7 +63,7 @@ impl Look {
         }
         let late = monotonic.saturating_sub(look);
         let waited = self.waited.zip(before.waited);
-        let waited = waited.map_or(0, |(now, before)| now.saturating_sub(before));
+        let waited = waited.map_or(0, |(now, then)| now.saturating_sub(then));
         let ran = self.ran.saturating_sub(before.ran);
         // Until the stop, and from its end to this look, every processor may have been used.
         let is_idle = ran <= 2 * cpus * look;
@@ -77,8 +77,8 @@ impl Look {
 
 fn read(clock: ClockId) -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
-    let part = |of: i64| u64::try_from(of).unwrap_or_default();
-    part(tv_sec) * 1_000_000_000 + part(tv_nsec)
+    let [seconds, ns] = [tv_sec, tv_nsec].map(|part| u64::try_from(part).unwrap_or_default());
+    seconds * 1_000_000_000 + ns
 }
 
 /// How long this thread has waited for a processor, nanoseconds: the second word of its `schedstat`.

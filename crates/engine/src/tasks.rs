@@ -35,7 +35,7 @@ pub struct RecorderChannels {
     pub empty: Receiver<Box<IntervalStats>>,
 }
 
-/// How many runtime threads serve so many clients on so many processors.
+/// How many runtime threads serve these clients on these processors.
 #[must_use]
 pub fn threads(clients: u32, cpus: usize) -> u32 {
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
@@ -125,14 +125,14 @@ async fn run<C: Clock + 'static>(
     let timer_task = tokio::task::spawn_local(async move { running.run().await });
     let recorders = TaskRecorders::new(context, measure, &channels);
     drop(channels);
-    let client = |seed: ClientSeed| {
+    let spawn = |seed: ClientSeed| {
         let waiter = Waiter::Task {
             timer: Rc::clone(&timer),
             spin: context.spin,
         };
         tokio::task::spawn_local(recorders.client(context, seed, measure, waiter))
     };
-    let clients: Vec<_> = seeds.into_iter().map(client).collect();
+    let clients: Vec<_> = seeds.into_iter().map(spawn).collect();
     drop(recorders);
     for client in clients {
         match client.await {
@@ -175,7 +175,7 @@ impl TaskRecorders {
         measure: Tick,
         waiter: Waiter,
     ) -> Pin<Box<dyn Future<Output = Duration>>> {
-        if context.roles.of(seed.index).is_background {
+        if context.roles.role(seed.index).is_background {
             let recorder = Background(Rc::clone(&self.of_background));
             return Box::pin(context.client(seed, measure, waiter, recorder).run());
         }

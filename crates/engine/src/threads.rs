@@ -33,7 +33,7 @@ impl<C: Clock> PhaseContext<'_, C> {
                 // Sleeps of a schedule end on time; where this is refused they end 50 us late.
                 let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
                 if let Some(measure) = self.await_start() {
-                    let is_background = self.roles.of(index).is_background;
+                    let is_background = self.roles.role(index).is_background;
                     let recorder = self.recorder(measure, is_background, channels);
                     let waiter = Waiter::Thread { spin: self.spin };
                     let closing = if is_background {

@@ -27,7 +27,7 @@ mod tests {
     fn the_loopback_is_this_machine_and_an_address_of_documentation_is_not() {
         assert_eq!(is_this_machine("127.0.0.1"), Some(true));
         assert_eq!(is_this_machine("localhost"), Some(true));
-        // RFC 5737 gives it to nobody.
+        // RFC 5737 reserves it for documentation.
         assert_eq!(is_this_machine("192.0.2.1"), Some(false));
         assert_eq!(is_this_machine("0.0.0.0"), Some(true));
         assert_eq!(is_this_machine("no-such-host.invalid"), None);

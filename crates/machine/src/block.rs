@@ -51,7 +51,7 @@ pub struct BlockDevice {
     pub physical_block_bytes: Option<u64>,
     /// `write back` (volatile) or `write through`.
     pub write_cache: Option<String>,
-    /// The file behind a loop device.
+    /// The file of a loop device.
     pub backing_file: Option<PathBuf>,
     /// What a device mapper or RAID device is, for example `LVM-...` or `raid1`.
     pub composition: Option<String>,
@@ -80,9 +80,8 @@ impl BlockDevice {
 
     fn read(directory: &Path, major: u32, minor: u32) -> Option<Self> {
         let name = directory.file_name()?.to_string_lossy().into_owned();
-        let bytes = |directory: &Path| {
-            sysfs::number::<u64>(&directory.join("size")).unwrap_or(0) * SECTOR_BYTES
-        };
+        let bytes =
+            |device: &Path| sysfs::number::<u64>(&device.join("size")).unwrap_or(0) * SECTOR_BYTES;
         let disk = if directory.join("partition").exists() {
             directory.parent()?
         } else {

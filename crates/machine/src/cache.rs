@@ -15,7 +15,7 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 pub enum CacheDrop {
     /// The caches of the whole machine were dropped.
     Dropped,
-    /// The kernel was advised to forget so many files.
+    /// The kernel was advised to forget this many files.
     Advised(usize),
     /// Nothing, and why.
     Skipped(String),

@@ -31,18 +31,15 @@ fn disk(name: &str) -> Option<(u32, String)> {
 /// place itself.
 #[must_use]
 pub fn places_of(place: &Path) -> Vec<PathBuf> {
-    let name = place.strip_prefix("/dev").ok().and_then(Path::to_str);
-    let namespaces = match name {
-        Some(name) if is_controller(name) => namespaces(Path::new(crate::block::SYS), name),
-        _ => Vec::new(),
-    };
-    if namespaces.is_empty() {
-        vec![place.to_owned()]
-    } else {
-        namespaces
+    let device = place.strip_prefix("/dev").ok().and_then(Path::to_str);
+    let controller = device.filter(|name| is_controller(name));
+    let namespaces = controller.map(|name| namespaces(Path::new(crate::block::SYS), name));
+    match namespaces.filter(|names| !names.is_empty()) {
+        Some(names) => names
             .iter()
             .map(|name| Path::new("/dev").join(name))
-            .collect()
+            .collect(),
+        None => vec![place.to_owned()],
     }
 }
 
@@ -89,10 +86,10 @@ mod tests {
         ] {
             fs::create_dir_all(sys.path().join("class/nvme").join(name)).unwrap();
         }
-        let of = |controller| namespaces(sys.path(), controller);
-        assert_eq!(of("nvme0"), ["nvme0n1", "nvme0n2", "nvme0n10"]);
-        assert_eq!(of("nvme4"), ["nvme3n1"]);
-        assert_eq!(of("nvme9"), Vec::<String>::new());
+        let names = |controller| namespaces(sys.path(), controller);
+        assert_eq!(names("nvme0"), ["nvme0n1", "nvme0n2", "nvme0n10"]);
+        assert_eq!(names("nvme4"), ["nvme3n1"]);
+        assert_eq!(names("nvme9"), Vec::<String>::new());
         assert_eq!(controllers_of(sys.path(), "nvme3n1"), ["nvme4"]);
         assert_eq!(controller_bytes(sys.path(), "nvme0n2"), Some(4000 * 512));
         assert_eq!(controller_bytes(sys.path(), "sda"), None);

@@ -24,7 +24,7 @@ pub struct DeviceUse {
     pub used_by: Vec<String>,
 }
 
-/// Every block device that has a size, by disk: each disk, and behind it its partitions.
+/// Every block device that has a size, by disk: each disk, then its partitions.
 #[must_use]
 pub fn devices() -> Vec<DeviceUse> {
     let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
@@ -49,8 +49,8 @@ fn devices_of(sys: &Path, mounts: &[Mount], swaps: &str) -> Vec<DeviceUse> {
         .map(|device| use_of(sys, device, mounts, swaps))
         .collect();
     devices.sort_by(|a, b| {
-        let key = |of: &DeviceUse| {
-            let BlockDevice { name, disk, .. } = &of.device;
+        let key = |device: &DeviceUse| {
+            let BlockDevice { name, disk, .. } = &device.device;
             (natural(disk), natural(name))
         };
         key(a).cmp(&key(b))
@@ -133,7 +133,7 @@ mod tests {
         );
         let swaps = "Filename Type Size Used Priority\n/dev/sda partition 1 0 -2\n";
         let all = devices_of(sys.path(), &mounts, swaps);
-        let names: Vec<_> = all.iter().map(|of| of.device.name.as_str()).collect();
+        let names: Vec<_> = all.iter().map(|d| d.device.name.as_str()).collect();
         assert_eq!(names, ["dm-0", "sda", "sda2", "sda10"]);
         let points = ["/boot", "/srv"].map(PathBuf::from);
         assert_eq!(

@@ -210,12 +210,11 @@ impl LeftGroup {
 /// Removes the groups that killed runs left around this process, and tells of each.
 #[must_use]
 pub fn remove_left_groups() -> Vec<LeftGroup> {
-    let hierarchy = Hierarchy::of_memory();
-    let groups = |hierarchy: &Hierarchy| {
-        let sweep = |parent| sweep(hierarchy.version, parent);
-        hierarchy.groups().flat_map(sweep).collect()
+    let Some(hierarchy) = Hierarchy::of_memory() else {
+        return Vec::new();
     };
-    hierarchy.as_ref().map_or_else(Vec::new, groups)
+    let sweep = |parent| sweep(hierarchy.version, parent);
+    hierarchy.groups().flat_map(sweep).collect()
 }
 
 /// Removes the groups of runs that were killed; the kernel refuses to remove one in use.
@@ -278,13 +277,12 @@ fn killed(version: Version, group: &Path) -> u64 {
 /// in one keeps the kernel from removing it.
 #[must_use]
 pub fn left_groups() -> Vec<PathBuf> {
-    let hierarchy = Hierarchy::of_memory();
-    let groups = |hierarchy: &Hierarchy| {
-        let below = |parent| left_below(hierarchy.version, parent);
-        let found = hierarchy.groups().flat_map(below);
-        found.map(|(group, _)| group).collect()
+    let Some(hierarchy) = Hierarchy::of_memory() else {
+        return Vec::new();
     };
-    hierarchy.as_ref().map_or_else(Vec::new, groups)
+    let below = |parent| left_below(hierarchy.version, parent);
+    let found = hierarchy.groups().flat_map(below);
+    found.map(|(group, _)| group).collect()
 }
 
 /// The processes in a group.

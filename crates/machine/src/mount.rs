@@ -94,7 +94,7 @@ pub fn mount_at(path: &Path) -> Option<Mount> {
     // The kernel knows best, for mounts can hide one another; it says so since Linux 5.8.
     let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok();
     let id = stat.filter(|stat| stat.stx_mask & StatxFlags::MNT_ID.bits() != 0);
-    let known = id.and_then(|stat| mounts.iter().position(|mount| mount.id == stat.stx_mnt_id));
+    let known = id.and_then(|known| mounts.iter().position(|mount| mount.id == known.stx_mnt_id));
     let index = known.or_else(|| deepest(&mounts, path))?;
     Some(mounts.swap_remove(index))
 }

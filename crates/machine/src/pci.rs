@@ -48,7 +48,7 @@ impl PcieLink {
             let speed: f64 = speed.split(' ').next()?.parse().ok()?;
             let row = GENERATIONS
                 .iter()
-                .find(|(of, _)| (of - speed).abs() < 0.1)?;
+                .find(|(known, _)| (known - speed).abs() < 0.1)?;
             let width = sysfs::number(&device.join(format!("{when}_link_width")))?;
             (width > 0).then_some(LinkSpeed {
                 generation: row.1,

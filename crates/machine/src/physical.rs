@@ -107,7 +107,7 @@ fn follow(sys: &Path, device: &BlockDevice, loops_left: u32, devices: &mut BTree
     devices.insert(controller(&device.disk).to_owned());
 }
 
-/// The file behind a loop device, where it can be found from here.
+/// The file of a loop device, if it can be found from here.
 fn below(device: &BlockDevice) -> Option<PathBuf> {
     device.backing_file.as_ref()?.canonicalize().ok()
 }

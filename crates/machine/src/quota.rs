@@ -53,7 +53,7 @@ fn quota(version: Version, group: &Path) -> Option<f64> {
 
 /// For how long the groups around this process were held up, the one that was for longest.
 fn throttled(hierarchy: &Hierarchy) -> Duration {
-    let of = |group: &Path| {
+    let held_up = |group: &Path| {
         let text = sysfs::text(&group.join("cpu.stat"))?;
         let value = |name: &str| {
             let mut lines = text.lines();
@@ -64,7 +64,8 @@ fn throttled(hierarchy: &Hierarchy) -> Duration {
             Version::V2 => value("throttled_usec ").map(Duration::from_micros),
         }
     };
-    hierarchy.groups().filter_map(of).max().unwrap_or_default()
+    let longest = hierarchy.groups().filter_map(held_up).max();
+    longest.unwrap_or_default()
 }
 
 /// The limits of devices that hold for this process: each as the kernel writes it, behind what it is
@@ -113,7 +114,12 @@ mod tests {
 
     #[test]
     fn the_lowest_quota_around_the_process_holds() {
-        let (_dir, v2) = hierarchy(
+        let read = |version, files: &[(&str, &str)]| {
+            let (_dir, hierarchy) = hierarchy(version, files);
+            let quota = CpuQuota::read(&hierarchy);
+            (quota.processors, quota.throttled.as_millis())
+        };
+        let v2 = read(
             Version::V2,
             &[
                 ("cpu.max", "400000 100000\n"),
@@ -124,12 +130,8 @@ mod tests {
                 ),
             ],
         );
-        let quota = CpuQuota::read(&v2);
-        assert_eq!(
-            (quota.processors, quota.throttled.as_millis()),
-            (Some(4.0), 2500)
-        );
-        let (_dir, v1) = hierarchy(
+        assert_eq!(v2, (Some(4.0), 2500));
+        let v1 = read(
             Version::V1,
             &[
                 ("cpu.cfs_quota_us", "-1\n"),
@@ -142,22 +144,19 @@ mod tests {
                 ),
             ],
         );
-        let quota = CpuQuota::read(&v1);
-        assert_eq!(
-            (quota.processors, quota.throttled.as_millis()),
-            (Some(1.5), 1000)
-        );
+        assert_eq!(v1, (Some(1.5), 1000));
     }
 
     #[test]
     fn limits_of_devices_are_those_of_every_group_around_the_process() {
-        let (_dir, v2) = hierarchy(
-            Version::V2,
-            &[("own/io.max", "259:0 rbps=max wbps=1048576\n")],
-        );
-        assert_eq!(limits_of(&v2), ["io.max 259:0 rbps=max wbps=1048576"]);
+        let limits = |version, files: &[(&str, &str)]| {
+            let (_dir, hierarchy) = hierarchy(version, files);
+            limits_of(&hierarchy)
+        };
+        let v2 = limits(Version::V2, &[("own/io.max", "259:0 wbps=1048576\n")]);
+        assert_eq!(v2, ["io.max 259:0 wbps=1048576"]);
         let file = "blkio.throttle.read_iops_device";
-        let (_dir, v1) = hierarchy(Version::V1, &[(file, "7:0 100\n"), ("own/x", "")]);
-        assert_eq!(limits_of(&v1), [format!("{file} 7:0 100")]);
+        let v1 = limits(Version::V1, &[(file, "7:0 100\n"), ("own/x", "")]);
+        assert_eq!(v1, [format!("{file} 7:0 100")]);
     }
 }

@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_way_to_a_disk_says_how_it_is_attached() {
-        let of = |path: &str| of_disk(Path::new(path)).unwrap_or("none");
+        let way_of = |path: &str| of_disk(Path::new(path)).unwrap_or("none");
         let pci = "/sys/devices/pci0000:00/0000:00:1f.2";
         for (way, transport) in [
             ("/sys/devices/virtual/block/loop3", "loop"),
@@ -80,7 +80,7 @@ mod tests {
             (&format!("{pci}/nvme/nvme0/nvme0n1"), "nvme"),
             ("/sys/devices/vbd-51712/block/xvda", "xen"),
         ] {
-            assert_eq!(of(way), transport, "{way}");
+            assert_eq!(way_of(way), transport, "{way}");
         }
     }
 

@@ -232,10 +232,9 @@ fn an_xfs_says_what_it_was_made_with() {
     let mounted = Mounted::new(&[device.path().as_ref()], &dir.path().join("mounted"));
     let facts = place_facts("xfs", &[mounted.path().to_owned()]);
     let value = |name: &str| {
-        let mut of = facts.iter().filter(|fact| fact.group == "file system");
-        of.find(|fact| fact.name == name)
-            .map(|fact| fact.value.as_str())
-            .unwrap_or_default()
+        let mut own = facts.iter().filter(|fact| fact.group == "file system");
+        own.find(|fact| fact.name == name)
+            .map_or("", |fact| &fact.value)
     };
     assert_eq!(value("type"), "xfs");
     assert_eq!(value("allocation groups"), "3");
@@ -258,8 +257,8 @@ fn the_chain_below_a_file_system_goes_through_loop_devices() {
     );
     let facts = place_facts("loop", &[inner.path().to_owned(), outer.directory.clone()]);
     let name = |group: &str| {
-        let mut of = facts.iter().filter(|fact| fact.group == group);
-        of.find(|fact| fact.name == "name")
+        let mut own = facts.iter().filter(|fact| fact.group == group);
+        own.find(|fact| fact.name == "name")
             .map(|fact| fact.value.as_str())
     };
     assert_eq!(name("device"), Some(inner.name()));

@@ -127,7 +127,7 @@ fn the_child(role: &str) {
         "look" => look(&limit, &thread),
         "cache" => fill_cache(&limit),
         "overrun" => overrun(),
-        other => panic!("no role {other}"),
+        unknown => panic!("no role {unknown}"),
     }
     drop(limit);
     assert_eq!(own_groups(), groups);

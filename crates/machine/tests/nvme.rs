@@ -95,7 +95,8 @@ fn in_guest() {
     use_drive();
     let after = probe.sample().unwrap();
     guest::say(&format!("subject = {}", after[0].subject));
-    let value = |of: &[Reading], name: &str| of.iter().find(|r| r.name == name).unwrap().value;
+    let value =
+        |readings: &[Reading], name: &str| readings.iter().find(|r| r.name == name).unwrap().value;
     guest::say(&format!(
         "temperature_c = {}",
         value(&after, "temperature_c")
@@ -110,7 +111,7 @@ fn in_guest() {
         guest::say(&format!("rise of {name} = {rise}"));
     }
     for name in ["nvme-ocp", "cloud-volume"] {
-        let opened = open(name).map(|probe| probe.map_or("does not apply", |_| "is there"));
+        let opened = open(name).map(|found| found.map_or("does not apply", |_| "is there"));
         guest::say(&format!(
             "{name}: {}",
             opened.map_or_else(|e| e, str::to_owned)

@@ -111,7 +111,12 @@ mod tests {
             kinds: BTreeMap::from(kinds),
             series: devices
                 .iter()
-                .flat_map(|of| [disk(of, "read_bytes", 70e6), disk(of, "write_bytes", 2e6)])
+                .flat_map(|name| {
+                    [
+                        disk(name, "read_bytes", 70e6),
+                        disk(name, "write_bytes", 2e6),
+                    ]
+                })
                 .collect(),
             ..Phase::default()
         }
@@ -138,7 +143,7 @@ mod tests {
         assert_eq!(names, ["nvme0n1", "nvme1n1", "sda"]);
         assert!(
             each.iter()
-                .all(|(_, of)| (of.read, of.written) == (70.0, 2.0))
+                .all(|(_, bandwidth)| (bandwidth.read, bandwidth.written) == (70.0, 2.0))
         );
     }
 

@@ -1,9 +1,9 @@
 //! Whole numbers in as few bits as they need: unary, Rice and Elias gamma codes.
 //!
 //! Small numbers get short codes. Rice's code of order k is right for numbers of about 2^k; here
-//! one far greater goes on in Elias' gamma code, so that no number takes more than a few words.
+//! one far greater continues in Elias' gamma code, so that no number takes more than a few words.
 
-/// A Rice code whose unary part would be longer goes on in gamma code.
+/// A Rice code whose unary part would be longer continues in gamma code.
 const UNARY_MAX: u64 = 24;
 
 /// Collects bits, the highest of a byte first.
@@ -16,7 +16,7 @@ pub struct BitWriter {
 }
 
 impl BitWriter {
-    /// Goes on behind whole bytes.
+    /// Continues after whole bytes.
     pub fn after(bytes: Vec<u8>) -> Self {
         Self {
             bytes,
@@ -126,7 +126,7 @@ impl<'a> BitReader<'a> {
         })
     }
 
-    /// The next bits, highest first, at least [`WINDOW`] of them; zeros behind the end.
+    /// The next bits, highest first, at least [`WINDOW`] of them; zeros after the end.
     fn window(&self) -> u64 {
         let rest = &self.bytes[(self.at / 8).min(self.bytes.len())..];
         let word = match rest.first_chunk() {

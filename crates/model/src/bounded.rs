@@ -85,12 +85,12 @@ impl Bounded {
 
     /// The mean of several; none of nothing, and where they are bounded on different sides.
     #[must_use]
-    pub fn mean(of: &[Self]) -> Option<Self> {
-        let mut bounds = of.iter().map(|bounded| bounded.bound);
+    pub fn mean(values: &[Self]) -> Option<Self> {
+        let mut bounds = values.iter().map(|bounded| bounded.bound);
         let bound = bounds.try_fold(Bound::Exact, Bound::and)?;
-        let sum: f64 = of.iter().map(|bounded| bounded.value).sum();
-        (!of.is_empty()).then(|| Self {
-            value: sum / of.len() as f64,
+        let sum: f64 = values.iter().map(|bounded| bounded.value).sum();
+        (!values.is_empty()).then(|| Self {
+            value: sum / values.len() as f64,
             bound,
         })
     }

@@ -399,7 +399,7 @@ pub struct Phase {
     pub kinds: BTreeMap<Kind, KindResult>,
     /// Failures by kind and cause.
     pub errors: Vec<ErrorCount>,
-    /// Of those that succeeded, the ones that were due in time and done behind the end of the
+    /// Of those that succeeded, the ones that were due in time and done after the end of the
     /// measured part: they count in latencies, not in operations per second.
     pub drained: u64,
     /// Of those that failed, likewise.

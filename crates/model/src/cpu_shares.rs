@@ -3,7 +3,7 @@
 //! That they were busy does not say with what: other programs, or a database on the same machine, may have
 //! kept them so while clients waited for the storage.
 
-use crate::Phase;
+use crate::{Phase, Series};
 
 /// Shares of the time of all processors of the clients' machine, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,12 +68,13 @@ impl Phase {
     /// Seconds a second of processor time that a probe of processes counted on this machine; none where it
     /// was not sampled.
     fn process_cpu_s(&self, probe: &str, counters: &[&str]) -> Option<f64> {
-        let is_it = |name: &str| counters.contains(&name);
         // Those of other machines, and of other ranks, are named `process on db2`.
-        let here = |subject: &str| !subject.contains(" on ");
-        let series = self.series.iter();
-        let series = series.filter(|of| of.probe == probe && is_it(&of.name) && here(&of.subject));
-        let rates = series.filter_map(|of| of.mean_rate(self.duration_s));
+        let is_counter = |series: &&Series| {
+            let is_named = series.probe == probe && counters.contains(&series.name.as_str());
+            is_named && !series.subject.contains(" on ")
+        };
+        let own = self.series.iter().filter(is_counter);
+        let rates = own.filter_map(|series| series.mean_rate(self.duration_s));
         rates.reduce(|a, b| a + b)
     }
 }

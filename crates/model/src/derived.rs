@@ -62,10 +62,11 @@ impl Phase {
         server: Option<&str>,
         is_meant: fn(&str) -> bool,
     ) -> Option<(f64, f64)> {
-        let is_time = |of: &&Series| of.kind == SeriesKind::Counter && of.name.ends_with("_s");
-        let machine = self.of_machine("cpu", server);
         let (mut all, mut meant) = (0.0, None);
-        for series in machine.filter(is_time) {
+        for series in self.of_machine("cpu", server) {
+            if series.kind != SeriesKind::Counter || !series.name.ends_with("_s") {
+                continue;
+            }
             let rate = series.mean_rate(self.duration_s)?;
             all += rate;
             if is_meant(&series.name) {
@@ -115,7 +116,7 @@ impl Phase {
     /// of a server.
     pub(crate) fn io_stalled(&self, server: Option<&str>) -> Option<f64> {
         let mut of_machine = self.of_machine("pressure", server);
-        let stalled = of_machine.find(|of| of.name == "io_some_s")?;
+        let stalled = of_machine.find(|series| series.name == "io_some_s")?;
         stalled.mean_rate(self.duration_s)
     }
 
@@ -125,8 +126,8 @@ impl Phase {
         probe: &'a str,
         server: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Series> {
-        self.series.iter().filter(move |of| {
-            of.probe == probe && of.own_subject() == "machine" && of.server() == server
+        self.series.iter().filter(move |series| {
+            series.probe == probe && series.own_subject() == "machine" && series.server() == server
         })
     }
 
@@ -159,9 +160,9 @@ impl Sampled<'_> {
     /// The sum over all that were sampled under a name; none where there is none, one has none, or it
     /// was not sampled on one of the hosts of servers: a sum without that would be of fewer machines than
     /// did the work.
-    fn sum(&self, name: &str, of: impl Fn(&Series) -> Option<f64>) -> Option<f64> {
+    fn sum(&self, name: &str, figure: impl Fn(&Series) -> Option<f64>) -> Option<f64> {
         self.named(name).next()?;
-        let sum = self.named(name).map(of).sum::<Option<f64>>();
+        let sum = self.named(name).map(figure).sum::<Option<f64>>();
         sum.filter(|_| leave_out_no_host(self.named(name), &self.phase.series))
     }
 
@@ -217,18 +218,21 @@ impl Sampled<'_> {
     /// the highest bound.
     pub(crate) fn at_most_us(&self, direction: &str, share: f64) -> Option<f64> {
         let wanted = self.rate(&format!("{direction}s"))? * share;
-        let names = self.phase.series.iter().filter(|of| of.probe == self.probe);
-        let bound = |of: &Series| {
-            let rest = of.name.strip_prefix(direction)?.strip_prefix("_le_")?;
-            rest.strip_suffix("us")?.parse::<u64>().ok()
+        let sampled = self.phase.series.iter();
+        let bound = |series: &Series| {
+            let name = series.name.strip_prefix(direction)?;
+            let us = name.strip_prefix("_le_")?.strip_suffix("us")?;
+            us.parse::<u64>().ok()
         };
-        let bounds: BTreeSet<u64> = names.filter_map(bound).collect();
-        let within = |us: &u64| {
+        let bounds: BTreeSet<u64> = sampled
+            .filter(|series| series.probe == self.probe)
+            .filter_map(bound)
+            .collect();
+        let is_enough = |us: &u64| {
             let rate = self.rate(&format!("{direction}_le_{us}us"));
-            rate.is_some_and(|rate| rate >= wanted * (1.0 - 1e-9))
+            wanted > 0.0 && rate.is_some_and(|rate| rate >= wanted * (1.0 - 1e-9))
         };
-        let bound = bounds.into_iter().find(within).filter(|_| wanted > 0.0)?;
-        Some(bound as f64)
+        bounds.into_iter().find(is_enough).map(|us| us as f64)
     }
 
     /// Time for each of what was counted meanwhile, microseconds; none where nothing was.

@@ -51,7 +51,7 @@ impl Phase {
         self.operations.saturating_sub(self.failed)
     }
 
-    /// Operations that succeeded per second, over the whole duration. Those done behind its end
+    /// Operations that succeeded per second, over the whole duration. Those done after its end
     /// are not among them.
     #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
@@ -95,10 +95,7 @@ impl Phase {
     /// which background clients send too.
     #[must_use]
     pub fn error_share(&self) -> f64 {
-        let share = |failed: u64, of: u64| match of {
-            0 => 0.0,
-            of => failed as f64 / of as f64,
-        };
+        let share = |failed: u64, all: u64| failed as f64 / all.max(1) as f64;
         share(self.failed, self.operations).max(share(self.errors(), self.requests()))
     }
 
@@ -168,14 +165,14 @@ fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
     sent.map(|(_, kind)| kind)
 }
 
-/// How many of so many operations failed, as near as requests tell: imports do not count them.
+/// How many of these operations failed, as near as requests tell: imports do not count them.
 ///
 /// Each failed request is an operation that failed, but where both halves of a read-modify-write
 /// failed these are two requests. How often that was is known within bounds only; the minimum is
 /// taken, so that no failure passes for a success. It is exact without read-modify-writes, where
 /// only one of the halves failed, and where nothing succeeded.
 pub fn failed_operations<T: Counted>(operations: u64, kinds: &BTreeMap<Kind, T>) -> u64 {
-    let of = |kind| kinds.get(&kind).map_or((0, 0), Counted::counted);
+    let counted = |kind| kinds.get(&kind).map_or((0, 0), Counted::counted);
     let all = sent(kinds).map(Counted::counted);
     let (succeeded, failed) = all.fold((0, 0), |sum, k| (sum.0 + k.0, sum.1 + k.1));
     // Requests beyond operations are second halves.
@@ -184,9 +181,9 @@ pub fn failed_operations<T: Counted>(operations: u64, kinds: &BTreeMap<Kind, T>)
     } else {
         0
     };
-    let pairs_failed = pairs.saturating_sub(of(Kind::ReadModifyWrite).0);
+    let pairs_failed = pairs.saturating_sub(counted(Kind::ReadModifyWrite).0);
     // A half that is not among the requests that succeeded has failed.
-    let halves = [Kind::Read, Kind::Update].map(|kind| pairs.saturating_sub(of(kind).0));
+    let halves = [Kind::Read, Kind::Update].map(|kind| pairs.saturating_sub(counted(kind).0));
     let both = (halves[0] + halves[1]).saturating_sub(pairs_failed);
     failed.saturating_sub(both).min(operations)
 }
@@ -243,10 +240,10 @@ mod tests {
 
     #[test]
     fn more_than_what_is_allowed_is_a_fault_and_as_much_is_none() {
-        let of = |failed| phase(1_000, failed, &[(Kind::Read, 1_000 - failed, failed)]);
-        assert_eq!(of(1).fault(ALLOW_ERRORS), None);
-        assert_eq!(of(2).fault(ALLOW_ERRORS), Some(Fault::Failed(0.002)));
-        assert_eq!(of(0).fault(0.0), None);
+        let failing = |failed| phase(1_000, failed, &[(Kind::Read, 1_000 - failed, failed)]);
+        assert_eq!(failing(1).fault(ALLOW_ERRORS), None);
+        assert_eq!(failing(2).fault(ALLOW_ERRORS), Some(Fault::Failed(0.002)));
+        assert_eq!(failing(0).fault(0.0), None);
     }
 
     #[test]

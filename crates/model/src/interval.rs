@@ -29,8 +29,8 @@ impl Interval {
             return intervals.pop();
         }
         let mut kinds: BTreeMap<_, Vec<&IntervalKind>> = BTreeMap::new();
-        for (&kind, of) in intervals.iter().flat_map(|interval| &interval.kinds) {
-            kinds.entry(kind).or_default().push(of);
+        for (&kind, part) in intervals.iter().flat_map(|interval| &interval.kinds) {
+            kinds.entry(kind).or_default().push(part);
         }
         let of_kind = |(kind, parts): (_, Vec<_>)| Some((kind, IntervalKind::of_all(&parts)?));
         let kinds = kinds.into_iter().filter_map(of_kind).collect();
@@ -52,13 +52,13 @@ impl IntervalKind {
     /// What was measured of one kind in several intervals, as [`Self::merge`] has it.
     fn of_all(parts: &[&Self]) -> Option<Self> {
         let (first, rest) = parts.split_first()?;
-        let has_response = parts.iter().any(|of| of.response.is_some());
+        let has_response = parts.iter().any(|part| part.response.is_some());
         Some(Self {
-            count: parts.iter().fold(0, |n, of| n.saturating_add(of.count)),
-            errors: parts.iter().fold(0, |n, of| n.saturating_add(of.errors)),
-            service: first.service.sum_with(rest.iter().map(|of| &of.service)),
+            count: parts.iter().fold(0, |n, p| n.saturating_add(p.count)),
+            errors: parts.iter().fold(0, |n, p| n.saturating_add(p.errors)),
+            service: first.service.sum_with(rest.iter().map(|p| &p.service)),
             response: has_response.then(|| {
-                let rest = rest.iter().map(|of| of.response_time());
+                let rest = rest.iter().map(|part| part.response_time());
                 first.response_time().sum_with(rest)
             }),
         })
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn several_at_once_are_what_one_after_the_other_makes() {
-        let with = |kind: Kind, mut of: Interval| {
-            let read = of.kinds.remove(&Kind::Read).unwrap();
-            of.kinds.insert(kind, read);
-            of
+        let with = |kind: Kind, mut interval: Interval| {
+            let read = interval.kinds.remove(&Kind::Read).unwrap();
+            interval.kinds.insert(kind, read);
+            interval
         };
         let all = vec![
             interval(3, None),

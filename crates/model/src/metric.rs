@@ -56,7 +56,7 @@ impl Statistic {
         }
     }
 
-    /// Whether enough samples are behind the value to draw it as certain.
+    /// Whether there are enough samples to draw the value as certain.
     #[must_use]
     pub fn is_solid(self, known: RankedLatencies<'_>) -> bool {
         self.quantile
@@ -175,7 +175,7 @@ impl Metric {
     pub fn value(self, phase: &Phase) -> Option<Bounded> {
         let sampled = || phase.figures.get(&self).copied();
         match self.row().source {
-            Source::Counted(of) => of(phase).map(Bounded::exact),
+            Source::Counted(count) => count(phase).map(Bounded::exact),
             Source::Latency(kind, statistic) => {
                 statistic.value(phase.kinds.get(&kind)?.ranked_response())
             }
@@ -296,8 +296,7 @@ impl Metric {
         };
         let percents = [worse, better].map(|end| self.improvement(Bounded::exact(end)));
         if percents.iter().all(|text| text.ends_with('%')) {
-            let [worse, better] = percents;
-            return format!("{worse} to {better}");
+            return percents.join(" to ");
         }
         if self.more_is_better() {
             return format!("{} to {}", number::ratio(worse), number::ratio(better));
@@ -347,7 +346,9 @@ impl Phase {
     #[must_use]
     pub fn sampled_figures(&self, value_bytes: Option<f64>) -> BTreeMap<Metric, f64> {
         let value = |metric: Metric| match metric.row().source {
-            Source::Sampled(of) | Source::AtMost(of) => Some((metric, of(self, value_bytes)?)),
+            Source::Sampled(figure) | Source::AtMost(figure) => {
+                Some((metric, figure(self, value_bytes)?))
+            }
             Source::Counted(_) | Source::Latency(..) => None,
         };
         Metric::figures().filter_map(value).collect()

@@ -19,14 +19,14 @@ pub fn rate(value: f64) -> String {
 
 /// A rate of which only a bound may be known: `≥ 42,012`.
 #[must_use]
-pub fn bounded_rate(of: Bounded) -> String {
-    outward_rate(of).text(rate)
+pub fn bounded_rate(bounded: Bounded) -> String {
+    outward_rate(bounded).text(rate)
 }
 
 /// The same without a sign, for sentences and columns that say themselves which side it bounds.
 #[must_use]
-pub fn bound_rate(of: Bounded) -> String {
-    rate(outward_rate(of).value)
+pub fn bound_rate(bounded: Bounded) -> String {
+    rate(outward_rate(bounded).value)
 }
 
 /// The highest rate that holds and the lowest that does not: `12,300 to 12,900`.
@@ -36,9 +36,9 @@ pub fn rates(low: f64, high: f64) -> String {
     format!("{} to {}", bound_rate(low), bound_rate(high))
 }
 
-fn outward_rate(of: Bounded) -> Bounded {
-    let step = if of.value < 99.95 { 0.1 } else { 1.0 };
-    outward(of, step)
+fn outward_rate(bounded: Bounded) -> Bounded {
+    let step = if bounded.value < 99.95 { 0.1 } else { 1.0 };
+    outward(bounded, step)
 }
 
 /// Operations per second with their unit: `42,012 ops/s`.
@@ -85,7 +85,7 @@ pub fn latency(ns: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// A latency of which it may only be known that it is at least so much: `≥ 84.2 ms`.
+/// A latency, or a lower bound of one: `≥ 84.2 ms`.
 #[must_use]
 pub fn bounded_latency(ns: Bounded) -> String {
     let value = ns.value;
@@ -104,9 +104,9 @@ pub const TWICE: f64 = 1.995;
 
 /// A ratio of which only a bound may be known: `≥ 3.2X`.
 #[must_use]
-pub fn bounded_ratio(of: Bounded) -> String {
-    let step = if of.value < 9.95 { 0.1 } else { 1.0 };
-    outward(of, step).text(ratio)
+pub fn bounded_ratio(bounded: Bounded) -> String {
+    let step = if bounded.value < 9.95 { 0.1 } else { 1.0 };
+    outward(bounded, step).text(ratio)
 }
 
 /// A bound rounded to a multiple of `step` that it still is one of.
@@ -136,13 +136,13 @@ pub fn bytes(value: f64) -> String {
 
 /// Anything else to about three digits, of which only a bound may be known: `1,234`, `≤ 12.3`, `1.23`.
 #[must_use]
-pub fn bounded_figure(of: Bounded) -> String {
-    let step = match of.value {
+pub fn bounded_figure(bounded: Bounded) -> String {
+    let step = match bounded.value {
         100.0.. => 1.0,
         10.0.. => 0.1,
         _ => 0.01,
     };
-    outward(of, step).text(|value| match value {
+    outward(bounded, step).text(|value| match value {
         100.0.. => count(value.round() as u64),
         10.0.. => format!("{value:.1}"),
         _ => format!("{value:.2}"),

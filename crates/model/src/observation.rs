@@ -137,8 +137,8 @@ fn written(value: f64, unit: &str) -> String {
     if value < 0.0 {
         return format!("−{}", written(-value, unit));
     }
-    let known = UNITS.iter().find(|(_, name)| *name == unit);
-    match known.map(|(unit, _)| *unit) {
+    let row = UNITS.iter().find(|(_, name)| *name == unit);
+    match row.map(|(known, _)| *known) {
         Some(Unit::Count) => amount(value),
         Some(Unit::Percent) => number::share(value / 100.0),
         Some(Unit::Nanoseconds) => number::latency(value),

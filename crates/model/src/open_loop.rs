@@ -83,7 +83,8 @@ impl Phase {
         let kinds = self.kinds.iter();
         let requests = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
         let sum = |latencies: &Latencies| latencies.mean() * latencies.len() as f64;
-        let busy = requests.map(|(_, of)| sum(&of.service) + of.failed.as_ref().map_or(0.0, sum));
+        let busy = requests
+            .map(|(_, result)| sum(&result.service) + result.failed.as_ref().map_or(0.0, sum));
         busy.sum()
     }
 }

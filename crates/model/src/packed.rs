@@ -291,7 +291,7 @@ impl Model {
         self.level = 11 * self.level / 16;
     }
 
-    /// As [`Self::learn_none`] so many times: after a few nothing changes any more.
+    /// [`Self::learn_none`] `count` times: after a few calls nothing changes any more.
     fn learn_run_of_none(&mut self, count: usize) {
         for _ in 0..count {
             if self.level == 0 {
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_sum_has_the_counts_of_both() {
-        let of = |samples: &[(u64, u64)]| {
+        let packed = |samples: &[(u64, u64)]| {
             let mut latencies = new_latencies();
             samples
                 .iter()
@@ -362,10 +362,10 @@ mod tests {
             Packed::pack(&latencies)
         };
         let (a, b) = (
-            of(&[(9_000, 2), (70_000, 5)]),
-            of(&[(300, 1), (70_010, 3), (2_000_000, 4)]),
+            packed(&[(9_000, 2), (70_000, 5)]),
+            packed(&[(300, 1), (70_010, 3), (2_000_000, 4)]),
         );
-        let both = of(&[(9_000, 2), (70_000, 8), (300, 1), (2_000_000, 4)]);
+        let both = packed(&[(9_000, 2), (70_000, 8), (300, 1), (2_000_000, 4)]);
         assert_eq!(a.sum(&b), both);
         assert_eq!(b.sum(&a), both);
         assert_eq!(
@@ -373,17 +373,17 @@ mod tests {
             recorded(&both.unpack())
         );
         assert_eq!(Packed::unpack_sum([]).len(), 0);
-        assert_eq!(a.sum(&of(&[])), a);
+        assert_eq!(a.sum(&packed(&[])), a);
     }
 
     #[test]
     fn counts_beyond_every_number_add_up_to_the_greatest() {
-        let of = |value| {
+        let packed = |value| {
             let mut latencies = new_latencies();
             latencies.record_n(value, u64::MAX).unwrap();
             Packed::pack(&latencies)
         };
-        let sum = of(9_000).sum(&of(70_000)).sum(&of(9_000));
+        let sum = packed(9_000).sum(&packed(70_000)).sum(&packed(9_000));
         assert_eq!(sum.unpack().len(), u64::MAX);
         assert_eq!(sum.unpack().count_at(9_000), u64::MAX);
         assert_eq!(Packed::from_bytes(sum.as_bytes()), Ok(sum));

@@ -88,15 +88,15 @@ mod tests {
 
     #[test]
     fn points_are_named_by_clients_and_rate_and_ordered_by_both() {
-        let name =
+        let point =
             |threads, rate, arrivals| PointName::new("w", "uniform", threads, rate, arrivals);
         let even = Some(Arrivals::Even);
         let names = [
-            (name(1, None, None), "w uniform, 1 thread"),
-            (name(16, None, None), "w uniform, 16 threads"),
-            (name(16, Some(900.0), None), "w uniform, 900/s, 16 threads"),
+            (point(1, None, None), "w uniform, 1 thread"),
+            (point(16, None, None), "w uniform, 16 threads"),
+            (point(16, Some(900.0), None), "w uniform, 900/s, 16 threads"),
             (
-                name(16, Some(2e3), even),
+                point(16, Some(2e3), even),
                 "w uniform, 2,000/s even, 16 threads",
             ),
         ];

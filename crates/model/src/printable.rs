@@ -227,8 +227,8 @@ mod tests {
 
     #[test]
     fn a_script_finds_no_name_in_every_object() {
-        let nested = serde_json::json!({"__proto__": "</script>"}).to_string();
-        let text = serde_json::json!({"toString": ["constructor", "constructors", nested]});
+        let inner = serde_json::json!({"__proto__": "</script>"}).to_string();
+        let text = serde_json::json!({"toString": ["constructor", "constructors", inner]});
         let text = script_json(&text.to_string()).into_owned();
         assert!(!text.contains('<'), "{text}");
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();

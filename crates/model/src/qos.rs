@@ -16,7 +16,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A block of a run holds at least so many samples.
+/// A block of a run holds at least this many samples.
 pub const BLOCK_SAMPLES: u64 = 1_000_000;
 
 /// One quantile of one kind of request over the blocks of a run.
@@ -83,7 +83,7 @@ impl BlockValue {
 }
 
 impl BlockQos {
-    /// Whether enough samples are behind the value of each block to draw it as certain.
+    /// Whether each block has enough samples to draw its value as certain.
     #[must_use]
     pub fn is_solid(&self) -> bool {
         let beyond = quantile::samples_beyond(self.samples_min, self.quantile.value);
@@ -155,7 +155,7 @@ impl Blocks {
     pub fn finish(self) -> Vec<BlockQos> {
         let of_kind = |(kind, own): (Kind, KindBlocks)| {
             let service = own.service.finish(kind, TimeBasis::Service);
-            let response = own.response.map(|of| of.finish(kind, TimeBasis::Response));
+            let response = own.response.map(|b| b.finish(kind, TimeBasis::Response));
             service.into_iter().chain(response.unwrap_or_default())
         };
         self.kinds.into_iter().flat_map(of_kind).collect()
@@ -270,7 +270,7 @@ pub struct Qos<'a> {
     pub quantile: Quantile,
     /// Over the whole run, nanoseconds; none with too few samples beyond it.
     pub run: Option<Bounded>,
-    /// Whether enough samples are behind that to draw it as certain.
+    /// Whether there are enough samples to draw it as certain.
     pub is_solid: bool,
     /// Block by block; none where the run has no block.
     pub blocks: Option<&'a BlockQos>,
@@ -297,7 +297,7 @@ impl Phase {
             .iter()
             .any(|b| (b.kind, b.time) == (kind, time));
         let kept = if has_own { time } else { TimeBasis::Service };
-        let of = |quantile: Quantile| Qos {
+        let qos = |quantile: Quantile| Qos {
             quantile,
             run: known.quantile(quantile),
             is_solid: known.is_solid(quantile),
@@ -306,7 +306,7 @@ impl Phase {
                 .iter()
                 .find(|b| (b.kind, b.time, b.quantile) == (kind, kept, quantile)),
         };
-        qualities().map(of).collect()
+        qualities().map(qos).collect()
     }
 }
 
@@ -341,7 +341,7 @@ mod tests {
         }
     }
 
-    fn of<'a>(found: &'a [BlockQos], name: &str) -> &'a BlockQos {
+    fn named<'a>(found: &'a [BlockQos], name: &str) -> &'a BlockQos {
         let found = found.iter().find(|block| block.quantile.name == name);
         found.unwrap()
     }
@@ -356,7 +356,7 @@ mod tests {
             interval(4, &[(100_000, 999_999)]),
         ];
         let found = block_qos(&intervals);
-        let four_nines = of(&found, "p99.99");
+        let four_nines = named(&found, "p99.99");
         assert_eq!((four_nines.blocks, four_nines.samples_min), (2, 1_000_000));
         let value = |ns, start_s| BlockValue {
             ns,
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(four_nines.worst, value(200_703, 0.0));
         assert_eq!(four_nines.median, value(200_703, 0.0));
         assert_eq!(four_nines.best, value(150_527, 3.0));
-        assert_eq!(of(&found, "p50").worst, value(150_527, 3.0));
+        assert_eq!(named(&found, "p50").worst, value(150_527, 3.0));
         assert_eq!(found.len(), QUANTILES.len());
     }
 
@@ -376,13 +376,13 @@ mod tests {
         let slow =
             |second, slow: u64| interval(second, &[(100_000, 1_000_000 - slow), (9_000_000, slow)]);
         let found = block_qos(&[slow(0, 99), slow(1, 100), slow(2, 0)]);
-        let four_nines = of(&found, "p99.99");
+        let four_nines = named(&found, "p99.99");
         assert_eq!(four_nines.worst.start_s, 1.0);
         assert!((8_900_000..9_100_000).contains(&four_nines.worst.ns));
         assert!(four_nines.median.ns < 101_000 && four_nines.best.ns < 101_000);
         assert!(four_nines.is_solid());
         // Ten samples are beyond five nines of each block: a number, but no certain one.
-        assert!(!of(&found, "p99.999").is_solid());
+        assert!(!named(&found, "p99.999").is_solid());
     }
 
     #[test]
@@ -393,13 +393,13 @@ mod tests {
             interval
         };
         let found = block_qos(&[failing(0, 99), failing(1, 100), failing(2, 0)]);
-        let four_nines = of(&found, "p99.99");
+        let four_nines = named(&found, "p99.99");
         assert_eq!((four_nines.blocks, four_nines.samples_min), (3, 1_000_000));
         assert_eq!(four_nines.worst.start_s, 1.0);
         let is_at_least = [four_nines.worst, four_nines.median].map(|value| value.is_at_least);
         assert_eq!(is_at_least, [true, false]);
-        assert!(of(&found, "p99.999").median.is_at_least);
-        assert!(!of(&found, "p99.9").worst.is_at_least);
+        assert!(named(&found, "p99.999").median.is_at_least);
+        assert!(!named(&found, "p99.9").worst.is_at_least);
     }
 
     #[test]
@@ -414,8 +414,9 @@ mod tests {
         let slow = |second| failing(second, 5_000_000, 0);
         let p99_9 = |intervals: &[Interval]| {
             let found = block_qos(intervals);
-            let of = of(&found, "p99.9");
-            [of.worst, of.median, of.best].map(|of| (of.is_at_least, of.ns / 1_000_000))
+            let block = named(&found, "p99.9");
+            [block.worst, block.median, block.best]
+                .map(|value| (value.is_at_least, value.ns / 1_000_000))
         };
         let one = p99_9(&[slow(0), fast(1), slow(2)]);
         assert_eq!(one, [(true, 5), (false, 5), (false, 5)]);

@@ -59,14 +59,14 @@ pub const SIX_NINES: Quantile = Quantile {
 /// With fewer samples beyond it, a quantile is not a number.
 pub const SAMPLES_MIN: u64 = 10;
 
-/// From so many samples beyond it, a quantile is solid (its 95 % interval is within a fifth or so).
+/// With this many samples beyond it, a quantile is solid (its 95 % interval is within a fifth or so).
 pub const SAMPLES_SOLID: u64 = 100;
 
 impl Quantile {
     /// Its value in nanoseconds, if enough samples are beyond it. What a kind of request is stated
     /// with comes from [`crate::RankedLatencies`], which has what was never done too.
     #[must_use]
-    pub fn of(self, latencies: &Latencies) -> Option<u64> {
+    pub fn value_in(self, latencies: &Latencies) -> Option<u64> {
         quantile(latencies, self.value)
     }
 
@@ -212,7 +212,8 @@ mod tests {
                     "{} of {n}",
                     quantile.name
                 );
-                assert_eq!(quantile.of(&latencies), (beyond >= 10).then_some(value));
+                let known = (beyond >= 10).then_some(value);
+                assert_eq!(quantile.value_in(&latencies), known);
                 assert_eq!(quantile.solid(&latencies), beyond >= 100);
             }
         }
@@ -232,7 +233,7 @@ mod tests {
     fn nothing_is_said_of_no_samples() {
         let none = new_latencies();
         assert_eq!((min(&none), max(&none), mean(&none)), (None, None, None));
-        assert!(QUANTILES.iter().all(|q| q.of(&none).is_none()));
+        assert!(QUANTILES.iter().all(|q| q.value_in(&none).is_none()));
         assert_eq!(value_at(&none, 0.99), 0);
     }
 

@@ -272,7 +272,7 @@ fn kth_highest(
 ) -> Option<Bounded> {
     let Some(k) = k.checked_sub(failed.count).filter(|k| *k > 0) else {
         // A failure ranks above what was never done too: had that been done, it took its age.
-        let longest = [Some(done), censored].map(|of| of.and_then(quantile::max));
+        let longest = [Some(done), censored].map(|latencies| latencies.and_then(quantile::max));
         let longest = longest.into_iter().flatten().max().unwrap_or(0);
         let bound = failed.kth_oldest(k).max(longest);
         return (bound > 0).then(|| at_least(done, bound));
@@ -281,8 +281,8 @@ fn kth_highest(
         return Some(Bounded::exact(quantile::kth_highest(done, k) as f64));
     };
     let value = quantile::kth_highest(&together(done, ages), k);
-    let if_never = k.checked_sub(ages.len()).filter(|k| *k > 0);
-    let if_never = if_never.map(|k| quantile::kth_highest(done, k));
+    let rank_if_never = k.checked_sub(ages.len()).filter(|rank| *rank > 0);
+    let if_never = rank_if_never.map(|rank| quantile::kth_highest(done, rank));
     Some(if if_never == Some(value) {
         Bounded::exact(value as f64)
     } else {

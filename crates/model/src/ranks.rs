@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn intervals_follow_each_other_where_ranks_end_at_different_times() {
         let mut short = part(&[&[1], &[2, 2]], 1.0);
-        // A fraction behind the last whole second is added to that.
+        // A fraction after the last whole second is added to that second.
         short.intervals[1].length_s = 1.3;
         let long = part(&[&[3], &[4], &[5]], 1.0);
         let all = Phase::of_parts(vec![short, long]);

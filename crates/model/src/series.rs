@@ -60,7 +60,7 @@ pub struct Span {
     pub value: f64,
 }
 
-/// No sample for so many times as long as between two of them is a gap.
+/// A pause between samples this many times longer than usual is a gap.
 const GAP: f64 = 3.5;
 
 /// From how many seconds on between two of these instants nothing was sampled in between: as many times as

@@ -33,13 +33,13 @@ impl Fact {
 /// A group, or what begins with one, without that it is of a server's host: `device` of
 /// `server device` and of `server 2 device`.
 pub fn without_server(group: &str) -> &str {
-    let Some(of) = group.strip_prefix(GROUP) else {
+    let Some(rest) = group.strip_prefix(GROUP) else {
         return group;
     };
-    match of.split_once(' ') {
-        Some((number, of)) if is_number(number) => of,
-        None if is_number(of) => group,
-        _ => of,
+    match rest.split_once(' ') {
+        Some((number, own)) if is_number(number) => own,
+        None if is_number(rest) => group,
+        _ => rest,
     }
 }
 

@@ -50,11 +50,11 @@ pub(super) fn inverse(path: &Path, old: &str, requested: &str) -> io::Result<Cha
     });
     if let Some(partner) = partner.filter(|_| old == "0") {
         let path = path.with_file_name(partner);
-        let old = read(&path)?;
-        if old != "0" {
+        let in_effect = read(&path)?;
+        if in_effect != "0" {
             return Ok(Change::Value {
                 path,
-                old,
+                old: in_effect,
                 requested: "0".to_owned(),
                 now: None,
             });
@@ -93,14 +93,12 @@ pub(super) fn put_back(
             now,
         } => put_back_value(path, old, [Some(requested), now.as_ref()]),
         Change::Mount { point, device } => put_back_mount(point, device, log),
-        Change::Emulated { directory } => match super::remove_emulated(directory, &Logged(log)) {
-            Ok(()) => Ok(format!("`{}` is removed", directory.display())),
-            Err(error) => Err(format!(
-                "`{}` stays: {}",
-                directory.display(),
-                cause(&error)
-            )),
-        },
+        Change::Emulated { directory: volume } => {
+            match super::remove_emulated(volume, &Logged(log)) {
+                Ok(()) => Ok(format!("`{}` is removed", volume.display())),
+                Err(error) => Err(format!("`{}` stays: {}", volume.display(), cause(&error))),
+            }
+        }
     }
 }
 
@@ -164,7 +162,7 @@ fn put_back_mount(point: &Path, device: &str, log: Log<'_>) -> Result<String, St
     }
 }
 
-/// Why a step failed, without what it was: that is said already.
+/// Why a step failed, without its name, which the caller has printed.
 fn cause(error: &Error) -> String {
     let cause = std::error::Error::source(error);
     cause.map_or_else(String::new, ToString::to_string)
@@ -312,7 +310,7 @@ mod tests {
         fs::create_dir_all(dir.path().join("sys/fs/cgroup")).unwrap();
         let said = put_back().unwrap();
         assert!(said.contains("is gone"), "{said}");
-        // What is there and is no value is told.
+        // A file that holds no value is reported.
         fs::create_dir_all(&path).unwrap();
         assert!(put_back().unwrap_err().contains("is left"));
     }

@@ -206,8 +206,8 @@ impl Claim {
     /// advice, and a drive may show what was there before. Nobody else has written it meanwhile.
     pub(super) fn left(&self) -> Result<Vec<String>, Error> {
         let found = signatures(self.file(), self.identity())?.into_iter();
-        let others = found.filter(|of| !of.is_ours);
-        Ok(others.map(|of| of.name).collect())
+        let others = found.filter(|signature| !signature.is_ours);
+        Ok(others.map(|signature| signature.name).collect())
     }
 
     /// The device itself.
@@ -218,10 +218,9 @@ impl Claim {
     /// Refuses an action on the whole drive that reaches namespaces which no controller of this
     /// machine shows, and which so nobody could look at.
     pub(super) fn refuse_hidden(&self, allocated: &[u32]) -> io::Result<()> {
-        let seen: Vec<u32> = self
-            .held
-            .iter()
-            .filter_map(|(of, _)| of.namespace)
+        let held = self.held.iter();
+        let seen: Vec<u32> = held
+            .filter_map(|(identity, _)| identity.namespace)
             .collect();
         let hidden: Vec<_> = allocated
             .iter()
@@ -274,11 +273,11 @@ fn look_again<T>(
     for look in 1..LOOKS {
         let found = attempt();
         let against = evidence(&found);
-        if against.is_empty() || !against.iter().all(|of| PASSING.contains(&of.guard)) {
+        if against.is_empty() || !against.iter().all(|o| PASSING.contains(&o.guard)) {
             return found;
         }
         if look == 2 {
-            let against: Vec<_> = against.iter().map(|of| of.text.as_str()).collect();
+            let against: Vec<_> = against.iter().map(|o| o.text.as_str()).collect();
             watch.waits(&format!(
                 "`{device}`: waiting up to {} s for what may pass: {}",
                 (PAUSE * (LOOKS - look)).as_secs(),
@@ -365,15 +364,15 @@ pub(super) fn on_all(uses: &Uses, files: &[(&Identity, &File)]) -> Result<Vec<Si
         let is_part =
             |d: &&tailmark_machine::BlockDevice| d.disk == identity.name && d.name != d.disk;
         for part in uses.devices.iter().filter(is_part) {
-            let file = read_only(&Path::new("/dev").join(&part.name))?;
-            let of = Identity {
+            let part_file = read_only(&Path::new("/dev").join(&part.name))?;
+            let part_identity = Identity {
                 name: part.name.clone(),
                 bytes: part.size_bytes,
                 // A tag is of a whole device.
                 serial: None,
                 ..(*identity).clone()
             };
-            all.extend(signatures(&file, &of)?);
+            all.extend(signatures(&part_file, &part_identity)?);
         }
     }
     Ok(all)
@@ -413,19 +412,17 @@ fn reached(target: &Target, reach: Reach) -> Result<Vec<Identity>, Error> {
 
 /// Every namespace of the NVMe subsystem of a disk, through whichever controller.
 pub(super) fn subsystem(sys: &Path, disk: &str) -> BTreeSet<String> {
-    let of = |name: &str| {
+    let identity = |name: &str| {
         let directory = sys.join("class/nvme").join(name);
         (
             sysfs::text(&directory.join("subsysnqn")),
             sysfs::text(&directory.join("serial")),
         )
     };
-    let own: Vec<_> = controller::controllers_of(sys, disk)
-        .iter()
-        .map(|name| of(name))
-        .collect();
+    let own = controller::controllers_of(sys, disk);
+    let own: Vec<_> = own.iter().map(|name| identity(name)).collect();
     let is_own = |name: &String| {
-        let (nqn, serial) = of(name);
+        let (nqn, serial) = identity(name);
         own.iter().any(|known| {
             (nqn.is_some() && known.0 == nqn) || (serial.is_some() && known.1 == serial)
         })

@@ -23,9 +23,9 @@ impl Data {
         let sectors = buffer.len() / SECTOR;
         let first = self.next.fetch_add(sectors as u64, Relaxed);
         for (number, sector) in (first..).zip(buffer.chunks_exact_mut(SECTOR)) {
-            let first = mixed(number ^ OWN);
-            sector[..8].copy_from_slice(&first.to_le_bytes());
-            write(first, &mut sector[8..]);
+            let mark = mixed(number ^ OWN);
+            sector[..8].copy_from_slice(&mark.to_le_bytes());
+            write(mark, &mut sector[8..]);
         }
     }
 }

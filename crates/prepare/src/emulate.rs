@@ -363,7 +363,8 @@ fn detach(export: &Path, watch: &dyn Watch) -> io::Result<()> {
 /// Whether a loop device is over this very file, as far as both can be asked: in another mount
 /// namespace another file may have the same path.
 fn is_over(device: &str, export: &Path) -> bool {
-    let status = File::open(Path::new("/dev").join(device)).and_then(|of| ioctl::loop_status(&of));
+    let status =
+        File::open(Path::new("/dev").join(device)).and_then(|file| ioctl::loop_status(&file));
     match (status, fs::metadata(export)) {
         (Ok(status), Ok(found)) => (status.device, status.inode) == (found.dev(), found.ino()),
         _ => true,
@@ -417,9 +418,9 @@ mod tests {
             bandwidth: Some(125_000_000),
             ..Volume::default()
         };
-        let words = throttle_command(&volume, Path::new("/x"));
+        let steady = throttle_command(&volume, Path::new("/x"));
         let limits = "throttle-group,id=limits,x-iops-total=3000,x-bps-total=125000000";
-        assert!(words.contains(&limits.to_owned()), "{words:?}");
+        assert!(steady.contains(&limits.to_owned()), "{steady:?}");
         let burst = Volume {
             burst_iops: Some(6000),
             burst_seconds: Some(30),

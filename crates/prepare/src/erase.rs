@@ -88,7 +88,7 @@ impl Erase {
         if !says.can_format {
             return Err(unable("the drive has no format"));
         }
-        let of = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
+        let format = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
         let (reach, what) = if says.formats_all || says.erases_all {
             (Reach::Subsystem, "every namespace of the drive (FNA)")
         } else {
@@ -97,8 +97,8 @@ impl Erase {
         let said = format!(
             "Format NVM of /dev/{name}, namespace {namespace}, format {} ({} bytes a block), \
              secure erase 1: {what}; {}",
-            of.format,
-            of.block_bytes,
+            format.format,
+            format.block_bytes,
             tag::plan()
         );
         Ok((reach, said))
@@ -124,8 +124,8 @@ impl Erase {
                 if says.formats_all || says.erases_all {
                     refuse_hidden(claim, &says).map_err(failed)?;
                 }
-                let of = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
-                nvme::format(&mut file, namespace, of.format).map_err(failed)?;
+                let format = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
+                nvme::format(&mut file, namespace, format.format).map_err(failed)?;
             }
             Self::Sanitize => {
                 let says = nvme::identify_controller(file).map_err(failed)?;
@@ -189,7 +189,7 @@ fn sanitized(drive: &mut impl Drive, says: &nvme::Controller, watch: &dyn Watch)
     nvme::sanitize(drive, how)?;
     loop {
         match nvme::sanitize_state(drive)? {
-            // It cannot be stopped: the drive goes on by itself, even after a restart.
+            // It cannot be stopped: the drive continues by itself, even after a restart.
             SanitizeState::Running(part) => watch.progress((part * 1000.0) as u64, 1000),
             SanitizeState::Done => return Ok(()),
             SanitizeState::Failed => return Err(io::Error::other("the drive says that it failed")),

@@ -126,6 +126,6 @@ pub enum Error {
 fn evidence_text(evidence: &[Objection]) -> String {
     let each = evidence
         .iter()
-        .map(|of| format!("{} ({})", of.text, of.guard));
+        .map(|objection| format!("{} ({})", objection.text, objection.guard));
     each.collect::<Vec<_>>().join("; ")
 }

@@ -84,8 +84,9 @@ impl FileSystem {
         })?;
         claim::confirm(&identity, &file)?;
         let found = signatures(&file, &identity)?;
-        let is_it =
-            |of: &&super::Signature| of.is_ours && of.name.split(':').next() == Some(self.name);
+        let is_it = |signature: &&super::Signature| {
+            signature.is_ours && signature.name.split(':').next() == Some(self.name)
+        };
         match found.iter().find(is_it) {
             Some(_) => Ok(()),
             None => Err(failed(
@@ -104,7 +105,7 @@ pub fn file_system_on(target: &Target) -> Result<Option<String>, Error> {
     let file = claim::read_only(&target.path())?;
     claim::confirm(&target.identity, &file)?;
     let found = signatures(&file, &target.identity)?;
-    let kind = found.first().and_then(|of| of.name.split(':').next());
+    let kind = found.first().and_then(|s| s.name.split(':').next());
     let kind = kind.filter(|kind| FILE_SYSTEMS.iter().any(|row| row.name == *kind));
     Ok(kind.map(str::to_owned))
 }
@@ -213,15 +214,12 @@ mod tests {
     #[test]
     fn commands_are_those_that_a_hand_would_type() {
         let xfs = FileSystem::of_name("xfs").unwrap();
-        let options = ["-K".to_owned()];
-        let words = xfs.command("nvme0n1", &options).join(" ");
-        assert_eq!(words, "mkfs.xfs -q -L tailmark -K /dev/nvme0n1");
+        let make = xfs.command("nvme0n1", &["-K".to_owned()]).join(" ");
+        assert_eq!(make, "mkfs.xfs -q -L tailmark -K /dev/nvme0n1");
         let options = ["noatime", "nodiratime"].map(str::to_owned);
-        let words = mount_command("xfs", &options, Path::new("/dev/x"), Path::new("/mnt/a"));
-        assert_eq!(
-            words.join(" "),
-            "mount -t xfs -o noatime,nodiratime /dev/x /mnt/a"
-        );
+        let mount = mount_command("xfs", &options, Path::new("/dev/x"), Path::new("/mnt/a"));
+        let expected = "mount -t xfs -o noatime,nodiratime /dev/x /mnt/a";
+        assert_eq!(mount.join(" "), expected);
         assert!(FileSystem::of_name("btrfs").is_none());
     }
 }

@@ -21,7 +21,7 @@ const TRANSPORTS: &[&str] = &["loop", "nvme", "sata", "virtio", "xen"];
 /// How far sizes may be apart: a plan says 7.68 TB, a drive 7,681,501,126,656 bytes.
 const SIZE_PART: f64 = 0.01;
 
-/// What somebody agrees to, and what the plan says of the device.
+/// What the user agrees to, and what the plan says of the device.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     /// Serial numbers whose devices may be erased.
@@ -91,6 +91,13 @@ pub struct GuardScene<'a> {
     pub signatures: Result<Vec<Signature>, String>,
     /// Who has reserved or registered with it, or why that cannot be told.
     pub reserved: Result<Option<String>, String>,
+}
+
+impl GuardScene<'_> {
+    /// Whether the action reaches the disk that a device is, or is a part of.
+    fn reaches(&self, device: &BlockDevice) -> bool {
+        self.reached.iter().any(|own| own.name == device.disk)
+    }
 }
 
 /// What a guard asks about.
@@ -210,12 +217,12 @@ pub const GUARDS: &[Guard] = &[
 
 fn unseen(scene: &GuardScene<'_>) -> Vec<String> {
     let unseen = scene.uses.unseen.iter();
-    let missed = unseen.filter(|of| !scene.consent.unseen.contains(&of.name));
-    let say = |of: &super::uses::Unseen| {
+    let missed = unseen.filter(|program| !scene.consent.unseen.contains(&program.name));
+    let say = |program: &super::uses::Unseen| {
         format!(
             "it cannot be seen {}; whoever knows that it does not use the device says --trust-program {}",
-            of.what,
-            quoted(&of.name)
+            program.what,
+            quoted(&program.name)
         )
     };
     missed.map(say).collect()
@@ -224,19 +231,19 @@ fn unseen(scene: &GuardScene<'_>) -> Vec<String> {
 /// Everything that speaks against touching the device.
 #[must_use]
 pub fn refusals(scene: &GuardScene<'_>) -> Vec<Objection> {
-    let of = |guard: &Guard| {
+    let objections = |guard: &Guard| {
         let found = (guard.check)(scene).into_iter();
         let name = guard.name;
         found.map(move |text| Objection { guard: name, text })
     };
     let requested = GUARDS.iter();
     let requested = requested.filter(|guard| !(scene.is_own && guard.asks == Asks::Use));
-    requested.flat_map(of).collect()
+    requested.flat_map(objections).collect()
 }
 
 fn not_confirmed(scene: &GuardScene<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
-    let serials: BTreeSet<_> = scene.reached.iter().map(|of| of.serial.clone()).collect();
+    let serials: BTreeSet<_> = scene.reached.iter().map(|d| d.serial.clone()).collect();
     for serial in serials {
         match serial {
             Some(serial) if scene.consent.serials.contains(&serial) => {}
@@ -284,11 +291,11 @@ fn other_kind(scene: &GuardScene<'_>) -> Vec<String> {
 
 fn read_only(scene: &GuardScene<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for of in scene.reached {
-        let directory = scene.uses.sys.join("class/block").join(&of.name);
+    for device in scene.reached {
+        let directory = scene.uses.sys.join("class/block").join(&device.name);
         // What the kernel does not say counts as a reason.
         if sysfs::flag(&directory.join("ro")) != Some(false) {
-            wrong.push(format!("`{}` is read-only", of.name));
+            wrong.push(format!("`{}` is read-only", device.name));
         }
         // The kernel says it of a disk alone.
         let is_part = directory.join("partition").exists();
@@ -298,7 +305,7 @@ fn read_only(scene: &GuardScene<'_>) -> Vec<String> {
             directory
         };
         if sysfs::flag(&disk.join("removable")) != Some(false) {
-            wrong.push(format!("`{}` is removable", of.name));
+            wrong.push(format!("`{}` is removable", device.name));
         }
     }
     wrong
@@ -317,8 +324,8 @@ fn unlike_the_plan(scene: &GuardScene<'_>) -> Vec<String> {
     }
     if let Some(expected) = scene.consent.bytes {
         let whole = controller::controller_bytes(&scene.uses.sys, &scene.target.device.disk);
-        let is_near =
-            |bytes: u64| (bytes as f64 - expected as f64).abs() <= expected as f64 * SIZE_PART;
+        let most = expected as f64 * SIZE_PART;
+        let is_near = |size: u64| (size as f64 - expected as f64).abs() <= most;
         if !is_near(*bytes) && !whole.is_some_and(is_near) {
             wrong.push(format!(
                 "it has {bytes} bytes, and the plan says {expected}"
@@ -332,9 +339,7 @@ fn kept(scene: &GuardScene<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     for place in &scene.consent.kept {
         let below = chain(place);
-        let is_reached =
-            |device: &BlockDevice| scene.reached.iter().any(|of| of.name == device.disk);
-        if below.iter().any(is_reached) {
+        if below.iter().any(|device| scene.reaches(device)) {
             wrong.push(format!("`{}` is on it", place.display()));
         }
     }
@@ -343,8 +348,8 @@ fn kept(scene: &GuardScene<'_>) -> Vec<String> {
 
 /// Every device on those that are reached.
 fn above<'a>(scene: &'a GuardScene<'_>) -> Vec<&'a BlockDevice> {
-    let of = |identity: &Identity| scene.uses.on_disk(&identity.name);
-    scene.reached.iter().flat_map(of).collect()
+    let devices = |identity: &Identity| scene.uses.on_disk(&identity.name);
+    scene.reached.iter().flat_map(devices).collect()
 }
 
 fn used(scene: &GuardScene<'_>, uses: &[(String, (u32, u32))], how: &str) -> Vec<String> {
@@ -416,9 +421,8 @@ fn held(scene: &GuardScene<'_>) -> Vec<String> {
 }
 
 fn stacked(scene: &GuardScene<'_>) -> Vec<String> {
-    let is_reached = |device: &&&BlockDevice| scene.reached.iter().any(|of| of.name == device.disk);
     let above = above(scene);
-    let others = above.iter().filter(|device| !is_reached(device));
+    let others = above.iter().filter(|device| !scene.reaches(device));
     let say = |device: &&BlockDevice| {
         let file = device.backing_file.as_deref();
         let file = file.map_or(String::new(), |file| format!(" over `{}`", file.display()));

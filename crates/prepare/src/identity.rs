@@ -314,26 +314,26 @@ mod tests {
         }
     }
 
-    fn of(path: &str, alone: bool) -> Option<String> {
+    fn why_unstable(path: &str, alone: bool) -> Option<String> {
         unstable(Path::new(path), &drive(), alone)
     }
 
     #[test]
     fn a_kernel_name_is_not_stable_and_the_refusal_says_what_is() {
-        let why = of("/dev/nvme0n1", true).unwrap();
+        let why = why_unstable("/dev/nvme0n1", true).unwrap();
         assert!(why.contains("serial:S-0001"), "{why}");
-        assert!(of("/dev/disk/by-path/pci-0000:01:00.0-nvme-1", true).is_some());
+        assert!(why_unstable("/dev/disk/by-path/pci-0000:01:00.0-nvme-1", true).is_some());
     }
 
     #[test]
     fn a_link_must_hold_the_identity_that_it_leads_to() {
-        let by_id = |name: &str, alone| of(&format!("/dev/disk/by-id/{name}"), alone);
+        let by_id = |name: &str, alone| why_unstable(&format!("/dev/disk/by-id/{name}"), alone);
         assert_eq!(by_id("nvme-eui.0025385b91b0a1c2", false), None);
         assert_eq!(by_id("nvme-Quick_7000_S-0001", true), None);
         assert_eq!(by_id("nvme-Quick_7000_S-0001_1", false), None);
         let several = by_id("nvme-Quick_7000_S-0001", false).unwrap();
         assert!(several.contains("does not say which"), "{several}");
-        // A link that was left behind, or made by hand.
+        // A link that is out of date, or made by hand.
         let other = by_id("nvme-Quick_7000_S-0002", true).unwrap();
         assert!(other.contains("another serial number"), "{other}");
     }
@@ -357,10 +357,11 @@ mod tests {
                 &[("dev", "8:0"), ("size", "2048"), ("device/serial", "W/3")],
             ),
         ]);
-        let of = |given| of_serial(sys.path(), given);
-        assert_eq!(of("S-1/2"), Ok((259, 1)));
-        assert_eq!(of("W/3"), Ok((8, 0)));
-        assert!(of("S-1").unwrap_err().contains("nvme0n1, nvme0n2 have it"));
-        assert!(of("S-1/3").is_err() && of("S-").is_err() && of("").is_err());
+        let found = |given| of_serial(sys.path(), given);
+        assert_eq!(found("S-1/2"), Ok((259, 1)));
+        assert_eq!(found("W/3"), Ok((8, 0)));
+        let both = found("S-1").unwrap_err();
+        assert!(both.contains("nvme0n1, nvme0n2 have it"));
+        assert!(found("S-1/3").is_err() && found("S-").is_err() && found("").is_err());
     }
 }

@@ -74,7 +74,7 @@ unsafe impl Ioctl for NamespaceId {
     }
 }
 
-/// The number of the NVMe namespace behind an open file; none where it is no namespace.
+/// The number of the NVMe namespace that a file has open; none if it is no namespace.
 #[expect(unsafe_code, reason = "ioctl has no other interface")]
 pub(super) fn nvme_namespace(device: impl AsFd) -> io::Result<Option<u32>> {
     // SAFETY: the call takes no argument.

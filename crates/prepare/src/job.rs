@@ -89,7 +89,7 @@ pub struct Job {
     pub targets: Vec<Target>,
     /// Where the kernel keeps its settings.
     pub kernel: Kernel,
-    /// What the step that goes on has found out.
+    /// What the step under way has found out.
     found: Vec<Found>,
     /// Whether what is mounted now is not when the next step is planned.
     is_unmounted: bool,
@@ -349,8 +349,8 @@ impl Job {
                 return Err(error);
             }
             let found = std::mem::take(&mut self.found);
-            for found in &found {
-                log(&format!("{whose}: {name}: {}", found.text));
+            for finding in &found {
+                log(&format!("{whose}: {name}: {}", finding.text));
             }
             log(&format!("{whose}: {name} is done"));
             all.push(Done {

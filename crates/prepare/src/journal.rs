@@ -135,8 +135,10 @@ impl<'a> Journal<'a> {
         write(path, value).map_err(refused)?;
         (self.log)(&format!("{key}: written"));
         let is = read(path).map_err(refused)?;
-        if let Some(Change::Value { now, path: of, .. }) = self.changes.last_mut()
-            && of == path
+        if let Some(Change::Value {
+            now, path: changed, ..
+        }) = self.changes.last_mut()
+            && changed == path
         {
             *now = Some(is.clone());
         }
@@ -219,7 +221,7 @@ impl<'a> Journal<'a> {
                 }
             }
             self.changes.pop();
-            // What is left goes on being in the journal all the time.
+            // What is left stays in the journal all the time.
             let kept: Vec<_> = left.iter().rev().cloned().collect();
             let all = [self.changes.clone(), kept].concat();
             self.write_all(&all)?;

@@ -112,7 +112,7 @@ fn still(change: &Change) -> Option<String> {
             let mounts = mount::mounts();
             // The kernel shows where a mount really is.
             let real = fs::canonicalize(point).unwrap_or_else(|_| point.clone());
-            let is_it = |of: &mount::Mount| of.point == real && of.device == *device;
+            let is_it = |mount: &mount::Mount| mount.point == real && mount.device == *device;
             let is_mounted = mounts.iter().any(is_it);
             is_mounted.then(|| format!("`{}` is mounted", point.display()))
         }
@@ -148,14 +148,14 @@ pub(super) fn write(directory: &Path, changes: &[Change]) -> io::Result<()> {
     for change in changes {
         let said = match change {
             Change::Value {
-                path,
+                path: setting,
                 old,
                 requested,
                 ..
-            } => told_value(path, requested, old),
+            } => told_value(setting, requested, old),
             Change::Mount { point, .. } => format!("`{}` is mounted", point.display()),
-            Change::Emulated { directory } => {
-                format!("the emulated volume `{}` is there", directory.display())
+            Change::Emulated { directory: volume } => {
+                format!("the emulated volume `{}` is there", volume.display())
             }
         };
         let _ = writeln!(text, "- {}", said.replace('\n', " "));

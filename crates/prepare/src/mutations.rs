@@ -26,10 +26,10 @@ fn mutated_signatures_are_read_or_refused() {
     trial.run(|input| {
         if let Ok(found) = signature::parse(input, "sda", "S-1") {
             // Ours is only what says so in full.
-            for of in found.iter().filter(|of| of.is_ours) {
+            for signature in found.iter().filter(|signature| signature.is_ours) {
                 assert!(
-                    of.name.starts_with("xfs") || of.name.starts_with("ext4"),
-                    "{of:?}"
+                    signature.name.starts_with("xfs") || signature.name.starts_with("ext4"),
+                    "{signature:?}"
                 );
             }
         }

@@ -5,7 +5,7 @@ use super::nvme::{self, Drive};
 use super::{Claim, Error, Reach, Target, Watch, claim};
 use std::{io, path::Path};
 
-/// What making so many namespaces does to a drive, as a dry run says it.
+/// What making this many namespaces does to a drive, as a dry run prints it.
 ///
 /// # Errors
 /// Where the drive cannot.
@@ -88,20 +88,20 @@ fn layout(drive: &mut impl Drive, count: u32) -> io::Result<Layout> {
     let old = nvme::allocated(drive)?;
     let first = old.first().copied();
     let first = first.ok_or_else(|| io::Error::other("the drive has no namespace to go by"))?;
-    let of = nvme::identify_namespace(drive, first)?;
+    let format = nvme::identify_namespace(drive, first)?;
     let bytes = u64::try_from(says.bytes).unwrap_or(u64::MAX);
     /// Sizes are multiples of it, which drives of any granularity take: 1 GiB.
     const GRAIN: u64 = 1 << 30;
     let each = bytes / u64::from(count.max(1)) / GRAIN * GRAIN;
-    if each == 0 || of.block_bytes == 0 {
+    if each == 0 || format.block_bytes == 0 {
         let why = format!("{bytes} bytes do not make {count} namespaces of a GiB or more");
         return Err(io::Error::other(why));
     }
     Ok(Layout {
         old,
         count,
-        blocks: each / of.block_bytes,
-        format: of.format,
+        blocks: each / format.block_bytes,
+        format: format.format,
         controller: says.id,
     })
 }
@@ -166,14 +166,11 @@ mod tests {
         let requested: Vec<_> = drive.sent.iter().map(|s| s.dwords[0]).collect();
         assert_eq!(requested, [1, 0x10, 0]);
         let answers = [0, 0, 1, 0, 2, 0].map(done).into();
-        let mut drive = Script::new(answers);
-        assert_eq!(carry_out(&mut drive, &layout, &Quiet).unwrap(), [1, 2]);
-        let sent: Vec<_> = drive
-            .sent
-            .iter()
-            .map(|s| (s.opcode, s.namespace, s.dwords[0]))
-            .collect();
-        let expected = [
+        let mut scripted = Script::new(answers);
+        assert_eq!(carry_out(&mut scripted, &layout, &Quiet).unwrap(), [1, 2]);
+        let sent = scripted.sent.iter();
+        let sent: Vec<_> = sent.map(|s| (s.opcode, s.namespace, s.dwords[0])).collect();
+        let commands = [
             (0x0d, 1, 1),
             (0x0d, 2, 1),
             (0x0d, 0, 0),
@@ -181,22 +178,24 @@ mod tests {
             (0x0d, 0, 0),
             (0x15, 2, 0),
         ];
-        assert_eq!(sent, expected);
+        assert_eq!(sent, commands);
         let blocks = 0x80_0000_u64.to_le_bytes();
-        assert_eq!(drive.sent[2].bytes[..8], blocks);
-        assert_eq!(drive.sent[2].bytes[8..11], blocks[..3]);
-        assert_eq!(drive.sent[3].bytes, [1, 0, 1]);
+        assert_eq!(scripted.sent[2].bytes[..8], blocks);
+        assert_eq!(scripted.sent[2].bytes[8..11], blocks[..3]);
+        assert_eq!(scripted.sent[3].bytes, [1, 0, 1]);
     }
 
     #[test]
     fn a_drive_that_cannot_or_is_too_small_is_refused_before_anything_is_removed() {
-        let mut drive = Script::new(vec![controller(0)]);
-        let error = layout(&mut drive, 2).unwrap_err().to_string();
-        assert!(error.contains("cannot make namespaces"), "{error}");
+        let refused = |answers, count| {
+            let error = layout(&mut Script::new(answers), count).unwrap_err();
+            error.to_string()
+        };
+        let unable = refused(vec![controller(0)], 2);
+        assert!(unable.contains("cannot make namespaces"), "{unable}");
         let list = structure(&[(0, &[1])]);
         let namespace = structure(&[(26, &[0]), (130, &[9])]);
-        let mut drive = Script::new(vec![controller(0b1000), list, namespace]);
-        let error = layout(&mut drive, 100).unwrap_err().to_string();
-        assert!(error.contains("100 namespaces"), "{error}");
+        let small = refused(vec![controller(0b1000), list, namespace], 100);
+        assert!(small.contains("100 namespaces"), "{small}");
     }
 }

@@ -264,7 +264,7 @@ pub(crate) fn attach_namespace(
     succeeded("Namespace Attachment", drive.carry_out(command)?).map(drop)
 }
 
-/// Who has reserved a namespace or registered to; none: nobody has.
+/// Who has reserved a namespace or registered to; none if no host has.
 pub(crate) fn reservation(device: impl AsFd, namespace: u32) -> io::Result<Option<String>> {
     let mut report = vec![0; STRUCTURE];
     let dwords = (STRUCTURE / 4 - 1) as u32;

@@ -39,7 +39,7 @@ impl Job {
         let real_point = real_path(point);
         let kept = self.request.consent.kept.iter();
         let below = kept.filter(|kept| real_path(kept).starts_with(&real_point));
-        wrong.extend(below.map(|kept| format!("`{}` is in it", kept.display())));
+        wrong.extend(below.map(|place| format!("`{}` is in it", place.display())));
         if self.own_mount().is_none() {
             wrong.extend(occupied(&real_point));
             let found = if makes {

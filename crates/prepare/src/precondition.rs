@@ -37,13 +37,13 @@ pub fn plan_precondition(device: &str, bytes: u64, passes: u32) -> String {
     )
 }
 
-/// The part of a device that is written: behind our mark, in whole blocks.
+/// The part of a device that is written: after our mark, in whole blocks.
 pub(super) const fn part(bytes: u64) -> Range<u64> {
     let from = tag::RESERVED_BYTES;
     from..from + bytes.saturating_sub(from) / BLOCK * BLOCK
 }
 
-/// Writes the device that is held, so many times.
+/// Writes the device that is held, `passes` times.
 ///
 /// # Errors
 /// Where it is not the device any more, a write fails, or it is stopped.
@@ -88,7 +88,7 @@ pub(super) fn write_all(
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
     let stop = AtomicBool::new(false);
     let data = Data::default();
-    let writer = || {
+    let write = || {
         let mut buffer = Aligned::new(BLOCK as usize);
         while !stop.load(Relaxed) {
             let index = next.fetch_add(1, Relaxed);
@@ -106,7 +106,7 @@ pub(super) fn write_all(
         Ok(())
     };
     thread::scope(|scope| {
-        let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(writer)).collect();
+        let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(write)).collect();
         while writers.iter().any(|writer| !writer.is_finished()) {
             thread::park_timeout(LOOK_EVERY);
             watch.progress(done.load(Relaxed) * BLOCK, total * BLOCK);
@@ -148,8 +148,8 @@ mod tests {
     struct Told(Mutex<Vec<(u64, u64)>>, bool);
 
     impl Watch for Told {
-        fn progress(&self, done: u64, of: u64) {
-            self.0.lock().unwrap().push((done, of));
+        fn progress(&self, done: u64, total: u64) {
+            self.0.lock().unwrap().push((done, total));
         }
 
         fn is_stopped(&self) -> bool {
@@ -179,7 +179,7 @@ mod tests {
         blocks.dedup();
         assert_eq!((blocks.len(), count), (24, 24));
         let last = told.0.lock().unwrap().last().copied();
-        assert_eq!(last.map(|(_, of)| of), Some(48 * BLOCK));
+        assert_eq!(last.map(|(_, total)| total), Some(48 * BLOCK));
     }
 
     #[test]

@@ -72,17 +72,15 @@ impl RawDevice {
         let files = [(&self.target.identity, &file)];
         let found = on_all(&Uses::look_at_devices(), &files)?;
         let mut seen = BTreeSet::new();
-        let new = found
-            .iter()
-            .filter(|of| seen.insert((&of.device, &of.about)));
-        let say = |of: &Signature| {
-            if of.device == self.target.identity.name {
-                of.about.clone()
+        let say = |Signature { device, about, .. }: &Signature| {
+            if *device == self.target.identity.name {
+                about.clone()
             } else {
-                format!("on {} {}", of.device, of.about)
+                format!("on {device} {about}")
             }
         };
-        let said: Vec<_> = new.map(say).collect();
+        let mut said: Vec<_> = found.iter().map(say).collect();
+        said.retain(|text| seen.insert(text.clone()));
         Ok(if said.is_empty() {
             "nothing that is known, and no stamp of tailmark".to_owned()
         } else {

@@ -325,11 +325,9 @@ mod tests {
         assert!(limit("old").unwrap().ends_with("memory.limit_in_bytes"));
         // As the kernel rounds it, or it would not be known as ours when it is read again.
         let odd = kernel.memory_limit("old", 3_000_000_001).unwrap();
-        let pages = 3_000_000_001 / rustix::param::page_size() as u64;
-        assert_eq!(
-            odd.value,
-            (pages * rustix::param::page_size() as u64).to_string()
-        );
+        let page_bytes = rustix::param::page_size() as u64;
+        let rounded = 3_000_000_001 / page_bytes * page_bytes;
+        assert_eq!(odd.value, rounded.to_string());
     }
 
     /// What gives a user more rights, or stops the machine.

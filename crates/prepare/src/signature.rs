@@ -46,7 +46,7 @@ impl Signature {
     }
 }
 
-/// What is on the device behind an open file; empty where it holds one byte over and over.
+/// What is on the device that a file has open; empty if it holds one byte over and over.
 ///
 /// # Errors
 /// Where that cannot be told.
@@ -90,7 +90,7 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
 
 /// What `wipefs` knows of the device.
 fn known(file: &File, identity: &Identity) -> io::Result<Vec<Signature>> {
-    // The program opens what its standard input is, which nobody can rename.
+    // The program opens what its standard input is, which no other program can rename.
     let words = ["wipefs", "--no-act", "--json", "/proc/self/fd/0"];
     let said = command::output(&words, Stdio::from(file.try_clone()?), &Unwatched)?;
     parse(&said, &identity.name, &whose(identity))
@@ -168,9 +168,9 @@ fn sampled(file: &File, bytes: u64) -> io::Result<Samples> {
         samples.is_uniform &= piece.iter().all(|byte| *byte == first);
         samples.sum = tag::fnv1a(samples.sum, piece);
         let mut sectors = (at..).step_by(SAMPLE).zip(piece.chunks(SAMPLE));
-        samples.holds_others |= !sectors.all(|(at, sector)| {
+        samples.holds_others |= !sectors.all(|(place, sector)| {
             let is_empty = is_empty(sector) || sector.iter().all(|byte| *byte == first);
-            is_empty || tag::PLACE.contains(&at) || data::is_ours(sector)
+            is_empty || tag::PLACE.contains(&place) || data::is_ours(sector)
         });
     };
     let ends = ENDS.min(bytes) as usize;
@@ -266,7 +266,7 @@ mod tests {
         data::Data::default().fill(&mut ours);
         file.write_all_at(&ours, 1 << 20).unwrap();
         assert_eq!(named().name, "tailmark:tag");
-        // What a database writes whose format nobody knows.
+        // What a database writes whose format is unknown.
         let text = b"log of a database, ".repeat(30_000);
         file.write_all_at(&text, 4 << 20).unwrap();
         let found = named();

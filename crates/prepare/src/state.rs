@@ -160,9 +160,9 @@ mod tests {
         make_directory(&state).unwrap();
         open_private(&lock).unwrap();
         assert_eq!((mode(&state), mode(&lock)), (0o755, 0o600));
-        for (name, of) in [("journal", PRIVATE_MODE), ("left", PUBLIC_MODE)] {
-            replace(&state.join(name), b"text", of).unwrap();
-            assert_eq!(mode(&state.join(name)), of, "{name}");
+        for (name, expected) in [("journal", PRIVATE_MODE), ("left", PUBLIC_MODE)] {
+            replace(&state.join(name), b"text", expected).unwrap();
+            assert_eq!(mode(&state.join(name)), expected, "{name}");
         }
     }
 
@@ -209,11 +209,10 @@ mod tests {
             return;
         }
         std::os::unix::fs::lchown(&link, other, None).unwrap();
-        let error = make_directory(&link).unwrap_err().to_string();
-        assert!(error.contains("the link belongs to user 4242"), "{error}");
+        let refused = |path| make_directory(path).unwrap_err().to_string();
+        assert!(refused(&link).contains("the link belongs to user 4242"));
         make_directory(&state).unwrap();
         std::os::unix::fs::chown(&state, other, None).unwrap();
-        let error = make_directory(&state).unwrap_err().to_string();
-        assert!(error.contains("the directory belongs"), "{error}");
+        assert!(refused(&state).contains("the directory belongs"));
     }
 }

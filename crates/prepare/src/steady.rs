@@ -50,7 +50,7 @@ pub struct Mix {
 pub enum Over {
     /// The device.
     Device,
-    /// A file in the file system on it, of so many hundredths of the room that there is.
+    /// A file in the file system on it, of this many hundredths of the free room.
     FileSystem(u32),
 }
 
@@ -64,21 +64,23 @@ pub fn plan_steady(mix: &Mix, place: &Path) -> Vec<String> {
         round,
         over,
     } = mix;
-    let rounds = |place: &str| {
+    let rounds = |target: &Path| {
         format!(
             "at most {ROUNDS_MAX} rounds of {} s: {depth} requests in flight of {block_bytes} \
-             bytes at random places of {place}, {read_percent} % reads, O_DIRECT; until steady",
-            round.as_secs_f64()
+             bytes at random places of {}, {read_percent} % reads, O_DIRECT; until steady",
+            round.as_secs_f64(),
+            target.display()
         )
     };
     match over {
-        Over::Device => vec![rounds(&place.display().to_string())],
+        Over::Device => vec![rounds(place)],
         Over::FileSystem(percent) => {
-            let file = file_in(place).display().to_string();
+            let file = file_in(place);
+            let name = file.display();
             vec![
-                format!("random data to {file}, in order, {percent} % of the room that is free"),
+                format!("random data to {name}, in order, {percent} % of the room that is free"),
                 rounds(&file),
-                format!("rm {file}"),
+                format!("rm {name}"),
             ]
         }
     }
@@ -238,7 +240,7 @@ fn run(
     let done = Done::default();
     let stop = AtomicBool::new(false);
     let data = Data::default();
-    let client = &|number: u64| {
+    let send = &|number: u64| {
         let sent = requests(file, part, mix, &data, number, (&done, &stop));
         if sent.is_err() {
             stop.store(true, Relaxed);
@@ -247,7 +249,7 @@ fn run(
     };
     thread::scope(|scope| {
         let clients: Vec<_> = (0..u64::from(mix.depth))
-            .map(|number| scope.spawn(move || client(number)))
+            .map(|number| scope.spawn(move || send(number)))
             .collect();
         // Reads alone fill nothing.
         let spare = if mix.read_percent < 100 { spare } else { 0 };
@@ -323,7 +325,7 @@ fn measure(
             per_sec: (now.0 - before.0) as f64 / length_s,
             length_s,
             written: (now.1 - before.1) * mix.block_bytes,
-            media: media_of_round.and_then(|(now, before)| now.checked_sub(before)),
+            media: media_of_round.and_then(|(last, first)| last.checked_sub(first)),
         });
         media_before = media_now;
         if let Some(left) = rounds.spare_left() {
@@ -360,7 +362,7 @@ mod tests {
         }
     }
 
-    /// A spare area of so many bytes, of a drive without logs.
+    /// A spare area of this many bytes, of a drive without logs.
     fn no_drive(spare: u64) -> (u64, MediaBytes) {
         (spare, MediaBytes::none())
     }
@@ -368,7 +370,7 @@ mod tests {
     #[test]
     fn the_spare_area_is_what_no_namespace_has_and_a_quarter_where_that_is_unknown() {
         const TB: u64 = 1_000_000_000_000;
-        let of = |capacity: u64| {
+        let spare = |capacity: u64| {
             // One namespace of 800 GB in blocks of 4 KiB.
             let blocks = (800_000_000_000_u64 / 4096).to_le_bytes();
             let controller = structure(&[(280, &u128::from(capacity).to_le_bytes())]);
@@ -377,13 +379,13 @@ mod tests {
             let answers = vec![controller, namespaces, namespace];
             spare_of(&mut Script::new(answers), 800_000_000_000)
         };
-        assert_eq!(of(TB), 200 * TB / 1000);
+        assert_eq!(spare(TB), 200 * TB / 1000);
         assert_eq!(
-            of(800_001_000_000),
+            spare(800_001_000_000),
             200 * TB / 1000,
             "a quarter of the device"
         );
-        assert_eq!(of(1_200_000_000_000), 400 * TB / 1000);
+        assert_eq!(spare(1_200_000_000_000), 400 * TB / 1000);
         let refused = spare_of(&mut &tempfile::tempfile().unwrap(), 4 * TB);
         assert_eq!(refused, TB);
     }
@@ -396,23 +398,21 @@ mod tests {
         let looks = || Looks(Cell::new(u32::MAX));
         let small = spare_of(&mut &file, 1 << 20);
         assert_eq!(small, 1 << 18);
-        let rounds = run(&file, &part, &MIX, no_drive(small), &looks()).unwrap();
-        assert_eq!(rounds.unwrap().spare_left(), None);
-        let rounds = run(&file, &part, &MIX, no_drive(1 << 60), &looks()).unwrap();
-        let rounds = rounds.unwrap();
-        assert!(!rounds.is_steady() && rounds.values().len() == ROUNDS_MAX);
-        assert!(
-            rounds.verdict().contains("of 1153 PB spare written"),
-            "{}",
-            rounds.verdict()
-        );
+        let rounds = |mix: &Mix, spare| {
+            let rounds = run(&file, &part, mix, no_drive(spare), &looks()).unwrap();
+            rounds.unwrap()
+        };
+        assert_eq!(rounds(&MIX, small).spare_left(), None);
+        let large = rounds(&MIX, 1 << 60);
+        assert!(!large.is_steady() && large.values().len() == ROUNDS_MAX);
+        let verdict = large.verdict();
+        assert!(verdict.contains("of 1153 PB spare written"), "{verdict}");
         // Reads alone write nothing, and are not asked to.
         let reads = Mix {
             read_percent: 100,
             ..MIX
         };
-        let rounds = run(&file, &part, &reads, no_drive(1 << 60), &looks()).unwrap();
-        assert_eq!(rounds.unwrap().spare_left(), None);
+        assert_eq!(rounds(&reads, 1 << 60).spare_left(), None);
     }
 
     #[test]
@@ -458,7 +458,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(stopped, None);
-        // Reads behind the end of the file.
+        // Reads after the end of the file.
         let part = 1 << 20..2 << 20;
         let reads = Mix {
             read_percent: 100,

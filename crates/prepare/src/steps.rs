@@ -78,7 +78,7 @@ pub const STEPS: &[PrepareStep] = &[
                 erase.carry_out(&claim, watch)?;
                 left.extend(claim.left()?);
             }
-            // The steps behind it destroy what was agreed to, and nothing that came later.
+            // The steps after it destroy what was agreed to, and nothing that came later.
             job.request.consent.destroys.extend(left);
             job.found_again(watch)
         },

@@ -142,7 +142,7 @@ impl Uses {
             let directory = proc.join(&name);
             // Of a namespace that cannot be told, the mounts are read each time.
             let namespace = fs::read_link(directory.join("ns/mnt")).ok();
-            let is_known = namespace.as_ref().is_some_and(|of| namespaces.contains(of));
+            let is_known = namespace.as_ref().is_some_and(|n| namespaces.contains(n));
             if !is_known {
                 match fs::read_to_string(directory.join("mountinfo")) {
                     Ok(text) => {
@@ -222,11 +222,11 @@ impl Uses {
 
     /// Keeps that a process has a file open, where that is a device, or a way to the commands of an
     /// NVMe drive.
-    fn add_open(&mut self, process: u32, directory: &Path, file: &Path, of: &fs::Metadata) {
+    fn add_open(&mut self, process: u32, directory: &Path, file: &Path, metadata: &fs::Metadata) {
         let mut numbers = Vec::new();
-        if of.file_type().is_block_device() {
-            numbers.push(number(of.rdev()));
-        } else if of.file_type().is_char_device() {
+        if metadata.file_type().is_block_device() {
+            numbers.push(number(metadata.rdev()));
+        } else if metadata.file_type().is_char_device() {
             let leads_to = fs::read_link(file).unwrap_or_else(|_| file.to_owned());
             let name = leads_to.file_name().unwrap_or_default().to_string_lossy();
             let is_its = |device: &&BlockDevice| is_commanded_by(&device.disk, &name);
@@ -360,8 +360,8 @@ pub(super) fn swaps(text: &str) -> Vec<(String, Number)> {
 
 /// Devices that `/etc/fstab` and the command line of the kernel name.
 pub(super) fn named_at_start(table: &str, line: &str) -> Vec<(String, Number)> {
-    let of_table = table.lines().filter_map(|line| {
-        let source = line.split_whitespace().next()?;
+    let of_table = table.lines().filter_map(|row| {
+        let source = row.split_whitespace().next()?;
         (!source.starts_with('#')).then_some(("/etc/fstab", source))
     });
     let of_line = line.split_whitespace().filter_map(|word| {

@@ -1,4 +1,4 @@
-//! Who watches a step: is told how far it is and what it waits for, and says whether to stop.
+//! Who watches a step: hears how far it is and what it waits for, and says whether to stop.
 
 use super::Log;
 use std::{
@@ -15,9 +15,9 @@ const TELL_AFTER: Duration = Duration::from_secs(1);
 pub trait Watch {
     /// A step begins that may be long: "system `A`: erase".
     fn begins(&self, _what: &str) {}
-    /// So much of so much is done, bytes or parts.
-    fn progress(&self, done: u64, of: u64);
-    /// Nothing goes on until something else has happened: "waiting until ...".
+    /// `done` of `total` is done, bytes or parts.
+    fn progress(&self, done: u64, total: u64);
+    /// The step waits until something else has happened: "waiting until ...".
     fn waits(&self, _what: &str) {}
     /// Whether to stop.
     fn is_stopped(&self) -> bool;
@@ -120,9 +120,9 @@ mod tests {
         assert_eq!(wait(2, &|| false), Waited::TimedOut);
         assert_eq!(*watch.1.borrow(), ["waiting until it is so"]);
         assert!(began.elapsed() >= Duration::from_secs(2));
-        let began = Instant::now();
+        let began_to_stop = Instant::now();
         watch.0.set(2);
         assert_eq!(wait(60, &|| false), Waited::Stopped);
-        assert!(began.elapsed() < Duration::from_secs(1));
+        assert!(began_to_stop.elapsed() < Duration::from_secs(1));
     }
 }

@@ -83,7 +83,7 @@ fn with_page<T>(byte: u8, what: impl FnOnce(&mut [u8]) -> T) -> T {
     what(&mut bytes[from..from + BLOCK])
 }
 
-/// The shortest of so many reads one after another.
+/// The shortest of this many reads one after another.
 fn shortest(file: &File, reads: u64) -> Duration {
     with_page(0, |page| {
         let read = |number| {
@@ -121,18 +121,18 @@ fn requests_wait_beside_each_other_within_the_limits_and_data_is_in_its_place() 
         delay_ms: Some(50),
         ..Volume::default()
     });
-    let file = volume.open();
+    let written = volume.open();
     let began = Instant::now();
-    let client = &|client: u64| {
+    let write = &|client: u64| {
         for turn in 0..EACH {
             let number = turn * CLIENTS + client;
             let at = number * BLOCK as u64;
-            with_page(number as u8, |page| file.write_all_at(page, at)).unwrap();
+            with_page(number as u8, |page| written.write_all_at(page, at)).unwrap();
         }
     };
     thread::scope(|scope| {
         for number in 0..CLIENTS {
-            scope.spawn(move || client(number));
+            scope.spawn(move || write(number));
         }
     });
     let took = began.elapsed().as_secs_f64();
@@ -146,7 +146,7 @@ fn requests_wait_beside_each_other_within_the_limits_and_data_is_in_its_place() 
     // One after another they would take the delay each.
     let one_by_one = all as f64 * 0.05;
     assert!(took < one_by_one / 2.0, "{took} s of {one_by_one} s");
-    drop(file);
+    drop(written);
     let file = volume.open();
     for number in 0..all {
         with_page(0, |page| {

@@ -64,7 +64,7 @@ fn another_name_of_a_mounted_device_is_refused() {
     let target = Target::find(alias).unwrap();
     let evidence = Claim::refusals(&target, Reach::Device, &disk.consent()).unwrap();
     assert!(text(&evidence, "mounted").contains("ext4"), "{evidence:#?}");
-    // And everything else that speaks against it is said at once.
+    // And the refusal lists everything else that speaks against it.
     assert!(text(&evidence, "signatures").contains("--overwrite-signature ext4:"));
     let refused = disk.refused(&disk.consent());
     for guard in ["exclusive", "mounted", "signatures"] {
@@ -267,15 +267,13 @@ fn a_device_that_another_took_the_name_of_is_refused() {
     }
     // The simpler guard looked at the first device, and opens what now has its name.
     assert!(opens_exclusively(disk.device.path()));
-    let refused = Claim::take(&target, Reach::Device, &disk.consent());
-    let error = refused.unwrap_err();
+    let refused = || Claim::take(&target, Reach::Device, &disk.consent()).unwrap_err();
+    let error = refused();
     assert!(matches!(error, Error::Renumbered { .. }), "{error}");
     assert!(error.to_string().contains("other"), "{error}");
     // The same where even the file has the name that the other one had.
     fs::rename(&other, &disk.image).unwrap();
-    let refused = Claim::take(&target, Reach::Device, &disk.consent());
-    let error = refused.unwrap_err();
-    assert!(matches!(error, Error::Renumbered { .. }), "{error}");
+    assert!(matches!(refused(), Error::Renumbered { .. }));
 }
 
 #[test]

@@ -35,17 +35,21 @@ impl Watch for Quiet {
     }
 }
 
+fn claim_of(disk: &Disk) -> Claim {
+    Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap()
+}
+
 #[test]
 fn a_blank_device_is_taken_by_its_serial_number_and_erased() {
     let disk = Disk::new();
-    let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
+    let blank = claim_of(&disk);
     assert!(!opens_exclusively(disk.device.path()), "it is held");
-    Erase::Discard.carry_out(&claim, &Quiet).unwrap();
-    drop(claim);
-    // Now it is ours, and so is what preconditioning and its mix write behind the mark.
-    let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-    assert_eq!(claim.signatures()[0].name, "tailmark:tag");
-    precondition(&claim, 1, &Quiet).unwrap();
+    Erase::Discard.carry_out(&blank, &Quiet).unwrap();
+    drop(blank);
+    // Now it is ours, and so is what preconditioning and its mix write after the mark.
+    let erased = claim_of(&disk);
+    assert_eq!(erased.signatures()[0].name, "tailmark:tag");
+    precondition(&erased, 1, &Quiet).unwrap();
     let mix = Mix {
         read_percent: 30,
         block_bytes: 8192,
@@ -53,13 +57,13 @@ fn a_blank_device_is_taken_by_its_serial_number_and_erased() {
         round: Duration::from_millis(20),
         over: Over::Device,
     };
-    let rounds = steady_device(&claim, &mix, &Quiet).unwrap();
+    let rounds = steady_device(&erased, &mix, &Quiet).unwrap();
     assert!(rounds.is_over(), "{rounds:?}");
-    drop(claim);
-    let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-    assert_eq!(claim.signatures()[0].name, "tailmark:tag");
-    Erase::Discard.carry_out(&claim, &Quiet).unwrap();
-    drop(claim);
+    drop(erased);
+    let written = claim_of(&disk);
+    assert_eq!(written.signatures()[0].name, "tailmark:tag");
+    Erase::Discard.carry_out(&written, &Quiet).unwrap();
+    drop(written);
     let mut read = vec![1; 1 << 20];
     let file = File::open(disk.path()).unwrap();
     file.read_exact_at(&mut read, 8 << 20).unwrap();
@@ -109,7 +113,7 @@ fn a_foreign_file_system_is_refused_without_a_terminal_and_goes_by_its_name() {
 #[test]
 fn data_that_no_signature_shows_is_refused_and_so_is_the_copy_of_a_marked_device() {
     let (disk, ours) = (Disk::new(), Disk::new());
-    let claim = Claim::take(&ours.target(), Reach::Device, &ours.consent()).unwrap();
+    let claim = claim_of(&ours);
     Erase::Discard.carry_out(&claim, &Quiet).unwrap();
     drop(claim);
     system(
@@ -132,12 +136,12 @@ fn data_that_no_signature_shows_is_refused_and_so_is_the_copy_of_a_marked_device
 #[test]
 fn what_others_write_behind_our_mark_is_refused_until_it_is_named() {
     let disk = Disk::new();
-    let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
+    let claim = claim_of(&disk);
     Erase::Discard.carry_out(&claim, &Quiet).unwrap();
     precondition(&claim, 1, &Quiet).unwrap();
     drop(claim);
     assert_eq!(disk.refused(&disk.consent()), [""; 0]);
-    // A database on the raw device, whose format nobody knows: the mark is still there.
+    // A database on the raw device, whose format is unknown: the mark is still there.
     let pages = b"a page of somebody's database ".repeat(100_000);
     let file = OpenOptions::new().write(true).open(disk.path()).unwrap();
     file.write_all_at(&pages, 8 << 20).unwrap();
@@ -191,12 +195,9 @@ fn a_file_system_is_made_where_nothing_speaks_against_it_and_is_ours_from_then_o
             tailmark_testing::not_installed(format!("{program} is missing"));
         }
         let row = FileSystem::of_name(kind).unwrap();
-        let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-        row.make(claim, &[], &Quiet).unwrap();
-        assert_eq!(
-            file_system_on(&disk.target()).unwrap().as_deref(),
-            Some(kind)
-        );
+        row.make(claim_of(&disk), &[], &Quiet).unwrap();
+        let made = file_system_on(&disk.target()).unwrap();
+        assert_eq!(made.as_deref(), Some(kind));
         let point = disk.dir.path().join("mounted");
         let options = ["noatime".to_owned()];
         mount(&disk.target(), kind, &options, &point, &Quiet).unwrap();
@@ -205,23 +206,19 @@ fn a_file_system_is_made_where_nothing_speaks_against_it_and_is_ours_from_then_o
         unmount(&point, &Quiet).unwrap();
         assert!(refused.contains(&"mounted"), "{refused:?}");
         // Ours goes without being named; mounted as something else it is refused.
-        let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-        assert!(claim.signatures()[0].name.starts_with(kind));
-        drop(claim);
+        assert!(claim_of(&disk).signatures()[0].name.starts_with(kind));
         let error = mount(&disk.target(), "btrfs", &[], &point, &Quiet).unwrap_err();
         let why = std::error::Error::source(&error).unwrap().to_string();
         assert!(why.contains(&format!("it holds {kind}")), "{why}");
-        let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-        precondition(&claim, 1, &Quiet).unwrap();
-        drop(claim);
+        precondition(&claim_of(&disk), 1, &Quiet).unwrap();
         assert_eq!(file_system_on(&disk.target()).unwrap(), None);
     }
 }
 
 /// What other programs write to a device, by what tells it: their names, places and bytes.
 fn foreign_contents() -> Vec<(&'static str, u64, Vec<u8>)> {
-    let word = |bytes: &mut Vec<u8>, at: usize, word: u32| {
-        bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    let word = |bytes: &mut Vec<u8>, at: usize, value: u32| {
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
     };
     // A member of a RAID that is stopped: the superblock of md, version 1.2, with its checksum.
     let mut raid = vec![0; 256];
@@ -237,10 +234,11 @@ fn foreign_contents() -> Vec<(&'static str, u64, Vec<u8>)> {
     }
     raid[16..32].fill(0x11);
     raid[32..36].copy_from_slice(b"home");
-    let words = raid
-        .chunks(4)
-        .map(|word| u64::from(u32::from_le_bytes(word.try_into().unwrap())));
-    let sum: u64 = words.sum();
+    let (words, _) = raid.as_chunks();
+    let sum: u64 = words
+        .iter()
+        .map(|four| u64::from(u32::from_le_bytes(*four)))
+        .sum();
     let sum = ((sum & 0xffff_ffff) + (sum >> 32)) as u32;
     word(&mut raid, 216, sum);
     let mut luks = vec![0; 592];
@@ -291,12 +289,11 @@ fn assert_needs_consent(disk: &Disk, kind: &str) {
         panic!("{kind} was overwritten");
     };
     assert!(fs::read(path).unwrap() == before, "{kind} was written");
-    let names = evidence.iter().filter(|of| of.guard == "signatures");
-    let names = names.filter_map(|of| of.text.split("--overwrite-signature ").nth(1));
+    let objections = evidence.iter().filter(|o| o.guard == "signatures");
+    let names = objections.filter_map(|o| o.text.split("--overwrite-signature ").nth(1));
+    let names = names.map(|name| name.trim_matches('\'').to_owned());
     let agreed = Consent {
-        destroys: names
-            .map(|name| name.trim_matches('\'').to_owned())
-            .collect(),
+        destroys: names.collect(),
         ..disk.consent()
     };
     stamp(&find(agreed)).unwrap();
@@ -305,9 +302,9 @@ fn assert_needs_consent(disk: &Disk, kind: &str) {
 
 #[test]
 fn a_raw_device_with_data_of_others_is_not_stamped_without_consent() {
-    let disk = Disk::new();
-    disk.device.make_ext4();
-    assert_needs_consent(&disk, "ext4");
+    let ext4 = Disk::new();
+    ext4.device.make_ext4();
+    assert_needs_consent(&ext4, "ext4");
     for (kind, at, bytes) in foreign_contents() {
         let disk = Disk::new();
         let file = fs::OpenOptions::new()
@@ -319,12 +316,12 @@ fn a_raw_device_with_data_of_others_is_not_stamped_without_consent() {
         drop(file);
         assert_needs_consent(&disk, kind);
     }
-    let disk = Disk::new();
-    system("mkswap", &[disk.path()]).unwrap();
-    assert_needs_consent(&disk, "swap");
+    let swap = Disk::new();
+    system("mkswap", &[swap.path()]).unwrap();
+    assert_needs_consent(&swap, "swap");
     // Nor is a device on which nothing is known, by itself.
-    let disk = Disk::new();
-    let blank = RawDevice::find(disk.device.path(), unseen()).unwrap();
+    let empty = Disk::new();
+    let blank = RawDevice::find(empty.device.path(), unseen()).unwrap();
     assert!(!blank.is_ours());
     let refused = blank.refusals(&Quiet).unwrap();
     assert!(text(&refused, "serial").contains("--erase"), "{refused:?}");

@@ -98,7 +98,7 @@ fn outcome(given: &str, reach: Reach, consent: &Consent) -> String {
     match taken {
         Ok(_) => "taken".to_owned(),
         Err(Error::Refused { evidence, .. }) => {
-            let mut guards: Vec<_> = evidence.iter().map(|of| of.guard).collect();
+            let mut guards: Vec<_> = evidence.iter().map(|objection| objection.guard).collect();
             guards.dedup();
             guards.join(", ")
         }
@@ -108,14 +108,15 @@ fn outcome(given: &str, reach: Reach, consent: &Consent) -> String {
 
 /// What a device holds, past the page cache.
 fn magic(device: &str) -> &'static str {
-    let file = File::open(device).unwrap();
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let cached = File::open(device).unwrap();
+    rustix::fs::fadvise(&cached, 0, None, rustix::fs::Advice::DontNeed).unwrap();
     let direct = rustix::fs::OFlags::DIRECT.bits().cast_signed();
-    let file = OpenOptions::new()
+    let mut options = OpenOptions::new();
+    let file = options
         .read(true)
         .custom_flags(direct)
-        .open(device);
-    let file = file.unwrap();
+        .open(device)
+        .unwrap();
     let mut buffer = vec![0_u8; 8192];
     let skip = buffer.as_ptr().align_offset(4096);
     let block = &mut buffer[skip..skip + 4096];
@@ -190,24 +191,25 @@ fn mounted_namespace() {
             outcome(given, Reach::Device, &agreed)
         ));
     }
-    let of = |given, reach| outcome(given, reach, &agreed);
+    let outcome_of = |given, reach| outcome(given, reach, &agreed);
     guest::say(&format!(
         "mounted namespace: {}",
-        of("serial:guest0/1", Reach::Device)
+        outcome_of("serial:guest0/1", Reach::Device)
     ));
-    let state = magic("/dev/nvme0n1");
-    guest::say(&format!("the file system after it was refused: {state}"));
+    guest::say(&format!(
+        "the file system after it was refused: {}",
+        magic("/dev/nvme0n1")
+    ));
     guest::say(&format!(
         "its neighbour alone: {}",
-        of("serial:guest0/2", Reach::Device)
+        outcome_of("serial:guest0/2", Reach::Device)
     ));
-    let whole = of("serial:guest0/2", Reach::Subsystem);
+    let whole = outcome_of("serial:guest0/2", Reach::Subsystem);
     guest::say(&format!("its neighbour with the whole drive: {whole}"));
     let target = Target::find("serial:guest0/2").unwrap();
-    let claim = Claim::take(&target, Reach::Device, &agreed).unwrap();
-    Erase::Format.carry_out(&claim, &Quiet).unwrap();
-    drop(claim);
-    let claim = Claim::take(&target, Reach::Device, &agreed).unwrap();
+    let claim = || Claim::take(&target, Reach::Device, &agreed).unwrap();
+    Erase::Format.carry_out(&claim(), &Quiet).unwrap();
+    let formatted = claim();
     let mut read = vec![1; 1 << 20];
     let file = File::open("/dev/nvme0n2").unwrap();
     file.read_exact_at(&mut read, 8 << 20).unwrap();
@@ -218,11 +220,11 @@ fn mounted_namespace() {
     };
     guest::say(&format!(
         "the neighbour was formatted: {uniform}, {}",
-        claim.signatures()[0].name
+        formatted.signatures()[0].name
     ));
-    let state = magic("/dev/nvme0n1");
     guest::say(&format!(
-        "the file system after its neighbour was formatted: {state}"
+        "the file system after its neighbour was formatted: {}",
+        magic("/dev/nvme0n1")
     ));
 }
 
@@ -256,8 +258,8 @@ fn raw_data() {
     file.sync_all().unwrap();
     drop(file);
     let mut agreed = consent("guest1");
-    let said = outcome("serial:guest1", Reach::Device, &agreed);
-    guest::say(&format!("raw data: {said}"));
+    let unnamed = outcome("serial:guest1", Reach::Device, &agreed);
+    guest::say(&format!("raw data: {unnamed}"));
     let target = Target::find("serial:guest1").unwrap();
     let evidence = Claim::refusals(&target, Reach::Device, &agreed).unwrap();
     let named = evidence[0]
@@ -266,6 +268,6 @@ fn raw_data() {
         .next()
         .unwrap();
     agreed.destroys.push(named.to_owned());
-    let said = outcome("serial:guest1", Reach::Device, &agreed);
-    guest::say(&format!("raw data that was named: {said}"));
+    let allowed = outcome("serial:guest1", Reach::Device, &agreed);
+    guest::say(&format!("raw data that was named: {allowed}"));
 }

@@ -1,5 +1,5 @@
 //! Settings are put back, whatever ends the run: killed at every step, in a network namespace of the
-//! test's own, whose sysctls nobody else has.
+//! test's own, whose sysctls no other process has.
 
 #![expect(
     clippy::unwrap_used,
@@ -180,8 +180,8 @@ fn after_a_restart_nothing_is_put_back() {
     fs::write(&swappiness.path, "1\n").unwrap();
     drop(Journal::open_on(&state, kernel.clone(), &|_| {}).unwrap());
     assert_eq!(swappiness.current().unwrap(), "1");
-    let text = fs::read_to_string(&path).unwrap();
-    assert!(!text.contains("swappiness"), "{text}");
+    let left = fs::read_to_string(&path).unwrap();
+    assert!(!left.contains("swappiness"), "{left}");
 }
 
 #[test]
@@ -226,15 +226,15 @@ fn a_forged_line_of_the_journal_is_refused_and_what_is_ours_is_put_back() {
     let kernel = kernel(dir.path());
     let state = dir.path().join("state");
     let swappiness = kernel.sysctl("vm.swappiness", "1").unwrap();
-    let mut journal = Journal::open_on(&state, kernel.clone(), &|_| {}).unwrap();
-    journal.set(&swappiness).unwrap();
+    let mut killed = Journal::open_on(&state, kernel.clone(), &|_| {}).unwrap();
+    killed.set(&swappiness).unwrap();
     let path = state.join("changes.json");
-    let text = fs::read_to_string(&path).unwrap();
-    drop(journal);
+    let written = fs::read_to_string(&path).unwrap();
+    drop(killed);
     fs::write(&swappiness.path, "1\n").unwrap();
     let passwd = dir.path().join("passwd");
     fs::write(&passwd, "root:x:0:0\n").unwrap();
-    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&written).unwrap();
     let forged = serde_json::json!({
         "path": passwd, "old": "root::0:0", "requested": "root:x:0:0", "now": null
     });

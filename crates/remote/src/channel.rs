@@ -25,7 +25,7 @@ use tailmark_cluster::{Exchange, Measurement};
 const HELLO: Duration = Duration::from_secs(15);
 /// How long it may take to say what its clock says.
 const TIME: Duration = Duration::from_secs(20);
-/// How often what is said of preparing is handed over.
+/// How often messages about preparing are handed over.
 const LOOK: Duration = Duration::from_millis(200);
 /// How often the agent hears of this end meanwhile.
 const BEAT: Duration = Duration::from_secs(5);
@@ -49,14 +49,14 @@ pub struct Taken {
     pub values: Vec<(Sampled, f64)>,
 }
 
-/// What is said while something is prepared.
+/// A message while something is prepared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// What is worth a line.
     Log(String),
     /// A long step begins.
     Begins(String),
-    /// So much of it is done, of so much.
+    /// How much of it is done, and of how much.
     Progress(u64, u64),
 }
 
@@ -145,7 +145,7 @@ impl Channel {
         self.ask_until(ask, &mut |_| (Instant::now() >= end).then(late), timeout)
     }
 
-    /// Asks for what may take hours, and hands over what is said meanwhile.
+    /// Asks for what may take hours, and hands over the messages meanwhile.
     pub fn prepare(
         &self,
         ask: Ask,
@@ -283,7 +283,7 @@ impl Inbox {
     }
 
     fn keep(&mut self, sample: Taken) {
-        let values = sample.values.iter().map(|(of, _)| bytes_of(of));
+        let values = sample.values.iter().map(|(sampled, _)| bytes_of(sampled));
         let bytes = size_of::<Taken>() + sample.probe.len() + values.sum::<usize>();
         if self.samples_bytes + bytes <= SAMPLES_BYTES_MAX {
             self.samples_bytes += bytes;
@@ -317,7 +317,9 @@ fn read(from: impl Read, inbox: &Mutex<Inbox>, greet: &Sender<Hello>) {
             Ok(Some(Line::Begins(what))) => {
                 locked(inbox).say(Said::Begins(lines::shortened(&what)));
             }
-            Ok(Some(Line::Progress { done, of })) => locked(inbox).say(Said::Progress(done, of)),
+            Ok(Some(Line::Progress { done, total })) => {
+                locked(inbox).say(Said::Progress(done, total));
+            }
             Ok(Some(Line::Sample(sample))) => match names.taken(sample) {
                 Ok(sample) => {
                     let mut inbox = locked(inbox);
@@ -353,9 +355,7 @@ fn next(from: &mut impl BufRead, rate: &mut Rate) -> Result<Option<Line>, String
 
 /// What the values of each probe are of, which it says only where that has changed.
 #[derive(Default)]
-struct Names {
-    of: HashMap<String, Vec<Sampled>>,
-}
+struct Names(HashMap<String, Vec<Sampled>>);
 
 impl Names {
     /// A sample with what its values are of; `None` where that is not known.
@@ -363,24 +363,26 @@ impl Names {
         let Sample {
             probe,
             at_ns,
-            of,
+            names,
             values,
         } = sample;
-        if let Some(of) = of {
-            self.of.insert(probe.clone(), of);
-            let all = self.of.iter();
-            let all = all.map(|(probe, of)| probe.len() + of.iter().map(bytes_of).sum::<usize>());
-            if all.sum::<usize>() > NAMES_BYTES_MAX {
+        if let Some(new) = names {
+            self.0.insert(probe.clone(), new);
+            let all = self.0.iter();
+            let bytes =
+                all.map(|(name, known)| name.len() + known.iter().map(bytes_of).sum::<usize>());
+            if bytes.sum::<usize>() > NAMES_BYTES_MAX {
                 return Err(format!(
                     "its probes have more than {NAMES_BYTES_MAX} bytes of names"
                 ));
             }
         }
-        let Some(of) = self.of.get(&probe) else {
-            return Ok(None);
-        };
-        Ok((of.len() == values.len()).then(|| Taken {
-            values: of.iter().cloned().zip(values).collect(),
+        let known = self
+            .0
+            .get(&probe)
+            .filter(|known| known.len() == values.len());
+        Ok(known.map(|known| Taken {
+            values: known.iter().cloned().zip(values).collect(),
             probe,
             at_ns,
         }))
@@ -388,8 +390,8 @@ impl Names {
 }
 
 /// The memory of one value of a sample, bytes.
-fn bytes_of(of: &Sampled) -> usize {
-    size_of::<(Sampled, f64)>() + of.subject.len() + of.name.len()
+fn bytes_of(sampled: &Sampled) -> usize {
+    size_of::<(Sampled, f64)>() + sampled.subject.len() + sampled.name.len()
 }
 
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -160,7 +160,7 @@ impl Command {
         self.to_group(SIGNAL, name).map(drop)
     }
 
-    /// Whether anything of what it started goes on.
+    /// Whether anything that it started still runs.
     ///
     /// # Errors
     /// Where the connection is lost.

@@ -82,9 +82,9 @@ pub fn clean(value: &mut Value) {
         Value::Object(members) => {
             let all = std::mem::take(members).into_iter();
             *members = all
-                .map(|(name, mut value)| {
-                    clean(&mut value);
-                    (printable(&name).into_owned(), value)
+                .map(|(name, mut member)| {
+                    clean(&mut member);
+                    (printable(&name).into_owned(), member)
                 })
                 .collect();
         }
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn a_line_is_read_up_to_its_limit_and_no_further() {
-        let mut input = BufReader::new(&b"four\nfive5\n"[..]);
-        assert_eq!(line(&mut input, 4).unwrap().as_deref(), Some("four"));
-        let error = line(&mut input, 4).unwrap_err().to_string();
+        let mut long = BufReader::new(&b"four\nfive5\n"[..]);
+        assert_eq!(line(&mut long, 4).unwrap().as_deref(), Some("four"));
+        let error = line(&mut long, 4).unwrap_err().to_string();
         assert_eq!(error, "a line is longer than 4 bytes");
         let mut input = BufReader::new(&b"\nlast"[..]);
         assert_eq!(line(&mut input, 4).unwrap().as_deref(), Some(""));
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn a_rate_allows_a_burst_and_ends_a_flood() {
         let start = Instant::now();
-        let mut rate = Rate::new(start);
-        let mut at_once = (0..).take_while(|_| rate.count(start).is_ok());
+        let mut flood = Rate::new(start);
+        let mut at_once = (0..).take_while(|_| flood.count(start).is_ok());
         assert_eq!(at_once.by_ref().count(), LINES_BURST as usize);
         let mut rate = Rate::new(start);
         for ms in 0..100_000 {

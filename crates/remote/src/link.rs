@@ -203,11 +203,11 @@ impl Shell {
         };
         let mut process = command.spawn().map_err(|error| failed(error.to_string()))?;
         let streams = process.stdin.take().zip(process.stdout.take());
-        let (mut to, from) = streams.expect("both are pipes");
+        let (mut input, output) = streams.expect("both are pipes");
         let (program, (tell, told), (begin, started)) =
             (program.to_vec(), mpsc::channel(), mpsc::channel());
         thread::spawn(move || {
-            let mut from = BufReader::new(from);
+            let mut from = BufReader::new(output);
             let mut line = || {
                 let line = lines::line(&mut from, LINE_BYTES_MAX).ok().flatten();
                 line.map(|line| line.trim_end().to_owned())
@@ -216,9 +216,9 @@ impl Shell {
             // Nobody may wait for it any more.
             let _ = begin.send(line().unwrap_or_default());
             // One that does not take it says why.
-            let _ = to.write_all(&program).and_then(|()| to.flush());
+            let _ = input.write_all(&program).and_then(|()| input.flush());
             let why_not = line().unwrap_or_default();
-            let _ = tell.send((why_not, to, from));
+            let _ = tell.send((why_not, input, from));
         });
         let mut late = |what: &str, time: Duration| {
             kill(&mut process);
@@ -240,7 +240,7 @@ impl Shell {
                 why: format!("no directory can be made: {}", summary(&said)),
             });
         }
-        // Nobody reads on, and nobody is to wait for that.
+        // Standard error is read to its end without waiting for it.
         let said = process.stderr.take();
         thread::spawn(move || said.map(|mut said| io::copy(&mut said, &mut io::sink())));
         Ok(Self {
@@ -339,7 +339,7 @@ mod tests {
             let mut from = BufReader::new(shell.stdout.take().unwrap());
             from.read_line(&mut line).unwrap();
             to.write_all(program.as_bytes()).unwrap();
-            // As sudo ends a command: one signal behind another, to its whole group.
+            // As sudo ends a command: one signal after another, to its whole group.
             let group = format!("-{}", shell.id());
             for signal in ["HUP", "TERM", "HUP", "TERM"] {
                 let mut kill = Command::new("kill");

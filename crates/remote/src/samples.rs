@@ -45,12 +45,12 @@ pub fn clock_of(measured: &Measurement) -> Clock {
 /// Samples on this machine's clock.
 pub fn on_own_clock(taken: Vec<Taken>, clock: &ClockLine) -> Vec<Received> {
     let mut received = Vec::new();
-    for of in taken {
-        let Some(at) = clock.leader_at(of.at_ns) else {
+    for sample in taken {
+        let Some(at) = clock.leader_at(sample.at_ns) else {
             continue;
         };
-        received.extend(of.values.into_iter().map(|(sampled, value)| Received {
-            probe: of.probe.clone(),
+        received.extend(sample.values.into_iter().map(|(sampled, value)| Received {
+            probe: sample.probe.clone(),
             at_ns: at.ns,
             subject: sampled.subject,
             name: sampled.name,

@@ -101,8 +101,8 @@ impl Ssh {
         let (directory, lock) = directory().map_err(|error| failed(error.to_string()))?;
         let log = directory.path().join("log");
         // No pipe: what makes the way over a jump host may outlive the one that gave up on it.
-        let said = File::create(directory.path().join("said"));
-        let said = said.map_err(|error| failed(error.to_string()))?;
+        let output = File::create(directory.path().join("said"));
+        let output = output.map_err(|error| failed(error.to_string()))?;
         // In a session of its own it has no terminal to ask at, nor has the way over a jump host.
         let mut command = Command::new("setsid");
         command
@@ -127,7 +127,7 @@ impl Ssh {
             .env("SSH_ASKPASS_REQUIRE", "never")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(said);
+            .stderr(output);
         let started = command.spawn();
         let mut started =
             started.map_err(|error| failed(format!("it could not be run: {error}")))?;
@@ -141,17 +141,17 @@ impl Ssh {
             });
         }
         let said = ["log", "said"].map(|name| {
-            let mut said = Vec::new();
+            let mut bytes = Vec::new();
             let file = File::open(directory.path().join(name));
-            // Nothing is said where it cannot be read.
-            let _ = file.and_then(|file| file.take(SAID_MAX).read_to_end(&mut said));
-            String::from_utf8_lossy(&said).into_owned()
+            // An unreadable file counts as empty.
+            let _ = file.and_then(|file| file.take(SAID_MAX).read_to_end(&mut bytes));
+            String::from_utf8_lossy(&bytes).into_owned()
         });
         let late = code
             .is_none()
             .then(|| format!("no connection within {MADE:?}"));
-        let said = said.into_iter().chain(late).collect::<Vec<_>>();
-        Err(failed(summary(&said.join("\n"))))
+        let all: Vec<_> = said.into_iter().chain(late).collect();
+        Err(failed(summary(&all.join("\n"))))
     }
 
     /// Whom it reaches.

@@ -182,13 +182,13 @@ fn main() {
             .status();
         assert!(status.unwrap().success());
     }
-    let page = directory.path().join("report.html");
-    println!("report.html {:.1} MB", megabytes(&page));
+    let report = directory.path().join("report.html");
+    println!("report.html {:.1} MB", megabytes(&report));
     println!(
         "report.pdf {:.1} MB",
         megabytes(&directory.path().join("report.pdf"))
     );
-    let text = fs::read_to_string(&page).unwrap();
+    let text = fs::read_to_string(&report).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -200,7 +200,7 @@ fn main() {
     for _ in 0..5 {
         let times = pages
             .each_ref()
-            .map(|page| opened(page, &directory.path().join("profile"), &listener));
+            .map(|path| opened(path, &directory.path().join("profile"), &listener));
         if let [Some(drawn), Some(empty)] = times {
             println!("opened in Chromium: {drawn:.0} ms with its charts, {empty:.0} ms without");
         }

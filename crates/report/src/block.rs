@@ -44,7 +44,7 @@ pub enum Span {
     Plain(String),
     /// Emphasised.
     Strong(String),
-    /// A reference to a finding that qualifies what is said.
+    /// A reference to a finding that qualifies the text before it.
     Badge(Badge),
 }
 
@@ -77,7 +77,7 @@ impl Text {
         self
     }
 
-    /// Appends the findings that qualify what is said.
+    /// Appends the findings that qualify the text.
     #[must_use]
     pub fn and_badges(mut self, badges: Vec<Badge>) -> Self {
         self.0.extend(badges.into_iter().map(Span::Badge));
@@ -104,7 +104,7 @@ impl Text {
     }
 }
 
-/// A summary card: one number, what it means, and the bars behind it.
+/// A summary card: one number, what it means, and its bars.
 #[derive(Debug, Clone, Default)]
 pub struct Card {
     /// Above the value.
@@ -115,7 +115,7 @@ pub struct Card {
     pub about: String,
     /// The anchor that explains it; empty: none.
     pub anchor: String,
-    /// The values behind it.
+    /// The values of its bars.
     pub bars: Vec<Bar>,
     /// The findings that qualify the number.
     pub badges: Vec<Badge>,
@@ -180,7 +180,7 @@ impl Column {
 
     /// The same column in a group.
     #[must_use]
-    pub fn of(mut self, group: impl Into<String>) -> Self {
+    pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = group.into();
         self
     }
@@ -215,7 +215,7 @@ pub struct Cell {
     pub hint: String,
     /// A peak.
     pub strong: bool,
-    /// Of less weight: a value with few samples behind it, or none.
+    /// Of less weight: a value with few samples, or none.
     pub muted: bool,
     /// The findings that qualify it.
     pub badges: Vec<Badge>,

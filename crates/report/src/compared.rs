@@ -23,7 +23,7 @@ impl Clone for Compared {
 
 impl Compared {
     /// Those of `data`, of which this is a part.
-    pub(crate) fn of(&self, data: &Data) -> &Comparisons {
+    pub(crate) fn comparisons(&self, data: &Data) -> &Comparisons {
         self.0.get_or_init(|| Comparisons::new(data))
     }
 }

@@ -150,8 +150,8 @@ impl Data {
         let phases = self.points.iter_mut().map(|point| &mut point.phase);
         let phases = phases.chain(self.loads.iter_mut().map(|load| &mut load.phase));
         phases.for_each(|phase| redaction.phase(phase));
-        for of in self.conditions.values_mut() {
-            of.conditions = redaction.conditions(std::mem::take(&mut of.conditions));
+        for known in self.conditions.values_mut() {
+            known.conditions = redaction.conditions(std::mem::take(&mut known.conditions));
         }
         self
     }
@@ -170,7 +170,8 @@ impl Data {
                 known: printable(&known.join(", ")).into_owned(),
             });
         }
-        if let Some((metric, (kind, _))) = settings.metric.and_then(|of| Some((of, of.latency()?)))
+        if let Some(metric) = settings.metric
+            && let Some((kind, _)) = metric.latency()
         {
             let kinds = self
                 .points
@@ -178,7 +179,7 @@ impl Data {
                 .flat_map(|point| point.phase.kinds.keys());
             let kinds: BTreeSet<&Kind> = kinds.collect();
             if !kinds.contains(&kind) {
-                let known: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+                let known: Vec<&str> = kinds.into_iter().map(|own| own.name()).collect();
                 return Err(Error::UnknownLatency {
                     latency: metric.to_string(),
                     known: known.join(", "),
@@ -230,7 +231,7 @@ impl Data {
 
     /// How the systems compare.
     pub(crate) fn comparisons(&self) -> &Comparisons {
-        self.compared.of(self)
+        self.compared.comparisons(self)
     }
 
     /// The pairs of compared systems whose conditions differ in more than what tells two devices

@@ -171,7 +171,7 @@ impl<'a> Wording<'a> {
         let spans = spans.collect();
         let pieces = pieces(words, &spans).into_iter();
         pieces.fold(Text::default(), |text, piece| match piece {
-            Piece::Words(words) => text.and(words),
+            Piece::Words(plain) => text.and(plain),
             Piece::Value(value) => text.and_strong(value),
         })
     }
@@ -180,7 +180,7 @@ impl<'a> Wording<'a> {
 /// `80 – 340 s` of the lowest and the highest of numbers in one unit; none where some are words.
 fn span(seen: &[&Observation]) -> Option<String> {
     let unit = &seen.first()?.unit;
-    let of_unit = |seen: &&Observation| seen.number().filter(|_| seen.unit == *unit);
+    let of_unit = |one: &&Observation| one.number().filter(|_| one.unit == *unit);
     let numbers: Option<Vec<f64>> = seen.iter().map(of_unit).collect();
     let by_number = |a: &(f64, &&Observation), b: &(f64, &&Observation)| a.0.total_cmp(&b.0);
     let all = numbers?.into_iter().zip(seen);
@@ -234,15 +234,12 @@ impl<'a> Row<'a> {
 
     fn threads(&self) -> String {
         let threads: BTreeSet<u32> = self.keys.iter().map(|key| key.threads).collect();
-        let label = |&threads: &u32| {
-            Step {
-                rate: None,
-                threads,
-            }
-            .label()
-        };
-        let labels: Vec<String> = threads.iter().map(label).collect();
-        labels.join(", ")
+        let rate = None;
+        let steps = threads.into_iter().map(|threads| Step { rate, threads });
+        steps
+            .map(|step| step.label())
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     fn rates(&self) -> String {

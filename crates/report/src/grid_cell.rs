@@ -40,15 +40,15 @@ impl SpreadPeak {
         let runs: Vec<_> = counts.iter().map(|cell| cell.ops_by_repeat()).collect();
         let chosen = statistics::leave_one_out(&runs);
         let value = |(index, repeat): &(usize, u32)| {
-            let run = runs[*index].iter().find(|(of, _)| of == repeat);
+            let run = runs[*index].iter().find(|(known, _)| known == repeat);
             run.map(|(_, ops)| *ops)
         };
         let values: Vec<f64> = chosen.iter().filter_map(value).collect();
         let mut ops = Spread::from_values(&values).or_else(|| highest.ops())?;
-        if counts.len() > 1 && runs.iter().all(|runs| runs.len() >= RUNS_MIN) {
-            let values = |runs: &Vec<(u32, f64)>| runs.iter().map(|(_, ops)| *ops).collect();
-            let counts: Vec<Vec<f64>> = runs.iter().map(values).collect();
-            if let Some((low, high)) = statistics::peak_interval(&counts) {
+        if counts.len() > 1 && runs.iter().all(|repeats| repeats.len() >= RUNS_MIN) {
+            let of_count = |own: &Vec<(u32, f64)>| own.iter().map(|(_, one)| *one).collect();
+            let repeats: Vec<_> = runs.iter().map(of_count).collect();
+            if let Some((low, high)) = statistics::peak_interval(&repeats) {
                 (ops.low, ops.high) = (low.min(ops.middle), high.max(ops.middle));
             }
         }
@@ -62,12 +62,11 @@ impl SpreadPeak {
     /// A lower bound where the clients were the limit.
     #[must_use]
     pub fn bounded(self) -> Bounded {
-        let of = if self.is_at_least {
-            Bounded::at_least
+        if self.is_at_least {
+            Bounded::at_least(self.ops.middle)
         } else {
-            Bounded::exact
-        };
-        of(self.ops.middle)
+            Bounded::exact(self.ops.middle)
+        }
     }
 
     /// `42,012`, and `≥ 42,012` where the clients were the limit.
@@ -98,8 +97,8 @@ impl GridCell<'_> {
     /// The repeats, each with its operations per second.
     #[must_use]
     pub fn ops_by_repeat(&self) -> Vec<(u32, f64)> {
-        let of = |point: &&Point| (point.key.repeat, point.phase.ops_per_sec());
-        self.points.iter().map(of).collect()
+        let run = |point: &&Point| (point.key.repeat, point.phase.ops_per_sec());
+        self.points.iter().map(run).collect()
     }
 
     /// Operations per second over the repeats.

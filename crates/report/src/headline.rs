@@ -50,18 +50,18 @@ struct Topic<'s, 'a> {
 struct Words {
     /// Behind the name of the best: ` has the highest peak in `.
     leads: String,
-    /// Where nobody is: `No system leads at its peak in `.
+    /// If no system leads: `No system leads at its peak in `.
     nobody: String,
     /// Before the name of the baseline: ` peaks higher than `.
     better: String,
     /// The same of what is worse.
     worse: String,
-    /// The same behind what is better elsewhere: `lower`.
+    /// The same after what is better elsewhere: `lower`.
     also_worse: &'static str,
     /// Behind the name of the baseline: ` at 64 threads`.
     place: String,
     /// What is compared: `at peak`, `in p99 read latency at 64 threads`.
-    of: String,
+    compared: String,
     is_of_peaks: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'s, 'a> Topic<'s, 'a> {
     fn peaks(sweep: &'s SweepTable<'a>) -> Option<Self> {
         let groups = sweep.groups.iter().filter(|group| group.has_peaks());
         let metric = Metric::OPS_PER_SEC;
-        let of = |group| WorkloadTopic::new(group, sweep, ComparedAt::Peak, metric);
+        let topic = |group| WorkloadTopic::new(group, sweep, ComparedAt::Peak, metric);
         let words = Words {
             leads: " has the highest peak in ".to_owned(),
             nobody: "No system leads at its peak in ".to_owned(),
@@ -86,10 +86,10 @@ impl<'s, 'a> Topic<'s, 'a> {
             worse: " peaks lower than ".to_owned(),
             also_worse: "lower",
             place: String::new(),
-            of: "at peak".to_owned(),
+            compared: "at peak".to_owned(),
             is_of_peaks: true,
         };
-        Self::new(words, sweep, groups.filter_map(of).collect())
+        Self::new(words, sweep, groups.filter_map(topic).collect())
     }
 
     /// The metric that the report is about, at the highest thread count or rate that systems have in
@@ -109,9 +109,9 @@ impl<'s, 'a> Topic<'s, 'a> {
         };
         let place = if all.iter().all(|(_, _, other)| *other == step) {
             format!(" at {}", step.place())
-        } else if all.iter().all(|(.., step)| step.rate.is_none()) {
+        } else if all.iter().all(|(.., other)| other.rate.is_none()) {
             let is_last =
-                |(group, _, step): &(&WorkloadGrid<'_>, _, Step)| group.steps.last() == Some(step);
+                |(group, _, own): &(&WorkloadGrid<'_>, _, Step)| group.steps.last() == Some(own);
             let of_all = if all.iter().all(is_last) {
                 ""
             } else {
@@ -137,14 +137,14 @@ impl<'s, 'a> Topic<'s, 'a> {
             } else {
                 "a higher one"
             },
-            of: format!("in {name}{place}"),
+            compared: format!("in {name}{place}"),
             place,
             is_of_peaks: false,
         };
-        let of = |(group, metric, step)| {
-            WorkloadTopic::new(group, sweep, ComparedAt::Step(step), metric)
-        };
-        Self::new(words, sweep, all.into_iter().filter_map(of).collect())
+        let topics = all.into_iter().filter_map(|(group, own, last)| {
+            WorkloadTopic::new(group, sweep, ComparedAt::Step(last), own)
+        });
+        Self::new(words, sweep, topics.collect())
     }
 
     fn new(
@@ -154,7 +154,7 @@ impl<'s, 'a> Topic<'s, 'a> {
     ) -> Option<Self> {
         let all = sweep.all_groups().map(|group| group.workload.as_str());
         let all: BTreeSet<&str> = all.collect();
-        let own = workloads.iter().map(|of| of.group.workload.as_str());
+        let own = workloads.iter().map(|topic| topic.group.workload.as_str());
         let own: BTreeSet<&str> = own.collect();
         let is_every = own == all && own.len() == workloads.len();
         (!workloads.is_empty()).then_some(Self {
@@ -166,13 +166,14 @@ impl<'s, 'a> Topic<'s, 'a> {
 
     /// What the sentences rest on.
     fn points(&self) -> Vec<&'a Point> {
-        let of = |of: &WorkloadTopic<'_, 'a>| {
-            let systems: BTreeSet<&str> = of.pairs.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
-            let points = systems.into_iter();
-            let points = points.flat_map(|system| compare::points(of.group, of.spot, system));
+        let points = |topic: &WorkloadTopic<'_, 'a>| {
+            let pairs = topic.pairs.iter();
+            let systems: BTreeSet<&str> = pairs.flat_map(|(a, b, _)| [*a, *b]).collect();
+            let systems = systems.into_iter();
+            let points = systems.flat_map(|name| compare::points(topic.group, topic.spot, name));
             points.collect::<Vec<_>>()
         };
-        self.workloads.iter().flat_map(of).collect()
+        self.workloads.iter().flat_map(points).collect()
     }
 
     fn text(&self, sweep: &SweepTable<'a>) -> Text {
@@ -185,29 +186,29 @@ impl<'s, 'a> Topic<'s, 'a> {
     /// Who leads where.
     fn leads(&self, sweep: &SweepTable<'a>) -> Text {
         let all = |lead: Lead| -> Vec<&WorkloadTopic<'s, 'a>> {
-            let of = self.workloads.iter();
-            of.filter(|of| of.lead(sweep) == lead).collect()
+            let topics = self.workloads.iter();
+            topics.filter(|topic| topic.lead(sweep) == lead).collect()
         };
         let led = all(Lead::Better);
         let systems = sweep.systems.iter().map(|system| system.name.as_str());
         let led_by = |name: &'a str| {
-            let own = led.iter().filter(|of| of.pairs[0].0 == name).copied();
+            let own = led.iter().filter(|topic| topic.pairs[0].0 == name).copied();
             (name, own.collect::<Vec<_>>())
         };
         let mut leaders: Vec<_> = systems.map(led_by).collect();
-        leaders.retain(|(_, led)| !led.is_empty());
+        leaders.retain(|(_, own)| !own.is_empty());
         // The one that leads most; of equals, the first of the plan.
-        leaders.sort_by_key(|(_, led)| std::cmp::Reverse(led.len()));
+        leaders.sort_by_key(|(_, own)| std::cmp::Reverse(own.len()));
         let mut text = Text::default();
-        for (i, (system, led)) in leaders.iter().enumerate() {
+        for (i, (system, own)) in leaders.iter().enumerate() {
             let (joint, words) = match i {
                 0 => ("", self.words.leads.as_str()),
                 _ => ("; ", " in "),
             };
             text = text.and(joint).and_strong(*system).and(words);
-            text = text.and(self.which(led)).and(", ").and_strong(by(led));
+            text = text.and(self.which(own)).and(", ").and_strong(by(own));
         }
-        let seconds: BTreeSet<&str> = led.iter().map(|of| of.pairs[0].1).collect();
+        let seconds: BTreeSet<&str> = led.iter().map(|topic| topic.pairs[0].1).collect();
         text = match (leaders.len(), seconds.first()) {
             (0, _) => text,
             (1, Some(second)) if seconds.len() == 1 => text.and(format!(" over {second}.")),
@@ -237,11 +238,12 @@ impl<'s, 'a> Topic<'s, 'a> {
         let systems = sweep.systems.iter().map(|system| system.name.as_str());
         let mut text = Text::default();
         for system in systems.filter(|name| *name != baseline) {
-            let own = self.workloads.iter().filter_map(|of| of.only(system));
+            let own = self.workloads.iter().filter_map(|topic| topic.only(system));
             let own: Vec<WorkloadTopic<'_, '_>> = own.collect();
             let all = |lead: Lead| -> Vec<&WorkloadTopic<'_, '_>> {
-                let of = own.iter();
-                of.filter(|of| of.lead(sweep) == lead).collect()
+                own.iter()
+                    .filter(|topic| topic.lead(sweep) == lead)
+                    .collect()
             };
             let words = &self.words;
             let (better, worse) = (all(Lead::Better), all(Lead::Worse));
@@ -261,20 +263,20 @@ impl<'s, 'a> Topic<'s, 'a> {
             if !said.0.is_empty() {
                 text = sentence(text, said.and("."));
             }
-            let of = match words.place.as_str() {
+            let place = match words.place.as_str() {
                 "" => " at peak",
-                place => place,
+                words => words,
             };
             let same = all(Lead::Same);
             if !same.is_empty() {
                 let which = self.which(&same);
-                let none = format!("No difference{of} is shown between {system} and {baseline}");
+                let none = format!("No difference{place} is shown between {system} and {baseline}");
                 text = sentence(text, Text::plain(format!("{none} in {which}.")));
             }
             let equivalent = all(Lead::Equivalent);
             if !equivalent.is_empty() {
                 let which = self.which(&equivalent);
-                let both = format!("{system} and {baseline} are equivalent{of} in {which}.");
+                let both = format!("{system} and {baseline} are equivalent{place} in {which}.");
                 text = sentence(text, Text::plain(both));
             }
             text = sentence(text, self.unsaid(&own, sweep));
@@ -301,10 +303,11 @@ impl<'s, 'a> Topic<'s, 'a> {
             ),
         ] {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
-            for workload in workloads.iter().filter(|of| of.lead(sweep) == lead) {
+            for workload in workloads.iter().filter(|topic| topic.lead(sweep) == lead) {
                 let pairs = workload.pairs.iter();
-                let open =
-                    pairs.filter(|(.., of)| Lead::new(of.as_ref(), sweep.comparisons) == lead);
+                let open = pairs.filter(|(.., comparison)| {
+                    Lead::new(comparison.as_ref(), sweep.comparisons) == lead
+                });
                 for (a, b, _) in open {
                     match of_pairs.iter_mut().find(|(pair, _)| *pair == (*a, *b)) {
                         Some((_, known)) => known.push(workload),
@@ -312,10 +315,9 @@ impl<'s, 'a> Topic<'s, 'a> {
                     }
                 }
             }
-            for ((a, b), workloads) in of_pairs {
-                let which = self.which(&workloads);
-                let of = &self.words.of;
-                let said = format!("{a} and {b} are not compared {of} in {which}: {why}.");
+            for ((a, b), open) in of_pairs {
+                let (compared, which) = (&self.words.compared, self.which(&open));
+                let said = format!("{a} and {b} are not compared {compared} in {which}: {why}.");
                 text = sentence(text, Text::plain(said));
             }
         }
@@ -334,7 +336,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         let all = sweep.all_groups().filter(is_topic);
         let is_said = |group: &&WorkloadGrid<'_>| {
             let mut known = self.workloads.iter();
-            known.any(|of| of.group.anchor == group.anchor)
+            known.any(|topic| topic.group.anchor == group.anchor)
         };
         let missing = all.filter(|group| !is_said(group));
         let missing: Vec<String> = missing.map(WorkloadGrid::title_with_conditions).collect();
@@ -350,13 +352,13 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 
     /// `all 5 workloads`, `YCSB A and F`.
-    fn which(&self, of: &[&WorkloadTopic<'_, '_>]) -> String {
-        let titles: Vec<String> = of
+    fn which(&self, topics: &[&WorkloadTopic<'_, '_>]) -> String {
+        let titles = topics
             .iter()
-            .map(|of| of.group.title_with_conditions())
-            .collect();
+            .map(|topic| topic.group.title_with_conditions());
+        let titles: Vec<String> = titles.collect();
         let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-        match of.len() {
+        match topics.len() {
             2 if self.is_every && self.workloads.len() == 2 => "both workloads".to_owned(),
             n if self.is_every && n == self.workloads.len() && n > 2 => {
                 format!("all {n} workloads")
@@ -367,18 +369,18 @@ impl<'s, 'a> Topic<'s, 'a> {
 }
 
 /// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
-fn by(of: &[&WorkloadTopic<'_, '_>]) -> String {
-    let said: Vec<(f64, String, String)> = of
+fn by(topics: &[&WorkloadTopic<'_, '_>]) -> String {
+    let said: Vec<(f64, String, String)> = topics
         .iter()
-        .filter_map(|of| {
-            let (.., comparison) = &of.pairs[0];
+        .filter_map(|topic| {
+            let (.., comparison) = &topic.pairs[0];
             let comparison = comparison.as_ref()?;
             let gain = compare::gain(comparison).value;
             let text = comparison.metric.improvement(comparison.ratio);
             // Which way is said before.
             let text = text.trim_start_matches(['+', '\u{2212}', '±']);
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
-            let title = of.group.title_with_conditions();
+            let title = topic.group.title_with_conditions();
             Some((gain.abs(), text.to_owned(), title))
         })
         .collect();
@@ -406,21 +408,20 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         spot: ComparedAt,
         metric: Metric,
     ) -> Option<Self> {
-        let of = |(a, b): (&'a str, &'a str)| {
-            let comparison = compare::at(group, sweep, spot, metric, (a, b));
-            (a, b, comparison)
-        };
-        let pairs = compare::pairs(group, sweep, spot, metric);
-        let pairs: Vec<_> = pairs.into_iter().map(of).collect();
+        let pairs = compare::pairs(group, sweep, spot, metric).into_iter();
+        let compared = |(a, b)| (a, b, compare::at(group, sweep, spot, metric, (a, b)));
+        let pairs: Vec<_> = pairs.map(compared).collect();
         (!pairs.is_empty()).then_some(Self { group, spot, pairs })
     }
 
     /// How the first of all pairs stands: better only where it is better than each other one.
     fn lead(&self, sweep: &SweepTable<'_>) -> Lead {
-        let all: Vec<Lead> = self
+        let comparisons = self
             .pairs
             .iter()
-            .map(|(.., of)| Lead::new(of.as_ref(), sweep.comparisons))
+            .map(|(.., comparison)| comparison.as_ref());
+        let all: Vec<Lead> = comparisons
+            .map(|one| Lead::new(one, sweep.comparisons))
             .collect();
         Lead::over_all(&all)
     }
@@ -436,7 +437,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
     }
 }
 
-/// One sentence behind another, of which either may be empty.
+/// One sentence after another; either may be empty.
 fn sentence(text: Text, next: Text) -> Text {
     if text.0.is_empty() || next.0.is_empty() {
         text.and_all(next)

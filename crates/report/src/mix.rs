@@ -17,7 +17,7 @@ pub fn mix(group: &WorkloadGrid<'_>) -> String {
     let mut systems: Vec<(&str, Mix)> = Vec::new();
     for point in group.points() {
         let name = point.key.system.as_str();
-        let at = systems.iter().position(|(of, _)| *of == name);
+        let at = systems.iter().position(|(known, _)| *known == name);
         let at = at.unwrap_or_else(|| {
             systems.push((name, Mix::default()));
             systems.len() - 1
@@ -61,14 +61,14 @@ impl Mix {
 
     /// The share of a kind over all points.
     fn share(&self, kind: Kind) -> f64 {
-        let of_kind: u64 = self.points.iter().filter_map(|of| of.get(&kind)).sum();
+        let of_kind: u64 = self.points.iter().filter_map(|p| p.get(&kind)).sum();
         let sum: u64 = self.points.iter().flat_map(BTreeMap::values).sum();
         of_kind as f64 / sum.max(1) as f64
     }
 
     /// How far a share of the point with the fewest operations may be off by chance.
     fn apart(&self) -> f64 {
-        let counts = self.points.iter().map(|of| of.values().sum::<u64>());
+        let counts = self.points.iter().map(|p| p.values().sum::<u64>());
         let fewest = counts.min().unwrap_or(0).max(1) as f64;
         APART.max(DEVIATIONS * 0.5 / fewest.sqrt())
     }
@@ -87,9 +87,9 @@ impl Mix {
             .copied()
             .collect();
         let parts = kinds.into_iter().filter_map(|kind| {
-            let shares = self.points.iter().map(|of| {
-                let sum: u64 = of.values().sum();
-                of.get(&kind).copied().unwrap_or(0) as f64 / sum.max(1) as f64
+            let shares = self.points.iter().map(|counts| {
+                let sum: u64 = counts.values().sum();
+                counts.get(&kind).copied().unwrap_or(0) as f64 / sum.max(1) as f64
             });
             let low = shares.clone().fold(f64::INFINITY, f64::min);
             let high = shares.fold(0.0, f64::max);

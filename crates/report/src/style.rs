@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn every_system_stands_out_on_a_dark_page_and_has_a_colour_of_its_own() {
-        let dark = |of: &str| DARK.iter().find(|(light, _)| *light == of).unwrap().1;
+        let dark = |color: &str| DARK.iter().find(|(light, _)| *light == color).unwrap().1;
         let ground = luminance(dark("#fff"));
         let colors = STYLES.map(|style| dark(style.color));
         for (i, color) in colors.iter().enumerate() {

@@ -51,7 +51,7 @@ pub struct WorkloadGrid<'a> {
     pub distribution: String,
     /// How keys are drawn, and the rate, in words.
     pub conditions: String,
-    /// What the workload stands for, in a few words, where that is said.
+    /// What the workload stands for, in a few words, if the study says so.
     pub use_case: Option<&'a str>,
     /// What the steps are.
     pub axis: Axis,

@@ -17,7 +17,7 @@ const SYSTEMS: [&str; 2] = ["Drive A 3.84TB", "Drive B 3.84TB"];
 const THREADS: [u32; 2] = [1, 64];
 const WORKLOADS: [(&str, &str); 2] = [("ycsb-a", "YCSB A"), ("ycsb-c", "YCSB C")];
 
-/// A study of so many runs of each point, as its report and its export have it.
+/// A study with this many runs of each point, as its report and its export have it.
 struct Stating {
     data: Data,
     document: Value,
@@ -108,25 +108,25 @@ fn latency_us(us: f64) -> String {
 
 /// Every number of the report that has its like in the document.
 fn assert_agreement(repeats: u32) {
-    let mut of = Stating::from_repeats(repeats);
+    let mut stating = Stating::from_repeats(repeats);
     for quantity in ["mean", "p99"] {
         let latency = Metric::from_name(&format!("{quantity} read"));
-        of.data.settings.metric = latency;
-        assert_points(&of, quantity);
-        assert_comparisons(&of, latency.unwrap());
+        stating.data.settings.metric = latency;
+        assert_points(&stating, quantity);
+        assert_comparisons(&stating, latency.unwrap());
     }
-    assert_loads(&of);
-    assert_qos(&of, repeats);
+    assert_loads(&stating);
+    assert_qos(&stating, repeats);
 }
 
 /// The points of a report that is about this latency of reads.
-fn assert_points(of: &Stating, quantity: &str) {
-    let (workloads, bandwidth) = (of.tables("workloads"), of.tables("bandwidth"));
+fn assert_points(stating: &Stating, quantity: &str) {
+    let (workloads, bandwidth) = (stating.tables("workloads"), stating.tables("bandwidth"));
     for ((name, title), table) in WORKLOADS.iter().zip(&workloads) {
         for system in SYSTEMS {
             for threads in THREADS {
                 let cell = |group: &str| &*find(table, &[&threads.to_string()], group, system).text;
-                let mean = |pointer: &str| of.mean(name, system, threads, pointer);
+                let mean = |pointer: &str| stating.mean(name, system, threads, pointer);
                 let ops = bounded(mean("/ops_per_sec"), number::rate);
                 assert_eq!(cell("operations per second"), ops);
                 let us = mean(&format!("/kinds/read/response_us/{quantity}"));
@@ -140,7 +140,7 @@ fn assert_points(of: &Stating, quantity: &str) {
                     of_device => format!("device_{of_device}"),
                 };
                 let pointer = format!("/bandwidth/{member}_mb_per_sec");
-                let mean = of.mean(name, system, THREADS[1], &pointer);
+                let mean = stating.mean(name, system, THREADS[1], &pointer);
                 let is_known = column == "database" || system == SYSTEMS[0];
                 assert_eq!(mean.is_some(), is_known, "{system} {column}");
                 let cell = find(&bandwidth[0], &[title, "64"], system, column);
@@ -150,9 +150,9 @@ fn assert_points(of: &Stating, quantity: &str) {
     }
 }
 
-fn assert_loads(of: &Stating) {
-    let table = &of.tables("load")[0];
-    for load in of.document["loads"].as_array().unwrap() {
+fn assert_loads(stating: &Stating) {
+    let table = &stating.tables("load")[0];
+    for load in stating.document["loads"].as_array().unwrap() {
         let row = [load["system"].as_str().unwrap()];
         let number = |pointer: &str| load.pointer(pointer).unwrap().as_f64().unwrap();
         let cell = |group: &str, title: &str| &*find(table, &row, group, title).text;
@@ -167,9 +167,9 @@ fn assert_loads(of: &Stating) {
 }
 
 /// With 64 threads the runs of YCSB C are long enough for blocks.
-fn assert_qos(of: &Stating, repeats: u32) {
+fn assert_qos(stating: &Stating, repeats: u32) {
     // What the quality leaves at scale has tables of its own.
-    let tables = of.tables("qos").into_iter();
+    let tables = stating.tables("qos").into_iter();
     let tables: Vec<Table> = tables.filter(|table| table.caption.is_empty()).collect();
     let (name, table) = (WORKLOADS[1].0, &tables[1]);
     let mut has_blocks = false;
@@ -181,21 +181,22 @@ fn assert_qos(of: &Stating, repeats: u32) {
         for (quality, column) in ["p99", "p99.9", "p99.99", "p99.999"].into_iter().zip(4..) {
             let at = (0..5).find(|at| {
                 let pointer = format!("/points/0/qos/read/response/{at}/quantile");
-                of.document.pointer(&pointer).unwrap() == quality
+                stating.document.pointer(&pointer).unwrap() == quality
             });
             let pointer = format!("/qos/read/response/{}", at.unwrap());
-            let run = of.mean(name, system, 64, &format!("{pointer}/run_us"));
+            let run = stating.mean(name, system, 64, &format!("{pointer}/run_us"));
             assert_eq!(
                 row.cells[column].text,
                 bounded(run, latency_us),
                 "{quality}"
             );
             // The worst is between the two; of several runs it is that of all.
-            let median = table.rows.get(index + 2);
-            let median = median.filter(|row| repeats == 1 && row.cells[3].text == "median block");
-            if let Some(row) = median {
-                let us = of.mean(name, system, 64, &format!("{pointer}/blocks/median/us"));
-                assert_eq!(row.cells[column].text, bounded(us, latency_us));
+            if let Some(median) = table.rows.get(index + 2)
+                && repeats == 1
+                && median.cells[3].text == "median block"
+            {
+                let us = stating.mean(name, system, 64, &format!("{pointer}/blocks/median/us"));
+                assert_eq!(median.cells[column].text, bounded(us, latency_us));
                 has_blocks |= us.is_some();
             }
         }
@@ -204,18 +205,14 @@ fn assert_qos(of: &Stating, repeats: u32) {
 }
 
 /// Those of operations per second and of the latency that the report is about.
-fn assert_comparisons(of: &Stating, latency: Metric) {
-    let workloads = of.tables("workloads");
+fn assert_comparisons(stating: &Stating, latency: Metric) {
+    let workloads = stating.tables("workloads");
     let mut seen = 0;
-    for comparison in of.document["comparisons"].as_array().unwrap() {
+    for comparison in stating.document["comparisons"].as_array().unwrap() {
         assert_eq!([&comparison["a"], &comparison["b"]], SYSTEMS);
-        let metric = comparison["metric"].as_str().unwrap();
-        let (group, metric) = match metric {
+        let (group, metric) = match comparison["metric"].as_str().unwrap() {
             "ops_per_sec" => ("operations per second".to_owned(), Metric::OPS_PER_SEC),
-            latency => (
-                format!("{latency} latency"),
-                Metric::from_name(latency).unwrap(),
-            ),
+            name => (format!("{name} latency"), Metric::from_name(name).unwrap()),
         };
         let is_shown = [Metric::OPS_PER_SEC, latency].contains(&metric);
         let Some(threads) = comparison["threads"].as_u64().filter(|_| is_shown) else {

@@ -67,8 +67,8 @@ fn several_devices_are_summed_and_each_is_in_the_detail() {
         point.phase.series.extend(second);
     }
     let (_, after) = bandwidth(&data);
-    for (before, after) in before.rows.iter().zip(&after.rows) {
-        let [one, two] = [before, after].map(|row| &row.cells[2]);
+    for (old, new) in before.rows.iter().zip(&after.rows) {
+        let [one, two] = [old, new].map(|row| &row.cells[2]);
         let (one, sum) = (one.value.unwrap().value, two.value.unwrap().value);
         assert!(
             (sum - 2.0 * one).abs() < 1e-6 * sum,

@@ -96,7 +96,7 @@ fn a_report_that_is_about_a_figure_states_it_first() {
     let mut data = Data::read(&[study(dir.path())]).unwrap();
     data.settings.metric = Some(metric());
     let blocks = |name: &str| -> Vec<Block> {
-        let section = SECTIONS.iter().find(|of| of.name == name).unwrap();
+        let section = SECTIONS.iter().find(|s| s.name == name).unwrap();
         (section.render)(&data)
     };
     let texts = blocks("summary").into_iter();
@@ -105,9 +105,9 @@ fn a_report_that_is_about_a_figure_states_it_first() {
         _ => None,
     });
     let said = texts.next().unwrap();
-    let expected =
+    let lowest =
         "lean has the lowest write amplification at 8 threads in YCSB A, by 2.0X over heavy.";
-    assert!(said.contains(expected), "{said}");
+    assert!(said.contains(lowest), "{said}");
     let text = format!("{:?}", blocks("workloads"));
     for expected in [
         "Write amplification at 8 threads",
@@ -127,7 +127,7 @@ fn a_figure_has_verdicts_and_gates() {
     let runs = study.runs(&header).unwrap();
     let pair = [("lean".to_owned(), "heavy".to_owned())];
     let all = tailmark_stats::comparisons(&runs, &pair, 0.03);
-    let found = all.iter().find(|of| of.metric == metric()).unwrap();
+    let found = all.iter().find(|c| c.metric == metric()).unwrap();
     assert_eq!(found.verdict, Verdict::Better);
     assert!((found.ratio.value - 0.5).abs() < 0.01, "{found:?}");
     let outcome = |condition: &str| {

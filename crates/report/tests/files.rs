@@ -108,8 +108,8 @@ fn pictures_are_the_same_where_no_font_is_installed() {
     let charts = names(&written().join("charts"));
     assert_eq!(charts, names(&out.join("charts")));
     for name in charts {
-        let of = |directory: &Path| fs::read(directory.join("charts").join(&name)).unwrap();
-        assert!(of(written()) == of(&out), "{name} differs");
+        let content = |directory: &Path| fs::read(directory.join("charts").join(&name)).unwrap();
+        assert!(content(written()) == content(&out), "{name} differs");
     }
 }
 

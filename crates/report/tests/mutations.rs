@@ -60,9 +60,10 @@ fn values_at_their_limits_are_reported_or_refused() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join(Study::FILE);
     let connection = Connection::open(&fixture).unwrap();
-    let sql = "SELECT t.name, c.name, c.type FROM sqlite_schema t, pragma_table_info(t.name) c
-               WHERE t.type = 'table'";
-    let mut columns = connection.prepare(sql).unwrap();
+    let of_tables =
+        "SELECT t.name, c.name, c.type FROM sqlite_schema t, pragma_table_info(t.name) c
+                     WHERE t.type = 'table'";
+    let mut columns = connection.prepare(of_tables).unwrap();
     let columns = columns
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .unwrap();

@@ -55,9 +55,8 @@ fn pages(document: &Path) -> Vec<String> {
 
 #[test]
 fn the_first_page_has_headline_chart_and_table() {
-    let first = &pages(&documents()[0])[0];
-    let words: Vec<&str> = first.split_whitespace().collect();
-    let first = words.join(" ");
+    let page = &pages(&documents()[0])[0];
+    let first = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
         "Drive A against Drive B, RocksDB",
         "has the highest peak in all 5 workloads",

@@ -224,9 +224,9 @@ fn a_worst_block_that_is_a_bound_is_not_below_the_blocks_of_other_runs() {
     failing.block_qos = block_qos(&failing.intervals);
     let slow = phase(&[(2_000, 40); 3]);
     let table = table(vec![point(8, 1, failing), point(8, 2, slow)]);
-    let of = |row| cell(&table, row, "p99.9").0.to_owned();
-    assert!(of(1).starts_with("≥ 40."), "{}", of(1));
+    let p99_9 = |row| cell(&table, row, "p99.9").0.to_owned();
+    assert!(p99_9(1).starts_with("≥ 40."), "{}", p99_9(1));
     // The geometric mean of medians, of which the first is at least the second.
-    assert!(of(2).starts_with("≥ 40."), "{}", of(2));
-    assert!(of(3).starts_with("40."), "{}", of(3));
+    assert!(p99_9(2).starts_with("≥ 40."), "{}", p99_9(2));
+    assert!(p99_9(3).starts_with("40."), "{}", p99_9(3));
 }

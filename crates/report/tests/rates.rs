@@ -168,9 +168,9 @@ fn the_table_of_a_system_has_a_row_for_each_rate() {
     let blocks = blocks("workloads", &data());
     let tables = tables(&blocks);
     let (disk, other) = (tables[2], tables[3]);
-    let row = texts(&disk.rows[2].cells);
-    assert_eq!(row[..3], ["20,000", "19,980", "64"]);
-    let ms = |title: &str| row[column(disk, title)];
+    let at_20_000 = texts(&disk.rows[2].cells);
+    assert_eq!(at_20_000[..3], ["20,000", "19,980", "64"]);
+    let ms = |title: &str| at_20_000[column(disk, title)];
     // 200,000 samples, of which 198 were never done: the 200th highest is exact, the 20th is not.
     // An age is the lower end of its place in a histogram of three digits.
     assert_eq!(
@@ -179,12 +179,8 @@ fn the_table_of_a_system_has_a_row_for_each_rate() {
     );
     assert_eq!([ms("drained"), ms("never done")], ["0", "198"]);
     assert_eq!([ms("no client free"), ms("woken late")], ["7.00 ms", "–"]);
-    let details: Vec<&str> = other
-        .rows
-        .iter()
-        .map(|row| row.cells[0].detail.as_str())
-        .collect();
-    assert_eq!(details, ["", "60% of disk's peak of 10,000", ""]);
+    let details = other.rows.iter().map(|row| row.cells[0].detail.as_str());
+    assert!(details.eq(["", "60% of disk's peak of 10,000", ""]));
 }
 
 #[test]
@@ -232,13 +228,13 @@ fn no_rate_is_a_peak() {
     let table = tables(&peaks)[0];
     assert_eq!(table.rows.len(), 1, "of the sweep of clients alone");
     assert_eq!(texts(&table.rows[0].cells)[..3], ["YCSB A", "10,000", "16"]);
-    let cards = blocks("summary", &data);
-    let count = cards.iter().find_map(|block| match block {
+    let summary = blocks("summary", &data);
+    let count = summary.iter().find_map(|block| match block {
         Block::Cards(cards) => Some(cards.len()),
         _ => None,
     });
     assert_eq!(count, Some(1));
-    let basis = cards.iter().find_map(|block| match block {
+    let basis = summary.iter().find_map(|block| match block {
         Block::Text(text) if text.to_plain().contains("measurement") => Some(text.to_plain()),
         _ => None,
     });
@@ -359,11 +355,11 @@ fn at_one_fixed_rate_latencies_are_compared_and_no_peaks() {
     };
     let headline = headline.to_plain();
     assert!(!headline.contains("peak"), "{headline}");
-    let expected = "No system leads in p99 read latency at 16 threads in any workload.";
-    assert!(headline.ends_with(expected), "{headline}");
+    let nobody = "No system leads in p99 read latency at 16 threads in any workload.";
+    assert!(headline.ends_with(nobody), "{headline}");
     let card = (cards[0].value.as_str(), cards[0].about.as_str());
-    let expected = "disk and other, p99 read latency at 16 threads within 3 %";
-    assert_eq!(card, ("tie", expected));
+    let tied = "disk and other, p99 read latency at 16 threads within 3 %";
+    assert_eq!(card, ("tie", tied));
     let basis = basis.to_plain();
     assert!(basis.starts_with("A verdict takes 4 runs"), "{basis}");
     let blocks = blocks("workloads", &data);

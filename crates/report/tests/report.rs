@@ -220,8 +220,8 @@ fn a_point_whose_database_went_away_is_no_peak() {
     let system = data.systems[0].name.clone();
     data.points
         .retain(|p| p.key.system == system && p.key.workload == workload);
-    let said = |data: &Data| {
-        let body = html::body(data);
+    let said = |given: &Data| {
+        let body = html::body(given);
         let (_, peak) = body.split_once("peaks at ").unwrap();
         peak.split_once('.').unwrap().0.to_owned()
     };
@@ -327,8 +327,8 @@ fn an_unknown_format_is_refused_and_the_known_are_named() {
 
 /// Has most of the operations of a point fail, at ten times its rate: a full disk fails quickly.
 fn fill_up(data: &mut Data, system: &str, threads: u32) {
-    let of = |p: &&mut Point| p.key.system == system && p.key.threads == threads;
-    for point in data.points.iter_mut().filter(of) {
+    let is_it = |p: &&mut Point| p.key.system == system && p.key.threads == threads;
+    for point in data.points.iter_mut().filter(is_it) {
         let phase = &mut point.phase;
         phase.failed = phase.operations * 9;
         phase.operations *= 10;
@@ -373,7 +373,7 @@ fn a_point_that_failed_is_no_peak_and_in_no_comparison_but_marked() {
     let mut data = synthetic::study(SMALL);
     // The slower drive, where both are fast.
     fill_up(&mut data, b, 64);
-    // Successes are as many as before, so that only what is said of the point changes.
+    // Successes are as many as before, so that only the text about the point changes.
     let summary = said(&section(&data, "summary"));
     assert!(summary.contains("5 runs are not valid"), "{summary}");
     let workloads = section(&data, "workloads");
@@ -430,19 +430,13 @@ fn a_system_of_which_every_point_failed_leads_nothing() {
     }
     let summary = said(&section(&data, "summary"));
     assert!(summary.contains("No system leads"), "{summary}");
-    let peaks = section(&data, "peaks");
-    let Block::Table(table) = &peaks[1] else {
-        panic!("the second block is the table")
+    let table = |name| match section(&data, name).remove(1) {
+        Block::Table(table) => table,
+        other => panic!("the second block is the table, not {other:?}"),
     };
-    assert_eq!(table.rows[0].cells[1].detail, "no valid point");
-    let ceilings = section(&data, "ceilings");
-    let Block::Table(table) = &ceilings[1] else {
-        panic!("the second block is the table")
-    };
-    assert_eq!(
-        table.rows[0].cells[3].text, "–",
-        "no share of the ceiling either"
-    );
+    assert_eq!(table("peaks").rows[0].cells[1].detail, "no valid point");
+    let share = &table("ceilings").rows[0].cells[3].text;
+    assert_eq!(share, "–", "no share of the ceiling either");
 }
 
 #[test]

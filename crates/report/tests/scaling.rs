@@ -58,6 +58,6 @@ fn where_a_ladder_has_ended_is_said_once_under_the_charts_of_its_workload() {
         "{}",
         &before[before.len() - 60..]
     );
-    // Of a system without points it is said where all notices are.
+    // A system without points is named among the notices.
     assert_eq!(body.matches("has ended at 8 threads").count(), 1);
 }

@@ -21,7 +21,7 @@ fn data(quick: bool) -> Data {
 }
 
 fn blocks(data: &Data, section: &str) -> Vec<Block> {
-    let section = SECTIONS.iter().find(|of| of.name == section).unwrap();
+    let section = SECTIONS.iter().find(|one| one.name == section).unwrap();
     (section.render)(data)
 }
 
@@ -122,7 +122,7 @@ const SLOW: Tries<'_> = &[
 ];
 const NEVER: Tries<'_> = &[(100.0, 0.5), (10.0, 0.6), (10.0, 0.6)];
 
-/// What is said of two searches where the one that is given second is the baseline.
+/// The sentence about two searches of which the second is the baseline.
 fn said_of(tries: [Tries<'_>; 2], baseline: usize) -> String {
     let mut data = synthetic::study(SMALL);
     add_two(&mut data, false, tries);
@@ -169,21 +169,14 @@ fn of_a_search_for_two_limits_each_has_its_own_answer() {
 
 #[test]
 fn answers_that_lie_apart_do_not_overlap_whichever_is_the_baseline() {
-    let said = said_of([FAST, SLOW], 0);
-    assert!(
-        said.contains("does at least 47 % less ops/s than"),
-        "{said}"
-    );
-    let said = said_of([FAST, SLOW], 1);
-    assert!(
-        said.contains("does at least 90 % more ops/s than"),
-        "{said}"
-    );
-    let said = said_of([FAST, FAST], 1);
-    assert!(
-        said.contains("overlap, and no difference is shown"),
-        "{said}"
-    );
+    for (answers, baseline, expected) in [
+        ([FAST, SLOW], 0, "does at least 47 % less ops/s than"),
+        ([FAST, SLOW], 1, "does at least 90 % more ops/s than"),
+        ([FAST, FAST], 1, "overlap, and no difference is shown"),
+    ] {
+        let said = said_of(answers, baseline);
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]

@@ -33,8 +33,8 @@ fn workloads(data: &Data) -> Vec<Block> {
 #[test]
 fn a_quantile_that_no_system_has_is_no_column() {
     let data = synthetic::study(SMALL);
-    let groups = |data: &Data| -> BTreeSet<String> {
-        let blocks = workloads(data).into_iter();
+    let groups = |given: &Data| -> BTreeSet<String> {
+        let blocks = workloads(given).into_iter();
         let tables = blocks.filter_map(|block| match block {
             Block::Table(table) => Some(table),
             _ => None,
@@ -42,8 +42,8 @@ fn a_quantile_that_no_system_has_is_no_column() {
         let columns = tables.flat_map(|table: Table| table.columns);
         columns.map(|column| column.group).collect()
     };
-    let has = |data: &Data| {
-        groups(data)
+    let has = |given: &Data| {
+        groups(given)
             .iter()
             .any(|group| group.starts_with("p99.99 "))
     };
@@ -64,8 +64,8 @@ fn a_quantile_that_no_system_has_is_no_column() {
 #[test]
 fn a_system_that_was_written_twice_as_much_has_a_mix_of_its_own() {
     let mut data = synthetic::study(SMALL);
-    let mix = |data: &Data| -> String {
-        let blocks = workloads(data).into_iter();
+    let mix = |given: &Data| -> String {
+        let blocks = workloads(given).into_iter();
         let abouts = blocks.filter_map(|block| match block {
             Block::Heading { title, about, .. } if title.starts_with("YCSB B") => Some(about),
             _ => None,

@@ -47,7 +47,7 @@ fn every_section_is_there_and_its_charts_are_drawn() {
     let text = text(&data, Screen::default());
     assert!(text.contains("rank 1 on db2"), "the slower rank is named");
     // There is an earlier study only where one is given.
-    for section in SECTIONS.iter().filter(|of| of.name != "against") {
+    for section in SECTIONS.iter().filter(|one| one.name != "against") {
         let rule = "─".repeat(section.title.chars().count());
         let heading = format!("\n{}\n{rule}\n", section.title);
         assert!(text.contains(&heading), "{heading}");
@@ -66,7 +66,7 @@ fn no_line_is_wider_than_the_screen() {
     let data = synthetic::four_systems(2, 4);
     for columns in [80, 100, 200] {
         let text = text(&data, Screen::new(columns, false));
-        // What is shown as it is, behind the last heading, keeps its lines.
+        // What is shown as it is, after the last heading, keeps its lines.
         let (text, _) = text.split_once("The plan file").unwrap();
         let widest = text
             .lines()

@@ -33,7 +33,7 @@ impl PointSeeds {
     /// `probe`: another one would draw other keys.
     #[must_use]
     pub fn of_trial(seed: u64, key: &PointKey) -> Self {
-        Self(Self::new(seed, key).0.of("what", "probe"))
+        Self(Self::new(seed, key).0.with("what", "probe"))
     }
 
     fn of_point(
@@ -44,14 +44,14 @@ impl PointSeeds {
         repeat: u32,
     ) -> Self {
         let seed = Seed::new(seed)
-            .of("workload", workload)
-            .of_number("threads", threads.into());
+            .with("workload", workload)
+            .with_number("threads", threads.into());
         let seed = match rate {
-            None => seed.of_number("rate", 0),
-            Some(AskedRate::Fixed(rate)) => seed.of_number("rate", rate.to_bits()),
-            Some(AskedRate::OfPeak(part)) => seed.of_number("part of a peak", part.to_bits()),
+            None => seed.with_number("rate", 0),
+            Some(AskedRate::Fixed(rate)) => seed.with_number("rate", rate.to_bits()),
+            Some(AskedRate::OfPeak(part)) => seed.with_number("part of a peak", part.to_bits()),
         };
-        Self(seed.of_number("repeat", repeat.into()))
+        Self(seed.with_number("repeat", repeat.into()))
     }
 
     /// As a number, for another process; see [`Self::from_number`].
@@ -69,7 +69,7 @@ impl PointSeeds {
     /// Of a load that is done for this point and goes on from so many records.
     #[must_use]
     pub fn load(&self, from: u64) -> u64 {
-        self.phase("load").of_number("from", from).value()
+        self.phase("load").with_number("from", from).value()
     }
 
     /// Of the point's warm-up.
@@ -91,7 +91,7 @@ impl PointSeeds {
     }
 
     fn phase(&self, phase: &str) -> Seed {
-        self.0.of("phase", phase)
+        self.0.with("phase", phase)
     }
 }
 

@@ -194,12 +194,13 @@ impl Conditions {
         put(Part::System, "driver", &system.driver);
         put(Part::System, "place", &system.place);
         put(Part::System, "semantics", &system.semantics);
-        if let Some(of) = &system.ceiling_for {
-            put(Part::Fact, "ceiling of", of);
+        if let Some(measured) = &system.ceiling_for {
+            put(Part::Fact, "ceiling of", measured);
         }
-        let planned = |header| plan_settings(header, &system.name);
-        for (name, value) in header.into_iter().flat_map(planned) {
-            put(Part::Setting, name, value);
+        if let Some(header) = header {
+            for (name, value) in plan_settings(header, &system.name) {
+                put(Part::Setting, name, value);
+            }
         }
         // The drop-ins' studies have no plan, and state the data set among the settings.
         for (name, value) in &system.settings {
@@ -305,7 +306,7 @@ impl Conditions {
             .named
             .keys()
             .filter(|(part, _)| matches!(part, Part::Workload | Part::Distribution));
-        own.is_some() && keys.any(|(_, key)| workload_of(key) == own)
+        own.is_some() && keys.any(|(_, other)| workload_of(other) == own)
     }
 
     /// What makes a comparison of two systems one under unequal conditions. `is_same_system`: of two
@@ -418,11 +419,8 @@ fn is_identity(name: &str) -> bool {
             .is_some_and(|rest| rest.starts_with(' '))
     };
     let is_among = |(group, own): &(&str, &str)| {
-        let rest = name.strip_prefix(group).unwrap_or_default();
-        let of = rest
-            .strip_suffix(own)
-            .map(|between| format!("{group}{between}"));
-        of.is_some_and(|of| of.ends_with(' ') && plain(of.trim_end()) == *group)
+        let whole = name.strip_suffix(own).unwrap_or_default();
+        whole.starts_with(group) && whole.ends_with(' ') && plain(whole.trim_end()) == *group
     };
     IDENTITY.iter().any(is_of) && !NO_IDENTITY.iter().any(is_among)
 }

@@ -90,7 +90,7 @@ impl Step {
         let runs = lower.ops_per_sec.len().min(upper.ops_per_sec.len());
         let interval = statistics::welch(&upper.ops_per_sec, &lower.ops_per_sec);
         let interval = interval.filter(|_| runs >= RUNS_MIN);
-        let half = interval.map_or(1.0, |of| of.ratio.high / of.ratio.value);
+        let half = interval.map_or(1.0, |step| step.ratio.high / step.ratio.value);
         Some(Self {
             from: lower.threads,
             to: upper.threads,
@@ -123,7 +123,7 @@ pub fn climb(rungs: &[Rung], highest: u32) -> Climb {
     ends.next().map_or(Climb::GoesOn, Climb::Ended)
 }
 
-/// Why a ladder ends with the last of these rungs; none where it goes on.
+/// Why a ladder ends with the last of these rungs; none if it continues.
 fn why_at(rungs: &[Rung], highest: u32) -> Option<Why> {
     let rung = rungs.last()?;
     let lowest = rungs.len().saturating_sub(STEPS_WITHOUT_GAIN + 1);
@@ -141,7 +141,7 @@ fn why_at(rungs: &[Rung], highest: u32) -> Option<Why> {
         _ if rung.is_client_saturated => Some(Why::ClientSaturated),
         Some(step) if step.is_fall() => Some(Why::Fell(*step)),
         _ => match without_gain() {
-            Some(steps) => Some(Why::NoGain(steps)),
+            Some(last) => Some(Why::NoGain(last)),
             None => (rung.threads >= highest).then_some(Why::Highest),
         },
     }

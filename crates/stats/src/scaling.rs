@@ -85,14 +85,14 @@ impl Scaling {
     pub fn is_of(&self, runs: &[(u32, &[f64])]) -> bool {
         let (mut highest, mut farthest) = (0.0_f64, 0.0_f64);
         let (mut lack, mut pure, mut count) = (0.0, 0.0, 0.0);
-        for (threads, runs) in runs {
-            let n = runs.len() as f64;
-            let mean = runs.iter().sum::<f64>() / n;
+        for (threads, repeats) in runs {
+            let n = repeats.len() as f64;
+            let mean = repeats.iter().sum::<f64>() / n;
             let miss = mean - self.ops_per_sec(f64::from(*threads));
             highest = highest.max(mean);
             farthest = farthest.max(miss.abs());
             lack += n * miss * miss;
-            pure += runs.iter().map(|ops| (ops - mean).powi(2)).sum::<f64>();
+            pure += repeats.iter().map(|ops| (ops - mean).powi(2)).sum::<f64>();
             count += n;
         }
         let misfit = farthest / highest;
@@ -100,7 +100,7 @@ impl Scaling {
         let is_shown = || {
             let f = (lack / freedom.0) / (pure / freedom.1);
             let of_noise = FisherSnedecor::new(freedom.0, freedom.1);
-            of_noise.is_ok_and(|of| f.is_infinite() || of.sf(f) < MISFIT_SIGNIFICANCE)
+            of_noise.is_ok_and(|f_test| f.is_infinite() || f_test.sf(f) < MISFIT_SIGNIFICANCE)
         };
         let has_repeats = freedom.0 > 0.0 && freedom.1 > 0.0;
         let is_far = misfit > MISFIT_SHOWN_MAX && has_repeats && is_shown();
@@ -175,13 +175,13 @@ impl Points {
 
     fn residuals(&self, shape: Shape) -> Vec<f64> {
         let lambda = self.lambda(shape);
-        let of = |&(threads, ops): &(f64, f64)| lambda * relative(threads, shape) - ops;
-        self.all.iter().map(of).collect()
+        let residual = |&(threads, ops): &(f64, f64)| lambda * relative(threads, shape) - ops;
+        self.all.iter().map(residual).collect()
     }
 
     /// The sum of squares that a shape leaves.
     fn error(&self, shape: Shape) -> f64 {
-        self.residuals(shape).iter().map(|of| of * of).sum()
+        self.residuals(shape).iter().map(|miss| miss * miss).sum()
     }
 
     /// The sum of squares around the mean.
@@ -212,7 +212,7 @@ impl Points {
         let is_within = shape
             .iter()
             .zip(&LIMITS)
-            .all(|(of, limit)| limit.contains(of));
+            .all(|(parameter, limit)| limit.contains(parameter));
         is_within.then_some(shape)
     }
 
@@ -241,7 +241,7 @@ impl Points {
 
     fn is_curve(&self, shape: Shape) -> bool {
         let rises = |&(threads, _): &(f64, f64)| relative(threads, shape) > 0.0;
-        shape.iter().all(|of| of.is_finite()) && self.all.iter().all(rises)
+        shape.iter().all(|parameter| parameter.is_finite()) && self.all.iter().all(rises)
     }
 
     /// The step of Levenberg and Marquardt in the parameters that are looked for; none where there is
@@ -262,7 +262,7 @@ impl Points {
             (toward[0] * c - toward[1] * b) / determinant,
             (toward[1] * a - toward[0] * b) / determinant,
         ];
-        let is_step = step.iter().all(|of| of.is_finite()) && step != [0.0, 0.0];
+        let is_step = step.iter().all(|part| part.is_finite()) && step != [0.0, 0.0];
         is_step.then_some(step)
     }
 

@@ -155,7 +155,7 @@ pub struct TooShort {
     pub window_s: f64,
 }
 
-/// What is looked at of a phase, while it goes on or when it is over.
+/// What is looked at of a phase, during it or when it is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Watched<'a> {
     /// In order of time; one in which nothing was done may be missing.
@@ -226,11 +226,9 @@ impl SteadyRule {
             let most = sent.max_by_key(|kind| slots.count(*kind))?;
             (slots.count(most) > 0).then_some((most, Statistic::P99))
         })?;
-        let is_higher = |of: &Statistic| {
-            let value = |of: &Statistic| of.quantile.map_or(0.0, |quantile| quantile.value);
-            value(of) > value(&Statistic::P999)
-        };
-        let statistic = if is_higher(&statistic) {
+        let [chosen, highest] = [&statistic, &Statistic::P999]
+            .map(|statistic| statistic.quantile.map_or(0.0, |quantile| quantile.value));
+        let statistic = if chosen > highest {
             Statistic::P999
         } else {
             statistic
@@ -285,7 +283,8 @@ impl ChosenLatency {
 }
 
 fn judge(windows: &[Window<'_>], latency: Option<ChosenLatency>, series: &[Series]) -> Judgement {
-    let values = |of: &dyn Fn(&Window<'_>) -> f64| windows.iter().map(of).collect::<Vec<f64>>();
+    let values =
+        |value: &dyn Fn(&Window<'_>) -> f64| windows.iter().map(value).collect::<Vec<f64>>();
     let mut judged = vec![Judged::new(
         "ops/s",
         &values(&|window| window.ops_per_sec()),
@@ -309,10 +308,10 @@ fn judge_writes(windows: &[Window<'_>], series: &[Series]) -> Vec<Judged> {
     let mut judged = Vec::new();
     let written: Option<Vec<f64>> = windows.iter().map(|w| bytes_written(series, w)).collect();
     let written = written.filter(|bytes| mean(bytes) > 0.0);
-    if let Some(bytes) = &written {
-        let each = bytes.iter().zip(windows);
-        let each = each.map(|(bytes, window)| bytes / (window.succeeded() as f64).max(1.0));
-        let each: Vec<f64> = each.collect();
+    if let Some(written) = &written {
+        let per_operation =
+            |(bytes, window): (&f64, &Window<'_>)| bytes / (window.succeeded() as f64).max(1.0);
+        let each: Vec<f64> = written.iter().zip(windows).map(per_operation).collect();
         judged.push(Judged::new("bytes written per operation", &each));
     }
     let pending: Option<Vec<f64>> = windows.iter().map(|w| mean_pending(series, w)).collect();

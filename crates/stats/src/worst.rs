@@ -138,12 +138,12 @@ pub fn worst_seconds(
     wanted: Statistic,
 ) -> Option<(Statistic, Vec<WorstSecond>)> {
     let within = phase.intervals.iter();
-    let within = within.filter(|of| of.start_s < phase.duration_s && of.kinds.contains_key(&kind));
+    let within = within.filter(|interval| interval.start_s < phase.duration_s);
     let unpacked: Vec<(&Interval, Latencies)> = within
-        .map(|interval| (interval, response(&interval.kinds[&kind])))
+        .filter_map(|interval| Some((interval, response(interval.kinds.get(&kind)?))))
         .collect();
     let not_above = STATISTICS.iter().rev();
-    let mut not_above = not_above.skip_while(|of| of.name != wanted.name);
+    let mut not_above = not_above.skip_while(|statistic| statistic.name != wanted.name);
     let (statistic, mut known) = not_above.find_map(|&statistic| {
         let of_each = unpacked.iter().filter_map(|(interval, latencies)| {
             let known = interval.kinds[&kind].known(latencies);
@@ -170,8 +170,8 @@ pub fn worst_seconds(
 }
 
 /// Response time where it was recorded, otherwise service time.
-fn response(of: &IntervalKind) -> Latencies {
-    of.response.as_ref().unwrap_or(&of.service).unpack()
+fn response(result: &IntervalKind) -> Latencies {
+    result.response.as_ref().unwrap_or(&result.service).unpack()
 }
 
 fn unusual(tracks: &[Track<'_>], interval: &Interval) -> Vec<Unusual> {
@@ -193,10 +193,10 @@ struct Track<'a> {
 fn tracks(phase: &Phase) -> Vec<Track<'_>> {
     let mut tracks = Vec::new();
     for what in WATCHED {
-        let is_it = |series: &&Series| series.probe == what.probe && series.name == what.series;
         // Of processors the machine as a whole.
         let is_core = |series: &Series| series.probe == "cpu" && series.subject != "machine";
-        for series in phase.series.iter().filter(is_it).filter(|of| !is_core(of)) {
+        let is_it = |series: &&Series| series.probe == what.probe && series.name == what.series;
+        for series in phase.series.iter().filter(is_it).filter(|s| !is_core(s)) {
             let per = what.per.map(|name| {
                 let is_count = |other: &&Series| {
                     (other.probe == what.probe && other.name == name)
@@ -266,11 +266,11 @@ impl<'a> Track<'a> {
 fn divided(seconds: Vec<Span>, counts: &[Span]) -> Vec<Span> {
     let pairs = seconds.into_iter().zip(counts);
     let each = pairs.filter(|(_, count)| count.value > 0.0);
-    let divide = |(seconds, count): (Span, &Span)| Span {
-        value: seconds.value / count.value,
-        ..seconds
-    };
-    each.map(divide).collect()
+    each.map(|(span, count)| Span {
+        value: span.value / count.value,
+        ..span
+    })
+    .collect()
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

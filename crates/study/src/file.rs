@@ -277,9 +277,9 @@ mod tests {
     fn a_file_that_was_not_finished_leaves_the_one_before() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.csv");
-        let mut new = NewFile::create(&path).unwrap();
-        new.write_all(b"old").unwrap();
-        new.finish().unwrap();
+        let mut old = NewFile::create(&path).unwrap();
+        old.write_all(b"old").unwrap();
+        old.finish().unwrap();
         let mut new = NewFile::create(&path).unwrap();
         new.write_all(b"half of the n").unwrap();
         drop(new);

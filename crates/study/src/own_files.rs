@@ -209,7 +209,7 @@ impl OwnFiles {
     ) -> Result<(), Error> {
         let is_former = |name: &&String| {
             let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-            !files.contains_key(*name) && ending.is_some_and(|of| endings.contains(&of))
+            !files.contains_key(*name) && ending.is_some_and(|ending| endings.contains(&ending))
         };
         let earlier: Vec<String> = self.listed.keys().filter(is_former).cloned().collect();
         for name in earlier {

@@ -44,13 +44,13 @@ struct UnloggedInterval {
 
 impl UnloggedInterval {
     /// `None` if no request failed in it.
-    fn from_interval(of: &Interval) -> Option<Self> {
-        let errors = of.kinds.iter().filter(|(_, kind)| kind.errors > 0);
-        let errors: BTreeMap<_, _> = errors.map(|(kind, of)| (*kind, of.errors)).collect();
-        (of.failed > 0 || !errors.is_empty()).then_some(Self {
-            start_s: of.start_s,
-            length_s: of.length_s,
-            failed: of.failed,
+    fn from_interval(interval: &Interval) -> Option<Self> {
+        let kinds = interval.kinds.iter().map(|(kind, own)| (*kind, own.errors));
+        let errors: BTreeMap<_, _> = kinds.filter(|(_, errors)| *errors > 0).collect();
+        (interval.failed > 0 || !errors.is_empty()).then_some(Self {
+            start_s: interval.start_s,
+            length_s: interval.length_s,
+            failed: interval.failed,
             errors,
         })
     }
@@ -113,23 +113,23 @@ struct NeverDone {
 }
 
 impl NeverDone {
-    fn from_censored(of: &Censored) -> Self {
-        let ages = |of: &Latencies| {
-            let recorded = of.iter_recorded();
+    fn from_censored(censored: &Censored) -> Self {
+        let ages = |latencies: &Latencies| {
+            let recorded = latencies.iter_recorded();
             recorded
                 .map(|age| (age.value_iterated_to(), age.count_at_value()))
                 .collect()
         };
         Self {
-            since_sent: ages(&of.service),
-            since_due: ages(&of.response),
+            since_sent: ages(&censored.service),
+            since_due: ages(&censored.response),
         }
     }
 
     fn into_censored(self) -> Censored {
-        let ages = |of: Vec<(u64, u64)>| {
+        let ages = |counts: Vec<(u64, u64)>| {
             let mut ages = new_latencies();
-            for (age_ns, count) in of {
+            for (age_ns, count) in counts {
                 ages.record_n(age_ns, count)
                     .expect("a histogram that grows takes any value");
             }
@@ -156,9 +156,9 @@ impl Unlogged {
             (*kind, unlogged)
         });
         let mut blocks: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for of in &phase.block_qos {
-            let of_kind = blocks.entry(of.kind).or_default();
-            of_kind.push(BlockQosRow::from(of));
+        for qos in &phase.block_qos {
+            let of_kind = blocks.entry(qos.kind).or_default();
+            of_kind.push(BlockQosRow::from(qos));
         }
         Self {
             duration_s: phase.duration_s,
@@ -198,12 +198,12 @@ impl Unlogged {
 
     /// How many counts its histograms hold at most: 8 bytes each.
     pub fn counts(&self) -> usize {
-        let ages = self
+        let never_done = self
             .kinds
             .values()
             .filter_map(|kind| kind.never_done.as_ref());
-        let all = ages.flat_map(|of| [&of.since_sent, &of.since_due]);
-        let highest = all.filter_map(|ages| ages.iter().map(|(age_ns, _)| *age_ns).max());
+        let ages = never_done.flat_map(|own| [&own.since_sent, &own.since_due]);
+        let highest = ages.filter_map(|counts| counts.iter().map(|(age_ns, _)| *age_ns).max());
         // A histogram of three digits has 1,024 counts for each doubling beyond the first 2,048.
         let counts = highest.map(|ns| 1_024 * (1 + ns.max(2_048).ilog2() as usize - 10));
         counts.sum()
@@ -239,11 +239,14 @@ impl Unlogged {
         for interval in self.intervals {
             interval.add_to(&mut phase.intervals);
         }
-        let blocks = self.blocks.into_iter();
-        let blocks = blocks.flat_map(|(kind, of)| of.into_iter().filter_map(move |of| of.of(kind)));
+        let blocks = self
+            .blocks
+            .into_iter()
+            .flat_map(|(kind, own)| own.into_iter().filter_map(move |row| row.into_qos(kind)));
         phase.block_qos = blocks.collect();
         phase.errors = self.errors;
-        let is_told = |finding: &Finding| self.findings.iter().any(|of| of.code == finding.code);
+        let is_told =
+            |finding: &Finding| self.findings.iter().any(|known| known.code == finding.code);
         phase.findings.retain(|finding| !is_told(finding));
         for other in self.findings {
             observation::check(&other.evidence).map_err(|damaged| damaged.to_string())?;

@@ -30,7 +30,7 @@ fn import(format: &str, name: &str, text: &str) -> Result<usize, String> {
         .map_err(|error| error.to_string())
 }
 
-/// So many lines behind a head.
+/// This many lines after a head.
 fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).fold(head.to_owned(), |mut text, number| {
         writeln!(text, "{}", line(number)).unwrap();
@@ -158,7 +158,7 @@ fn a_study_that_is_written_can_be_read_whatever_it_was_given() {
     assert!(notices.len() <= 10_000, "{}", notices.len());
     let left: Vec<_> = notices
         .iter()
-        .filter(|of| of.contains("were left out"))
+        .filter(|notice| notice.contains("were left out"))
         .collect();
     assert_eq!(
         left,

@@ -58,7 +58,7 @@ fn histograms(phase: &Phase) -> Histograms {
     let all = phase.intervals.iter().flat_map(|interval| {
         let start_ms = (interval.start_s * 1000.0).round() as u64;
         let kinds = interval.kinds.iter();
-        kinds.map(move |(kind, of)| (start_ms, *kind, of.service.clone(), of.response.clone()))
+        kinds.map(move |(kind, own)| (start_ms, *kind, own.service.clone(), own.response.clone()))
     });
     all.collect()
 }
@@ -109,8 +109,8 @@ fn what_was_exported_comes_back_with_the_same_histograms_and_failures() {
         let never_done = point.phase.censored > 0;
         assert_eq!(CENSORED.is_among(&imported.phase.findings), never_done);
         assert_eq!(imported.phase.censored, point.phase.censored);
-        for (kind, of) in &point.phase.kinds {
-            assert_eq!(imported.phase.kinds[kind].censored, of.censored, "{kind:?}");
+        for (kind, result) in &point.phase.kinds {
+            assert_eq!(imported.phase.kinds[kind].censored, result.censored);
         }
     }
     let rated = points[0].key.arrivals;
@@ -247,9 +247,8 @@ fn what_failed_has_failed_after_an_export_and_an_import_too() {
     let dir = tempfile::tempdir().unwrap();
     let study = Study::create(dir.path(), &header(), &systems()).unwrap();
     let [mut failing, mut gone] = [point(4, false), point(1, false)];
-    let phase = &mut failing.phase;
-    (phase.operations, phase.failed) = (10_000, 5_000);
-    phase.kinds.get_mut(&Kind::Update).unwrap().errors = 5_000;
+    (failing.phase.operations, failing.phase.failed) = (10_000, 5_000);
+    failing.phase.kinds.get_mut(&Kind::Update).unwrap().errors = 5_000;
     gone.phase.findings.push(NO_ANSWER.finding("It went away."));
     for point in [&failing, &gone] {
         study.add_point(point).unwrap();
@@ -267,14 +266,12 @@ fn what_failed_has_failed_after_an_export_and_an_import_too() {
             (&found.errors, found.drained),
             (&phase.errors, phase.drained)
         );
-        let codes = |phase: &Phase| phase.findings.iter().map(|f| f.code.clone()).collect();
-        let (of_found, of_phase): (Vec<String>, Vec<String>) = (codes(found), codes(phase));
-        assert_eq!(of_found, of_phase);
-        let update = |phase: &Phase| {
+        let [of_found, of_phase] = [found, phase].map(|phase| {
+            let codes: Vec<_> = phase.findings.iter().map(|f| f.code.clone()).collect();
             let update = &phase.kinds[&Kind::Update];
-            (update.errors, update.not_found, update.bytes)
-        };
-        assert_eq!(update(found), update(phase));
+            (codes, update.errors, update.not_found, update.bytes)
+        });
+        assert_eq!(of_found, of_phase);
     }
     // HdrHistogram's own tools take such lines for remarks.
     let text = String::from_utf8(log).unwrap();
@@ -283,8 +280,8 @@ fn what_failed_has_failed_after_an_export_and_an_import_too() {
         .partition::<Vec<_>, _>(|line| line.contains("not in its lines"));
     assert!(remark.iter().all(|line| line.starts_with('#')) && remark.len() == 2);
     // Without them, as other programs write logs, nothing is known of failures.
-    let all = import("study.hlog", others.join("\n").as_bytes(), &in_unit(1)).unwrap();
-    assert!(all.iter().all(|imported| imported.phase.failed == 0));
+    let foreign = import("study.hlog", others.join("\n").as_bytes(), &in_unit(1)).unwrap();
+    assert!(foreign.iter().all(|imported| imported.phase.failed == 0));
 }
 
 #[test]
@@ -308,7 +305,7 @@ fn a_quantile_among_what_was_never_done_is_a_bound_after_an_import_too() {
     };
     assert_eq!(is_bound(found), Some(false));
     assert_eq!(is_bound(found), is_bound(&rated.phase));
-    let censored = found.findings.iter().filter(|of| CENSORED.is_of(of));
+    let censored = found.findings.iter().filter(|f| CENSORED.is_of(f));
     assert_eq!(censored.count(), 1);
 }
 
@@ -344,11 +341,11 @@ fn nearly_empty(digits: u32, counts: usize) -> String {
     const WORD: usize = 8;
     let bytes = counts * WORD;
     let mut plain = 0x1c84_9381_u32.to_be_bytes().to_vec();
-    for of in [bytes as u32, 0, digits] {
-        plain.extend(of.to_be_bytes());
+    for head in [bytes as u32, 0, digits] {
+        plain.extend(head.to_be_bytes());
     }
-    for of in [1, u64::MAX, 1_f64.to_bits()] {
-        plain.extend(of.to_be_bytes());
+    for head in [1, u64::MAX, 1_f64.to_bits()] {
+        plain.extend(head.to_be_bytes());
     }
     plain.resize(plain.len() + bytes - 1, 0);
     plain.push(1);
@@ -379,7 +376,7 @@ fn millions_of_empty_counts_are_passed_over() {
         "{:?}",
         begin.elapsed()
     );
-    // No histogram of five digits has so many.
+    // No histogram of five digits has that many.
     let more = format!("Tag=READ,0.000,1.000,1.0,{}\n", nearly_empty(5, 7_000_000));
     let refused = import("disk.hlog", more.as_bytes(), &given).unwrap_err();
     assert!(

@@ -9,7 +9,6 @@ use common::{header, load, point, systems};
 use rusqlite::Connection;
 use std::{
     error::Error,
-    fmt::Write as _,
     path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -66,19 +65,16 @@ fn after(sql: &str) -> Result<(), String> {
     drop(connection);
     let mut memory = MemoryWatch::start();
     let began = Instant::now();
-    let found = memory.of(|| read(dir.path()));
+    let found = memory.measure(|| read(dir.path()));
     assert!(began.elapsed() < LONG, "{sql}");
     let most = memory.peak().max(memory.of_process());
     assert!(most < MEMORY_MAX, "{most} bytes: {sql}");
-    found.map_err(|error| {
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            write!(text, ": {error}").unwrap();
-            cause = error.source();
-        }
-        text
-    })
+    found.map_err(|error| all_causes(&error))
+}
+
+fn all_causes(error: &StudyError) -> String {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[test]
@@ -219,27 +215,18 @@ fn evidence_of_a_finding_that_no_rule_writes_is_refused() {
         (r#"[{"name":"a","value":[1],"unit":""}]"#.to_owned(), ""),
         (r#"[{"name":"a","value":1e999,"unit":""}]"#.to_owned(), ""),
     ];
-    for (evidence, said) in owned {
+    for (written, said) in owned {
         let dir = tempfile::tempdir().unwrap();
         drop(study(dir.path()));
         let connection = Connection::open(dir.path().join(Study::FILE)).unwrap();
         connection
-            .execute(
-                "UPDATE finding SET evidence = ? WHERE rowid = 1",
-                [evidence],
-            )
+            .execute("UPDATE finding SET evidence = ? WHERE rowid = 1", [written])
             .unwrap();
         drop(connection);
         let study = Study::open(dir.path()).unwrap();
         study.reseal().unwrap();
-        let error = study.loads().and(study.points()).unwrap_err();
-        let mut all = error.to_string();
-        let mut source = error.source();
-        while let Some(of) = source {
-            let _ = write!(all, ": {of}");
-            source = of.source();
-        }
-        assert!(all.contains(said), "{all}");
+        let error = all_causes(&study.loads().and(study.points()).unwrap_err());
+        assert!(error.contains(said), "{error}");
     }
 }
 

@@ -333,10 +333,11 @@ fn damage(connection: &Connection, mutator: &mut Mutator) -> rusqlite::Result<()
         connection.query_row(&format!("SELECT count(*) FROM \"{table}\""), [], |row| {
             row.get(0)
         })?;
-    let Some(row) = (rows > 0).then(|| mutator.below(rows as usize)) else {
+    if rows == 0 {
         return Ok(());
-    };
-    let select = format!("SELECT \"{column}\" FROM \"{table}\" LIMIT 1 OFFSET {row}");
+    }
+    let offset = mutator.below(rows as usize);
+    let select = format!("SELECT \"{column}\" FROM \"{table}\" LIMIT 1 OFFSET {offset}");
     let mut text = |bytes: &[u8]| mutator.mutate(&[bytes.to_vec()], &[]);
     let value: rusqlite::types::Value = connection.query_row(&select, [], |row| {
         Ok(match row.get_ref(0)? {
@@ -352,7 +353,7 @@ fn damage(connection: &Connection, mutator: &mut Mutator) -> rusqlite::Result<()
                 let said = String::from_utf8_lossy(&text(said.as_bytes())).into_owned();
                 match (said.parse::<i64>(), said.parse::<f64>()) {
                     (Ok(whole), _) => whole.into(),
-                    (_, Ok(number)) => number.into(),
+                    (_, Ok(real)) => real.into(),
                     _ => i64::MIN.into(),
                 }
             }
@@ -360,7 +361,7 @@ fn damage(connection: &Connection, mutator: &mut Mutator) -> rusqlite::Result<()
     })?;
     let update = format!(
         "UPDATE OR REPLACE \"{table}\" SET \"{column}\" = ?1 WHERE rowid =
-         (SELECT rowid FROM \"{table}\" LIMIT 1 OFFSET {row})"
+         (SELECT rowid FROM \"{table}\" LIMIT 1 OFFSET {offset})"
     );
     connection.execute(&update, [value]).map(drop)
 }

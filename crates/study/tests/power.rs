@@ -58,12 +58,11 @@ fn main() -> std::process::ExitCode {
 #[test]
 fn what_was_written_outlives_a_power_cut_the_instant_after() {
     let disk = Disk::new();
-    let dir = disk.mounted.path().join("new/run");
-    let study = Study::create(&dir, &header(), &systems()).unwrap();
+    let path = disk.mounted.path().join("new/run");
+    let study = Study::create(&path, &header(), &systems()).unwrap();
     let points = || {
         disk.cut("new/run", |dir| {
-            let study = Study::open(dir).unwrap();
-            study.point_keys().unwrap()
+            Study::open(dir).unwrap().point_keys().unwrap()
         })
     };
     assert_eq!(points(), []);

@@ -55,15 +55,16 @@ fn peaks_averages_and_improvements_are_those_that_the_study_prints() {
     let pair = SYSTEMS.map(str::to_owned).into();
     let found = comparisons(&runs(TABLE), &[pair], 0.03);
     for (workload, of_peaks, of_average, at_threads) in PRINTED {
-        let gain = |of: Bounded| Metric::OPS_PER_SEC.gain(of);
+        let metric = Metric::OPS_PER_SEC;
         let of_workload = found
             .iter()
-            .filter(|of| of.workload == workload && of.metric == Metric::OPS_PER_SEC);
+            .filter(|comparison| comparison.workload == workload);
         let (mut peaks, mut points) = (Vec::new(), Vec::new());
-        for of in of_workload {
-            match of.place {
-                Place::Peak { .. } => peaks.push(percent(gain(of.ratio).value)),
-                Place::Point { threads, .. } => points.push((threads, gain(of.ratio))),
+        for comparison in of_workload.filter(|comparison| comparison.metric == metric) {
+            let gain = metric.gain(comparison.ratio);
+            match comparison.place {
+                Place::Peak { .. } => peaks.push(percent(gain.value)),
+                Place::Point { threads, .. } => points.push((threads, gain)),
             }
         }
         assert_eq!(peaks, [of_peaks], "{workload}");
@@ -73,12 +74,8 @@ fn peaks_averages_and_improvements_are_those_that_the_study_prints() {
         if workload == "ycsb-d" {
             assert_eq!((average.value * 1e3).round(), 258.0);
         }
-        let points: Vec<_> = points
-            .iter()
-            .map(|(t, gain)| (*t, percent(gain.value)))
-            .collect();
-        let printed: Vec<_> = THREADS.into_iter().zip(at_threads).collect();
-        assert_eq!(points, printed, "{workload}");
+        let points = points.iter().map(|(t, gain)| (*t, percent(gain.value)));
+        assert!(points.eq(THREADS.into_iter().zip(at_threads)), "{workload}");
     }
 }
 
@@ -118,13 +115,13 @@ fn runs(table: &str) -> Vec<Run> {
 fn peaks_without_thread_counts_compare_as_peaks_and_nowhere_else() {
     let pair = SYSTEMS.map(str::to_owned).into();
     let found = comparisons(&runs(&peaks_alone()), &[pair], 0.03);
-    let said = found.iter().map(|of| {
+    let said = found.iter().map(|own| {
         let at = Place::Peak {
             threads_a: PointKey::PEAK,
             threads_b: PointKey::PEAK,
         };
-        assert_eq!((&of.place, of.metric), (&at, Metric::OPS_PER_SEC));
-        (of.workload.as_str(), percent(of.ratio.value - 1.0))
+        assert_eq!((&own.place, own.metric), (&at, Metric::OPS_PER_SEC));
+        (own.workload.as_str(), percent(own.ratio.value - 1.0))
     });
     let printed = PRINTED.map(|(workload, peaks, ..)| (workload, peaks));
     assert_eq!(said.collect::<Vec<_>>(), printed);
@@ -140,7 +137,7 @@ fn a_peak_without_a_thread_count_compares_with_that_of_a_curve() {
     let both = [only(TABLE, SYSTEMS[0]), only(&peaks_alone(), SYSTEMS[1])].concat();
     let pair = SYSTEMS.map(str::to_owned).into();
     let found = comparisons(&both, &[pair], 0.03);
-    let said = found.iter().map(|of| percent(of.ratio.value - 1.0));
+    let said = found.iter().map(|c| percent(c.ratio.value - 1.0));
     assert_eq!(
         said.collect::<Vec<_>>(),
         PRINTED.map(|(_, peaks, ..)| peaks)

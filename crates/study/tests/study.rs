@@ -191,23 +191,23 @@ fn facts_of_the_same_name_are_replaced_in_place() {
 fn a_load_takes_the_place_of_the_one_that_it_goes_on_with() {
     let dir = tempfile::tempdir().unwrap();
     let study = Study::create(dir.path(), &header(), &systems()).unwrap();
-    let of = |system: &str, records| Load {
+    let loaded = |system: &str, records| Load {
         system: system.to_owned(),
         records,
         ..load()
     };
     let name = load().system;
-    study.replace_load(&of(&name, 1), "10:00").unwrap();
-    study.replace_load(&of("other", 2), "10:00").unwrap();
-    study.replace_load(&of(&name, 3), "10:00").unwrap();
+    study.replace_load(&loaded(&name, 1), "10:00").unwrap();
+    study.replace_load(&loaded("other", 2), "10:00").unwrap();
+    study.replace_load(&loaded(&name, 3), "10:00").unwrap();
     study.add_point(&point(1, false)).unwrap();
-    study.replace_load(&of(&name, 4), "11:00").unwrap();
-    study.replace_load(&of(&name, 5), "12:00").unwrap();
-    study.replace_load(&of(&name, 6), "12:00").unwrap();
+    study.replace_load(&loaded(&name, 4), "11:00").unwrap();
+    study.replace_load(&loaded(&name, 5), "12:00").unwrap();
+    study.replace_load(&loaded(&name, 6), "12:00").unwrap();
     let loads = study.loads().unwrap();
     let records: Vec<_> = loads.iter().map(|load| load.records).collect();
     assert_eq!(records, [2, 3, 4, 6]);
-    assert_eq!(loads[1], of(&name, 3), "with all its parts");
+    assert_eq!(loads[1], loaded(&name, 3), "with all its parts");
 }
 
 #[test]
@@ -273,23 +273,24 @@ fn a_study_is_never_overwritten() {
 #[test]
 fn what_is_not_a_study_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let error = Study::open(dir.path()).unwrap_err();
-    assert!(matches!(error, Error::Missing { .. }), "{error}");
+    let missing = Study::open(dir.path()).unwrap_err();
+    assert!(matches!(missing, Error::Missing { .. }), "{missing}");
+    let is_refused = |path: &Path| {
+        let error = Study::open(path).unwrap_err();
+        assert!(matches!(error, Error::NotAStudy { .. }), "{error}");
+    };
     let file = dir.path().join(Study::FILE);
     fs::write(
         &file,
         "no database at all, but long enough to be taken for one".repeat(99),
     )
     .unwrap();
-    let error = Study::open(&file).unwrap_err();
-    assert!(matches!(error, Error::NotAStudy { .. }), "{error}");
+    is_refused(&file);
     fs::remove_file(&file).unwrap();
-    Connection::open(&file)
-        .unwrap()
-        .execute_batch("CREATE TABLE t (a)")
-        .unwrap();
-    let error = Study::open(&file).unwrap_err();
-    assert!(matches!(error, Error::NotAStudy { .. }), "{error}");
+    let connection = Connection::open(&file).unwrap();
+    connection.execute_batch("CREATE TABLE t (a)").unwrap();
+    drop(connection);
+    is_refused(&file);
 }
 
 #[test]

@@ -30,10 +30,10 @@ fn study(dir: &std::path::Path) -> Study {
         let without_device = point.clone();
         with_gap_and_device(&mut point.phase);
         study.add_point(&point).unwrap();
-        let mut point = without_device;
-        point.key.system = "other".into();
-        point.phase.duration_s *= 2.0;
-        study.add_point(&point).unwrap();
+        let mut slower = without_device;
+        slower.key.system = "other".into();
+        slower.phase.duration_s *= 2.0;
+        study.add_point(&slower).unwrap();
     }
     study
 }
@@ -75,9 +75,9 @@ fn document_and_table(format: &str) -> (Value, Vec<Row>) {
 }
 
 /// The kinds among the members of an object, in the order of tables.
-fn kinds(of: &Value) -> impl Iterator<Item = &'static str> {
+fn kinds(object: &Value) -> impl Iterator<Item = &'static str> {
     let names = Kind::ALL.map(Kind::name).into_iter();
-    names.filter(|name| of.get(name).is_some())
+    names.filter(|name| object.get(name).is_some())
 }
 
 /// Whether a cell says what a member of the document does.
@@ -128,8 +128,8 @@ fn take_phase(mut row: Row, phase: &Value) {
         .collect();
     assert_eq!(row.remove("findings"), Some(codes.join(" ")));
     assert_eq!(row.remove("driver").as_deref(), Some("rocksdb"));
-    for of in ["bandwidth", "derived"] {
-        let members = phase[of].as_object().unwrap().iter();
+    for part in ["bandwidth", "derived"] {
+        let members = phase[part].as_object().unwrap().iter();
         // Each device by itself is in the series.
         for (name, value) in members.filter(|(name, _)| *name != "devices") {
             assert_agree(&row, name, value);
@@ -150,7 +150,7 @@ fn array(value: &Value) -> &[Value] {
     value.as_array().unwrap()
 }
 
-/// What a point is told by, besides its system.
+/// What identifies a point, besides its system.
 const POINT: [&str; 6] = [
     "workload",
     "distribution",
@@ -162,21 +162,18 @@ const POINT: [&str; 6] = [
 
 /// Every load and point of the document, with what begins its rows.
 fn phases(document: &Value) -> Vec<(Value, &Value)> {
-    let place = |of: &Value, load: Value, point: [Value; 6]| {
-        let own = [("system", of["system"].clone()), ("load", load)];
+    let place = |object: &Value, load: Value, point: [Value; 6]| {
+        let own = [("system", object["system"].clone()), ("load", load)];
         let members = own.into_iter().chain(POINT.into_iter().zip(point));
         members
             .map(|(name, value)| (name.to_owned(), value))
             .collect()
     };
     let loads = (1..).zip(array(&document["loads"]));
-    let loads = loads.map(|(n, of)| (place(of, n.into(), POINT.map(|_| Value::Null)), of));
-    let points = array(&document["points"]).iter();
-    let points = points.map(|of| {
-        (
-            place(of, Value::Null, POINT.map(|name| of[name].clone())),
-            of,
-        )
+    let loads = loads.map(|(n, load)| (place(load, n.into(), POINT.map(|_| Value::Null)), load));
+    let points = array(&document["points"]).iter().map(|point| {
+        let own = POINT.map(|name| point[name].clone());
+        (place(point, Value::Null, own), point)
     });
     loads.chain(points).collect()
 }

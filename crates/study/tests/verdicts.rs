@@ -104,9 +104,9 @@ fn five_hundred_points_of_twenty_minutes_are_compared_in_little_memory() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut memory = MemoryWatch::start();
     let started = Instant::now();
-    let runs = memory.of(|| study.runs(&study.header().unwrap()).unwrap());
+    let runs = memory.measure(|| study.runs(&study.header().unwrap()).unwrap());
     let (read_s, of_runs) = (started.elapsed().as_secs_f64(), memory.peak());
-    let found = memory.of(|| comparisons(&runs, &all_pairs(&names), 0.03));
+    let found = memory.measure(|| comparisons(&runs, &all_pairs(&names), 0.03));
     let all_s = started.elapsed().as_secs_f64();
     let grown = memory.of_process();
     println!(

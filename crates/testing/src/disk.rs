@@ -72,7 +72,7 @@ pub struct Tmpfs {
 }
 
 impl Tmpfs {
-    /// Of so many bytes.
+    /// Of this many bytes.
     ///
     /// # Panics
     /// Where there is no temporary directory.
@@ -97,7 +97,7 @@ impl Tmpfs {
         self.path().join("filler")
     }
 
-    /// Takes all room but so many bytes, to the last page.
+    /// Takes all room but this many bytes, to the last page.
     ///
     /// # Panics
     /// Where that fails for another reason than that it is full.
@@ -122,7 +122,7 @@ impl Tmpfs {
 pub struct LoopDevice(PathBuf);
 
 impl LoopDevice {
-    /// Over a new file of so many bytes.
+    /// Over a new file of this many bytes.
     ///
     /// # Panics
     /// Where the file cannot be made.

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The programs behind a volume, and the packages of Debian that have them.
+/// The programs that make a volume, and the packages of Debian that have them.
 const PROGRAMS: &[(&str, &str)] = &[
     ("qemu-storage-daemon", "qemu-system-common"),
     ("nbdkit", "nbdkit"),

@@ -1,7 +1,7 @@
 //! A whole machine of a test's own, emulated: a kernel, an initial file system with one program and
 //! what it needs, and NVMe drives that are files here.
 //!
-//! The test program runs itself in it, as root, and is heard through the serial line. There is no
+//! The test program runs itself in it, as root, and writes to the serial line. There is no
 //! network and no disk of this machine. Without the emulator or a kernel the test is ignored.
 
 use crate::{not_here, not_installed};
@@ -200,11 +200,9 @@ fn initial_root(guest: &Guest<'_>) -> Vec<u8> {
         );
         needed.extend(libraries(&path));
     }
-    for needed in needed {
-        archive.file(
-            &needed,
-            &fs::read(Path::new("/").join(&needed)).expect("ldd names files"),
-        );
+    for name in needed {
+        let library = fs::read(Path::new("/").join(&name)).expect("ldd names files");
+        archive.file(&name, &library);
     }
     let init = format!(
         "#!/bin/busybox sh\nexport PATH=/bin\nb=/bin/busybox\n$b mount -t devtmpfs d /dev\n$b mount -t proc p /proc\n\

@@ -48,7 +48,7 @@ fn on_a_thread(name: &str, test: fn()) -> thread::Result<()> {
     thread.expect("a thread can be started").join()
 }
 
-/// Why a test could not run; a panic of any other kind goes on.
+/// Why a test could not run; any other panic is resumed.
 fn reason(panic: Box<dyn Any + Send>) -> String {
     match panic.downcast::<Ignored>() {
         Ok(ignored) => ignored.0,

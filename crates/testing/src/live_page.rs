@@ -1,4 +1,4 @@
-//! The page of a run that goes on (`tailmark run --live`), followed without a browser.
+//! The page of a run under way (`tailmark run --live`), followed without a browser.
 
 use std::{
     io::{BufRead, Read, Write},
@@ -35,7 +35,7 @@ impl LivePage {
         }
     }
 
-    /// What is answered, head and all; none where nobody answers.
+    /// The answer, head and all; none if there is none.
     #[must_use]
     pub fn get(&self, target: &str) -> Option<String> {
         let mut stream = TcpStream::connect(&self.address).ok()?;

@@ -81,7 +81,7 @@ impl MemoryWatch {
     }
 
     /// Does a piece of work on this thread.
-    pub fn of<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    pub fn measure<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let before = NOW.get();
         PEAK.set(before);
         let done = work();

@@ -96,11 +96,11 @@ impl<'a> Mpirun<'a> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());
         let scratch = tempfile::tempdir().expect("a temporary directory can be made");
-        let file = |name: &str| File::create(scratch.path().join(name)).expect("it is empty");
+        let file = |stream| File::create(scratch.path().join(stream)).expect("it is empty");
         let child = self
             .command(scratch.path())
             .env(JOB, &name)
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .envs(self.variables.iter().map(|(key, value)| (key, value)))
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
             .current_dir(&self.directory)

@@ -57,7 +57,7 @@ const COUNTS: [u64; 8] = [
     0x7fff_ffff_ffff_ffff,
 ];
 
-/// An input does not grow beyond so many times the longest sample, and a little.
+/// An input does not grow beyond this many times the longest sample, and a little.
 const GROWTH: usize = 4;
 
 /// Draws mutated inputs.
@@ -87,8 +87,8 @@ impl Mutator {
     }
 
     /// One of several.
-    pub fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
+    pub fn one<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len())]
     }
 
     /// A sample with a few changes, most often one or two.
@@ -138,7 +138,7 @@ impl Mutator {
         }
     }
 
-    /// A short stretch of so many bytes; seldom a long one.
+    /// A stretch of these bytes, most often a short one.
     fn piece(&mut self, length: usize) -> std::ops::Range<usize> {
         let from = self.below(length + 1);
         let most = if self.below(8) == 0 { length } else { 16 };
@@ -146,7 +146,7 @@ impl Mutator {
         from..from + long
     }
 
-    /// The digits nearest behind a place; where there are none, the place itself.
+    /// The nearest digits after a place; if there are none, the place itself.
     fn number(&mut self, input: &[u8], at: usize) -> std::ops::Range<usize> {
         let is_digit = |byte: &u8| byte.is_ascii_digit();
         let Some(from) = input[at..].iter().position(is_digit) else {
@@ -177,12 +177,12 @@ impl Mutator {
 
     /// Takes the line at a place away, doubles it or puts it elsewhere.
     fn lines(&mut self, input: &mut Vec<u8>, at: usize) {
-        let start = input[..at]
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1);
+        let start_of = |before: &[u8]| {
+            let newline = before.iter().rposition(|byte| *byte == b'\n');
+            newline.map_or(0, |newline| newline + 1)
+        };
         let end = input[at..].iter().position(|byte| *byte == b'\n');
-        let line = start..end.map_or(input.len(), |end| at + end + 1);
+        let line = start_of(&input[..at])..end.map_or(input.len(), |end| at + end + 1);
         let text = input[line.clone()].to_vec();
         let what = self.below(3);
         if what > 0 {
@@ -190,10 +190,7 @@ impl Mutator {
         }
         if what < 2 {
             let place = self.below(input.len() + 1);
-            let to = input[..place]
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .map_or(0, |at| at + 1);
+            let to = start_of(&input[..place]);
             drop(input.splice(to..to, text));
         }
     }

@@ -78,8 +78,8 @@ impl Hosts {
     /// What takes the place of ssh: `agent ADDRESS COMMAND...` runs a command on a host.
     fn write_agent(&self, ahead_s: &[i64]) {
         let mut script = String::from("#!/bin/sh\nhost=${1##*.}\nshift\ncase $host in\n");
-        for (host, ahead_s) in (1..).zip(ahead_s) {
-            let clock = match ahead_s {
+        for (host, own_ahead_s) in (1..).zip(ahead_s) {
+            let clock = match own_ahead_s {
                 0 => String::new(),
                 s => format!("--time --monotonic {s}"),
             };

@@ -139,14 +139,15 @@ impl SshHosts {
         let directory = self.directory();
         let client = directory.join("client");
         fs::create_dir(&client).expect("the directory is this one's own");
-        let key = |path: &Path| {
-            let path = path.to_string_lossy();
+        for (place, name) in [
+            (directory, "host_key"),
+            (&client, "id_ed25519"),
+            (&client, "other_key"),
+        ] {
+            let path = place.join(name).to_string_lossy().into_owned();
             let make = ["-q", "-t", "ed25519", "-N", "", "-f", &path];
             system("ssh-keygen", &make).expect("ssh-keygen makes keys");
-        };
-        key(&directory.join("host_key"));
-        key(&client.join("id_ed25519"));
-        key(&client.join("other_key"));
+        }
         let text = |path: PathBuf| fs::read_to_string(path).expect("the key was made");
         fs::write(
             directory.join("authorized"),
@@ -191,18 +192,19 @@ impl SshHosts {
         } else {
             String::new()
         };
-        let config = format!(
+        let sshd_config = format!(
             "HostKey {path}/host_key\nAuthorizedKeysFile {path}/authorized\nPidFile none\nUsePAM no\n\
              StrictModes no\nPermitRootLogin yes\nUseDNS no\n{session}"
         );
-        fs::write(directory.join("sshd_config"), config).expect("the directory is this one's own");
+        fs::write(directory.join("sshd_config"), sshd_config)
+            .expect("the directory is this one's own");
     }
 
     /// Who may log in on each host, and who may use sudo there.
     fn write_users(&self) {
         let directory = self.directory();
-        let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let others = passwd.lines().filter(|line| !line.starts_with("sshd:"));
+        let old = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let others = old.lines().filter(|line| !line.starts_with("sshd:"));
         let mut passwd: String = others.map(|line| format!("{line}\n")).collect();
         passwd += "sshd:x:9922:65534::/run/sshd:/usr/sbin/nologin\n";
         passwd += &format!("{USER}:x:9923:65534::/tmp:/bin/sh\n");

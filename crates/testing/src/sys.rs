@@ -25,8 +25,8 @@ fn make(devices: &[(&str, &[(&str, &str)])]) -> io::Result<TempDir> {
             fs::write(path, value)?;
             if *name == "dev" {
                 symlink(&directory, sys.path().join("dev/block").join(value.trim()))?;
-                let name = directory.file_name().unwrap_or_default();
-                symlink(&directory, sys.path().join("class/block").join(name))?;
+                let link = directory.file_name().unwrap_or_default();
+                symlink(&directory, sys.path().join("class/block").join(link))?;
             }
         }
     }

@@ -59,7 +59,7 @@ impl Trial<'_> {
                     None => mutator.mutate(self.samples, self.words),
                 };
                 alive.send(at).expect("the watch goes on");
-                let parsed = memory.of(|| catch_unwind(AssertUnwindSafe(|| parse(&input))));
+                let parsed = memory.measure(|| catch_unwind(AssertUnwindSafe(|| parse(&input))));
                 if let Err(panic) = parsed {
                     self.show(at, &input);
                     resume_unwind(panic);

@@ -37,12 +37,15 @@ pub struct Turns {
     /// Which of them this one is, from 0.
     pub own: u64,
     /// How many take turns, at least 1.
-    pub of: u64,
+    pub processes: u64,
 }
 
 impl Turns {
     /// All numbers are one process's.
-    pub const ALONE: Self = Self { own: 0, of: 1 };
+    pub const ALONE: Self = Self {
+        own: 0,
+        processes: 1,
+    };
 }
 
 /// The numbers of the keys of a load or a point; shared by its clients.
@@ -88,7 +91,7 @@ impl KeySpace {
     /// exist.
     #[must_use]
     pub fn taking_turns(records: u64, turns: Turns) -> Self {
-        let others = match turns.of {
+        let others = match turns.processes {
             1 => u64::MAX,
             _ => records,
         };
@@ -114,14 +117,14 @@ impl KeySpace {
     /// The number of an insert of its own.
     #[inline]
     const fn number(&self, count: u64) -> u64 {
-        self.first_insert + (count - self.first_insert) * self.turns.of + self.turns.own
+        self.first_insert + (count - self.first_insert) * self.turns.processes + self.turns.own
     }
 
     /// The next number of the sequence that all clients walk together, from 0; processes take turns.
     #[inline]
     pub(crate) fn next_in_sequence(&self) -> u64 {
-        let Turns { own, of } = self.turns;
-        self.next_in_sequence.fetch_add(1, Relaxed) * of + own
+        let Turns { own, processes } = self.turns;
+        self.next_in_sequence.fetch_add(1, Relaxed) * processes + own
     }
 
     /// The highest number of a key that may be read. Alone, every one below it exists; else those
@@ -137,7 +140,7 @@ impl KeySpace {
         } else {
             self.number(watermark - 1) + 1
         };
-        let end = match self.turns.of {
+        let end = match self.turns.processes {
             1 => end,
             _ => end.max(self.known()),
         };
@@ -150,13 +153,13 @@ impl KeySpace {
     #[inline]
     #[must_use]
     pub fn nearest(&self, number: u64) -> u64 {
-        let Turns { own, of } = self.turns;
-        if of == 1 || number < self.known() {
+        let Turns { own, processes } = self.turns;
+        if processes == 1 || number < self.known() {
             return number;
         }
         let first = self.first_insert + own;
         match number.checked_sub(first) {
-            Some(above) => number - above % of,
+            Some(above) => number - above % processes,
             // Before its own first insert, which is there: else `number` were above the last.
             None => first,
         }
@@ -188,21 +191,21 @@ impl KeySpace {
         let Some(above) = number.checked_sub(self.first_insert + self.turns.own) else {
             return;
         };
-        let number = self.first_insert + above / self.turns.of;
+        let insert = self.first_insert + above / self.turns.processes;
         let watermark = self.watermark.load(Acquire);
-        if number < watermark {
+        if insert < watermark {
             return;
         }
-        // The watermark cannot pass `number` before this, so its bit is nobody else's.
-        if number - watermark < WINDOW {
-            let (word, bit) = place(number);
+        // The watermark cannot pass `insert` before this, so no other thread has its bit.
+        if insert - watermark < WINDOW {
+            let (word, bit) = place(insert);
             self.window[word].fetch_or(bit, Release);
             if let Ok(mut beyond) = self.beyond.try_lock() {
                 self.advance(&mut beyond);
             }
         } else {
             let mut beyond = self.beyond();
-            add(&mut beyond, number);
+            add(&mut beyond, insert);
             self.advance(&mut beyond);
         }
     }
@@ -213,7 +216,7 @@ impl KeySpace {
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         let own = self.own_acknowledged();
-        match self.turns.of {
+        match self.turns.processes {
             1 => own,
             _ => own.min(self.others.load(Acquire)),
         }
@@ -362,9 +365,9 @@ mod tests {
         assert_eq!(keys.acknowledged(), 1_000 + CLIENTS * EACH);
     }
 
-    /// Key spaces of so many processes behind `records`.
-    fn in_turns(records: u64, of: u64) -> Vec<KeySpace> {
-        let turns = (0..of).map(|own| Turns { own, of });
+    /// Key spaces of this many processes after `records`.
+    fn in_turns(records: u64, processes: u64) -> Vec<KeySpace> {
+        let turns = (0..processes).map(|own| Turns { own, processes });
         turns.map(|t| KeySpace::taking_turns(records, t)).collect()
     }
 
@@ -409,12 +412,12 @@ mod tests {
     fn no_process_draws_what_does_not_exist_whatever_it_was_told_when() {
         const RECORDS: u64 = 7;
         let mut random = crate::random::Random::new(1, 0, crate::random::Purpose::Operations);
-        for of in 1..6 {
-            let spaces = in_turns(RECORDS, of);
+        for processes in 1..6 {
+            let spaces = in_turns(RECORDS, processes);
             let mut exist: std::collections::BTreeSet<u64> = (0..RECORDS).collect();
             let mut open: Vec<Vec<u64>> = vec![Vec::new(); spaces.len()];
             for _ in 0..4_000 {
-                let rank = random.below(of) as usize;
+                let rank = random.below(processes) as usize;
                 match random.below(4) {
                     0 => open[rank].push(spaces[rank].next_insert()),
                     1 if !open[rank].is_empty() => {
@@ -430,7 +433,7 @@ mod tests {
                     _ => {
                         let last = spaces[rank].last();
                         let nearest = spaces[rank].nearest(random.below(last + 1));
-                        assert!(exist.contains(&nearest), "{nearest} of {of}");
+                        assert!(exist.contains(&nearest), "{nearest} of {processes}");
                         assert!(exist.contains(&spaces[rank].nearest(last)), "{last}");
                     }
                 }

@@ -19,7 +19,7 @@ impl Poisson {
     #[must_use]
     pub fn new(rate: f64, seed: u64) -> Self {
         Self {
-            seed: Seed::new(seed).of("arrivals", "poisson").value(),
+            seed: Seed::new(seed).with("arrivals", "poisson").value(),
             mean_ns: 1e9 / rate,
         }
     }
@@ -128,11 +128,11 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_instants() {
-        let of = |seed| {
+        let instants = |seed| {
             let poisson = Poisson::new(100.0, seed);
             (0..100).fold(0, |at, _| poisson.after(at))
         };
-        assert_eq!(of(1), of(1));
-        assert_ne!(of(1), of(2));
+        assert_eq!(instants(1), instants(1));
+        assert_ne!(instants(1), instants(2));
     }
 }

@@ -22,14 +22,14 @@ impl Seed {
     /// The same for a part: `label` says what kind of part it is, `part` which one. The order of
     /// parts counts.
     #[must_use]
-    pub fn of(self, label: &str, part: impl AsRef<[u8]>) -> Self {
+    pub fn with(self, label: &str, part: impl AsRef<[u8]>) -> Self {
         let absorb = |state: u64, bytes: &[u8]| {
             // The length goes first, so that no bytes are taken for those of the next part.
             let started = mix(state ^ bytes.len() as u64);
-            bytes.chunks(8).fold(started, |state, chunk| {
+            bytes.chunks(8).fold(started, |mixed, chunk| {
                 let mut word = [0; 8];
                 word[..chunk.len()].copy_from_slice(chunk);
-                mix(state ^ u64::from_le_bytes(word))
+                mix(mixed ^ u64::from_le_bytes(word))
             })
         };
         Self(absorb(absorb(self.0, label.as_bytes()), part.as_ref()))
@@ -37,8 +37,8 @@ impl Seed {
 
     /// The same for a numbered part.
     #[must_use]
-    pub fn of_number(self, label: &str, part: u64) -> Self {
-        self.of(label, part.to_le_bytes())
+    pub fn with_number(self, label: &str, part: u64) -> Self {
+        self.with(label, part.to_le_bytes())
     }
 
     /// The seed whose [`Self::value`] is this.
@@ -66,12 +66,12 @@ mod tests {
             for label in ["", "a", "threads", "workload", "a long label of many words"] {
                 for part in ["", "a", "aa", "a\0", "aaaaaaaa", "aaaaaaaaa"] {
                     assert!(
-                        seen.insert(Seed::new(seed).of(label, part)),
+                        seen.insert(Seed::new(seed).with(label, part)),
                         "{label} {part}"
                     );
                 }
                 for part in 0..200 {
-                    let seed = Seed::new(seed).of_number(label, part);
+                    let seed = Seed::new(seed).with_number(label, part);
                     assert!(seen.insert(seed), "{label} {part}");
                 }
             }
@@ -83,24 +83,24 @@ mod tests {
         let seed = |parts: &[(&str, &str)]| {
             let mixed = parts
                 .iter()
-                .fold(Seed::new(1), |seed, (l, p)| seed.of(l, p));
+                .fold(Seed::new(1), |seed, (l, p)| seed.with(l, p));
             mixed.value()
         };
-        let of = [
+        let seeds = [
             seed(&[("a", "b"), ("c", "d")]),
             seed(&[("c", "d"), ("a", "b")]),
             seed(&[("a", "bc"), ("", "d")]),
             seed(&[("ab", "c"), ("", "d")]),
             seed(&[("a", "b")]),
         ];
-        assert_eq!(of.into_iter().collect::<HashSet<_>>().len(), 5);
+        assert_eq!(seeds.into_iter().collect::<HashSet<_>>().len(), 5);
     }
 
     #[test]
     fn the_same_parts_give_the_same_seed_on_every_machine() {
         let seed = Seed::new(7)
-            .of("workload", "ycsb-a")
-            .of_number("threads", 16);
+            .with("workload", "ycsb-a")
+            .with_number("threads", 16);
         assert_eq!(seed.value(), 0xfe2f_6dd3_e263_63d3);
     }
 }

@@ -21,7 +21,7 @@ pub struct SineRate {
 const IDLE_STEPS: u32 = 1_000_000;
 
 impl SineRate {
-    /// Operations per second so many seconds after the start, never below 0.
+    /// Operations per second at this many seconds after the start, never below 0.
     #[must_use]
     pub fn rate(&self, mean: f64, seconds: f64) -> f64 {
         let start = self.step_of(seconds) * self.step_s;

@@ -148,7 +148,7 @@ const USE_CASES: &[(&str, &str)] = &[
     ("ycsb-f", "recording user activity"),
 ];
 
-/// What a shipped workload stands for, where that is said anywhere.
+/// What a shipped workload stands for, if that is documented.
 #[must_use]
 pub fn use_case(workload: &str) -> Option<&'static str> {
     let known = USE_CASES.iter().find(|(name, _)| *name == workload);

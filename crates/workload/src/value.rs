@@ -28,7 +28,7 @@ const DRAW_BYTES: usize = 4 << 10;
 /// Words of the pool that one draw may use: those of its bytes, and what pieces that end within a
 /// word leave.
 const DRAW_WORDS: usize = DRAW_BYTES / 4;
-/// Within so many bytes, at most, the random and the compressible share are as asked.
+/// Every stretch of this many bytes has the random and the compressible share that was asked for.
 const PIECE_BYTES: usize = 128;
 
 /// Random words that all clients share; only read.
@@ -155,13 +155,13 @@ impl Pieces {
             let start = random.below((POOL_WORDS - DRAW_WORDS) as u64) as usize;
             let fresh = random.bits();
             let words = pool[start..start + DRAW_WORDS].chunks_exact(self.piece.div_ceil(8));
-            for (piece, words) in bytes.chunks_mut(self.piece).zip(words) {
+            for (piece, drawn) in bytes.chunks_mut(self.piece).zip(words) {
                 let length = if piece.len() == self.piece {
                     self.random
                 } else {
                     part(piece.len(), self.share)
                 };
-                write(&mut piece[..length], words, fresh);
+                write(&mut piece[..length], drawn, fresh);
             }
         }
     }
@@ -176,8 +176,8 @@ fn part(length: usize, share: f64) -> usize {
 #[inline]
 fn write(bytes: &mut [u8], words: &[u64], fresh: u64) {
     let mut whole = bytes.chunks_exact_mut(8);
-    for (bytes, word) in whole.by_ref().zip(words) {
-        bytes.copy_from_slice(&(word ^ fresh).to_le_bytes());
+    for (eight, word) in whole.by_ref().zip(words) {
+        eight.copy_from_slice(&(word ^ fresh).to_le_bytes());
     }
     let rest = whole.into_remainder();
     if let (false, Some(word)) = (rest.is_empty(), words.last()) {
@@ -207,12 +207,9 @@ mod tests {
 
     /// The compressed size of `bytes` as a share, in blocks of `block` bytes.
     fn compressed(bytes: &[u8], block: usize, level: i32) -> f64 {
-        let size = |block| {
-            zstd::bulk::compress(block, level)
-                .expect("memory suffices")
-                .len()
-        };
-        bytes.chunks(block).map(size).sum::<usize>() as f64 / bytes.len() as f64
+        let compress = |part| zstd::bulk::compress(part, level).expect("memory suffices");
+        let sizes = bytes.chunks(block).map(|part| compress(part).len());
+        sizes.sum::<usize>() as f64 / bytes.len() as f64
     }
 
     #[test]

@@ -63,7 +63,7 @@ const RECORDED: &[(&str, [u64; 2])] = &[
     ("ycsb-f", [0xb1cb_0957_bce4_440c, 0xa85f_cdc6_c4fe_187e]),
 ];
 
-/// FNV-1a over everything that a database would see of so many operations.
+/// FNV-1a over everything that a database would see of this many operations.
 fn hash(workload: Workload, client: u32) -> u64 {
     let config = StreamConfig {
         workload: Arc::new(workload),

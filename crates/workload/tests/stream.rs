@@ -99,7 +99,7 @@ fn another_seed_or_client_draws_other_operations() {
     assert_eq!(draws.len(), 3);
 }
 
-/// Every value that so many items write.
+/// Every value that this many items write.
 fn written(config: &StreamConfig, count: usize) -> BTreeSet<Vec<u8>> {
     let mut stream = Stream::new(config).expect("a valid configuration");
     let mut written = BTreeSet::new();
@@ -122,12 +122,12 @@ fn no_value_of_another_seed_comes_again() {
     let names = ["ycsb-a", "ycsb-d", "ycsb-f", "overwrite", "updaterandom"];
     for name in names {
         for compressibility in [0.0, 0.5] {
-            let of = |seed| {
+            let values = |seed| {
                 let mut config = config(find(name).expect("a row"), 1_000);
                 (config.seed, config.compressibility) = (seed, compressibility);
                 written(&config, 2_000)
             };
-            let (one, other) = (of(1), of(2));
+            let (one, other) = (values(1), values(2));
             assert!(one.len() > 50 && one.is_disjoint(&other), "{name}");
         }
     }
@@ -150,15 +150,14 @@ fn a_stream_that_follows_draws_by_its_own_seed_and_keeps_the_place() {
         assert_eq!(follow, drawn(&second, 100), "{name}");
     }
     let mut stream = stream(find("fillseq").expect("a row"), 1_000);
-    let numbers = |stream: &mut Stream| (0..5).map(|_| number(stream.next_item())).collect();
-    let before: Vec<u64> = numbers(&mut stream);
+    let before = [0; 5].map(|_| number(stream.next_item()));
     let other = StreamConfig {
         seed: 2,
         ..config(find("fillseq").expect("a row"), 1_000)
     };
     stream.follow(Stream::new(&other).expect("a valid configuration"));
-    let after: Vec<u64> = numbers(&mut stream);
-    assert_eq!((before, after), ((0..5).collect(), (5..10).collect()));
+    let after = [0; 5].map(|_| number(stream.next_item()));
+    assert_eq!((before, after), ([0, 1, 2, 3, 4], [5, 6, 7, 8, 9]));
 }
 
 #[test]

@@ -189,9 +189,10 @@ impl Binding {
         let Some(port) = self.port else {
             return Ok(Location::Directory(place.into()));
         };
-        let default = driver.and_then(|driver| driver.port);
-        let default = default.map(|port| port.to_string());
-        let port = properties.text(port).or(default.as_deref());
+        let own_port = driver
+            .and_then(|driver| driver.port)
+            .map(|own| own.to_string());
+        let port = properties.text(port).or(own_port.as_deref());
         let with_port = |host: &str| {
             let point = HostPort::parse(host.trim());
             match port {
@@ -228,7 +229,7 @@ impl Binding {
             }
         }
         // The binding's own property says more than one of the driver's name.
-        for setting in driver.settings.iter().filter(|of| !given.contains(of.name)) {
+        for setting in driver.settings.iter().filter(|s| !given.contains(s.name)) {
             let property = format!("{}.{}", driver.name, setting.name);
             if let Some(value) = properties.text(&property) {
                 settings.insert(setting.name.to_owned(), value.to_owned());
@@ -390,20 +391,19 @@ mod tests {
     fn hosts_get_the_port_that_they_lack() {
         let mut properties = Properties::default();
         properties.set("hosts", "a, b:9999");
-        let location = CASSANDRA.location(&properties).unwrap();
+        let location = |given: &Properties| CASSANDRA.location(given).unwrap().to_string();
         if db::find("cassandra").is_ok() {
-            assert_eq!(location.to_string(), "a:9042,b:9999");
+            assert_eq!(location(&properties), "a:9042,b:9999");
         }
         properties.set("port", "7");
-        let location = CASSANDRA.location(&properties).unwrap();
-        assert_eq!(location.to_string(), "a:7,b:9999");
+        assert_eq!(location(&properties), "a:7,b:9999");
     }
 
     #[test]
     fn a_password_goes_to_the_driver_by_memory_and_nowhere_else() {
         let mut properties = Properties::default();
         properties.set("cassandra.password", "s=1 ");
-        let password = |properties: &Properties| CASSANDRA.password(properties).unwrap();
+        let password = |given: &Properties| CASSANDRA.password(given).unwrap();
         assert!(password(&properties).is_none(), "YCSB does without, too");
         properties.set("cassandra.username", "me");
         let kept = password(&properties).unwrap();
@@ -433,10 +433,10 @@ mod tests {
             refused.unwrap_err().to_string()
         };
         if db::find("rocksdb").and(db::find("cassandra")).is_ok() {
-            let error = refused("rocksdb", "rocksdb.dir", "127.0.0.1:9042");
-            assert!(error.contains("driver `cassandra`?"), "{error}");
-            let error = refused("cassandra-cql", "hosts", "./dir");
-            assert!(error.contains("this is a path"), "{error}");
+            let server = refused("rocksdb", "rocksdb.dir", "127.0.0.1:9042");
+            assert!(server.contains("driver `cassandra`?"), "{server}");
+            let path = refused("cassandra-cql", "hosts", "./dir");
+            assert!(path.contains("this is a path"), "{path}");
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Core {
     pub data: DataSet,
     /// The first key that is inserted.
     pub first_insert: u64,
-    /// After so many operations it ends; none: never by itself.
+    /// It ends after this many operations; none: never by itself.
     pub operations: Option<u64>,
     /// Whether an update writes all fields.
     pub write_all_fields: bool,
@@ -43,7 +43,7 @@ pub struct Retry {
     pub limit: u64,
     /// How long to wait before, times a random number from 0.8 to 1.2.
     pub interval: Duration,
-    /// Whether the load goes on with the next record when all that failed.
+    /// Whether the load continues with the next record when all that failed.
     pub keep_going: bool,
 }
 

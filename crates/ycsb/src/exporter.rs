@@ -1,4 +1,4 @@
-//! YCSB's three ways to write what was measured: text, JSON objects one behind the other, and the
+//! YCSB's three ways to write what was measured: text, JSON objects one after the other, and the
 //! same as one array.
 
 use super::java;
@@ -50,7 +50,7 @@ impl Line {
 pub enum Exporter {
     /// `[GROUP], name, value`
     Text,
-    /// Objects one behind the other: not one JSON document.
+    /// Objects one after the other: not one JSON document.
     Json,
     /// An array of objects.
     JsonArray,

@@ -93,18 +93,18 @@ impl OutputFormats {
                     OutputFormat::Hdr => self.hdr(&name, tally, &mut lines),
                     OutputFormat::Buckets => self.bucket_lines(&name, tally, &mut lines),
                     OutputFormat::TimeSeries => {
-                        self.series(&name, tally, series.of(group), &mut lines)
+                        self.series(&name, tally, series.pieces(group), &mut lines)
                     }
                     OutputFormat::Raw => self.raw(&name, tally, &mut lines),
                 }
                 if at == 0 {
-                    // Statuses stand behind the summary, before single values.
+                    // Statuses stand after the summary, before single values.
                     let single =
                         |line: &Line| !line.name.ends_with(')') || line.name.starts_with('>');
                     let end = lines[before..]
                         .iter()
                         .position(|line| line.name != "Operations" && single(line))
-                        .map_or(lines.len(), |at| before + at);
+                        .map_or(lines.len(), |index| before + index);
                     let returns = tally.returns.iter();
                     let returns = returns.map(|(status, count)| {
                         Line::whole(&name, format!("Return={status}"), *count)
@@ -189,8 +189,8 @@ impl OutputFormats {
             lines.push(Line::double(name, "0", mean_us(tally)));
         }
         let seconds = (self.granularity_ms / 1000) as usize;
-        for (at, pieces) in pieces.chunks(seconds).enumerate() {
-            let sum = pieces
+        for (at, chunk) in pieces.chunks(seconds).enumerate() {
+            let sum = chunk
                 .iter()
                 .fold(Piece::default(), |sum, piece| sum.with(*piece));
             if sum.count > 0 {
@@ -304,7 +304,7 @@ impl TimeSeries {
         }
     }
 
-    fn of(&self, group: &str) -> &[Piece] {
+    fn pieces(&self, group: &str) -> &[Piece] {
         self.0.get(group).map_or(&[], Vec::as_slice)
     }
 }

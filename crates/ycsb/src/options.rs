@@ -40,7 +40,7 @@ pub struct Options {
 /// A command line that is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum BadOptions {
-    /// An option that nobody knows.
+    /// An unknown option.
     #[error("Unknown option {0}")]
     Unknown(String),
     /// An option without its value.
@@ -85,7 +85,7 @@ pub enum BadOptions {
 }
 
 impl Options {
-    /// Reads the words behind `tailmark ycsb`.
+    /// Reads the words after `tailmark ycsb`.
     ///
     /// # Errors
     /// Names the word that is wrong.
@@ -118,10 +118,10 @@ impl Options {
                 "-P" => options.read_file(value("-P")?)?,
                 "-p" => {
                     let pair = value("-p")?;
-                    let (name, value) = pair
+                    let (name, text) = pair
                         .split_once('=')
                         .ok_or_else(|| BadOptions::NoPair(pair.to_owned()))?;
-                    given.push((name, value.to_owned()));
+                    given.push((name, text.to_owned()));
                 }
                 // What the wrapper starts Java with.
                 "-cp" | "-jvm-args" => drop(value("-cp")?),
@@ -239,9 +239,8 @@ mod tests {
             paths[0], paths[1]
         );
         let options = parse(&line).unwrap();
-        let value = |name| options.properties.text(name).map(str::to_owned);
-        let expected = ["9", "2", "4"].map(|value| Some(value.to_owned()));
-        assert_eq!(["x", "y", "threadcount"].map(value), expected);
+        let values = ["x", "y", "threadcount"].map(|name| options.properties.text(name));
+        assert_eq!(values, ["9", "2", "4"].map(Some));
         assert_eq!(options.workload_file.as_deref(), Some(two.path()));
     }
 

@@ -93,7 +93,7 @@ impl Properties {
         self.warned.borrow_mut().push(line);
     }
 
-    /// Warnings of values, and a line for each property that nobody asked for.
+    /// Warnings of values, and a line for each property that was never read.
     pub fn warnings(&self) -> Vec<String> {
         let read = self.read.borrow();
         let line = |name: &String| {
@@ -137,7 +137,7 @@ fn logical_lines(text: &str) -> Vec<String> {
         let slashes = joined.len() - joined.trim_end_matches('\\').len();
         if slashes % 2 == 1 {
             // Of nothing there is no continuation: what follows may be a comment.
-            open = Some(joined[..joined.len() - 1].to_owned()).filter(|text| !text.is_empty());
+            open = Some(joined[..joined.len() - 1].to_owned()).filter(|part| !part.is_empty());
         } else {
             lines.push(joined);
         }

@@ -18,8 +18,8 @@ pub fn of_phase(seed: u64, point: Option<&PointKey>, first_insert: u64) -> u64 {
     match point {
         Some(key) => PointSeeds::new(seed, key).measure(),
         None => {
-            let load = Seed::new(seed).of("phase", "load");
-            load.of_number("from", first_insert).value()
+            let load = Seed::new(seed).with("phase", "load");
+            load.with_number("from", first_insert).value()
         }
     }
 }

@@ -44,13 +44,12 @@ impl Status<'_> {
         if let Some(left) = self.left.filter(|&left| left > 0) {
             // Without time there is no rate; without operations it takes for ever.
             let rate = self.operations as f64 / self.elapsed.as_secs_f64();
-            let seconds = (left as f64 / rate).ceil();
-            let seconds = if rate.is_nan() {
+            let left_s = if rate.is_nan() {
                 0
             } else {
-                (seconds as u64).min(i64::MAX as u64)
+                ((left as f64 / rate).ceil() as u64).min(i64::MAX as u64)
             };
-            line.push_str(&format!("est completion in {}", remaining(seconds)));
+            line.push_str(&format!("est completion in {}", remaining(left_s)));
         }
         for (group, tally) in tallies {
             for (prefix, format) in &formats.formats {
@@ -176,10 +175,10 @@ mod tests {
             recent: 0,
             ..status()
         };
-        let line = stalled.line(&Tallies::new(), &formats(""));
+        let endless = stalled.line(&Tallies::new(), &formats(""));
         assert!(
-            line.ends_with("est completion in 106751991167300 days 15 hours "),
-            "{line}"
+            endless.ends_with("est completion in 106751991167300 days 15 hours "),
+            "{endless}"
         );
     }
 

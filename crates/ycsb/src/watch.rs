@@ -261,17 +261,17 @@ fn log_line(
         }
     };
     let length = elapsed.saturating_sub(from);
-    let mut line = Vec::new();
+    let mut written = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()
         .with_max_value_divisor(US_PER_S)
-        .begin_log_with(&mut line, &mut serializer)?;
+        .begin_log_with(&mut written, &mut serializer)?;
     writer
         .write_histogram(&microseconds(&tally.latencies), from, length, None)
         .map_err(|error| io::Error::other(error.to_string()))?;
     drop(writer);
     // The writer begins with comments of its own.
-    let text = String::from_utf8_lossy(&line);
+    let text = String::from_utf8_lossy(&written);
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         writeln!(file, "{line}")?;
     }

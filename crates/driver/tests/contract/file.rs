@@ -68,24 +68,19 @@ fn every_slot_that_is_written_is_fresh_data() {
     let database = bench.open();
     let mut session = database.session().unwrap();
     let mut random = 7_u64;
-    let mut values = |length: usize| {
-        let byte = || {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (random >> 33) as u8
-        };
-        std::iter::repeat_with(byte)
-            .take(length)
-            .collect::<Vec<u8>>()
+    let mut byte = || {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) as u8
     };
     let mut write = |number: u64, first: u32, lengths: &[u32]| {
-        let bytes = &values(lengths.iter().sum::<u32>() as usize);
+        let bytes: Vec<u8> = (0..lengths.iter().sum()).map(|_| byte()).collect();
         let name = name(number);
         let values = Values {
             first,
             lengths,
-            bytes,
+            bytes: &bytes,
         };
         let key = Key {
             number,
@@ -178,12 +173,12 @@ fn buffered_io_is_never_taken_in_silence() {
 
 #[test]
 fn buffered_io_that_was_asked_for_needs_no_remark() {
-    let bench = Bench::with("file", &[("direct", "false")]);
-    assert!((bench.driver.page_cache)(&bench.params.settings));
-    assert_eq!(bench.open().remarks(), []);
-    let bench = Bench::with("file", &[("sync", "true")]);
-    assert!(!(bench.driver.page_cache)(&bench.params.settings));
-    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let buffered = Bench::with("file", &[("direct", "false")]);
+    assert!((buffered.driver.page_cache)(&buffered.params.settings));
+    assert_eq!(buffered.open().remarks(), []);
+    let synced = Bench::with("file", &[("sync", "true")]);
+    assert!(!(synced.driver.page_cache)(&synced.params.settings));
+    insert(&mut *synced.open().session().unwrap(), 1).unwrap();
 }
 
 #[test]

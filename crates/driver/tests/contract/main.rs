@@ -129,8 +129,8 @@ fn data_outlives_the_database_that_wrote_it() {
         database.flush().unwrap();
         drop(database);
         bench.params.access = Access::Write;
-        let database = bench.open();
-        let found = read(&mut *database.session().unwrap(), 3, Fields::All).unwrap();
+        let reopened = bench.open();
+        let found = read(&mut *reopened.session().unwrap(), 3, Fields::All).unwrap();
         assert_eq!(found.bytes, RECORD, "{}", driver.name);
     }
 }

@@ -119,14 +119,14 @@ fn a_scan_returns_records_of_the_ring_from_its_start_on(driver: &str) {
 #[test(aerospike, cassandra)]
 fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker(driver: &str) {
     let bench = own(driver, "marked");
-    let database = bench.open();
-    database.set_marker("nothing yet").unwrap();
-    assert!(database.is_empty().unwrap(), "{}", bench.driver.name);
-    insert(&mut *database.session().unwrap(), 7).unwrap();
-    database.set_marker("seven").unwrap();
-    database.sync().unwrap();
-    database.flush().unwrap();
-    drop(database);
+    let new = bench.open();
+    new.set_marker("nothing yet").unwrap();
+    assert!(new.is_empty().unwrap(), "{}", bench.driver.name);
+    insert(&mut *new.session().unwrap(), 7).unwrap();
+    new.set_marker("seven").unwrap();
+    new.sync().unwrap();
+    new.flush().unwrap();
+    drop(new);
     let database = bench.open();
     assert_eq!(database.marker().unwrap().as_deref(), Some("seven"));
     assert!(!database.is_empty().unwrap(), "{}", bench.driver.name);
@@ -136,9 +136,9 @@ fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker
     );
     drop(database);
     (bench.driver.destroy)(&bench.params).unwrap();
-    let database = bench.open();
-    assert!(database.is_empty().unwrap(), "{}", bench.driver.name);
-    assert_eq!(database.marker().unwrap().as_deref(), Some("seven"));
+    let destroyed = bench.open();
+    assert!(destroyed.is_empty().unwrap(), "{}", bench.driver.name);
+    assert_eq!(destroyed.marker().unwrap().as_deref(), Some("seven"));
 }
 
 #[test(aerospike, cassandra)]

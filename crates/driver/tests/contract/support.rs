@@ -128,7 +128,7 @@ pub fn insert(session: &mut dyn Session, number: u64) -> Reply {
     send(session, Operation::Insert { key, values })
 }
 
-/// Replaces one field by so many bytes.
+/// Replaces one field by this many bytes.
 pub fn update(session: &mut dyn Session, number: u64, field: u32, length: u32) -> Reply {
     let bytes = vec![b'u'; length as usize];
     let values = Values {

@@ -79,14 +79,8 @@ fn what_takes_of_the_budget_is_what_is_measured() {
         due.map(|due| (tick(due), pacer.is_measured()))
     });
     let at = |due, is_measured| Some((due, is_measured));
-    let expected = [
-        at(0, false),
-        at(40, false),
-        at(80, false),
-        at(120, true),
-        at(160, true),
-    ];
-    assert_eq!(measured, expected);
+    let warmup = [at(0, false), at(40, false), at(80, false), at(120, true)];
+    assert_eq!(measured, [&warmup[..], &[at(160, true)]].concat()[..]);
     assert!(pacer.is_spent());
     let mut late = Pacer::new(Pace {
         budget: Some(Arc::new(Budget::new(1, 1))),
@@ -97,14 +91,7 @@ fn what_takes_of_the_budget_is_what_is_measured() {
     // Late from the warm-up, three of them: neither measured nor of the budget.
     let sent =
         [150; 5].map(|now| block_on(late.next(now)).map(|due| (tick(due), late.is_measured())));
-    let expected = [
-        at(0, false),
-        at(40, false),
-        at(80, false),
-        at(120, true),
-        None,
-    ];
-    assert_eq!(sent, expected);
+    assert_eq!(sent, [&warmup[..], &[None]].concat()[..]);
 }
 
 #[test]
@@ -135,9 +122,7 @@ fn clients_take_turns_at_a_rate_that_swings() {
     let in_second = |second: u64| {
         let range = second * 1_000_000_000..(second + 1) * 1_000_000_000;
         // A due time at a border may be rounded to the nanosecond before it.
-        all.iter()
-            .filter(|due| range.contains(&(**due + 10)))
-            .count()
+        all.iter().filter(|at| range.contains(&(**at + 10))).count()
     };
     assert_eq!([0, 1, 2, 3].map(in_second), [1000, 2000, 1000, 0]);
     assert_eq!(due(1, 1), [1_000_000]);
@@ -231,7 +216,7 @@ fn whoever_is_free_takes_the_next_arrival() {
         taken,
         [0, 1, 2, 3, 4, 5].map(|ms| Some(late(ms * 1_000_000)))
     );
-    // Those of the warm-up that nobody took by its end are not sent.
+    // Those of the warm-up that no client took by its end are not sent.
     assert!(!clients[0].is_measured());
     assert_eq!(
         block_on(clients[0].next(Tick::MAX / 2)),
@@ -255,13 +240,13 @@ fn what_was_due_is_sent_behind_the_end_until_it_is_waited_for_no_longer() {
     // Those of the 40 ms that are left, at their age.
     assert_eq!(arrivals.take_left(200_000_000, drained).len(), 40);
     // One that is ended before its time is not waited for.
-    let end = End::at(Tick::MAX);
-    end.plan(200_000_000);
-    end.bring_forward(150_000_000);
-    assert_eq!(end.drained(), 150_000_000);
+    let early = End::at(Tick::MAX);
+    early.plan(200_000_000);
+    early.bring_forward(150_000_000);
+    assert_eq!(early.drained(), 150_000_000);
     // What has ended is not ended again.
-    end.bring_forward(190_000_000);
-    assert_eq!(end.drained(), 150_000_000);
+    early.bring_forward(190_000_000);
+    assert_eq!(early.drained(), 150_000_000);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What a trial of a search says where requests were sent late: whether it was the system that all
-//! clients waited for, or the clients. In virtual time nobody is woken late.
+//! clients waited for, or the clients. In virtual time no client is woken late.
 
 use super::*;
 use tailmark_model::{Bounds, Limit, Point, Rule, SloSettings};

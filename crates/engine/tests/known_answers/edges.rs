@@ -1,5 +1,5 @@
 //! What the edges of a point count: stalls in the warm-up, in the middle and over the end, and what
-//! is done behind the end or never.
+//! is done after the end or never.
 
 use super::*;
 use tailmark_model::finding::FEW_OPERATIONS;
@@ -21,13 +21,12 @@ fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() 
             with("constant 100us; stall 2s 1s", 2),
             with("constant 100us; stall 11500ms 1s", 2),
         ];
-        let slow = phases.each_ref().map(|phase| slower(phase, 1));
-        println!("| {threads} | {} | {} | {} |", slow[0], slow[1], slow[2]);
-        for (phase, slow, expected) in [
-            (&phases[0], slow[0], 1_000),
-            (&phases[1], slow[1], 1_000),
-            (&phases[2], slow[2], 500),
-        ] {
+        let counts = phases.each_ref().map(|phase| slower(phase, 1));
+        println!(
+            "| {threads} | {} | {} | {} |",
+            counts[0], counts[1], counts[2]
+        );
+        for ((phase, slow), expected) in phases.iter().zip(counts).zip([1_000, 1_000, 500]) {
             assert_eq!((phase.operations, phase.censored), (10_000, 0), "{threads}");
             assert!(slow.abs_diff(expected) <= expected / 8, "{threads}: {slow}");
             // Of 1,000 that wait from 0 to 1 s, the 10th slowest of all 10,000 waits 990 ms.
@@ -41,7 +40,7 @@ fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() 
 
 #[test]
 fn what_was_due_and_never_done_is_counted_at_its_age() {
-    // Of the last 500 operations none is done: 64 are under way, nobody has taken the others.
+    // Of the last 500 operations none is done: 64 are under way, no client has taken the others.
     let phase = measure(Asked {
         model: "constant 100us; stall 11500ms 1h",
         warmup_s: 2,
@@ -85,7 +84,7 @@ fn what_has_enough_ends_as_if_that_had_been_planned() {
         ..Asked::default()
     };
     let found = measure(requested);
-    // An interval stays open for 5 s behind its end, and the second that goes on is measured too.
+    // An interval stays open for 5 s after its end, and the second under way is measured too.
     assert_eq!((found.duration_s, found.intervals.len()), (26.0, 26));
     let planned = measure(Asked {
         duration_s: 26,
@@ -233,7 +232,7 @@ fn a_point_of_which_nothing_was_done_has_the_ages_of_all() {
 
 #[test]
 fn an_end_by_time_is_one_though_the_budget_was_sent() {
-    // 50 of the 1,000 are late; those that are done behind the end are not in its time.
+    // 50 of the 1,000 are late; those that are done after the end are not in its time.
     for model in [
         "constant 1ms; stall 9500ms 5s",
         "constant 1ms; stall 9500ms 30s",
@@ -251,7 +250,7 @@ fn an_end_by_time_is_one_though_the_budget_was_sent() {
 
 #[test]
 fn the_number_of_clients_does_not_move_the_end_of_a_budget() {
-    let of = |threads| {
+    let edges = |threads| {
         let phase = measure(Asked {
             model: "constant 1ms",
             threads,
@@ -263,7 +262,7 @@ fn the_number_of_clients_does_not_move_the_end_of_a_budget() {
         });
         (phase.operations, phase.duration_s.to_bits())
     };
-    assert_eq!(of(1), of(1_024));
+    assert_eq!(edges(1), edges(1_024));
 }
 
 /// A closed loop, whose edges are other than those of a rate.
@@ -325,14 +324,10 @@ fn clients_that_do_not_wait_for_each_other_are_counted_without_a_warm_up_too() {
 #[test]
 fn a_finding_says_by_how_much_the_edges_of_few_operations_may_be_off() {
     // In step, 64 clients at 12.8 a second: 4 times they send within 16 s, not 3.2 times.
-    let phase = closed_loop("constant 5s", 64, 5, 16);
-    assert_eq!(phase.ops_per_sec(), 16.0);
-    let found = phase
-        .findings
-        .iter()
-        .find(|f| FEW_OPERATIONS.is_of(f))
-        .unwrap();
-    let text = found.text();
+    let few = closed_loop("constant 5s", 64, 5, 16);
+    assert_eq!(few.ops_per_sec(), 16.0);
+    let found = few.findings.iter().find(|f| FEW_OPERATIONS.is_of(f));
+    let text = found.unwrap().text();
     assert!(
         text.contains("did 4 operations on average in 16 s"),
         "{text}"

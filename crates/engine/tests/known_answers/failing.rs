@@ -29,14 +29,14 @@ fn a_system_that_does_not_answer_has_no_shorter_tail() {
     let answers = rows.map(|(what, model)| {
         let tails = tails(model);
         let [p99, p999, p9999] =
-            tails.map(|of| format!("{}{:.0}", of.bound.sign(), of.value / MS as f64));
+            tails.map(|tail| format!("{}{:.0}", tail.bound.sign(), tail.value / MS as f64));
         println!("| {what} | {p99} | {p999} | {p9999} |");
         tails
     });
     let [whole, slow, failing] = answers;
     // The 1,000 slowest of a million have about 900 of those reads among them, and the 100 slowest
     // are all of them.
-    assert!(whole.iter().chain(&slow).all(|of| of.is_exact()));
+    assert!(whole.iter().chain(&slow).all(|tail| tail.is_exact()));
     assert!(slow[2].value > 99.0 * MS as f64);
     assert_eq!([0, 1].map(|i| failing[i]), [0, 1].map(|i| slow[i]));
     assert!(!failing[2].is_exact(), "{:?}", failing[2]);

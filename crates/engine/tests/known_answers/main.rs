@@ -184,7 +184,7 @@ fn what_a_slow_read_delays_is_what_waits_for_it_alone() {
             assert!((found / service - 1.0).abs() < 0.01, "{threads}: {found}");
             assert!(share < 1e-3, "{threads}: {share}");
         }
-        // In virtual time nobody is woken late.
+        // In virtual time no client is woken late.
         assert_eq!(causes.woken_late.max(), 0);
     }
 }

@@ -28,8 +28,7 @@ fn the_response_time_of_an_update_contains_the_wait_of_its_pair_for_a_client() {
         duration_s: 10,
         ..Asked::default()
     });
-    let update = &phase.kinds[&Kind::Update];
-    assert_eq!(update.service.max() / MS, 10);
+    assert_eq!(phase.kinds[&Kind::Update].service.max() / MS, 10);
     let [update, pair] = [Kind::Update, Kind::ReadModifyWrite].map(|kind| highest_ms(&phase, kind));
     assert!(
         update > 3_000 && pair.abs_diff(update + 10) <= pair / 500,

@@ -84,12 +84,12 @@ impl Peaks {
         let (mut held, mut found) = (0, 0);
         for _ in 0..studies {
             let [a, b] = self.draw(&mut normal);
-            let of = peak_ratio(&a, &b).unwrap();
+            let found_ratio = peak_ratio(&a, &b).unwrap();
             let truth = self.ratio.exp();
-            held += usize::from(of.interval.0 <= truth && truth <= of.interval.1);
+            held += usize::from(found_ratio.interval.0 <= truth && truth <= found_ratio.interval.1);
             let ratio = (value(&a) / value(&b)).ln();
             let is_beyond = ratio.abs() > EQUIVALENCE.ln_1p();
-            found += usize::from(of.p < SIGNIFICANCE && is_beyond);
+            found += usize::from(found_ratio.p < SIGNIFICANCE && is_beyond);
         }
         [held, found].map(|count| count as f64 / studies as f64 * 100.0)
     }
@@ -108,14 +108,14 @@ fn value(counts: &[Vec<CountRun>]) -> f64 {
 
 /// The shares of each case by the repeats, each row on a thread of its own.
 fn rows(cases: Vec<(String, Peaks)>) -> Vec<(String, [[f64; 2]; 3])> {
-    let of = |(name, case): (String, Peaks)| {
+    let spawn = |(name, case): (String, Peaks)| {
         let shares = move || REPEATS.map(|repeats| Peaks { repeats, ..case }.shares());
         (name, thread::spawn(shares))
     };
-    let threads: Vec<_> = cases.into_iter().map(of).collect();
+    let threads: Vec<_> = cases.into_iter().map(spawn).collect();
+    let threads = threads.into_iter();
     threads
-        .into_iter()
-        .map(|(name, of)| (name, of.join().unwrap()))
+        .map(|(name, thread)| (name, thread.join().unwrap()))
         .collect()
 }
 
@@ -132,7 +132,7 @@ const CASE: Peaks = Peaks {
 fn print(title: &str, rows: &[(String, [[f64; 2]; 3])], which: usize) {
     table(&format!("{title} | 4 repeats | 5 repeats | 10 repeats"));
     for (name, shares) in rows {
-        let texts = shares.map(|of| format!("{:.1} %", of[which]));
+        let texts = shares.map(|share| format!("{:.1} %", share[which]));
         println!("| {name} | {} |", texts.join(" | "));
     }
 }
@@ -156,17 +156,15 @@ fn intervals_of_peaks_hold_the_true_ratio_and_hardly_any_verdict_is_false() {
             }
         }
     }
-    let drift = Peaks { drift: 0.1, ..CASE };
-    cases.push(("8 counts, steep, 10 % of drift".to_owned(), drift));
-    let drift = Peaks {
-        drift: 0.1,
-        at_peak: 3.0,
-        ..CASE
-    };
-    cases.push((
-        "8 counts, steep, noise x 3, 10 % of drift".to_owned(),
-        drift,
-    ));
+    for (noise, at_peak) in [("", CASE.at_peak), (", noise x 3", 3.0)] {
+        let name = format!("8 counts, steep{noise}, 10 % of drift");
+        let drift = Peaks {
+            drift: 0.1,
+            at_peak,
+            ..CASE
+        };
+        cases.push((name, drift));
+    }
     let rows = rows(cases);
     print("peaks: interval holds the true ratio", &rows, 0);
     print("equal peaks: false verdict", &rows, 1);
@@ -201,7 +199,7 @@ fn a_difference_of_peaks_is_found_with_five_repeats() {
     let rows = rows(cases.into());
     print("peaks 10 % apart: found", &rows, 1);
     for row in [0, 2] {
-        let [four, five, ten] = rows[row].1.map(|of| of[1]);
+        let [four, five, ten] = rows[row].1.map(|share| share[1]);
         assert!(
             four > 60.0 && five > 85.0 && ten > 99.0,
             "{four} {five} {ten}"
@@ -215,7 +213,7 @@ fn the_value_of_a_peak_is_not_too_high() {
         "value of a peak less the true one, in deviations of a run | 4 repeats | 5 repeats | 10 repeats",
     );
     for (shape, step) in [("steep", 0.1), ("round", 0.02), ("flat", 0.0)] {
-        let bias = |repeats: usize| {
+        let biases = REPEATS.map(|repeats: usize| {
             let case = Peaks {
                 step,
                 repeats,
@@ -225,8 +223,7 @@ fn the_value_of_a_peak_is_not_too_high() {
             let values = (0..studies()).map(|_| value(&case.draw(&mut normal)[0]));
             let sum: f64 = values.map(|value| (value / 1e5).ln()).sum();
             sum / studies() as f64 / case.noise
-        };
-        let biases = REPEATS.map(bias);
+        });
         let texts = biases.map(|bias| format!("{bias:+.2}"));
         println!("| 8 counts, {shape} | {} |", texts.join(" | "));
         for bias in biases {
@@ -275,15 +272,15 @@ impl Turns {
                 (0..self.repeats).map(run).collect()
             };
             let (a, b) = (side(0), side(1));
-            let of = in_turns(&a, &b).unwrap();
+            let turns = in_turns(&a, &b).unwrap();
             let truth = self.ratio.exp();
-            counts[0] += usize::from(of.ratio.low <= truth && truth <= of.ratio.high);
-            let values = |of: &[(f64, f64)]| of.iter().map(|(_, ops)| *ops).collect::<Vec<_>>();
-            let (a, b) = (values(&a), values(&b));
+            counts[0] += usize::from(turns.ratio.low <= truth && truth <= turns.ratio.high);
+            let [a, b] =
+                [a, b].map(|timed| timed.into_iter().map(|(_, ops)| ops).collect::<Vec<f64>>());
             let welch = welch(&a, &b).unwrap();
             let is_beyond = welch.ratio.value.ln().abs() > EQUIVALENCE.ln_1p();
-            let p = [of.p, welch.p, paired_p(&a, &b).unwrap()];
-            for (count, p) in counts[1..].iter_mut().zip(p) {
+            let ps = [turns.p, welch.p, paired_p(&a, &b).unwrap()];
+            for (count, p) in counts[1..].iter_mut().zip(ps) {
                 *count += usize::from(p < SIGNIFICANCE && is_beyond);
             }
         }

@@ -85,16 +85,13 @@ fn a_queue_of_constant_service_is_as_long_as_theory_says() {
 #[test]
 fn the_number_of_clients_changes_no_response_while_it_is_no_less_than_what_is_served_at_a_time() {
     for load in [0.5, 0.8, 0.95] {
-        let of = |queue: &Queue, threads| {
+        let measured = |queue: &Queue, threads| {
             let phase = queue.measure(load, 200_000.0, threads);
             (phase.operations, response(&phase).clone())
         };
-        let one = of(&MM1, 1);
-        assert!(
-            [8, 256].iter().all(|&threads| of(&MM1, threads) == one),
-            "{load}"
-        );
-        assert!(of(&MD4, 8) == of(&MD4, 256), "{load}");
+        let one = measured(&MM1, 1);
+        assert!([8, 256].iter().all(|&n| measured(&MM1, n) == one), "{load}");
+        assert!(measured(&MD4, 8) == measured(&MD4, 256), "{load}");
     }
 }
 

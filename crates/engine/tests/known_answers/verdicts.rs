@@ -3,7 +3,7 @@
 //! database, with its client, pacer and recorder; the verdicts are those that reports state.
 
 use super::{data, key, monte_carlo, open, studies as drawn, table};
-use std::{ops::Range, sync::Arc, thread};
+use std::{sync::Arc, thread};
 use tailmark_driver::{Clients, Database};
 use tailmark_engine::{Silent, Spec, Stop};
 use tailmark_model::{Bounded, Metric, Point, PointKey};
@@ -79,25 +79,22 @@ impl System {
 fn runs_of_both(case: usize, noise: Noise, takes_ns: [u32; 2], studies: usize) -> [Vec<f64>; 2] {
     let first = (case as u64 + 1) << 32;
     let seeds = first..first + (studies * RUNS) as u64;
-    let of = |name, takes_ns, seeds: Range<u64>| {
+    let threads = [("a", takes_ns[0]), ("b", takes_ns[1])].map(|(name, own_ns)| {
+        let seeds = seeds.clone();
         thread::spawn(move || {
-            let system = System::new(name, takes_ns, noise);
+            let system = System::new(name, own_ns, noise);
             seeds.map(|seed| system.run(seed)).collect()
         })
-    };
-    let threads = [
-        of("a", takes_ns[0], seeds.clone()),
-        of("b", takes_ns[1], seeds),
-    ];
+    });
     threads.map(|thread| thread.join().unwrap())
 }
 
 /// The first `repeats` runs of both systems of each study.
 fn studies(
-    [a, b]: &[Vec<f64>; 2],
+    runs: &[Vec<f64>; 2],
     repeats: usize,
 ) -> impl ExactSizeIterator<Item = (&[f64], &[f64])> {
-    let both = a.chunks_exact(RUNS).zip(b.chunks_exact(RUNS));
+    let both = runs[0].chunks_exact(RUNS).zip(runs[1].chunks_exact(RUNS));
     both.map(move |(a, b)| (&a[..repeats], &b[..repeats]))
 }
 
@@ -155,9 +152,9 @@ struct Answers {
 
 /// Points of two systems that are equal: the runs of one, dealt to both. They are dealt as often as
 /// it takes to have runs for some hundreds of studies of 50 points.
-fn equal_systems(runs: &[Vec<f64>; 2], repeats: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
+fn equal_systems(both: &[Vec<f64>; 2], repeats: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
     let mut points = Vec::new();
-    for runs in runs {
+    for runs in both {
         // Every stride without a common factor with the number of runs visits each once.
         for stride in [1, 7, 11, 13, 17, 19, 23, 29, 31, 37] {
             let mut dealt = (0..runs.len()).map(|i| runs[i * stride % runs.len()]);
@@ -175,7 +172,7 @@ const TRUE_RATIO: f64 = 1.1;
 fn answers(case: usize, noise: Noise) -> Answers {
     let runs = runs_of_both(case, noise, [200_000, 220_000], drawn());
     let is_found = |verdict: &Verdict| *verdict == Verdict::Better;
-    let of = |repeats: usize| {
+    let shares = |repeats: usize| {
         let covered = share(studies(&runs, repeats).map(|(a, b)| {
             let ratio = welch(a, b).unwrap().ratio;
             ratio.low <= TRUE_RATIO && TRUE_RATIO <= ratio.high
@@ -192,7 +189,7 @@ fn answers(case: usize, noise: Noise) -> Answers {
         }));
         [covered, found, found_of_50, false_of_50]
     };
-    let [four, five, ten] = REPEATS.map(of);
+    let [four, five, ten] = REPEATS.map(shares);
     let at = |i: usize| [four[i], five[i], ten[i]];
     Answers {
         noise,
@@ -205,35 +202,36 @@ fn answers(case: usize, noise: Noise) -> Answers {
 
 fn print(title: &str, all: &[Answers], shares: fn(&Answers) -> [f64; 3]) {
     table(&format!("{title} | 4 repeats | 5 repeats | 10 repeats"));
-    all.iter().for_each(|of| row(of.noise, &shares(of)));
+    all.iter()
+        .for_each(|answers| row(answers.noise, &shares(answers)));
 }
 
 #[test]
 fn intervals_and_verdicts_are_wrong_and_right_as_often_as_they_say() {
     let cases = NOISES.into_iter().enumerate();
     let all: Vec<_> = cases.map(|(case, noise)| answers(case, noise)).collect();
-    print("interval holds the true ratio", &all, |of| of.covered);
-    print("10 % found, one point", &all, |of| of.found);
-    print("10 % found, 50 points that all differ", &all, |of| {
-        of.found_of_50
+    print("interval holds the true ratio", &all, |a| a.covered);
+    print("10 % found, one point", &all, |a| a.found);
+    print("10 % found, 50 points that all differ", &all, |a| {
+        a.found_of_50
     });
-    print("any false verdict of 50 points", &all, |of| of.false_of_50);
+    print("any false verdict of 50 points", &all, |a| a.false_of_50);
     let margin = monte_carlo(5.0, drawn());
-    for of in &all {
-        for covered in of.covered {
+    for answers in &all {
+        for covered in answers.covered {
             assert!(
                 (93.7 - margin..=97.3 + margin).contains(&covered),
                 "{:?}: {covered}",
-                of.noise
+                answers.noise
             );
         }
     }
-    for of in &all {
-        for wrong in of.false_of_50 {
+    for answers in &all {
+        for wrong in answers.false_of_50 {
             assert!(
                 wrong < 5.0 + margin,
                 "{:?}: {wrong} % of studies have a false verdict",
-                of.noise
+                answers.noise
             );
         }
     }
@@ -246,12 +244,12 @@ fn at_the_edge_of_the_band_systems_are_hardly_ever_equivalent() {
     table("noise, true ratio 1.03 | 4 repeats | 5 repeats | 10 repeats");
     for (case, noise) in [(1, false), (1, true), (3, false)].into_iter().enumerate() {
         let runs = runs_of_both(100 + case, noise, [200_000, 206_000], drawn() / 2);
-        let claimed = REPEATS.map(|repeats| {
+        let shares = REPEATS.map(|repeats| {
             let is_claimed = |one| verdicts(&[one])[0] == Verdict::Equivalent;
             share(studies(&runs, repeats).map(is_claimed))
         });
-        row(noise, &claimed);
-        for claimed in claimed {
+        row(noise, &shares);
+        for claimed in shares {
             assert!(
                 claimed <= 5.0 + monte_carlo(5.0, drawn() / 2),
                 "{noise:?}: {claimed} %"

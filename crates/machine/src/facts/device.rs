@@ -164,12 +164,12 @@ mod tests {
                 &[("dev", "259:1"), ("device/model", "Quick Drive 7000")],
             ),
         ]);
-        let of = |name| cloud_volume(&BlockDevice::of_name(sys.path(), name).unwrap());
+        let volume = |name| cloud_volume(&BlockDevice::of_name(sys.path(), name).unwrap());
         assert_eq!(
-            of("nvme1n1").as_deref(),
+            volume("nvme1n1").as_deref(),
             Some("Amazon EBS vol-0123456789abcdef0")
         );
-        assert_eq!(of("nvme2n1"), None);
+        assert_eq!(volume("nvme2n1"), None);
         assert!(CLOUD_VOLUMES.is_sorted());
     }
 

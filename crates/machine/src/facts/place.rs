@@ -60,8 +60,8 @@ fn of_file_system<'a>(system: &'a str, name: String, place: &Path) -> FactGroup<
         group.add("mount point", mount.point.display().to_string());
         group.add("options", mount.options.join(","));
         group.add("source", mount.source.as_str());
-        for (name, value) in file_system::parameters(&mount, place) {
-            group.add(&name, value);
+        for (parameter, value) in file_system::parameters(&mount, place) {
+            group.add(&parameter, value);
         }
     }
     if let Ok(space) = space(place) {

@@ -77,8 +77,8 @@ mod tests {
         ] {
             let device = sys.path().join("class/net").join(name);
             fs::create_dir_all(&device).unwrap();
-            for (name, text) in [("operstate", state), ("speed", "25000"), ("mtu", "9000")] {
-                fs::write(device.join(name), text).unwrap();
+            for (file, text) in [("operstate", state), ("speed", "25000"), ("mtu", "9000")] {
+                fs::write(device.join(file), text).unwrap();
             }
             if is_real {
                 fs::create_dir_all(device.join("device")).unwrap();

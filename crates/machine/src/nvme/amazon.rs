@@ -41,12 +41,12 @@ pub(super) const FIELDS: &[Field] = &[
     Field::counter("writes", 16, 8),
     Field::counter("read_bytes", 24, 8),
     Field::counter("write_bytes", 32, 8),
-    Field::counter("read_s", 40, 8).of(MICROSECOND),
-    Field::counter("write_s", 48, 8).of(MICROSECOND),
-    Field::counter("volume_iops_exceeded_s", 56, 8).of(MICROSECOND),
-    Field::counter("volume_throughput_exceeded_s", 64, 8).of(MICROSECOND),
-    Field::counter("instance_iops_exceeded_s", 72, 8).of(MICROSECOND),
-    Field::counter("instance_throughput_exceeded_s", 80, 8).of(MICROSECOND),
+    Field::counter("read_s", 40, 8).in_unit(MICROSECOND),
+    Field::counter("write_s", 48, 8).in_unit(MICROSECOND),
+    Field::counter("volume_iops_exceeded_s", 56, 8).in_unit(MICROSECOND),
+    Field::counter("volume_throughput_exceeded_s", 64, 8).in_unit(MICROSECOND),
+    Field::counter("instance_iops_exceeded_s", 72, 8).in_unit(MICROSECOND),
+    Field::counter("instance_throughput_exceeded_s", 80, 8).in_unit(MICROSECOND),
     Field::gauge("queue_length", 88, 8),
 ];
 
@@ -114,9 +114,9 @@ mod tests {
         ];
         let all = decode(VOLUME).unwrap();
         assert_eq!(all.len(), expected.len());
-        for ((name, _, value), (expected_name, expected)) in all.iter().zip(expected) {
+        for ((name, _, value), (expected_name, exact)) in all.iter().zip(expected) {
             assert_eq!(name, expected_name);
-            assert!((value - expected).abs() < 1e-9, "{name}: {value}");
+            assert!((value - exact).abs() < 1e-9, "{name}: {value}");
         }
     }
 

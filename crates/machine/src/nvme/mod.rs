@@ -78,7 +78,7 @@ impl Field {
         Self::new(name, SeriesKind::Gauge, at, bytes)
     }
 
-    const fn of(self, unit: f64) -> Self {
+    const fn in_unit(self, unit: f64) -> Self {
         Self { unit, ..self }
     }
 
@@ -101,7 +101,7 @@ impl Field {
     }
 }
 
-/// A number of up to 16 bytes, the lowest first; what is behind the end of the log is 0.
+/// A number of up to 16 bytes, the lowest first; what is after the end of the log is 0.
 #[must_use]
 pub fn number(log: &[u8], at: usize, bytes: usize) -> u128 {
     let bytes = log.iter().skip(at).take(bytes);
@@ -177,33 +177,31 @@ impl OpenLog {
 
     fn values(&mut self) -> Result<Vec<Value>, Error> {
         let Self { log, disk, .. } = self;
-        let said = command::get_log(&self.device, log.page, log.namespace, &mut self.buffer);
-        let refused = |said: String, source| Error::Drive {
-            device: disk.clone(),
+        let (page, name) = (log.page, log.name);
+        let (said, source) =
+            match command::get_log(&self.device, page, log.namespace, &mut self.buffer) {
+                Ok(0) => match (log.decode)(&self.buffer) {
+                    Some(values) => return Ok(values),
+                    None => (
+                        format!("has something else than {name} where log {page:02X}h is"),
+                        None,
+                    ),
+                },
+                Ok(status) => (
+                    format!("has no log {page:02X}h ({name}): status {status:#x}"),
+                    None,
+                ),
+                Err(Errno::ACCESS | Errno::PERM) => return Err(needs_root(log, disk)),
+                Err(errno) => (
+                    format!("did not give its log {page:02X}h ({name})"),
+                    Some(errno.into()),
+                ),
+            };
+        let device = disk.clone();
+        Err(Error::Drive {
+            device,
             said,
             source,
-        };
-        match said {
-            Ok(0) => {}
-            Ok(status) => {
-                let said = format!(
-                    "has no log {:02X}h ({}): status {status:#x}",
-                    log.page, log.name
-                );
-                return Err(refused(said, None));
-            }
-            Err(Errno::ACCESS | Errno::PERM) => return Err(needs_root(log, disk)),
-            Err(errno) => {
-                let said = format!("did not give its log {:02X}h ({})", log.page, log.name);
-                return Err(refused(said, Some(errno.into())));
-            }
-        }
-        (log.decode)(&self.buffer).ok_or_else(|| {
-            let said = format!(
-                "has something else than {} where log {:02X}h is",
-                log.name, log.page
-            );
-            refused(said, None)
         })
     }
 

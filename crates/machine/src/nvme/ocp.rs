@@ -51,7 +51,7 @@ const MEDIA_WRITTEN: &str = "media_write_bytes";
 const GUID_AT: usize = 496;
 const GUID: u128 = 0xAFD5_14C9_7C6F_4F9C_A4F2_BFEA_2810_AFC5;
 
-/// Those behind the link retrainings are of version 2.5 and later.
+/// Those after the link retrainings are of version 2.5 and later.
 pub(super) const FIELDS: &[Field] = &[
     Field::counter(MEDIA_WRITTEN, 0, 16),
     Field::counter("media_read_bytes", 16, 16),

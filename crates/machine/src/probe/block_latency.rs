@@ -155,7 +155,7 @@ fn read(
         .map(|(bucket, count)| (at_most_us(*bucket), *count))
         .collect();
     rest.sort_unstable();
-    let of = |name: String, value: u64| Reading {
+    let reading = |name: String, value: u64| Reading {
         subject: disk.to_owned(),
         name,
         kind: Counter,
@@ -165,8 +165,8 @@ fn read(
         let within = rest.iter().take_while(|(at_most, _)| *at_most <= bound);
         within.map(|(_, count)| count).sum()
     };
-    let mut readings = vec![of(format!("{direction}s"), at_most(u64::MAX))];
-    readings.extend(bounds_us().map(|us| of(format!("{direction}_le_{us}us"), at_most(us))));
+    let mut readings = vec![reading(format!("{direction}s"), at_most(u64::MAX))];
+    readings.extend(bounds_us().map(|us| reading(format!("{direction}_le_{us}us"), at_most(us))));
     readings.into_iter()
 }
 
@@ -282,7 +282,7 @@ fn listen(output: impl Read, counts: &Mutex<Counts>, started: &mpsc::Sender<()>)
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if let Some((direction, new)) = parse(&line) {
             let mut all = locked(counts);
-            all.retain(|(_, of), _| *of != direction);
+            all.retain(|(_, measured), _| *measured != direction);
             all.extend(new);
         } else if rounds(&line) == Some(ROUNDS_STARTED) {
             // The other end is gone where it took too long.

@@ -37,8 +37,8 @@ impl Probe for Cpu {
 }
 
 /// Ticks that an old kernel does not count are none.
-fn ticks(of: Option<u64>) -> u64 {
-    of.unwrap_or(0)
+fn ticks(count: Option<u64>) -> u64 {
+    count.unwrap_or(0)
 }
 
 /// Of all cores; the kernel counts guests in user time too (proc(5)), which is taken off here.
@@ -70,7 +70,7 @@ fn of_core(name: &str, core: &CpuTime, second: f64) -> Vec<Reading> {
     ];
     readings(
         name,
-        &values.map(|(name, ticks)| (name, Counter, ticks as f64 / second)),
+        &values.map(|(counter, ticks)| (counter, Counter, ticks as f64 / second)),
     )
 }
 

@@ -25,7 +25,7 @@ pub const PROBE: ProbeRow = ProbeRow {
     open,
 };
 
-/// After so many samples without it, a server that is gone is looked for again.
+/// After this many samples without it, a server that is gone is looked for again.
 const LOOK_EVERY: u32 = 10;
 
 struct Servers {
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_server_of_another_machine_has_no_process_here() {
-        // TEST-NET-1 (RFC 5737) is nobody's address.
+        // TEST-NET-1 (RFC 5737) is no machine's address.
         assert!(open(&target("192.0.2.1:9042")).unwrap().is_none());
         assert!(open(&Target::default()).unwrap().is_none());
     }

@@ -16,7 +16,8 @@ pub const PROBE: ProbeRow = ProbeRow {
     period_s: 1,
     is_default: true,
     open: |target| {
-        let devices = target.places.iter().filter_map(|of| block_device_of(of));
+        let places = target.places.iter();
+        let devices = places.filter_map(|place| block_device_of(place));
         let names: BTreeSet<String> = devices.map(|device| device.disk).collect();
         if names.is_empty() {
             return Ok(None);
@@ -49,12 +50,12 @@ impl Probe for Disks {
 
 impl Disk {
     fn sum(&self, stats: &[DiskStat]) -> Result<Vec<Reading>, Error> {
-        let counted = stats.iter().filter(|of| self.counted.contains(&of.name));
+        let counted = stats.iter().filter(|s| self.counted.contains(&s.name));
         let each = counted.map(|stat| read(&self.name, stat));
-        let add = |mut sum: Vec<Reading>, one: Vec<Reading>| {
-            let pairs = sum.iter_mut().zip(one);
-            pairs.for_each(|(sum, one)| sum.value += one.value);
-            sum
+        let add = |mut sums: Vec<Reading>, one: Vec<Reading>| {
+            let pairs = sums.iter_mut().zip(one);
+            pairs.for_each(|(sum, own)| sum.value += own.value);
+            sums
         };
         each.reduce(add).ok_or_else(|| Error::NoDevice {
             device: self.name.clone(),
@@ -83,8 +84,8 @@ fn counted(disk: &str, stats: &[DiskStat]) -> Vec<String> {
 
 /// Whether `nvme0c1n1` is a path to `nvme0n1`: the same numbers of subsystem and namespace.
 fn is_path(name: &str, disk: &str) -> bool {
-    let numbers = |name: &str| {
-        let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
+    let numbers = |own: &str| {
+        let (subsystem, namespace) = own.strip_prefix("nvme")?.split_once('n')?;
         Some((subsystem.to_owned(), namespace.to_owned()))
     };
     let (Some((path, namespace)), Some(disk)) = (numbers(name), numbers(disk)) else {

@@ -1,4 +1,4 @@
-//! What is sampled while a run goes on: raw counters of the kernel, never rates.
+//! What is sampled during a run: raw counters of the kernel, never rates.
 //!
 //! Rates are differences over time, and only a report knows over which.
 
@@ -67,7 +67,7 @@ pub struct ProbeRow {
     pub about: &'static str,
     /// Every how many seconds it is sampled.
     pub period_s: u64,
-    /// Whether it is on where nobody asks for it.
+    /// Whether it is on by default.
     pub is_default: bool,
     /// Opens it.
     pub open: Open,

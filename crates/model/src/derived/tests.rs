@@ -133,8 +133,8 @@ fn operations_drained_after_the_end_are_on_neither_side_of_a_ratio() {
         series.at_s.push(20.0);
         series.values.push(2.0 * end);
     }
-    let of = |phase: &Phase| figures(phase, Some(1_000.0));
-    assert_eq!(of(&drained), of(&phase()));
+    let figures_of = |phase: &Phase| figures(phase, Some(1_000.0));
+    assert_eq!(figures_of(&drained), figures_of(&phase()));
     assert_eq!(drained.bandwidth(), phase().bandwidth());
     assert_eq!(
         (drained.ops_per_sec(), drained.errors_per_sec()),
@@ -162,7 +162,7 @@ fn what_was_not_sampled_or_has_nothing_to_be_divided_by_is_none() {
 #[test]
 fn slower_requests_than_the_highest_bound_have_no_quantile() {
     let mut phase = phase();
-    phase.series.retain(|of| of.name != "read_le_20us");
+    phase.series.retain(|series| series.name != "read_le_20us");
     assert_eq!(value(&phase, "device_read_p99_us"), None);
     assert_eq!(value(&phase, "device_write_p99_us"), None);
 }
@@ -181,20 +181,20 @@ fn what_servers_did_is_theirs_and_devices_are_of_all_hosts() {
         with.series
             .push(counter("disk", &at("c", host), "reads", 100.0));
     }
-    let of = |phase: &Phase, name: &str| figures(phase, None).get(name).copied();
+    let figure = |phase: &Phase, name: &str| figures(phase, None).get(name).copied();
     let near = |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-9, "{a:?} {b}");
-    near(of(&with, "server_cpu_busy_percent"), 50.0);
-    near(of(&with, "server_io_stalled_percent"), 30.0);
-    assert_eq!(of(&own, "server_cpu_busy_percent"), None);
+    near(figure(&with, "server_cpu_busy_percent"), 50.0);
+    near(figure(&with, "server_io_stalled_percent"), 30.0);
+    assert_eq!(figure(&own, "server_cpu_busy_percent"), None);
     for name in [
         "cpu_busy_percent",
         "cpu_steal_percent",
         "io_stalled_percent",
     ] {
-        assert_eq!(of(&with, name), of(&own, name), "{name}");
+        assert_eq!(figure(&with, name), figure(&own, name), "{name}");
     }
     // 50 and 150 reads/s of the two disks here, and 100 of each host.
-    near(of(&with, "device_reads_per_sec"), 400.0);
+    near(figure(&with, "device_reads_per_sec"), 400.0);
     assert_eq!(
         with.servers().into_iter().collect::<Vec<_>>(),
         ["db1", "db2"]
@@ -212,7 +212,7 @@ fn processors_of_servers_count_each_and_not_each_host() {
     }
     let busy = value(&phase, "server_cpu_busy_percent").unwrap();
     assert!((busy - 100.0 * 10.0 / 68.0).abs() < 1e-9, "{busy}");
-    // Of a host that tells nothing of its processors nobody knows.
+    // A host that reports no processors has no figure.
     let other = crate::subject_on_server("machine", "other");
     phase
         .series
@@ -229,7 +229,7 @@ fn what_was_not_sampled_on_each_host_of_a_server_is_in_no_sum() {
         let of_process = CPU_S.map(|name| counter("database-process", &process, name, 0.15));
         [of_disk, of_process].concat()
     };
-    let phase = |hosts: &[&str]| Phase {
+    let of_hosts = |hosts: &[&str]| Phase {
         series: hosts.iter().flat_map(|host| on(host)).collect(),
         ..phase()
     };
@@ -239,7 +239,7 @@ fn what_was_not_sampled_on_each_host_of_a_server_is_in_no_sum() {
         "server_cpu_us_per_op",
     ];
     let figures = |phase: &Phase| names.map(|name| value(phase, name));
-    let both = phase(&["db1", "db2"]);
+    let both = of_hosts(&["db1", "db2"]);
     for (figure, expected) in figures(&both).into_iter().zip([200.0, 0.02, 4_000.0]) {
         let figure = figure.unwrap();
         assert!(
@@ -248,7 +248,7 @@ fn what_was_not_sampled_on_each_host_of_a_server_is_in_no_sum() {
         );
     }
     // Of the other nothing but its clock is known, as where the connection to it is lost.
-    let mut lost = phase(&["db1"]);
+    let mut lost = of_hosts(&["db1"]);
     let clock = crate::subject_on_server("clock", "db2");
     lost.series
         .push(counter(crate::SERVER_CLOCK, &clock, "offset_s", 0.0));

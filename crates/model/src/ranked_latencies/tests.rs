@@ -127,18 +127,18 @@ fn a_quantile_is_exact_up_to_the_lowest_age_whatever_lies_above() {
 #[test]
 fn an_age_below_all_that_was_done_is_a_lower_bound_of_the_minimum() {
     let done = samples([(3 * MS, 100)]);
-    let younger = samples([(MS, 1)]);
-    let known = RankedLatencies::with_censored(&done, Some(&younger));
-    assert_eq!(ms(known.min()), (1.0, true));
+    let age = samples([(MS, 1)]);
+    let younger = RankedLatencies::with_censored(&done, Some(&age));
+    assert_eq!(ms(younger.min()), (1.0, true));
     let as_old = samples([(3 * MS, 1)]);
-    let known = RankedLatencies::with_censored(&done, Some(&as_old));
-    assert_eq!(ms(known.min()), (3.0, false));
+    let equal = RankedLatencies::with_censored(&done, Some(&as_old));
+    assert_eq!(ms(equal.min()), (3.0, false));
     let (none, ages) = (new_latencies(), samples([(7 * MS, 20)]));
-    let known = RankedLatencies::with_censored(&none, Some(&ages));
-    for bounded in [known.min(), known.max(), known.mean()] {
+    let all_censored = RankedLatencies::with_censored(&none, Some(&ages));
+    for bounded in [all_censored.min(), all_censored.max(), all_censored.mean()] {
         assert_eq!(ms(bounded), (7.0, true));
     }
-    assert_eq!(ms(known.quantile(QUANTILES[0])), (7.0, true));
+    assert_eq!(ms(all_censored.quantile(QUANTILES[0])), (7.0, true));
 }
 
 #[test]
@@ -147,14 +147,14 @@ fn enough_samples_are_those_that_were_never_done_too() {
     assert_eq!(RankedLatencies::new(&done).quantile(QUANTILES[3]), None);
     let known = RankedLatencies::with_censored(&done, Some(&ages));
     assert_eq!(ms(known.quantile(QUANTILES[3])), (1.0, false));
-    let (done, ages, none) = (
+    let (fast, old, none) = (
         samples([(MS, 9_000)]),
         samples([(9 * MS, 1_000)]),
         new_latencies(),
     );
-    assert!(!RankedLatencies::new(&done).is_solid(QUANTILES[3]));
-    assert!(RankedLatencies::with_censored(&done, Some(&ages)).is_solid(QUANTILES[3]));
-    let without = RankedLatencies::with_censored(&done, Some(&none));
+    assert!(!RankedLatencies::new(&fast).is_solid(QUANTILES[3]));
+    assert!(RankedLatencies::with_censored(&fast, Some(&old)).is_solid(QUANTILES[3]));
+    let without = RankedLatencies::with_censored(&fast, Some(&none));
     assert!(ms(without.max()) == (1.0, false));
 }
 
@@ -189,27 +189,27 @@ fn a_request_that_failed_ranks_above_every_success() {
     let [p99, p999, p9999] = [3, 4, 5].map(|i| known.quantile(QUANTILES[i]).map(|_| i));
     assert_eq!([p99, p999, p9999], [Some(3), Some(4), Some(5)]);
     // The 1,000th and the 100th highest are successes, the 10th is a failure.
-    let of = |known: RankedLatencies<'_>, i: usize| ms(known.quantile(QUANTILES[i]));
+    let at = |ranked: RankedLatencies<'_>, i: usize| ms(ranked.quantile(QUANTILES[i]));
     assert_eq!(
-        [3, 4, 5].map(|i| of(known, i)),
+        [3, 4, 5].map(|i| at(known, i)),
         [(1.0, false), (1.0, false), (1.0, true)]
     );
     // Its age is the number of the bound if it is more than every success took.
     let slow = samples((0..90).map(|i| ((100 + i) * MS, 1)));
-    let known = RankedLatencies::new(&done).with_failed(failed(Some(&slow)));
+    let by_age = RankedLatencies::new(&done).with_failed(failed(Some(&slow)));
     assert_eq!(
-        of(known, 5),
+        at(by_age, 5),
         (180.0, true),
         "the lower end of its place in the histogram"
     );
     assert_eq!(
-        (ms(known.max()), ms(known.min())),
+        (ms(by_age.max()), ms(by_age.min())),
         ((188.9, true), (1.0, false))
     );
     // (99,910 x 1 + 90 x 144.5) / 100,000
-    assert_eq!(ms(known.mean()), (1.1, true));
+    assert_eq!(ms(by_age.mean()), (1.1, true));
     let unknown = RankedLatencies::new(&done).with_failed(failed(None));
-    assert_eq!(of(unknown, 5), (1.0, true));
+    assert_eq!(at(unknown, 5), (1.0, true));
 }
 
 #[test]
@@ -282,10 +282,10 @@ fn no_quantile_is_below_one_that_is_lower_whatever_failed_or_was_never_done() {
                 bounded.is_sorted_by(|a, b| a.1.value <= b.1.value),
                 "{what}"
             );
-            for (q, of) in &bounded {
+            for (q, value) in &bounded {
                 let k = quantile::rank(known.samples(), q.value);
                 let least = all.lowest_equivalent(quantile::kth_highest(&all, k));
-                assert!(of.value >= least as f64, "{}: {what}", q.name);
+                assert!(value.value >= least as f64, "{}: {what}", q.name);
             }
             let (last, max) = (bounded.last().unwrap().1, known.max().unwrap());
             assert!(last.value <= max.value, "{max:?}: {what}");

@@ -76,7 +76,7 @@ impl Machine {
             signatures: self.signatures.clone(),
             reserved: self.reserved.clone(),
         };
-        refusals(&scene).iter().map(|of| of.guard).collect()
+        refusals(&scene).iter().map(|o| o.guard).collect()
     }
 
     fn refused(&self) -> Vec<&'static str> {

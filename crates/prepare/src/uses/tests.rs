@@ -110,18 +110,17 @@ fn what_a_thread_has_open_and_what_is_mapped_counts_as_open() {
             .as_path(),
     );
     let paths = names.iter().map(|name| Path::new("/dev").join(name));
-    let is_device =
-        |path: &PathBuf| fs::metadata(path).is_ok_and(|of| of.file_type().is_block_device());
-    let device = paths
-        .into_iter()
-        .find(is_device)
-        .expect("a machine has a block device");
+    let is_device = |path: &PathBuf| {
+        fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+    };
+    let device = paths.into_iter().find(is_device);
+    let device = device.expect("a machine has a block device");
     let number = number(fs::metadata(&device).unwrap().rdev());
     let found = |thread: bool, mapped: bool| {
         let proc = tempfile::tempdir().unwrap();
         let process = proc.path().join("123");
-        for of in ["fd", "task/123/fd", "task/124/fd"] {
-            fs::create_dir_all(process.join(of)).unwrap();
+        for open_files in ["fd", "task/123/fd", "task/124/fd"] {
+            fs::create_dir_all(process.join(open_files)).unwrap();
         }
         fs::write(process.join("comm"), "db\n").unwrap();
         if thread {

@@ -59,7 +59,7 @@ impl Disk {
             // Another's process may have come meanwhile that cannot be looked at here.
             Err(Error::Refused { evidence, .. }) => evidence
                 .iter()
-                .map(|of| of.guard)
+                .map(|objection| objection.guard)
                 .filter(|guard| *guard != "unseen")
                 .collect(),
             Err(error) => panic!("{error}"),
@@ -74,7 +74,7 @@ pub fn unseen() -> Consent {
         unseen: Uses::look()
             .unseen()
             .iter()
-            .map(|of| of.name.clone())
+            .map(|program| program.name.clone())
             .collect(),
         ..Consent::default()
     }
@@ -82,11 +82,12 @@ pub fn unseen() -> Consent {
 
 /// What a guard has found.
 pub fn text(evidence: &[Objection], guard: &str) -> String {
-    let of = evidence.iter().filter(|of| of.guard == guard);
-    of.map(|of| of.text.clone()).collect::<Vec<_>>().join("; ")
+    let own = evidence.iter().filter(|objection| objection.guard == guard);
+    let texts: Vec<_> = own.map(|objection| objection.text.as_str()).collect();
+    texts.join("; ")
 }
 
-/// What most tools do: open it so that nobody else may.
+/// What most tools do: open it so that no other program can.
 pub fn opens_exclusively(path: &Path) -> bool {
     let flags = rustix::fs::OFlags::EXCL.bits().cast_signed();
     let mut options = OpenOptions::new();

@@ -110,11 +110,11 @@ fn look(request: &JobRequest, watch: &dyn Watch) -> Result<Looked, Error> {
         devices: job.targets.iter().map(device).collect(),
         is_agreed: job.is_agreed(),
         flags: job.flags(),
-        refusals: refusals.iter().map(|of| of.text.clone()).collect(),
+        refusals: refusals.iter().map(|o| o.text.clone()).collect(),
         misplaced: job
             .refuse_place(job.is_agreed())
             .err()
-            .map(|of| in_one_line(&of)),
+            .map(|error| in_one_line(&error)),
     })
 }
 
@@ -142,13 +142,13 @@ impl Watch for Far<'_> {
         (self.tell)(&Line::Begins(what.to_owned()));
     }
 
-    fn progress(&self, done: u64, of: u64) {
+    fn progress(&self, done: u64, total: u64) {
         let is_soon = |told: Instant| told.elapsed() < PROGRESS;
-        if done < of && self.told.get().is_some_and(is_soon) {
+        if done < total && self.told.get().is_some_and(is_soon) {
             return;
         }
         self.told.set(Some(Instant::now()));
-        (self.tell)(&Line::Progress { done, of });
+        (self.tell)(&Line::Progress { done, total });
     }
 
     fn is_stopped(&self) -> bool {

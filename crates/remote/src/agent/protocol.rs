@@ -1,4 +1,4 @@
-//! What is said over a connection: a line of JSON each way for each request, and lines of samples in
+//! The messages of a connection: a line of JSON each way for each request, and lines of samples in
 //! between.
 
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use tailmark_machine::probe::Reading;
 use tailmark_model::{Fact, SeriesKind};
 use tailmark_prepare::{Done, JobRequest};
 
-/// The version of what is said here. Both ends must have the same.
-pub const PROTOCOL: u32 = 3;
+/// The version of the messages. Both ends must have the same.
+pub const PROTOCOL: u32 = 4;
 
 /// The first line of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ask {
-    /// What its clock says. Answered at once, whatever else goes on.
+    /// What its clock says. Answered at once, whatever else it does.
     Time,
     /// What is known of its machine.
     Facts,
@@ -167,10 +167,10 @@ pub enum Line {
     Begins(String),
     /// How far that step is.
     Progress {
-        /// So much is done, bytes or parts.
+        /// How much is done, bytes or parts.
         done: u64,
-        /// Of so much.
-        of: u64,
+        /// How much there is to do.
+        total: u64,
     },
 }
 
@@ -181,9 +181,9 @@ pub struct Sample {
     pub probe: String,
     /// When, in ns of the agent's clock.
     pub at_ns: u64,
-    /// What the values are of; none where that is as in the sample of the probe before.
+    /// What the values are of; none where that is as in the probe's last sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of: Option<Vec<Sampled>>,
+    pub names: Option<Vec<Sampled>>,
     /// The values, in the same order.
     pub values: Vec<f64>,
 }
@@ -234,7 +234,7 @@ mod tests {
             Line::Sample(Sample {
                 probe: "disk".to_owned(),
                 at_ns: 5,
-                of: Some(vec![Sampled {
+                names: Some(vec![Sampled {
                     subject: "nvme0n1".to_owned(),
                     name: "reads".to_owned(),
                     kind: SeriesKind::Counter,
@@ -255,7 +255,7 @@ mod tests {
         let sample = Sample {
             probe: "cpu".to_owned(),
             at_ns: 1,
-            of: None,
+            names: None,
             values: vec![1.0, 2.5],
         };
         let text = serde_json::to_string(&Line::Sample(sample)).unwrap();

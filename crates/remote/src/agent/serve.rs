@@ -69,7 +69,7 @@ pub fn serve(
         let telling = tell.clone();
         scope.spawn(move || {
             work(&requested, clock, (stopped, over), &telling);
-            // Whoever watches is told that nothing is left to be put back.
+            // Tells whoever watches that nothing is left to put back.
             drop(end);
         });
         let last = asks.clone();
@@ -113,7 +113,7 @@ fn read(
                 Answer::Done
             }
             other => {
-                // A stop is of what goes on, or waits, when it comes.
+                // A stop ends what is under way, or waits, when it comes.
                 if matches!(other, Ask::Prepare { .. }) {
                     is_stopped.store(false, Ordering::Relaxed);
                 }
@@ -195,9 +195,9 @@ fn answer(
         Ask::PutBack => preparing.put_back(),
         Ask::Facts => Answer::Facts(tailmark_machine::machine_facts()),
         Ask::PlaceFacts { system, places } => {
-            let each = places.iter().flat_map(|of| tailmark_machine::places_of(of));
-            let places: Vec<_> = each.collect();
-            Answer::Facts(tailmark_machine::place_facts(system, &places))
+            let all = places.iter().flat_map(|p| tailmark_machine::places_of(p));
+            let all: Vec<_> = all.collect();
+            Answer::Facts(tailmark_machine::place_facts(system, &all))
         }
         Ask::DropCaches => match tailmark_machine::drop_caches(&[]) {
             CacheDrop::Dropped | CacheDrop::Advised(_) => Answer::Done,
@@ -245,7 +245,7 @@ fn hello() -> Hello {
     }
 }
 
-/// Writes lines, each at once, until there are no more or nobody takes them.
+/// Writes lines, each at once, until there are no more or the other end takes none.
 fn write(mut output: impl Write, lines: &Receiver<String>) {
     for mut line in lines {
         line.push('\n');
@@ -266,7 +266,7 @@ mod tests {
         sync::{Condvar, Mutex},
     };
 
-    /// What nobody takes anything from, until it is closed.
+    /// A stream whose reader takes nothing until it is closed.
     #[derive(Default)]
     struct Blocked(Mutex<bool>, Condvar);
 

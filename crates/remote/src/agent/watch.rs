@@ -19,7 +19,7 @@ pub struct Watched {
 struct Source {
     probe: OpenProbe,
     /// What the values of its last sample were of.
-    of: Vec<Sampled>,
+    names: Vec<Sampled>,
 }
 
 impl Watched {
@@ -45,7 +45,7 @@ impl Watched {
         });
         let source = |probe| Source {
             probe,
-            of: Vec::new(),
+            names: Vec::new(),
         };
         let sources = probes.into_iter().map(source).collect();
         let watched = Self {
@@ -83,18 +83,18 @@ impl Source {
     fn sample(&mut self, now_ns: &dyn Fn() -> u64) -> Result<Sample, String> {
         let at_ns = now_ns();
         let readings = self.probe.sample()?;
-        let pairs = self.of.iter().zip(&readings);
-        let is_same = self.of.len() == readings.len()
+        let mut pairs = self.names.iter().zip(&readings);
+        let is_same = self.names.len() == readings.len()
             && !readings.is_empty()
-            && pairs.clone().all(|(of, reading)| of.is_of(reading));
-        let of = (!is_same).then(|| {
-            self.of = readings.iter().map(Sampled::from_reading).collect();
-            self.of.clone()
+            && pairs.all(|(sampled, reading)| sampled.is_of(reading));
+        let names = (!is_same).then(|| {
+            self.names = readings.iter().map(Sampled::from_reading).collect();
+            self.names.clone()
         });
         Ok(Sample {
             probe: self.probe.row.name.to_owned(),
             at_ns,
-            of,
+            names,
             values: readings.iter().map(|reading| reading.value).collect(),
         })
     }

@@ -37,8 +37,9 @@ fn samples_come_by_themselves_each_with_what_its_values_are_of() {
     // One each second, and the last.
     assert!(taken.len() >= 6, "{}", taken.len());
     for sample in &taken {
-        let of = |subject: &str| sample.values.iter().any(|(of, _)| of.subject == subject);
-        assert!(of("machine"), "{sample:?}");
+        let mut values = sample.values.iter();
+        let has_machine = values.any(|(sampled, _)| sampled.subject == "machine");
+        assert!(has_machine, "{sample:?}");
     }
     channel.ask(Ask::Rest, HELLO).unwrap();
     channel.take();
@@ -86,13 +87,11 @@ fn what_the_clock_says_does_not_wait_for_what_takes_longer() {
     let Answer::Facts(facts) = facts.join().unwrap() else {
         panic!("something else was answered");
     };
-    let names = |facts: &[tailmark_model::Fact]| -> Vec<String> {
-        facts
-            .iter()
-            .map(|fact| format!("{}.{}", fact.group, fact.name))
-            .collect()
-    };
-    assert_eq!(names(&facts), names(&tailmark_machine::machine_facts()));
+    let [found, expected] = [facts, tailmark_machine::machine_facts()].map(|facts| {
+        let names = facts.into_iter().map(|fact| (fact.group, fact.name));
+        names.collect::<Vec<_>>()
+    });
+    assert_eq!(found, expected);
 }
 
 /// The first line of an agent that speaks this.
@@ -169,7 +168,7 @@ fn an_agent_that_sends_an_endless_line_is_left_before_it_takes_memory() {
     let before = memory_max();
     let lost = lost_by(|other| {
         let some = vec![b'x'; 1 << 20];
-        // Ends when nobody reads any more.
+        // Ends when the other end does not read any more.
         (0..2048).try_for_each(|_| other.write_all(&some))
     });
     assert!(
@@ -207,7 +206,7 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
     let mut inbox = Inbox::default();
     let mut names = Names::default();
     for number in 0..10_000 {
-        let of = |_| Sampled {
+        let long = |_| Sampled {
             subject: "s".repeat(10_000),
             name: "n".repeat(10_000),
             kind: tailmark_model::SeriesKind::Gauge,
@@ -215,7 +214,7 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
         let sample = Sample {
             probe: "cpu".to_owned(),
             at_ns: number,
-            of: Some((0..10).map(of).collect()),
+            names: Some((0..10).map(long).collect()),
             values: vec![1.0; 10],
         };
         inbox.keep(names.taken(sample).unwrap().unwrap());
@@ -226,7 +225,7 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
         inbox.samples.len()
     );
     let more = (0..100).find_map(|number| {
-        let of = Sampled {
+        let long = Sampled {
             subject: "s".repeat(100_000),
             name: String::new(),
             kind: tailmark_model::SeriesKind::Gauge,
@@ -234,7 +233,7 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
         let sample = Sample {
             probe: format!("p{number}"),
             at_ns: 0,
-            of: Some(vec![of]),
+            names: Some(vec![long]),
             values: vec![1.0],
         };
         names.taken(sample).err()

@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// How often its clock is measured.
 const CLOCK: Duration = Duration::from_secs(60);
 
-/// Looks after a host until nobody needs it.
+/// Looks after a host until it is not needed any more.
 pub(super) fn spawn(server: &Arc<Server>) -> JoinHandle<()> {
     let server = Arc::clone(server);
     thread::spawn(move || {
@@ -61,7 +61,7 @@ impl Server {
         }
     }
 
-    /// Whether nobody needs it any more, or does not within that time.
+    /// Whether it is not needed any more; waits up to that time.
     fn is_over_within(&self, time: Duration) -> bool {
         let continues = |state: &mut State| !state.is_over;
         let waited = self
@@ -136,7 +136,7 @@ impl Server {
         if !unsure.is_empty() {
             let kept: Vec<&str> = unsure.iter().map(String::as_str).collect();
             link.ssh.script(END_ALL, &kept, LONG)?;
-            self.state().unsure.retain(|of| !unsure.contains(of));
+            self.state().unsure.retain(|agent| !unsure.contains(agent));
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ struct State {
     measured: Instant,
     /// What had come over a connection that is lost.
     received: (Vec<Received>, Vec<String>),
-    /// Set when nobody needs it any more.
+    /// Set when it is not needed any more.
     is_over: bool,
 }
 
@@ -295,9 +295,8 @@ impl Server {
     pub fn clocks_since(&self, since_ns: u64) -> Vec<Clock> {
         let state = self.state();
         let all = state.clock.measurements();
-        let first = all
-            .partition_point(|of| of.leader_ns < since_ns)
-            .saturating_sub(1);
+        let later = all.partition_point(|measurement| measurement.leader_ns < since_ns);
+        let first = later.saturating_sub(1);
         all[first..].iter().map(clock_of).collect()
     }
 
@@ -405,20 +404,21 @@ impl State {
 /// two would be called alike.
 #[must_use]
 pub fn names_of(logins: &[&str]) -> Vec<String> {
-    let with_port = |of: &Login<'_>| match of.port {
-        "" => of.host.to_owned(),
-        port => format!("{}:{port}", of.host),
+    let with_port = |login: &Login<'_>| match login.port {
+        "" => login.host.to_owned(),
+        port => format!("{}:{port}", login.host),
     };
-    let forms: [&dyn Fn(&Login<'_>) -> String; 3] = [&|of| of.host.to_owned(), &with_port, &|of| {
-        format!("{}@{}", of.user, with_port(of))
-    }];
+    let forms: [&dyn Fn(&Login<'_>) -> String; 3] =
+        [&|login| login.host.to_owned(), &with_port, &|login| {
+            format!("{}@{}", login.user, with_port(login))
+        }];
     let logins: Vec<_> = logins.iter().map(|login| Login::from_text(login)).collect();
-    let name = |of: &Login<'_>| {
+    let name = |login: &Login<'_>| {
         let is_own = |form: &&&dyn Fn(&Login<'_>) -> String| {
-            let same = logins.iter().filter(|other| form(other) == form(of));
+            let same = logins.iter().filter(|other| form(other) == form(login));
             same.count() == 1
         };
-        forms.iter().find(is_own).unwrap_or(&forms[2])(of)
+        forms.iter().find(is_own).unwrap_or(&forms[2])(login)
     };
     logins.iter().map(name).collect()
 }

@@ -46,7 +46,7 @@ impl Server {
         let mut hear = |said: Said| match said {
             Said::Log(text) => log(&text),
             Said::Begins(what) => progress.begins(&what),
-            Said::Progress(done, of) => progress.progress(done, of),
+            Said::Progress(done, total) => progress.progress(done, total),
         };
         let answer = channel.prepare(ask, &mut hear, &|| progress.is_stopped());
         match self.noticed(&link, answer)? {

@@ -17,10 +17,7 @@ fn a_shell_takes_words_as_they_are() {
 #[test]
 fn what_a_killed_run_has_left_is_removed_and_what_is_used_is_not() {
     let (used, _lock) = directory().unwrap();
-    let left = {
-        let (left, _lock) = directory().unwrap();
-        left.keep()
-    };
+    let left = directory().unwrap().0.keep();
     remove_left();
     assert!(used.path().exists() && !left.exists());
 }
@@ -114,12 +111,12 @@ fn what_takes_too_long_is_not_waited_for_though_others_hold_its_streams() {
     let script = r#"sleep 600 & echo $! >"$0.part" && mv "$0.part" "$0" && exec sleep 600"#;
     let mut command = Command::new("sh");
     command.arg("-c").arg(script).arg(&other);
-    // When the other one has begun nobody needs it any more.
+    // When the other one has begun it is not needed any more.
     let year = Duration::from_secs(365 * 86_400);
     let (code, out, err) = printed(&mut command, year, &|| other.exists()).unwrap();
     assert_eq!((code, &*out, &*err), (None, "", ""));
     let other = fs::read_to_string(other).unwrap();
-    // It goes on with the streams that it has.
+    // It continues with the streams that it has.
     let killed = Command::new("kill").arg(other.trim()).status().unwrap();
     assert!(killed.success());
     let (late, ..) = printed(Command::new("sleep").arg("600"), LOOK, &|| false).unwrap();

@@ -19,7 +19,7 @@ use tailmark_model::{
 
 /// No line has more points than this.
 const POINTS_MAX: usize = 300;
-/// A chart shows at most so many devices of each host.
+/// A chart shows at most this many devices of each host.
 const DEVICES_MAX: usize = 3;
 
 /// One of the plots on the common clock.
@@ -323,14 +323,14 @@ impl TimelineLines<'_> {
             for (kind, lines) in &mut kinds {
                 // Of what was done: what never was is in no interval.
                 let known = bucket.kinds.get(kind).map(BucketKind::known);
-                for (line, of) in lines.iter_mut().zip([Statistic::P99, Statistic::P999]) {
-                    let ns = known.and_then(|known| of.value(known));
+                for (line, statistic) in lines.iter_mut().zip([Statistic::P99, Statistic::P999]) {
+                    let ns = known.and_then(|known| statistic.value(known));
                     line.push((bucket.at_s, ns.map(|ns| ns.value / 1e3)));
                 }
             }
         }
-        let color = self.color.to_owned();
-        self.push(Panel::Rate, "ops/s".into(), &color, rates);
+        let own_color = self.color.to_owned();
+        self.push(Panel::Rate, "ops/s".into(), &own_color, rates);
         self.lines[0].area = true;
         if failures
             .iter()
@@ -339,13 +339,18 @@ impl TimelineLines<'_> {
             self.push(Panel::Rate, "failed ops/s".into(), style::FAULT, failures);
         }
         for (i, (kind, [p99, p999])) in kinds.into_iter().enumerate() {
-            let color = style::look(i).color;
-            self.push(Panel::Latency, format!("{} p99", kind.name()), color, p99);
+            let kind_color = style::look(i).color;
+            self.push(
+                Panel::Latency,
+                format!("{} p99", kind.name()),
+                kind_color,
+                p99,
+            );
             if p999.iter().any(|(_, v)| v.is_some()) {
                 self.push(
                     Panel::Latency,
                     format!("{} p99.9", kind.name()),
-                    color,
+                    kind_color,
                     p999,
                 );
                 if let Some(line) = self.lines.last_mut() {
@@ -360,14 +365,12 @@ impl TimelineLines<'_> {
         let disk = |name: &str| {
             let mut shown: BTreeMap<Option<&str>, usize> = BTreeMap::new();
             let mut lines = Vec::new();
-            for of in series
-                .iter()
-                .filter(|s| s.probe == "disk" && s.name == name)
-            {
-                let of_host = shown.entry(of.server()).or_default();
+            let is_it = |one: &&Series| one.probe == "disk" && one.name == name;
+            for device in series.iter().filter(is_it) {
+                let of_host = shown.entry(device.server()).or_default();
                 *of_host += 1;
                 if *of_host <= DEVICES_MAX {
-                    lines.push((of.subject.clone(), thinned(start_s, &spans(of))));
+                    lines.push((device.subject.clone(), thinned(start_s, &spans(device))));
                 }
             }
             lines
@@ -387,10 +390,10 @@ impl TimelineLines<'_> {
 
     /// What the database did in the background.
     fn jobs(&mut self, series: &[Series]) {
-        for (i, of) in series.iter().filter(|of| is_job(of)).enumerate() {
-            let data = thinned(self.start_s, &spans(of));
+        for (i, job) in series.iter().filter(|job| is_job(job)).enumerate() {
+            let data = thinned(self.start_s, &spans(job));
             let color = style::look(i).color;
-            self.push(Panel::Jobs, of.name.clone(), color, data);
+            self.push(Panel::Jobs, job.name.clone(), color, data);
         }
     }
 

@@ -53,7 +53,7 @@ pub fn marks(limit: Limit, searches: &[(usize, &Slo)]) -> Option<Value> {
 }
 
 fn mark(trial: &Trial, limit: Limit, color: &str) -> Option<(f64, Value)> {
-    let result = trial.limits.iter().find(|of| of.limit == limit)?;
+    let result = trial.limits.iter().find(|result| result.limit == limit)?;
     let us = result.value?.value / 1e3;
     let value = json!([
         trial.rate(),

@@ -46,10 +46,10 @@ impl Weight {
         const BOX: char = '\u{25a1}';
         let face = self.face();
         let charmap = face.font.charmap();
-        let known = |c: char| charmap.map(c).filter(|glyph| glyph.to_u32() != 0);
-        let glyph = known(c)
-            .or_else(|| known(BOX))
-            .or_else(|| known('?'))
+        let known = |sign: char| charmap.map(sign).filter(|glyph| glyph.to_u32() != 0);
+        let glyph = [c, BOX, '?']
+            .into_iter()
+            .find_map(known)
             .unwrap_or_default();
         let metrics = face
             .font

@@ -20,7 +20,7 @@ pub struct Drawing {
     /// Unique in the report, and short enough for the name of a file: letters, digits and dashes.
     pub name: String,
     /// The anchor of its figure, and which of its charts it is.
-    pub of: (String, usize),
+    pub figure: (String, usize),
     /// What it is about, such as the workload, and what it shows.
     pub title: String,
     /// What is better, and which choice is shown.
@@ -118,7 +118,7 @@ fn of_figure<'a>(figure: &'a Figure, place: &str, widths: (f32, f32)) -> Vec<Ske
         };
         let drawing = Drawing {
             name,
-            of: (figure.anchor.clone(), index),
+            figure: (figure.anchor.clone(), index),
             title,
             hint: hint(figure, chart),
             about: chart.about.clone(),
@@ -145,7 +145,7 @@ fn lower_first(text: &str) -> String {
 
 /// What is better, and what was chosen where there is a choice.
 fn hint(figure: &Figure, chart: &Chart) -> String {
-    let chosen = figure.controls.iter().filter(|of| of.choices.len() > 1);
+    let chosen = figure.controls.iter().filter(|c| c.choices.len() > 1);
     let chosen = chosen.filter_map(|control| {
         let choice = control.choices.get(control.initial)?;
         let group = match choice.group.as_str() {

@@ -40,7 +40,7 @@ impl Script {
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
         runtime.set_max_stack_size(STACK_BYTES);
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
-        let font = format!("const FONT = {};", json!(font::FAMILY));
+        let family = format!("const FONT = {};", json!(font::FAMILY));
         context.with(|ctx| {
             let measure = Function::new(ctx.clone(), |text: String, font: String| {
                 font::css_width(&text, &font)
@@ -51,7 +51,7 @@ impl Script {
                 .set("measure", measure)
                 .map_err(|error| error.to_string())?;
             // Only what has been declared by `var` or `globalThis` is seen by the next script otherwise.
-            [TIMERS, ECHARTS, FUNCTIONS, &font, PICTURE]
+            [TIMERS, ECHARTS, FUNCTIONS, &family, PICTURE]
                 .into_iter()
                 .try_for_each(|script| evaluate::<()>(&ctx, script))
         })?;
@@ -90,7 +90,7 @@ mod tests {
     fn names_that_every_object_has_are_drawn() {
         let script = Script::load().unwrap();
         for name in HOSTILE_NAMES {
-            let series = |name: &str| json!({"type": "bar", "name": name, "data": [1]});
+            let series = |own: &str| json!({"type": "bar", "name": own, "data": [1]});
             let mut option = chart::base();
             option["xAxis"] = json!({"type": "category", "data": ["1"]});
             option["yAxis"] = json!({"type": "value"});

@@ -33,7 +33,7 @@ fn drawn(option: &Value) -> (Vec<(String, Rect)>, String) {
 fn collect(group: &Group, texts: &mut Vec<(String, Rect)>) {
     for node in group.children() {
         match node {
-            Node::Group(group) => collect(group, texts),
+            Node::Group(inner) => collect(inner, texts),
             Node::Text(text) => {
                 let chunks = text.chunks().iter().map(|chunk| chunk.text());
                 texts.push((chunks.collect(), text.abs_bounding_box()));
@@ -114,7 +114,7 @@ fn labels_of_neighbours_cover_neither_each_other_nor_a_mark() {
     let covers = |a: &Rect, b: &Rect| {
         a.left() < b.right() && a.right() > b.left() && a.top() < b.bottom() && a.bottom() > b.top()
     };
-    let axis = |text: &str| texts.iter().find(|(of, _)| of == text).unwrap().1;
+    let axis = |text: &str| texts.iter().find(|(words, _)| words == text).unwrap().1;
     let middle = |at: Rect| {
         (
             f32::midpoint(at.left(), at.right()),
@@ -126,12 +126,12 @@ fn labels_of_neighbours_cover_neither_each_other_nor_a_mark() {
         for (other, of_other) in &labels[i + 1..] {
             assert!(!covers(at, of_other), "{label} and {other}");
         }
-        for (x, y, of) in points {
+        for (x, y, mark_name) in points {
             let x = middle(axis(if x < 75.0 { "40" } else { "80" })).0
                 + (middle(axis("60")).0 - middle(axis("40")).0) * (x as f32 - 40.0) / 20.0;
             let y = bottom + (top - bottom) * y as f32 / 10.0;
             let mark = Rect::from_ltrb(x - 3.5, y - 3.5, x + 3.5, y + 3.5).unwrap();
-            assert!(!covers(at, &mark), "{label} is on the mark of {of}");
+            assert!(!covers(at, &mark), "{label} is on the mark of {mark_name}");
         }
     }
 }
@@ -171,7 +171,7 @@ fn a_legend_keeps_its_look_and_cuts_long_names_in_their_middle() {
         option["legend"]["textStyle"] = json!({"color": "#123456", "fontSize": 13});
         option
     });
-    let begins = |text: &str| texts.iter().find(|(of, _)| of.starts_with(text)).unwrap();
+    let begins = |text: &str| texts.iter().find(|(own, _)| own.starts_with(text)).unwrap();
     let (name, at) = begins("Manufacturer");
     assert!(
         name.contains('…') && name.ends_with("(firmware 2.1.0)"),

@@ -33,23 +33,19 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
 #[must_use]
 pub fn csv(table: &Table) -> String {
     let mut out = Writer::from_writer(Vec::new());
-    let bounds: Vec<Vec<Bound>> = (0..table.columns.len())
-        .map(|at| bounds(table, at))
+    let columns = table.columns.iter().enumerate();
+    let columns: Vec<_> = columns
+        .map(|(at, column)| (column, bounds(table, at)))
         .collect();
-    let titles = table
-        .columns
-        .iter()
-        .zip(&bounds)
-        .flat_map(|(column, bounds)| {
-            let flags = bounds.iter().map(|bound| flag_title(column, *bound));
-            std::iter::once(title(column)).chain(flags)
-        });
+    let titles = columns.iter().flat_map(|(column, sides)| {
+        let flags = sides.iter().map(|side| flag_title(column, *side));
+        std::iter::once(title(column)).chain(flags)
+    });
     out.write_record(titles).expect(MEMORY);
     for row in &table.rows {
-        let columns = table.columns.iter().zip(&bounds);
-        let cells = row.cells.iter().zip(columns);
-        let values = cells.flat_map(|(cell, (column, bounds))| {
-            let flags = bounds.iter().map(|bound| flag(cell, *bound));
+        let cells = row.cells.iter().zip(&columns);
+        let values = cells.flat_map(|(cell, (column, sides))| {
+            let flags = sides.iter().map(|side| flag(cell, *side));
             std::iter::once(value(cell, column)).chain(flags)
         });
         out.write_record(values).expect(MEMORY);
@@ -62,13 +58,13 @@ pub fn csv(table: &Table) -> String {
 fn bounds(table: &Table, at: usize) -> Vec<Bound> {
     let cells = || table.rows.iter().filter_map(|row| row.cells.get(at)?.value);
     let mut sides = vec![Bound::AtLeast, Bound::AtMost];
-    sides.retain(|side| cells().any(|of| of.bound == *side));
+    sides.retain(|side| cells().any(|value| value.bound == *side));
     sides
 }
 
 /// Whether the number of a cell is a bound of this side; empty where it has none.
 fn flag(cell: &Cell, side: Bound) -> String {
-    let is_it = cell.value.map(|of| (of.bound == side).to_string());
+    let is_it = cell.value.map(|value| (value.bound == side).to_string());
     is_it.unwrap_or_default()
 }
 
@@ -101,7 +97,7 @@ fn joined(parts: &[&str]) -> String {
 fn value(cell: &Cell, column: &Column) -> String {
     let is_of_unit = column.numeric && !column.unit.is_empty();
     match cell.value {
-        Some(of) => of.value.to_string(),
+        Some(number) => number.value.to_string(),
         None if cell.text == Cell::none().text => String::new(),
         None if is_of_unit && cell.text.parse::<f64>().is_err() => String::new(),
         None => text(&cell.text),
@@ -122,7 +118,7 @@ mod tests {
     #[test]
     fn neither_titles_nor_cells_are_formulas() {
         let table = Table {
-            columns: vec![Column::text("@a"), Column::number("peak").of("=1+1")],
+            columns: vec![Column::text("@a"), Column::number("peak").group("=1+1")],
             rows: vec![TableRow {
                 cells: ["\tb", "+12 %"].map(Cell::from).into(),
                 total: false,
@@ -164,7 +160,7 @@ mod tests {
         let table = Table {
             columns: vec![
                 Column::text("Workload"),
-                Column::number("peak").of("a, \"b\"").unit("ops/s"),
+                Column::number("peak").group("a, \"b\"").unit("ops/s"),
                 Column::number("p99").unit("us"),
             ],
             rows: vec![

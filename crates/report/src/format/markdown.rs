@@ -98,7 +98,7 @@ fn folded(summary: &str, what: &str) -> String {
 fn figure(figure: &Figure, drawings: &[Drawing]) -> String {
     let of_figure = drawings
         .iter()
-        .filter(|drawing| drawing.of.0 == figure.anchor);
+        .filter(|drawing| drawing.figure.0 == figure.anchor);
     let image = |drawing: &Drawing| {
         let about = format!("{}. {}", drawing.title, drawing.about);
         format!(
@@ -112,11 +112,11 @@ fn figure(figure: &Figure, drawings: &[Drawing]) -> String {
 
 fn finding(entry: &FindingEntry) -> String {
     let Badge { letter, code } = &entry.badge;
-    let places = number::plural(entry.places() as u64, "place");
+    let all_places = number::plural(entry.places() as u64, "place");
     let mut parts = vec![
         format!("<a id=\"{}\"></a>", finding_anchor(code)),
         format!(
-            "### {letter}: {} (`{}`, {places})",
+            "### {letter}: {} (`{}`, {all_places})",
             line(&entry.title),
             line(code)
         ),
@@ -138,8 +138,8 @@ fn finding(entry: &FindingEntry) -> String {
 
 fn spans(text: &Text) -> String {
     let span = |span: &Span| match span {
-        Span::Plain(text) => escaped(text),
-        Span::Strong(text) => strong(&escaped(text)),
+        Span::Plain(words) => escaped(words),
+        Span::Strong(words) => strong(&escaped(words)),
         Span::Badge(of_span) => badge(of_span),
     };
     text.0.iter().map(span).collect()
@@ -171,12 +171,8 @@ fn table(table: &Table) -> String {
         row(table.columns.iter().map(title).collect()),
         row(table.columns.iter().map(rule).collect()),
     ];
-    let cells = |of: &TableRow| {
-        row(of
-            .cells
-            .iter()
-            .map(|of_row| cell(of_row, of.total))
-            .collect())
+    let cells = |TableRow { cells, total }: &TableRow| {
+        row(cells.iter().map(|own| cell(own, *total)).collect())
     };
     lines.extend(table.rows.iter().map(cells));
     let parts = [
@@ -281,7 +277,7 @@ mod tests {
             total,
         };
         let table = Table {
-            columns: vec![Column::text("System"), Column::number("peak").of("a|b")],
+            columns: vec![Column::text("System"), Column::number("peak").group("a|b")],
             rows: vec![row("x\ny", "0.9 – 1.1", false), row("mean", "", true)],
             caption: "Caption".into(),
             note: "A note.".into(),

@@ -340,15 +340,16 @@ fn write_files(report: &Report, formats: &[&str], out_dir: &Path) -> Result<Vec<
     for (folder, files) in &folders {
         OwnFiles::read(out_dir, folder)?.refuse_foreign(files.keys().map(String::as_str))?;
     }
-    let all = || formats.iter().filter_map(|format| format.folder);
     // A page comes after what it refers to.
-    for (folder, files) in folders.iter().rev() {
-        let endings = all().filter(|of| of.name == *folder).map(|of| of.ending);
-        own_files::write(out_dir, folder, files, &endings.collect::<Vec<_>>())?;
+    for (name, files) in folders.iter().rev() {
+        let own = formats.iter().filter_map(|format| format.folder);
+        let own = own.filter(|folder| folder.name == *name);
+        let endings: Vec<_> = own.map(|folder| folder.ending).collect();
+        own_files::write(out_dir, name, files, &endings)?;
     }
-    let place = |format: &&ReportFormat| format.page.or(format.folder.map(|of| of.name));
+    let place = |format: &&ReportFormat| format.page.or(format.folder.map(|folder| folder.name));
     let places = formats.iter().filter_map(place);
-    Ok(places.map(|place| out_dir.join(place)).collect())
+    Ok(places.map(|path| out_dir.join(path)).collect())
 }
 
 /// The sections that have something to say.
@@ -376,8 +377,8 @@ fn facts(data: &Data) -> Vec<String> {
         .collect();
     let mut facts = vec![number::list(&compared)];
     for header in &data.headers {
-        if let Some(data) = header.settings.data {
-            facts.push(number::plural(data.records, "record"));
+        if let Some(shape) = header.settings.data {
+            facts.push(number::plural(shape.records, "record"));
         }
         facts.push(number::instant(header.created_ms));
     }

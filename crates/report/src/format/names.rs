@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn an_address_has_no_signs_of_its_own() {
-        let of = |name: &str| address(OsStr::new(name));
-        assert_eq!(of("run-1_a~b.html"), "run-1_a~b.html");
-        assert_eq!(of("a:b/c?d#e %41ä"), "a%3Ab%2Fc%3Fd%23e%20%2541%C3%A4");
+        let encoded = |name: &str| address(OsStr::new(name));
+        assert_eq!(encoded("run-1_a~b.html"), "run-1_a~b.html");
+        assert_eq!(encoded("a:b/c?d#e %41ä"), "a%3Ab%2Fc%3Fd%23e%20%2541%C3%A4");
     }
 
     #[test]

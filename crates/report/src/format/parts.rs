@@ -17,8 +17,8 @@ pub fn parts(table: &Table, widths: &[usize], room: usize) -> Vec<Vec<usize>> {
     let is_same = |a: &usize, b: &usize| group(a) == group(b) && !group(a).is_empty();
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for chunk in others.chunk_by(is_same) {
-        let piece = if width(chunk) <= room { chunk.len() } else { 1 };
-        for piece in chunk.chunks(piece) {
+        let length = if width(chunk) <= room { chunk.len() } else { 1 };
+        for piece in chunk.chunks(length) {
             match parts.last_mut() {
                 Some(part) if width(part) + width(piece) <= room => part.extend(piece),
                 _ => parts.push(piece.to_vec()),
@@ -51,10 +51,10 @@ mod tests {
     use super::*;
 
     fn table(groups: &[&str]) -> Table {
-        let group = |group: &&str| Column::number("n").of(*group);
+        let columns = groups.iter().map(|name| Column::number("n").group(*name));
         let names = [Column::text("System"), Column::text("At")];
         Table {
-            columns: names.into_iter().chain(groups.iter().map(group)).collect(),
+            columns: names.into_iter().chain(columns).collect(),
             ..Table::default()
         }
     }

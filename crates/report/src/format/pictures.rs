@@ -35,11 +35,11 @@ const PNG_FOLDER: Folder = Folder {
 
 /// The pictures as SVG, which other formats refer to.
 pub fn svg_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
-    let svg = |of: &Drawing| Ok(SVG_FOLDER.file(&of.name, of.svg()?.into_bytes()));
+    let svg = |drawing: &Drawing| Ok(SVG_FOLDER.file(&drawing.name, drawing.svg()?.into_bytes()));
     report.drawings()?.iter().map(svg).collect()
 }
 
 fn png_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
-    let png = |of: &Drawing| Ok(PNG_FOLDER.file(&of.name, of.png()?));
+    let png = |drawing: &Drawing| Ok(PNG_FOLDER.file(&drawing.name, drawing.png()?));
     report.drawings()?.iter().map(png).collect()
 }

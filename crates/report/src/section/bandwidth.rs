@@ -34,7 +34,7 @@ impl Devices {
     fn from_cells<'c, 'a: 'c>(cells: impl Iterator<Item = &'c GridCell<'a>>) -> Self {
         let is_known = |cell: &GridCell<'_>| spread(cell, device(DeviceBandwidth::total)).is_some();
         let known: Vec<bool> = cells.map(is_known).collect();
-        match known.iter().filter(|is_known| **is_known).count() {
+        match known.iter().filter(|has| **has).count() {
             0 => Self::None,
             n if n == known.len() => Self::All,
             _ => Self::Some,
@@ -102,7 +102,7 @@ fn table(sweep: &SweepTable<'_>, devices: Devices) -> Table {
         columns.extend(
             names
                 .iter()
-                .map(|name| Column::number(*name).of(&system.name).unit("MB/s")),
+                .map(|name| Column::number(*name).group(&system.name).unit("MB/s")),
         );
     }
     let mut note = "Means over the measured part, in MB/s of a million bytes. ".to_owned();
@@ -140,9 +140,9 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, devices: Devices) -
         if devices.are_known() {
             let figures: [fn(DeviceBandwidth) -> f64; 2] =
                 [|device| device.read, |device| device.written];
-            for of in figures {
-                let sum = written(cell, device(of));
-                cells.push(match cell.and_then(|cell| each(cell, of)) {
+            for figure in figures {
+                let sum = written(cell, device(figure));
+                cells.push(match cell.and_then(|cell| each(cell, figure)) {
                     Some(each) => {
                         let parts = [sum.detail.clone(), each];
                         let parts = parts.iter().filter(|part| !part.is_empty());
@@ -161,8 +161,8 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, devices: Devices) -
     }
 }
 
-fn written(cell: Option<&GridCell<'_>>, of: impl Fn(&Phase) -> Option<f64>) -> Cell {
-    cell.and_then(|cell| spread(cell, of))
+fn written(cell: Option<&GridCell<'_>>, figure: impl Fn(&Phase) -> Option<f64>) -> Cell {
+    cell.and_then(|cell| spread(cell, figure))
         .map_or_else(Cell::none, |spread| {
             let fault = cell.and_then(|cell| cell.fault);
             let detail =
@@ -182,8 +182,8 @@ fn last<'a, 'g>(group: &'g WorkloadGrid<'a>, system: &'a System) -> Option<&'g G
 }
 
 /// A figure of every repeat.
-fn spread(cell: &GridCell<'_>, of: impl Fn(&Phase) -> Option<f64>) -> Option<Spread> {
-    let values: Option<Vec<_>> = cell.points.iter().map(|p| of(&p.phase)).collect();
+fn spread(cell: &GridCell<'_>, figure: impl Fn(&Phase) -> Option<f64>) -> Option<Spread> {
+    let values: Option<Vec<_>> = cell.points.iter().map(|p| figure(&p.phase)).collect();
     Spread::from_values(&values?)
 }
 
@@ -194,16 +194,16 @@ fn has_bytes(group: &WorkloadGrid<'_>) -> bool {
 }
 
 /// A figure of the device, where one was watched.
-fn device(of: fn(DeviceBandwidth) -> f64) -> impl Fn(&Phase) -> Option<f64> {
-    move |phase| phase.bandwidth().device.map(of)
+fn device(figure: fn(DeviceBandwidth) -> f64) -> impl Fn(&Phase) -> Option<f64> {
+    move |phase| phase.bandwidth().device.map(figure)
 }
 
 /// Where several devices were watched: the figure of each, on average over the repeats.
-fn each(cell: &GridCell<'_>, of: fn(DeviceBandwidth) -> f64) -> Option<String> {
+fn each(cell: &GridCell<'_>, figure: fn(DeviceBandwidth) -> f64) -> Option<String> {
     let mut devices: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for point in &cell.points {
         for (name, device) in point.phase.device_bandwidths() {
-            devices.entry(name).or_default().push(of(device));
+            devices.entry(name).or_default().push(figure(device));
         }
     }
     let said = devices.iter().map(|(name, values)| {

@@ -22,8 +22,8 @@ fn render(data: &Data) -> Vec<Block> {
         .ceilings
         .iter()
         .filter_map(|ceiling| {
-            let of = ceiling.ceiling_for.as_deref()?;
-            Some((*sweep.systems.iter().find(|s| s.name == of)?, *ceiling))
+            let name = ceiling.ceiling_for.as_deref()?;
+            Some((*sweep.systems.iter().find(|s| s.name == name)?, *ceiling))
         })
         .collect();
     if pairs.is_empty() || sweep.groups.is_empty() {
@@ -47,9 +47,17 @@ fn table<'a>(
 ) -> Table {
     let mut columns = vec![Column::text("Workload")];
     for (system, ceiling) in pairs {
-        columns.push(Column::number("peak ops/s").unit("ops/s").of(&system.name));
-        columns.push(Column::number(&ceiling.name).unit("ops/s").of(&system.name));
-        columns.push(Column::number("share").unit("%").of(&system.name));
+        columns.push(
+            Column::number("peak ops/s")
+                .unit("ops/s")
+                .group(&system.name),
+        );
+        columns.push(
+            Column::number(&ceiling.name)
+                .unit("ops/s")
+                .group(&system.name),
+        );
+        columns.push(Column::number("share").unit("%").group(&system.name));
     }
     let rows = sweep
         .groups
@@ -77,11 +85,11 @@ fn cells<'a>(
     (system, ceiling): (&'a System, &'a System),
     index: &Index<'_>,
 ) -> [Cell; 3] {
-    let rate = |system: &'a System| match group.peak(&system.name) {
+    let rate = |own: &'a System| match group.peak(&own.name) {
         None => (None, Cell::none()),
         Some(peak) => {
             let ops = peak.ops.middle;
-            let at_peak = group.cells_of(&system.name);
+            let at_peak = group.cells_of(&own.name);
             let at_peak = at_peak.filter(|cell| cell.step.threads == peak.threads);
             let cell = Cell {
                 badges: index.headline_badges(at_peak.flat_map(|cell| cell.points.iter().copied())),

@@ -58,11 +58,11 @@ pub fn metric_cell(metric: Metric, value: Bounded) -> Cell {
 }
 
 /// What a metric came to over the runs.
-pub fn measured(metric: Metric, of: Measured) -> Cell {
-    let range = of.range(|value| metric_cell(metric, value).text);
+pub fn measured(metric: Metric, value: Measured) -> Cell {
+    let range = value.range(|value| metric_cell(metric, value).text);
     Cell {
-        muted: !of.solid,
-        ..metric_cell(metric, of.middle).with_detail(range)
+        muted: !value.solid,
+        ..metric_cell(metric, value.middle).with_detail(range)
     }
 }
 
@@ -132,19 +132,16 @@ impl<'a> Grid<'_, 'a> {
     fn table(&self, metrics: &[Metric]) -> Table {
         let mut columns = vec![Column::number(self.group.axis.title())];
         for &metric in metrics {
-            let of = |title: &str| Column::number(title).of(title_of(metrics, metric));
-            columns.extend(
-                self.systems
-                    .iter()
-                    .map(|s| of(&s.name).unit(metric.row().unit)),
-            );
+            let column = |title: &str| Column::number(title).group(title_of(metrics, metric));
+            let systems = self.systems.iter();
+            columns.extend(systems.map(|s| column(&s.name).unit(metric.row().unit)));
             for (a, b) in &self.pairs {
                 let title = match (self.systems.len(), self.is_one_against_all()) {
                     (2, _) => "improvement".to_owned(),
                     (_, true) => format!("over {b}"),
                     (_, false) => format!("{a} over {b}"),
                 };
-                columns.push(of(&title).unit(RATIO));
+                columns.push(column(&title).unit(RATIO));
             }
         }
         let steps = self.group.steps.iter();
@@ -175,12 +172,12 @@ impl<'a> Grid<'_, 'a> {
             Axis::Rates => (String::new(), "rates: less latency"),
         };
         if let Some((first, second)) = self.pairs.first() {
-            let of = if self.is_one_against_all() {
+            let over = if self.is_one_against_all() {
                 format!("of {first}")
             } else {
                 format!("over {second}")
             };
-            note.push_str(&format!("Improvements are those {of} at equal {equal}. "));
+            note.push_str(&format!("Improvements are those {over} at equal {equal}. "));
         }
         note.push_str(&self.note_of_runs());
         note.push_str("– means not measured, or fewer than 10 samples beyond the value; grey, fewer than 100.");
@@ -212,7 +209,7 @@ impl<'a> Grid<'_, 'a> {
         };
         let phases = cells.filter(is_bound).flat_map(|cell| &cell.points);
         let phases: Vec<_> = phases.map(|point| &point.phase).collect();
-        let is_any = |of: fn(&Phase) -> u64| phases.iter().any(|phase| of(phase) > 0);
+        let is_any = |count: fn(&Phase) -> u64| phases.iter().any(|phase| count(phase) > 0);
         let causes = [
             (is_any(|phase| phase.failed), "requests failed"),
             (
@@ -261,10 +258,10 @@ impl<'a> Grid<'_, 'a> {
         let Some(cell) = self.group.cell(&system.name, step) else {
             return Cell::none();
         };
-        let Some(of) = cell.value(metric) else {
+        let Some(value) = cell.value(metric) else {
             return Cell::none();
         };
-        let written = measured(metric, of);
+        let written = measured(metric, value);
         let is_rate = metric == Metric::OPS_PER_SEC;
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {
@@ -334,13 +331,13 @@ impl<'a> Grid<'_, 'a> {
         let comparison = |&step: &Step| self.comparison(metric, pair, step);
         let known: Vec<Comparison> = steps.clone().filter_map(comparison).collect();
         let gains: Vec<Bounded> = known.iter().map(compare::gain).collect();
-        let ratios: Vec<Bounded> = known.iter().map(|of| of.ratio).collect();
+        let ratios: Vec<Bounded> = known.iter().map(|own| own.ratio).collect();
         let mut all = steps.map(|&step| self.is_uncertain(metric, pair, step));
         if all.any(|uncertain| uncertain) {
             return None;
         }
         let ratio = metric.ratio_of_gain(Bounded::mean(&gains)?);
-        let geometric = comparison::center(&ratios).map(|ratio| metric.improvement(ratio));
+        let geometric = comparison::center(&ratios).map(|mean| metric.improvement(mean));
         let cell = Cell::new(metric.improvement(ratio)).with_bounded(ratio);
         Some(cell.with_detail(geometric.unwrap_or_default()))
     }

@@ -76,7 +76,7 @@ fn conditions(pairs: &[UnequalPair<'_>]) -> Table {
     let row = |name: &&str| {
         let value = |system: &&str| values.get(&(*name, *system)).copied();
         let cells = systems.iter().map(value);
-        let cells = cells.map(|value| value.map_or_else(Cell::none, Cell::new));
+        let cells = cells.map(|known| known.map_or_else(Cell::none, Cell::new));
         TableRow {
             cells: std::iter::once(Cell::new(*name)).chain(cells).collect(),
             total: false,

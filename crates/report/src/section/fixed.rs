@@ -100,13 +100,13 @@ impl Fixed {
                 continue;
             };
             let metric = Metric::from_latency(kind, statistic);
-            let of = |name| {
+            let reading = |name| {
                 let searched = self.searched(searches, group, name, metric);
                 searched.or_else(|| self.reading(sweep, group, name, (kind, statistic)))
             };
             let systems = sweep.systems.iter().map(|system| system.name.as_str());
-            let readings: Vec<_> = systems.map(|name| (name, of(name))).collect();
-            if readings.iter().all(|(_, reading)| reading.is_none()) {
+            let readings: Vec<_> = systems.map(|name| (name, reading(name))).collect();
+            if readings.iter().all(|(_, known)| known.is_none()) {
                 lacking.extend(self.lacking(sweep, group, metric));
                 continue;
             }
@@ -153,7 +153,7 @@ impl Fixed {
         };
         let cells = at_rate(sweep, group, system, rate);
         let is_valid = |(_, cell): &(_, &GridCell<'_>)| cell.fault.is_none();
-        let mut known = cells.map(|of| is_valid(&of));
+        let mut known = cells.map(|cell| is_valid(&cell));
         let first = known.next()?;
         Some(if first || known.any(|valid| valid) {
             "a point has too few samples"
@@ -171,7 +171,7 @@ impl Fixed {
         };
         let values = systems.flat_map(|system| {
             let value = Column::number(self.title()).unit(unit);
-            [value, Column::text("from")].map(|column| column.of(&system.name))
+            [value, Column::text("from")].map(|column| column.group(&system.name))
         });
         let columns = ["Workload", "Latency", "At"].map(Column::text);
         vec![
@@ -263,9 +263,9 @@ impl Fixed {
             .collect();
         known.sort_by(|(_, a), (_, b)| compared.best_first(a.value(), b.value()));
         let ranked: Vec<&'a str> = known.iter().map(|(name, _)| *name).collect();
-        let of = |name: &str| known.iter().find(|(known, _)| *known == name).copied();
+        let reading = |name: &str| known.iter().find(|(known, _)| *known == name).copied();
         let pairs = compare::pairs_of(&ranked, sweep).into_iter();
-        let pairs = pairs.filter_map(|(a, b)| of(a).zip(of(b)));
+        let pairs = pairs.filter_map(|(a, b)| reading(a).zip(reading(b)));
         let like = pairs.filter(|((_, a), (_, b))| a.is_like(b));
         let lines = like.filter_map(|pair| self.line(sweep, group, (metric, compared), pair));
         lines.collect()
@@ -308,12 +308,12 @@ impl Fixed {
         Some(text.and(if source == other {
             format!("{b} ({figures}; {source}).")
         } else {
-            let [value_a, value_b] = [of_a, of_b].map(|of| self.written(of));
+            let [value_a, value_b] = [of_a, of_b].map(|reading| self.written(reading));
             format!("{b} ({value_a}, {source}, against {value_b}, {other}).")
         }))
     }
 
-    /// What is said of two that have no ratio, in words.
+    /// Two values that have no ratio, in words.
     fn without_ratio(
         self,
         (a, of_a): (&str, &Reading<'_, '_>),
@@ -355,7 +355,7 @@ impl Fixed {
                 Some(one(a, b, &number::rate(*most)))
             }
             (Reading::Searched { answer: of_a, .. }, Reading::Searched { answer: of_b, .. }) => {
-                let ends = |of: &Answer| (of.low.unwrap_or(0.0), of.high);
+                let ends = |answer: &Answer| (answer.low.unwrap_or(0.0), answer.high);
                 let ((low_a, high_a), (low_b, high_b)) = (ends(of_a), ends(of_b));
                 let is_overlap = low_a <= high_b? && low_b <= high_a?;
                 is_overlap.then(|| {
@@ -378,13 +378,13 @@ impl Fixed {
             return None;
         };
         let is_it = |limit: &&Limit| limit.latency == latency && limit.metric() == Some(metric);
-        let of = |search: &&Search| {
+        let is_own = |search: &&Search| {
             let slo = &search.slo;
             slo.system == system
                 && group.workload == slo.workload
                 && group.distribution == slo.distribution
         };
-        let mut own = searches.iter().filter(of);
+        let mut own = searches.iter().filter(is_own);
         let (search, limit) = own.find_map(|search| {
             let limit = search.settings.latency.iter().find(is_it)?;
             Some((search, limit))
@@ -440,8 +440,8 @@ fn same(
     }
     let tested = match (of_a, of_b) {
         (Reading::Measured { group, cell, .. }, Reading::Measured { cell: other, .. }) => {
-            let of = sweep.comparisons.at(group, cell.step, metric, (a, b));
-            of.filter(|_| cell.step == other.step)
+            let comparison = sweep.comparisons.at(group, cell.step, metric, (a, b));
+            comparison.filter(|_| cell.step == other.step)
         }
         _ => None,
     };

@@ -50,9 +50,9 @@ pub fn columns(sweep: &SweepTable<'_>, best: &str) -> Vec<Column> {
         return Vec::new();
     }
     let improvements = improvements(sweep).into_iter();
-    let improvements = improvements.map(|of| {
-        let column = Column::number(of.title()).unit(RATIO);
-        column.of("improvement")
+    let improvements = improvements.map(|improvement| {
+        let column = Column::number(improvement.title()).unit(RATIO);
+        column.group("improvement")
     });
     std::iter::once(Column::text(best))
         .chain(improvements)
@@ -78,8 +78,8 @@ pub fn leads(
     let Some((first, others)) = ranked.split_first() else {
         return Vec::new();
     };
-    let of = |other: &&str| Lead::new(at((first, other)).as_ref(), sweep.comparisons);
-    others.iter().map(of).collect()
+    let lead = |other: &&str| Lead::new(at((first, other)).as_ref(), sweep.comparisons);
+    others.iter().map(lead).collect()
 }
 
 /// The cells of a row whose systems are `ranked`, the best first.
@@ -94,16 +94,16 @@ pub fn cells(
     let first = ranked.first().copied();
     let words = who(sweep, ranked, &at);
     let cell = |improvement: Improvement<'_>| {
-        let of = match improvement {
+        let comparison = match improvement {
             Improvement::OverTheOther => match ranked {
-                [first, second, ..] => at((first, second)),
+                [best, second, ..] => at((best, second)),
                 _ => None,
             },
             Improvement::Over(system) if Some(system) == first => return Cell::default(),
-            Improvement::Over(system) => first.and_then(|first| at((first, system))),
+            Improvement::Over(system) => first.and_then(|best| at((best, system))),
             Improvement::OverBaseline(system, baseline) => at((system, baseline)),
         };
-        of.map_or_else(Cell::none, |of| advantage(&of, sweep.comparisons))
+        comparison.map_or_else(Cell::none, |known| advantage(&known, sweep.comparisons))
     };
     let improvements = improvements(sweep).into_iter().map(cell);
     let words = words.map_or_else(Cell::none, Cell::new);
@@ -129,7 +129,7 @@ fn who(
             let alike = alike.filter(|(_, lead)| **lead != Lead::Better);
             let alike: Vec<&str> = alike.map(|(other, _)| *other).collect();
             let verdicts = alike.iter().filter_map(|other| at((first, other)));
-            let is_tested = verdicts.into_iter().any(|of| compare::has_verdict(&of));
+            let is_tested = verdicts.into_iter().any(|c| compare::has_verdict(&c));
             if alike.len() < others.len() {
                 format!("{first} or {}", alike.join(" or "))
             } else if is_tested {
@@ -142,9 +142,9 @@ fn who(
 }
 
 /// By how much one is better.
-fn advantage(of: &Comparison, comparisons: &Comparisons) -> Cell {
-    let cell = compared_table::improvement(of, comparisons);
-    let outcome = Outcome::new(of, comparisons.band);
+fn advantage(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
+    let cell = compared_table::improvement(comparison, comparisons);
+    let outcome = Outcome::new(comparison, comparisons.band);
     Cell {
         muted: matches!(
             outcome,

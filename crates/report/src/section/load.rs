@@ -27,7 +27,7 @@ fn render(data: &Data) -> Vec<Block> {
     ];
     let latency = |statistic: Statistic| {
         Column::number(statistic.name)
-            .of("insert latency")
+            .group("insert latency")
             .unit("us")
     };
     let columns = columns.into_iter().chain(STATISTICS.map(latency)).collect();

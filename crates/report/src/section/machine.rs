@@ -125,6 +125,6 @@ fn mean(cell: &GridCell<'_>, metric: Metric) -> Option<Bounded> {
     if metric.ranks() {
         return cell.value(metric).map(|measured| measured.middle);
     }
-    let values = cell.points.iter().map(|of| metric.value(&of.phase));
+    let values = cell.points.iter().map(|point| metric.value(&point.phase));
     Bounded::mean(&values.collect::<Option<Vec<_>>>()?)
 }

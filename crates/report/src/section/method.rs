@@ -1,4 +1,4 @@
-//! How it was tested: everything that somebody needs who would repeat it.
+//! How it was tested: everything that is needed to repeat it.
 
 use super::Section;
 use crate::{
@@ -42,9 +42,8 @@ fn render(data: &Data) -> Vec<Block> {
         });
         blocks.push(Block::Table(plan(header)));
         if !header.source.is_empty() {
-            let title = "The plan file".to_owned();
             blocks.push(Block::Source {
-                title,
+                title: "The plan file".to_owned(),
                 text: header.source.clone(),
             });
         }
@@ -163,24 +162,20 @@ impl Rows {
         if values.iter().all(Option::is_none) {
             return;
         }
-        let compared = || {
-            values
-                .iter()
-                .zip(&self.compared)
-                .filter(|(_, c)| **c)
-                .map(|(v, _)| v)
-        };
-        let differ = compared().collect::<BTreeSet<_>>().len() > 1;
-        let cells = values
-            .iter()
-            .zip(&self.compared)
-            .map(|(value, compared)| match value {
-                None => Cell::none(),
-                Some(text) => Cell {
-                    strong: differ && *compared,
-                    ..Cell::new(text)
-                },
-            });
+        let all = values.iter().zip(&self.compared);
+        let compared = all.clone().filter(|(_, is_compared)| **is_compared);
+        let differ = compared
+            .map(|(value, _)| value)
+            .collect::<BTreeSet<_>>()
+            .len()
+            > 1;
+        let cells = all.map(|(value, is_compared)| match value {
+            None => Cell::none(),
+            Some(text) => Cell {
+                strong: differ && *is_compared,
+                ..Cell::new(text)
+            },
+        });
         let cells = std::iter::once(Cell::new(name)).chain(cells).collect();
         self.rows.push(TableRow {
             cells,
@@ -209,8 +204,9 @@ fn fact_names(data: &Data) -> Vec<(String, String)> {
 }
 
 fn fact(facts: &[Fact], system: &str, group: &str, name: &str) -> Option<String> {
-    let of = |f: &&Fact| f.system.as_deref() == Some(system) && f.group == group && f.name == name;
-    let values: Vec<&str> = facts.iter().filter(of).map(|f| f.value.as_str()).collect();
+    let own = facts.iter().filter(|f| f.system.as_deref() == Some(system));
+    let own = own.filter(|f| f.group == group && f.name == name);
+    let values: Vec<&str> = own.map(|f| f.value.as_str()).collect();
     (!values.is_empty()).then(|| values.join(", "))
 }
 
@@ -227,9 +223,9 @@ fn machine(data: &Data) -> Table {
         .flat_map(|group| {
             let of_group = facts.iter().filter(move |f| f.group == *group);
             of_group.enumerate().map(|(i, f)| {
-                let group = if i == 0 { f.group.as_str() } else { "" };
+                let head = if i == 0 { f.group.as_str() } else { "" };
                 TableRow {
-                    cells: [group, &f.name, &f.value].map(Cell::new).into(),
+                    cells: [head, &f.name, &f.value].map(Cell::new).into(),
                     total: false,
                 }
             })

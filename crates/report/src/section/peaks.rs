@@ -43,8 +43,8 @@ fn render(data: &Data) -> Vec<Block> {
 fn table(sweep: &SweepTable<'_>) -> Table {
     let mut columns = vec![Column::text("Workload")];
     for system in &sweep.systems {
-        let of = |title: &str| Column::number(title).of(&system.name);
-        columns.extend([of("peak ops/s").unit("ops/s"), of("at threads")]);
+        let column = |title: &str| Column::number(title).group(&system.name);
+        columns.extend([column("peak ops/s").unit("ops/s"), column("at threads")]);
     }
     columns.extend(improvements::columns(sweep, "Highest"));
     let mut note =

@@ -135,7 +135,7 @@ fn at_scale(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     columns.push(Column::number(format!("{} latency", kind.name())).unit("us"));
     columns.extend(SCALES.map(|(name, _)| {
         let column = Column::number(name).unit("requests/s");
-        column.of(format!("{} requests a second at or above", kind.name()))
+        column.group(format!("{} requests a second at or above", kind.name()))
     }));
     (!rows.is_empty()).then(|| Table {
         caption: "What the quality leaves, at scale".into(),
@@ -183,8 +183,9 @@ fn places<'g, 'a>(
     let Some(last) = group.cells_of(&system.name).last() else {
         return Vec::new();
     };
-    let peak = group.peak(&system.name).filter(|_| group.has_peaks());
-    let at_peak = |cell: &&GridCell<'_>| peak.is_some_and(|peak| peak.threads == cell.step.threads);
+    let highest = group.peak(&system.name).filter(|_| group.has_peaks());
+    let at_peak =
+        |cell: &&GridCell<'_>| highest.is_some_and(|peak| peak.threads == cell.step.threads);
     let name = |cell: &GridCell<'_>| {
         if at_peak(&cell) {
             format!("{} (peak)", cell.step.place())
@@ -224,7 +225,7 @@ impl<'a> Service<'a> {
         };
         let runs = cell.points.iter().map(run).collect::<Option<Vec<_>>>()?;
         let is_known = |qos: &Qos<'_>| qos.run.is_some() || qos.blocks.is_some();
-        let mut all = runs.iter().flat_map(|run| &run.qualities);
+        let mut all = runs.iter().flat_map(|service| &service.qualities);
         all.any(is_known).then_some(Self { runs })
     }
 
@@ -283,8 +284,8 @@ impl<'a> Service<'a> {
     }
 
     fn qualities(&self, index: usize) -> impl Iterator<Item = (u32, Qos<'a>)> {
-        let of = move |run: &RunService<'a>| Some((run.repeat, *run.qualities.get(index)?));
-        self.runs.iter().filter_map(of)
+        let quality = move |run: &RunService<'a>| Some((run.repeat, *run.qualities.get(index)?));
+        self.runs.iter().filter_map(quality)
     }
 
     fn whole(&self, index: usize) -> Cell {
@@ -306,45 +307,41 @@ impl<'a> Service<'a> {
     /// The highest exact value of a block of any run, nanoseconds.
     fn highest_exact(&self, index: usize) -> u64 {
         let values = self.of_blocks(index);
-        let values = values.flat_map(|(_, of)| [of.worst, of.median, of.best]);
-        let exact = values.filter(|of| !of.is_at_least);
-        exact.map(|of| of.ns).max().unwrap_or(0)
+        let values = values.flat_map(|(_, block)| [block.worst, block.median, block.best]);
+        let exact = values.filter(|block| !block.is_at_least);
+        exact.map(|block| block.ns).max().unwrap_or(0)
     }
 
     fn worst(&self, index: usize) -> Cell {
-        let worst = self.of_blocks(index).max_by_key(|(_, of)| of.worst.rank());
+        let worst = self.of_blocks(index).max_by_key(|(_, b)| b.worst.rank());
         let highest = self.highest_exact(index);
-        worst.map_or_else(Cell::none, |(repeat, of)| {
-            let mut detail = format!("from {:.0} s", of.worst.start_s);
+        worst.map_or_else(Cell::none, |(repeat, blocks)| {
+            let mut detail = format!("from {:.0} s", blocks.worst.start_s);
             if self.runs.len() > 1 {
                 detail.push_str(&format!(", run {repeat}"));
             }
-            let value = of.worst.above(highest).bounded();
-            written(value, of.is_solid()).with_detail(detail)
+            let value = blocks.worst.above(highest).bounded();
+            written(value, blocks.is_solid()).with_detail(detail)
         })
     }
 
     fn median(&self, index: usize) -> Cell {
         let highest = self.highest_exact(index);
-        let median = |(_, of): (u32, &BlockQos)| of.median.above(highest).bounded();
+        let median = |(_, blocks): (u32, &BlockQos)| blocks.median.above(highest).bounded();
         let medians = || self.of_blocks(index).map(median);
-        let is_solid = self.of_blocks(index).all(|(_, of)| of.is_solid());
-        let mean = geometric_mean(&medians().map(|of| of.value).collect::<Vec<_>>());
-        mean.map_or_else(Cell::none, |ns| {
-            let mean = if medians().all(Bounded::is_exact) {
-                Bounded::exact(ns)
-            } else {
-                Bounded::at_least(ns)
-            };
-            written(mean, is_solid)
-        })
+        let is_solid = self.of_blocks(index).all(|(_, blocks)| blocks.is_solid());
+        let mean = geometric_mean(&medians().map(|value| value.value).collect::<Vec<_>>());
+        let bounded = if medians().all(Bounded::is_exact) {
+            Bounded::exact
+        } else {
+            Bounded::at_least
+        };
+        mean.map_or_else(Cell::none, |ns| written(bounded(ns), is_solid))
     }
 
     fn best(&self, index: usize) -> Cell {
-        let best = self.of_blocks(index).min_by_key(|(_, of)| of.best.rank());
-        best.map_or_else(Cell::none, |(_, of)| {
-            written(of.best.bounded(), of.is_solid())
-        })
+        let best = self.of_blocks(index).min_by_key(|(_, b)| b.best.rank());
+        best.map_or_else(Cell::none, |(_, b)| written(b.best.bounded(), b.is_solid()))
     }
 
     fn beyond(&self, index: usize, quality: Quantile) -> Cell {
@@ -374,11 +371,10 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
         return None;
     }
     // A pair of read and update is one operation, and both halves are counted by kind as well.
-    let is_pair = |kind: Kind| kind == Kind::ReadModifyWrite;
-    let count = |pairs: bool| -> u64 {
+    let count = |are_pairs: bool| -> u64 {
         let kinds = phase.kinds.iter();
-        let of = kinds.filter(|(kind, _)| is_pair(**kind) == pairs);
-        of.map(|(_, result)| result.count).sum()
+        let counted = kinds.filter(|(one, _)| (**one == Kind::ReadModifyWrite) == are_pairs);
+        counted.map(|(_, result)| result.count).sum()
     };
     let (pairs, halves) = (count(true), count(false));
     let operations = halves.checked_sub(pairs).filter(|n| *n > 0);
@@ -441,7 +437,7 @@ mod tests {
             kinds: kinds.iter().cloned().collect(),
             ..Phase::default()
         };
-        let of = |phase: &Phase, kind| requests_per_s(phase, kind).map(f64::round);
+        let rounded = |of_phase: &Phase, kind| requests_per_s(of_phase, kind).map(f64::round);
         // An import has 10,141.5 ops/s and counts that are of any time.
         let reads = phase(&[(Kind::Read, counted(10_000_000, 0))]);
         assert_eq!(requests_per_s(&reads, Kind::Read), Some(10_141.5));
@@ -450,14 +446,14 @@ mod tests {
             (Kind::Update, counted(5_000_000, 0)),
         ];
         let mixed = phase(&mixed);
-        assert_eq!(of(&mixed, Kind::Update), Some(507.0));
+        assert_eq!(rounded(&mixed, Kind::Update), Some(507.0));
         // Of 8,000 requests a second a fifth fails: a hundredth of all is 80.
         let failing = Phase {
             operations: 80_000,
             failed: 16_000,
             ..phase(&[(Kind::Read, counted(64_000, 16_000))])
         };
-        assert_eq!(of(&failing, Kind::Read), Some(8_000.0));
+        assert_eq!(rounded(&failing, Kind::Read), Some(8_000.0));
         // 50,000 reads, of which 30,000 are one half of a pair, as all updates are.
         let pairs = Phase {
             operations: 50_000,
@@ -469,7 +465,7 @@ mod tests {
         };
         let kinds = [Kind::Read, Kind::Update, Kind::ReadModifyWrite];
         assert_eq!(
-            kinds.map(|kind| of(&pairs, kind)),
+            kinds.map(|kind| rounded(&pairs, kind)),
             [Some(5_000.0), Some(3_000.0), Some(3_000.0)]
         );
         let mut summary = Summary::default();

@@ -24,12 +24,14 @@ fn render(data: &Data) -> Vec<Block> {
         Column::text("System"),
         Column::text("Point"),
         Column::number("Ranks"),
-        Column::number("Lowest").of("ops/s of a rank").unit("ops/s"),
-        Column::number("Highest")
-            .of("ops/s of a rank")
+        Column::number("Lowest")
+            .group("ops/s of a rank")
             .unit("ops/s"),
-        Column::number("Lowest").of("p99 of a rank").unit("us"),
-        Column::number("Highest").of("p99 of a rank").unit("us"),
+        Column::number("Highest")
+            .group("ops/s of a rank")
+            .unit("ops/s"),
+        Column::number("Lowest").group("p99 of a rank").unit("us"),
+        Column::number("Highest").group("p99 of a rank").unit("us"),
         Column::number("Began late").unit("us"),
         Column::number("Clocks known to").unit("us"),
     ];
@@ -56,7 +58,7 @@ fn row(point: &Point) -> Option<TableRow> {
     let late = |part: &RankPart| latency(p99(part)).with_detail(place(part));
     let name = match key.target_rate {
         None => format!("{}, {}", key.workload, number::threads(key.threads)),
-        Some(rate) => format!("{}, {}", key.workload, number::ops(rate)),
+        Some(target) => format!("{}, {}", key.workload, number::ops(target)),
     };
     Some(TableRow {
         cells: vec![

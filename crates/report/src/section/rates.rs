@@ -93,11 +93,11 @@ fn table<'a>(
     let latencies = QUANTILES
         .iter()
         .map(|quantile| Column::number(quantile.name).unit("us"));
-    columns.extend(latencies.map(|column| column.of(format!("{name} response time"))));
-    columns.extend(LEFT.map(|(title, _)| Column::number(title).of("not done in time")));
+    columns.extend(latencies.map(|column| column.group(format!("{name} response time"))));
+    columns.extend(LEFT.map(|(title, _)| Column::number(title).group("not done in time")));
     columns.extend(LAG.map(|(title, _)| {
         let column = Column::number(title).unit("us");
-        column.of("start lag, p99")
+        column.group("start lag, p99")
     }));
     let cells = group.cells_of(&system.name);
     let rows = cells.map(|cell| row(cell, sweep, index, kind)).collect();

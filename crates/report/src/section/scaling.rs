@@ -14,9 +14,9 @@ pub fn annotation(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Bl
     let points = group.points();
     points.for_each(|point| curves.add(point, sweep.allow_errors));
     let laws = curves.laws();
-    let of = |name: &str| laws.iter().find(|law| law.system == name);
+    let law = |name: &str| laws.iter().find(|law| law.system == name);
     let systems = sweep.systems.iter().chain(&sweep.ceilings);
-    let said = systems.filter_map(|system| of(&system.name).map(line));
+    let said = systems.filter_map(|system| law(&system.name).map(line));
     let said = said.reduce(|all, line| all.and(" ").and_all(line))?;
     let what = Text::plain(
         "Fitted, not measured, and in no comparison: the Universal Scalability Law (contention \

@@ -1,5 +1,5 @@
 //! The highest rate that holds the limits of the plan: what was found of each system and workload,
-//! and every trial behind it.
+//! and every trial of it.
 
 use super::Section;
 use crate::{
@@ -21,13 +21,13 @@ fn render(data: &Data) -> Vec<Block> {
         return Vec::new();
     }
     let mut blocks = vec![Block::Text(about(data)), Block::Table(answers(data))];
-    for (index, of) in by_workload(data).into_iter().enumerate() {
+    for (index, searches) in by_workload(data).into_iter().enumerate() {
         blocks.push(Block::Figure(Figure {
             anchor: format!("slo-{}", index + 1),
             controls: Vec::new(),
-            charts: charts(data, &of),
+            charts: charts(data, &searches),
         }));
-        blocks.push(Block::Table(trials_of(&of)));
+        blocks.push(Block::Table(trials_of(&searches)));
     }
     blocks
 }
@@ -99,7 +99,7 @@ fn answer_row(search: &Search) -> TableRow {
         Some(rate) => Cell::new(number::bound_rate(bound(rate))).with_value(rate),
         None => Cell::none(),
     };
-    let evidence = slo.trials.iter().rev().find_map(|of| of.evidence.as_ref());
+    let evidence = slo.trials.iter().rev().find_map(|t| t.evidence.as_ref());
     let evidence = evidence.filter(|_| answer.status == Status::ClientLimit);
     let found = Cell::new(answer.remark());
     let found = match (evidence, settings.quick) {
@@ -165,8 +165,8 @@ fn trials_of(group: &[&Search]) -> Table {
         Column::text("Limit"),
         Column::number("Measured").unit("us"),
         Column::number("Over, %").unit("%"),
-        Column::number("from").unit("%").of("95 % interval, %"),
-        Column::number("to").unit("%").of("95 % interval, %"),
+        Column::number("from").unit("%").group("95 % interval, %"),
+        Column::number("to").unit("%").group("95 % interval, %"),
         Column::number("Allowed, %").unit("%"),
         Column::number("Requests"),
         Column::number("Blocks"),

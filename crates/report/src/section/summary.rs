@@ -52,11 +52,11 @@ pub fn headline(data: &Data) -> Option<String> {
 
 /// Which workloads were left out, and why.
 fn skipped(sweep: &SweepTable<'_>) -> Option<Text> {
-    let of = |skipped: &String| match skipped.split_once(": ") {
+    let line = |text: &String| match text.split_once(": ") {
         Some((name, why)) => format!("{} ({why})", workload_title(name)),
-        None => skipped.clone(),
+        None => text.clone(),
     };
-    let all: Vec<String> = sweep.settings.skipped.iter().map(of).collect();
+    let all: Vec<String> = sweep.settings.skipped.iter().map(line).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     (!all.is_empty()).then(|| Text::plain(format!("Left out: {}.", number::list(&all))))
 }
@@ -91,26 +91,26 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
 /// How many comparisons each family has of which this report states verdicts: peaks, and of points
 /// operations per second, the metric that it is about, and latencies.
 fn families(sweep: &SweepTable<'_>) -> Vec<String> {
-    let of = |are_peaks, metric: Metric| {
+    let family = |are_peaks, metric: Metric| {
         let mut all = sweep.comparisons.of_peaks(are_peaks);
-        let count = all.find(|of| of.metric == metric).map_or(0, |of| of.family);
-        let of = if are_peaks {
+        let comparison = all.find(|comparison| comparison.metric == metric);
+        let count = comparison.map_or(0, |comparison| comparison.family);
+        let what = if are_peaks {
             "peaks".to_owned()
         } else if metric.latency().is_some() {
             format!("{metric} at points")
         } else {
             format!("{} at points", metric.noun())
         };
-        (count > 0).then(|| format!("{} of {of}", number::plural(count as u64, "comparison")))
+        (count > 0).then(|| format!("{} of {what}", number::plural(count as u64, "comparison")))
     };
     let of_group = |group| [sweep.metric(group), sweep.latency_metric(group)];
     let of_groups: BTreeSet<Metric> = sweep.all_groups().flat_map(of_group).flatten().collect();
     let ops = (!sweep.groups.is_empty()).then_some(Metric::OPS_PER_SEC);
-    let peaks = of(true, Metric::OPS_PER_SEC).into_iter();
+    let peaks = family(true, Metric::OPS_PER_SEC).into_iter();
     let at_points = ops.into_iter().chain(of_groups);
-    peaks
-        .chain(at_points.filter_map(|metric| of(false, metric)))
-        .collect()
+    let at_points = at_points.filter_map(|metric| family(false, metric));
+    peaks.chain(at_points).collect()
 }
 
 /// What the systems differ in besides what is compared.
@@ -155,8 +155,8 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
     };
     let systems = sweep.systems.iter();
     let points = spot.into_iter().flat_map(|spot| {
-        let of = move |system: &&'a System| compare::points(group, spot, &system.name);
-        systems.clone().flat_map(of)
+        let systems = systems.clone();
+        systems.flat_map(move |system| compare::points(group, spot, &system.name))
     });
     let (value, about) = if group.has_peaks() {
         peaks(group, sweep)
@@ -179,7 +179,7 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
     }
 }
 
-/// How the peaks compare, and behind it the latency that the report is about.
+/// How the peaks compare, and then the latency that the report is about.
 fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, String) {
     let standings = compare::standings(group, &sweep.systems);
     let pair = compare::deciding_pair(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
@@ -206,9 +206,9 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, Strin
             }
             Some(comparison) => {
                 let (value, about) = of_pair(group, pair, "ops/s at peak", &comparison, sweep);
-                let latency = latency(group, sweep).map(|((a, b), place, of)| {
-                    let (value, _) = of_pair(group, (a, b), "", &of, sweep);
-                    format!("; {place}: {a} {value}")
+                let latency = latency(group, sweep).map(|(own, place, compared)| {
+                    let (latency, _) = of_pair(group, own, "", &compared, sweep);
+                    format!("; {place}: {} {latency}", own.0)
                 });
                 (value, about + &latency.unwrap_or_default())
             }
@@ -238,7 +238,7 @@ fn latency<'a>(
 fn of_pair<'a>(
     group: &WorkloadGrid<'a>,
     (a, b): (&'a str, &'a str),
-    of: &str,
+    what: &str,
     comparison: &Comparison,
     sweep: &SweepTable<'_>,
 ) -> (String, String) {
@@ -246,31 +246,31 @@ fn of_pair<'a>(
     let (value, about) = match Outcome::new(comparison, sweep.comparisons.band) {
         Outcome::Differ => (
             comparison.metric.improvement(comparison.ratio),
-            format!("{a} over {b}, {of}"),
+            format!("{a} over {b}, {what}"),
         ),
-        Outcome::Tied => ("tie".to_owned(), format!("{a} and {b}, {of} {within}")),
+        Outcome::Tied => ("tie".to_owned(), format!("{a} and {b}, {what} {within}")),
         Outcome::Equivalent => (
             "equivalent".to_owned(),
-            format!("{a} and {b}, {of} {within}"),
+            format!("{a} and {b}, {what} {within}"),
         ),
         Outcome::NoDifferenceShown => (
             "no difference shown".to_owned(),
-            format!("{a} over {b}, {of}"),
+            format!("{a} over {b}, {what}"),
         ),
         Outcome::UnlikePeaks => {
-            let (lacking, of) = compare::unlike(group, (a, b), comparison.ratio.value);
+            let (lacking, counts) = compare::unlike(group, (a, b), comparison.ratio.value);
             (
                 "not comparable".to_owned(),
-                format!("{lacking} has no valid point at a thread count of {of}"),
+                format!("{lacking} has no valid point at a thread count of {counts}"),
             )
         }
         Outcome::Open => (
             "open".to_owned(),
-            format!("{a} over {b}, {of}: a value is a bound"),
+            format!("{a} over {b}, {what}: a value is a bound"),
         ),
     };
     let interval = compare::interval(comparison);
-    let interval = interval.map_or_else(String::new, |of| format!(": {of}"));
+    let interval = interval.map_or_else(String::new, |text| format!(": {text}"));
     (value, about + &interval)
 }
 

@@ -21,8 +21,8 @@ pub const SECTION: Section = Section {
 
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
-    let points = data.points.iter().map(|point| &point.phase);
-    let panels = Panels::from_phases(points.chain(data.loads.iter().map(|load| &load.phase)));
+    let phases = data.points.iter().map(|point| &point.phase);
+    let panels = Panels::from_phases(phases.chain(data.loads.iter().map(|load| &load.phase)));
     let points = data.points.iter().map(|point| Drawn {
         group: workload_title(&point.key.workload),
         label: point_title(point),
@@ -36,12 +36,12 @@ fn render(data: &Data) -> Vec<Block> {
         phase: &load.phase,
     });
     let all: Vec<Drawn<'_>> = points.chain(loads).collect();
-    let variants = parallel::of_each(&all, |of| {
-        packed(timeline::timeline(of.phase, of.color, &panels))
+    let variants = parallel::of_each(&all, |drawn| {
+        packed(timeline::timeline(drawn.phase, drawn.color, &panels))
     });
-    let choices = all.into_iter().map(|of| ControlChoice {
-        group: of.group,
-        label: of.label,
+    let choices = all.into_iter().map(|drawn| ControlChoice {
+        group: drawn.group,
+        label: drawn.label,
     });
     let choices = choices.collect();
     if variants.iter().all(Value::is_null) {

@@ -61,9 +61,8 @@ fn row(point: &Point, metric: &str, at: usize, second: &WorstSecond) -> TableRow
         _ => Cell::new(String::new()),
     };
     // What reads the same is not worth a word.
-    let is_told = |of: &&Unusual| text(of.value, of.what) != text(of.usual, of.what);
-    let unusual = second.unusual.iter().filter(is_told);
-    let unusual: Vec<String> = unusual.map(said).collect();
+    let is_told = |one: &&Unusual| text(one.value, one.what) != text(one.usual, one.what);
+    let unusual: Vec<String> = second.unusual.iter().filter(is_told).map(said).collect();
     let unusual = if unusual.is_empty() {
         Cell::none()
     } else {
@@ -83,17 +82,17 @@ fn row(point: &Point, metric: &str, at: usize, second: &WorstSecond) -> TableRow
 }
 
 /// `written to the device: 412 MB/s (31.0 MB/s), nvme0n1`.
-fn said(of: &Unusual) -> String {
-    let text = |value| text(value, of.what);
-    let subject = match of.subject.as_str() {
+fn said(unusual: &Unusual) -> String {
+    let text = |value| text(value, unusual.what);
+    let subject = match unusual.subject.as_str() {
         "machine" | "process" => String::new(),
         subject => format!(", {subject}"),
     };
     format!(
         "{}: {} ({}){subject}",
-        of.what.name,
-        text(of.value),
-        text(of.usual)
+        unusual.what.name,
+        text(unusual.value),
+        text(unusual.usual)
     )
 }
 

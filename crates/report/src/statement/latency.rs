@@ -1,4 +1,4 @@
-//! What is said of the latency that a report is about: at the highest thread count or rate, and at
+//! Sentences about the latency that a report is about: at the highest thread count or rate, and at
 //! the peaks.
 
 use super::{place, title};
@@ -23,29 +23,28 @@ pub fn at_the_highest<'a>(
     };
     let spot = ComparedAt::Step(step);
     let pairs = compare::pairs(group, sweep, spot, metric);
-    let of = |pair: (&'a str, &'a str)| {
+    let said = pairs.into_iter().filter_map(|pair| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
         let values = (value(pair.0)?, value(pair.1)?);
-        let of = compare::at(group, sweep, spot, metric, pair);
-        Some(which_is_better(sweep, metric, pair, values, of.as_ref()))
-    };
-    let begin = format!("{} {}: ", title(metric), place(group, spot));
-    lines(&begin, pairs.into_iter().filter_map(of))
+        let known = compare::at(group, sweep, spot, metric, pair);
+        Some(which_is_better(sweep, metric, pair, values, known.as_ref()))
+    });
+    lines(&format!("{} {}: ", title(metric), place(group, spot)), said)
 }
 
-/// What is said of two latencies.
+/// A statement about two latencies.
 enum Said<'a> {
-    /// That one `is` so much lower or higher than another.
+    /// One `is` lower or higher than another by some amount.
     Is(&'a str, Text),
     /// Anything else, as it stands.
     Sentence(Text),
 }
 
-/// What is said, each behind the same beginning; what one system is, in one sentence.
-fn lines<'a>(begin: &str, said: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
+/// The statements after the same beginning; those about one system in one sentence.
+fn lines<'a>(begin: &str, sayings: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
     let mut lines = Vec::new();
     let mut of_one: Vec<(&str, Vec<Text>)> = Vec::new();
-    for said in said {
+    for said in sayings {
         match said {
             Said::Sentence(text) => lines.push(Text::plain(begin).and_all(text)),
             Said::Is(name, text) => match of_one.iter_mut().find(|(known, _)| *known == name) {
@@ -57,13 +56,13 @@ fn lines<'a>(begin: &str, said: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
     let sentence = |(name, texts): (&str, Vec<Text>)| {
         let last = texts.len() - 1;
         let mut text = Text::plain(begin).and_strong(name).and(" is ");
-        for (i, of) in texts.into_iter().enumerate() {
+        for (i, one) in texts.into_iter().enumerate() {
             let joint = match i {
                 0 => "",
                 i if i == last => " and ",
                 _ => ", ",
             };
-            text = text.and(joint).and_all(of);
+            text = text.and(joint).and_all(one);
         }
         text.and(".")
     };
@@ -80,7 +79,7 @@ fn which_is_better<'a>(
     (of_a, of_b): (Measured, Measured),
     comparison: Option<&Comparison>,
 ) -> Said<'a> {
-    let [figure_a, figure_b] = [of_a, of_b].map(|of| metric.text(of.middle));
+    let [figure_a, figure_b] = [of_a, of_b].map(|measured| metric.text(measured.middle));
     let figures = format!("({figure_a} against {figure_b})");
     let uncertain = || {
         let better = compare::better(metric);
@@ -95,7 +94,7 @@ fn which_is_better<'a>(
         return uncertain();
     }
     let interval = compare::interval(comparison);
-    let interval = interval.map_or_else(String::new, |of| format!(", {of}"));
+    let interval = interval.map_or_else(String::new, |text| format!(", {text}"));
     let outcome = Outcome::new(comparison, sweep.comparisons.band);
     match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => {
@@ -137,20 +136,20 @@ pub fn at_the_peaks<'a>(
         }
         let begin = format!("{} at the peaks ", title(metric));
         if steps[0] == steps[1] {
-            let of = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
+            let comparison = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
             let begin = format!("{begin}({}): ", steps[0].place());
-            let which = which_is_better(sweep, metric, pair, (of_a, of_b), of.as_ref());
+            let which = which_is_better(sweep, metric, pair, (of_a, of_b), comparison.as_ref());
             said.push((begin, which));
             continue;
         }
         // At unlike thread counts nothing is tested: it is what was measured.
-        let [a, b] = steps.map(|step| step.label());
-        let begin = format!("{begin}({a} and {b} threads), as measured: ");
+        let [threads_a, threads_b] = steps.map(|step| step.label());
+        let begin = format!("{begin}({threads_a} and {threads_b} threads), as measured: ");
         let bound = of_a.middle.bound.and(of_b.middle.bound.reversed());
         let value = of_a.middle.value / of_b.middle.value;
         let ratio = bound.map(|bound| Bounded { value, bound });
         let Some(ratio) = ratio else { continue };
-        let [figure_a, figure_b] = [of_a, of_b].map(|of| metric.text(of.middle));
+        let [figure_a, figure_b] = [of_a, of_b].map(|measured| metric.text(measured.middle));
         let figures = format!("({figure_a} against {figure_b})");
         let (a, b) = pair;
         let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
@@ -172,7 +171,7 @@ pub fn at_the_peaks<'a>(
         let (same, rest) = said.into_iter().partition(|(other, _)| *other == begin);
         said = rest;
         let same: Vec<(String, Said<'a>)> = same;
-        all.extend(lines(&begin, same.into_iter().map(|(_, said)| said)));
+        all.extend(lines(&begin, same.into_iter().map(|(_, own)| own)));
     }
     all
 }

@@ -86,7 +86,7 @@ pub fn title(metric: Metric) -> String {
     let text = metric.row().title;
     let is_quantile = metric
         .latency()
-        .is_some_and(|(_, of)| of.quantile.is_some());
+        .is_some_and(|(_, statistic)| statistic.quantile.is_some());
     let mut letters = text.chars();
     match letters.next() {
         Some(first) if !is_quantile => format!("{}{}", first.to_uppercase(), letters.as_str()),
@@ -94,7 +94,7 @@ pub fn title(metric: Metric) -> String {
     }
 }
 
-/// The place of a comparison in words: whether it is the highest of the axis is said.
+/// The place of a comparison in words, and whether it is the highest of the axis.
 fn place(group: &WorkloadGrid<'_>, spot: ComparedAt) -> String {
     match spot {
         ComparedAt::Peak => "at peak".to_owned(),

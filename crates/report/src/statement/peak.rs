@@ -1,4 +1,4 @@
-//! What is said of peaks: each against the others, and the share of the lowest.
+//! Sentences about peaks: each against the others, and the share of the lowest.
 
 use crate::{
     block::Text,
@@ -18,9 +18,10 @@ pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text
     }
     let standing = |name: &str| standings.iter().find(|standing| standing.system == name);
     let pairs = compare::pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
-    let of = |pairs: &[(&'a str, &'a str)]| {
-        let first = standing(pairs.first()?.0)?;
-        let others = pairs.iter().filter_map(|(_, other)| standing(other));
+    // Of one system against several, or of several each against one.
+    let sentence = |own: &[(&'a str, &'a str)]| {
+        let first = standing(own.first()?.0)?;
+        let others = own.iter().filter_map(|(_, other)| standing(other));
         Some(against_all(
             group,
             sweep,
@@ -28,9 +29,8 @@ pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text
             &others.collect::<Vec<_>>(),
         ))
     };
-    // Of one system against several, or of several each against one.
     let sentences = pairs.chunk_by(|one, next| one.0 == next.0);
-    sentences.filter_map(of).collect()
+    sentences.filter_map(sentence).collect()
 }
 
 fn alone(only: &Standing<'_>) -> Text {
@@ -130,10 +130,10 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let standings = compare::standings(group, &sweep.systems);
     let (last, others) = standings.split_last().filter(|(_, rest)| rest.len() > 1)?;
     let is_below = |other: &Standing<'_>| {
-        let of = sweep
-            .comparisons
-            .at_peak(group, (last.system, other.system));
-        of.is_some_and(|of| compare::is_ahead(&of, sweep.comparisons.band) == Some(false))
+        let pair = (last.system, other.system);
+        let comparison = sweep.comparisons.at_peak(group, pair);
+        let is_ahead = comparison.and_then(|own| compare::is_ahead(&own, sweep.comparisons.band));
+        is_ahead == Some(false)
     };
     if !others.iter().all(is_below) {
         return None;

@@ -1,4 +1,4 @@
-//! What is said of the shape of one system's curve: saturated, flat, with a spike, or still rising
+//! Sentences about the shape of one system's curve: saturated, flat, with a spike, or still rising
 //! where the sweep ended. Of what was measured, without a test.
 
 use crate::{axis::Step, block::Text, grid_cell::GridCell, sweep::WorkloadGrid};
@@ -8,7 +8,7 @@ use tailmark_model::{Bounded, Metric, System, number};
 const NEXT_TO_NOTHING: f64 = 0.03;
 /// A latency that rises by this factor rises steeply, and one within it stays flat.
 const STEEP: f64 = 1.25;
-/// A latency so many times that of both its neighbours is a spike.
+/// A latency this many times that of both its neighbours is a spike.
 const SPIKE: f64 = 2.0;
 /// A latency is flat over this factor of thread counts or more.
 const WIDE: u32 = 4;

@@ -1,4 +1,4 @@
-//! What is said over all thread counts of a workload, or all rates: the average improvement and its
+//! Sentences about all thread counts of a workload, or all rates: the average improvement and its
 //! range, who leads where, the lowest thread count, where curves overlap.
 
 use crate::{
@@ -26,8 +26,8 @@ impl<'a> Along<'a> {
         (a, b): (&'a str, &'a str),
     ) -> Self {
         let at = |&step: &Step| {
-            let of = compare::at(group, sweep, ComparedAt::Step(step), metric, (a, b))?;
-            Some((step, of))
+            let comparison = compare::at(group, sweep, ComparedAt::Step(step), metric, (a, b))?;
+            Some((step, comparison))
         };
         let at = group.steps.iter().filter_map(at).collect();
         Self { a, b, at }
@@ -36,8 +36,8 @@ impl<'a> Along<'a> {
     /// The steps at which the first is ahead, or the second.
     fn ahead(&self, sweep: &SweepTable<'_>, is_first: bool) -> Vec<Step> {
         let band = sweep.comparisons.band;
-        let is_it = |of: &Comparison| compare::is_ahead(of, band) == Some(is_first);
-        let all = self.at.iter().filter(|(_, of)| is_it(of));
+        let is_it = |comparison: &Comparison| compare::is_ahead(comparison, band) == Some(is_first);
+        let all = self.at.iter().filter(|(_, comparison)| is_it(comparison));
         all.map(|(step, _)| *step).collect()
     }
 
@@ -56,33 +56,29 @@ pub fn over_all<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, metric: Me
         .map(|pair| Along::new(group, sweep, metric, pair))
         .filter(|along| along.at.len() > 1)
         .collect();
-    let mut lines: Vec<Text> = all
+    let ranges = all.iter().filter_map(|along| range(group, metric, along));
+    let changes = all
         .iter()
-        .filter_map(|of| range(group, metric, of))
-        .collect();
-    lines.extend(everywhere(group, sweep, metric, &all));
-    lines.extend(
-        all.iter()
-            .filter_map(|of| change_of_lead(sweep, metric, of)),
-    );
-    lines
+        .filter_map(|along| change_of_lead(sweep, metric, along));
+    let everywhere = everywhere(group, sweep, metric, &all);
+    ranges.chain(everywhere).chain(changes).collect()
 }
 
 /// The average improvement (of operations per second alone: of latencies the studies give none),
 /// and the lowest and highest with the places where they lie.
 fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<Text> {
-    let said = |of: &Comparison| {
+    let said = |comparison: &Comparison| {
         if metric == Metric::OPS_PER_SEC {
-            metric.improvement(of.ratio)
+            metric.improvement(comparison.ratio)
         } else {
-            compare::apart(of.ratio)
+            compare::apart(comparison.ratio)
         }
     };
-    let gain = |(_, of): &&(Step, Comparison)| compare::gain(of).value;
+    let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
     let by_gain = |a: &&(Step, Comparison), b: &&(Step, Comparison)| gain(a).total_cmp(&gain(b));
     let end = |extreme: &(Step, Comparison)| {
         let text = said(&extreme.1);
-        let same = along.at.iter().filter(|(_, of)| said(of) == text);
+        let same = along.at.iter().filter(|(_, own)| said(own) == text);
         let steps: Vec<Step> = same.map(|(step, _)| *step).collect();
         (text, compare::places(&steps))
     };
@@ -103,10 +99,10 @@ fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<
         let text = text.and_strong(a).and(format!(" against {b} {ends}."));
         return Some(text);
     }
-    let gains: Vec<Bounded> = along.at.iter().map(|(_, of)| compare::gain(of)).collect();
-    let average = Bounded::mean(&gains)?;
+    let comparisons = || along.at.iter().map(|(_, comparison)| comparison);
+    let average = Bounded::mean(&comparisons().map(compare::gain).collect::<Vec<_>>())?;
     let average = metric.improvement(metric.ratio_of_gain(average));
-    let ratios: Vec<Bounded> = along.at.iter().map(|(_, of)| of.ratio).collect();
+    let ratios: Vec<Bounded> = comparisons().map(|comparison| comparison.ratio).collect();
     // The mean of a over b and that of b over a are not each other's inverse; these are.
     let geometric = comparison::center(&ratios)?;
     let geometric = metric.improvement(geometric);
@@ -187,9 +183,9 @@ fn change_of_lead(sweep: &SweepTable<'_>, metric: Metric, along: &Along<'_>) -> 
     if first.is_empty() || second.is_empty() {
         return None;
     }
-    let of = metric.noun();
+    let noun = metric.noun();
     let [first, second] = [first, second].map(|steps| compare::places(&steps));
-    let text = Text::plain(format!("In {of} the lead changes between "));
+    let text = Text::plain(format!("In {noun} the lead changes between "));
     let text = text.and_all(compare::between(along.a, " and ", along.b));
     let text = text.and(format!(": at {first} ")).and_strong(along.a);
     let text = text.and(format!(" is ahead, at {second} "));
@@ -208,16 +204,16 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
         pairs.truncate(1);
     }
     let line = |pair: (&'a str, &'a str)| {
-        let of = compare::at(group, sweep, ComparedAt::Step(step), metric, pair)?;
-        compare::is_ahead(&of, sweep.comparisons.band)?;
+        let comparison = compare::at(group, sweep, ComparedAt::Step(step), metric, pair)?;
+        compare::is_ahead(&comparison, sweep.comparisons.band)?;
         let value = |system| Some(group.cell(system, step)?.ops()?.middle);
         let figures = [value(pair.0)?, value(pair.1)?].map(number::rate);
         let place = compare::places(&[step]);
         let text = Text::plain(format!("At {place}, the lowest thread count, "));
         let text = more(
             text.and_strong(pair.0).and(" "),
-            &metric.improvement(of.ratio),
-            of.ratio.value < 1.0,
+            &metric.improvement(comparison.ratio),
+            comparison.ratio.value < 1.0,
         );
         let nearest = if is_nearest {
             ", its nearest competitor"
@@ -225,7 +221,7 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
             ""
         };
         let [a, b] = figures;
-        let interval = compare::interval_after(&of);
+        let interval = compare::interval_after(&comparison);
         let text = text.and_strong(pair.1);
         Some(text.and(format!("{nearest}{interval}: {a} against {b}.")))
     };
@@ -238,14 +234,13 @@ pub fn overlapping<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<
         return Vec::new();
     };
     let line = |pair: (&'a str, &'a str)| {
-        let is_same = |step: Step, metric| {
-            let of = compare::at(group, sweep, ComparedAt::Step(step), metric, pair)?;
-            let outcome = Outcome::new(&of, sweep.comparisons.band);
+        let is_same = |step: Step, one| {
+            let comparison = compare::at(group, sweep, ComparedAt::Step(step), one, pair)?;
+            let outcome = Outcome::new(&comparison, sweep.comparisons.band);
             Some(matches!(outcome, Outcome::Tied | Outcome::Equivalent))
         };
         let overlap = |step: &&Step| {
-            let both = [Metric::OPS_PER_SEC, metric].map(|metric| is_same(**step, metric));
-            both == [Some(true); 2]
+            [Metric::OPS_PER_SEC, metric].map(|one| is_same(**step, one)) == [Some(true); 2]
         };
         let steps: Vec<Step> = group.steps.iter().filter(overlap).copied().collect();
         let text = compare::between(pair.0, " and ", pair.1);

@@ -8,7 +8,7 @@ use tailmark_testing::{not_installed, test};
 fn printed(page: &Path) -> String {
     let profile = tempfile::tempdir().unwrap();
     let document = page.with_extension("printed.pdf");
-    let output = command(browser(), profile.path())
+    let printing = command(browser(), profile.path())
         .args([
             "--no-pdf-header-footer",
             &format!("--print-to-pdf={}", document.display()),
@@ -16,7 +16,7 @@ fn printed(page: &Path) -> String {
         .arg(format!("file://{}", page.display()))
         .output()
         .unwrap();
-    assert!(output.status.success(), "{output:?}");
+    assert!(printing.status.success(), "{printing:?}");
     let output = Command::new("pdftotext")
         .arg("-bbox")
         .arg(&document)

@@ -147,10 +147,10 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
         ],
     );
     let data = within_10_ms(&[below, above]);
-    let expected = "YCSB A, ops/s at 10.0 ms of p99 read latency: below does at least 44,600 ops/s \
-                    within 10.0 ms; above exceeds 10.0 ms at every measured load (≥ 44,600 against \
-                    none: above it at every load; measured in a closed loop).";
-    assert_eq!(lines("fixed", &data), [expected]);
+    let bound = "YCSB A, ops/s at 10.0 ms of p99 read latency: below does at least 44,600 ops/s \
+                 within 10.0 ms; above exceeds 10.0 ms at every measured load (≥ 44,600 against \
+                 none: above it at every load; measured in a closed loop).";
+    assert_eq!(lines("fixed", &data), [bound]);
     // A value off the curve is no bound: latencies have three digits, so 10 ms is reached a little before.
     let across = Curve(
         "across",
@@ -227,9 +227,9 @@ fn of_an_interpolated_value_and_a_bound_the_ratio_is_a_bound() {
 fn the_latency_at_the_end_of_a_curve_or_before_a_gap_is_held_by_at_least_that_rate() {
     let exact = Curve("exact", [(1e4, 2.0), (2e4, 5.0), (3e4, 8.0), (4e4, 16.0)]);
     let mut data = one(&[exact, A]);
-    let at = |data: &Data| tables("fixed", data)[0].rows[0].cells[3].text.clone();
-    let latency_of = |data: &Data, index: usize| {
-        let point = &data.points[index];
+    let at = |given: &Data| tables("fixed", given)[0].rows[0].cells[3].text.clone();
+    let latency_of = |given: &Data, index: usize| {
+        let point = &given.points[index];
         let known = Metric::from_name("p99 read").unwrap().value(&point.phase);
         Duration::from_nanos(known.unwrap().value as u64)
     };
@@ -271,7 +271,7 @@ fn a_curve_whose_lowest_load_is_not_known_is_not_said_to_be_above_at_every_load(
 fn nothing_is_read_across_a_point_that_one_system_lacks() {
     let mut data = one(&OF_2022);
     data.settings.at_latency = vec![Duration::from_millis(15)];
-    let at = |data: &Data| tables("fixed", data)[0].rows[0].cells[3].text.clone();
+    let at = |given: &Data| tables("fixed", given)[0].rows[0].cells[3].text.clone();
     assert_eq!(at(&data), "44,677");
     // 40,000 ops/s at 10 ms, the point before the crossing.
     data.points
@@ -291,7 +291,7 @@ fn a_point_at_the_rate_that_lacks_samples_is_not_said_to_be_missing() {
     let mut data = one(&[A, B]);
     data.settings.at_rate = vec![10.0];
     data.settings.metric = Metric::from_name("p99.9 read");
-    let said = |data: &Data| format!("{:?}", blocks("fixed", data));
+    let said = |given: &Data| format!("{:?}", blocks("fixed", given));
     assert!(
         said(&data).contains("Nothing was measured at 10"),
         "{}",

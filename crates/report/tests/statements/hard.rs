@@ -83,22 +83,21 @@ fn what_was_measured_at_a_rate_has_the_verdict_of_its_comparison() {
         }
         data
     };
-    let mut data = noisy(at_rates(one(&[A, B])), 0.5);
-    data.settings.at_rate = vec![800.0];
-    let said = lines("fixed", &data);
-    assert!(
-        said[0].contains("no difference shown between A and B"),
-        "{said:?}"
-    );
-    let mut data = noisy(at_rates(one(&[A, B])), 0.001);
-    data.settings.at_rate = vec![800.0];
-    assert!(lines("fixed", &data)[0].contains("A is 9 % lower than B"));
+    for (noise, expected) in [
+        (0.5, "no difference shown between A and B"),
+        (0.001, "A is 9 % lower than B"),
+    ] {
+        let mut data = noisy(at_rates(one(&[A, B])), noise);
+        data.settings.at_rate = vec![800.0];
+        let said = lines("fixed", &data);
+        assert!(said[0].contains(expected), "{said:?}");
+    }
 }
 
 #[test]
 fn workloads_whose_names_read_alike_are_told_apart() {
-    let data = study(&[("get put", &[A, B]), ("get-put", &[B, C])]);
-    let headings: Vec<(String, String)> = blocks("workloads", &data)
+    let alike = study(&[("get put", &[A, B]), ("get-put", &[B, C])]);
+    let headings: Vec<(String, String)> = blocks("workloads", &alike)
         .into_iter()
         .filter_map(|block| match block {
             Block::Heading { anchor, title, .. } => Some((anchor, title)),
@@ -190,13 +189,11 @@ fn a_latency_that_nobody_has_and_a_baseline_that_is_none_are_refused() {
         })
     };
     assert!(ask(Some("p99 read"), Some("B")).is_ok());
-    let error = ask(Some("p99 scan"), None).unwrap_err();
-    assert!(matches!(error, Error::UnknownLatency { .. }));
-    let expected = "there is no `p99 scan` latency in this report; requests are: read";
-    assert_eq!(error.to_string(), expected);
-    let error = ask(None, Some("nobody")).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "the baseline `nobody` is no system of this report; they are: A, B"
-    );
+    let unknown_latency = ask(Some("p99 scan"), None).unwrap_err();
+    assert!(matches!(unknown_latency, Error::UnknownLatency { .. }));
+    let latencies = "there is no `p99 scan` latency in this report; requests are: read";
+    assert_eq!(unknown_latency.to_string(), latencies);
+    let unknown_system = ask(None, Some("nobody")).unwrap_err();
+    let systems = "the baseline `nobody` is no system of this report; they are: A, B";
+    assert_eq!(unknown_system.to_string(), systems);
 }

@@ -86,12 +86,10 @@ fn peaks_against_each_competitor_and_the_table_against_all() {
 #[test]
 fn the_latency_of_all_workloads_is_a_table_with_the_lowest_against_all() {
     let data = one(&[A, B, C]);
-    let table = &tables("latency", &data)[0];
-    let row: Vec<&str> = table.rows[0]
-        .cells
-        .iter()
-        .map(|c| c.text.as_str())
-        .collect();
+    let row = |given: &Data| -> Vec<String> {
+        let row = tables("latency", given).remove(0).rows.remove(0);
+        row.cells.into_iter().map(|cell| cell.text).collect()
+    };
     let expected = [
         "YCSB A",
         "p99 read",
@@ -104,10 +102,9 @@ fn the_latency_of_all_workloads_is_a_table_with_the_lowest_against_all() {
         "7.0X lower",
         "7.3X lower",
     ];
-    assert_eq!(row, expected);
-    let row = &tables("latency", &with_baseline(data, "B"))[0].rows[0].cells;
-    let row: Vec<&str> = row.iter().map(|cell| cell.text.as_str()).collect();
-    assert_eq!(row[6..], ["A", "7.0X lower", "\u{2212}5 %"]);
+    assert_eq!(row(&data), expected);
+    let against_b = row(&with_baseline(data, "B"));
+    assert_eq!(against_b[6..], ["A", "7.0X lower", "\u{2212}5 %"]);
     let mut without = one(&[A, B]);
     let phases = without.points.iter_mut().map(|point| &mut point.phase);
     phases.for_each(|phase| phase.kinds.clear());
@@ -169,13 +166,12 @@ fn the_latency_that_the_plan_names_is_the_one_of_sentences_tables_and_charts() {
         .map(|column| column.group.clone())
         .collect();
     assert!(groups.contains(&"p99.9 read latency".to_owned()));
-    let initial = |data: &Data| {
-        let figure = blocks("workloads", data)
-            .into_iter()
-            .find_map(|block| match block {
-                Block::Figure(figure) => Some(figure),
-                _ => None,
-            });
+    let initial = |given: &Data| {
+        let mut blocks = blocks("workloads", given).into_iter();
+        let figure = blocks.find_map(|block| match block {
+            Block::Figure(figure) => Some(figure),
+            _ => None,
+        });
         let control = figure.unwrap().controls.into_iter();
         let measure = control.into_iter().find(|c| c.key == "measure").unwrap();
         measure.choices[measure.initial].label.clone()
@@ -193,9 +189,9 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
         "S",
         [(100.0, 1.0), (200.0, 2.0), (203.0, 5.0), (201.0, 12.0)],
     );
-    let expected = "S is saturated from 8 threads on: up to 32 threads ops/s gain 1.5 %, while p99 read \
-                    latency rises 6.0X (2.00 ms to 12.0 ms).";
-    assert_said(&one(&[saturated]), expected);
+    let saturation = "S is saturated from 8 threads on: up to 32 threads ops/s gain 1.5 %, while p99 read \
+                      latency rises 6.0X (2.00 ms to 12.0 ms).";
+    assert_said(&one(&[saturated]), saturation);
     assert_not_said(&one(&[A]), "saturated");
     let rising = "A still gains at 32 threads (+33 % over 16): more threads were not tested.";
     assert_said(&one(&[A]), rising);
@@ -204,8 +200,8 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
         "F",
         [(100.0, 1.0), (200.0, 1.1), (300.0, 1.1), (400.0, 1.2)],
     );
-    let expected = "F's p99 read latency stays flat from 4 to 32 threads: 1.00 ms to 1.20 ms.";
-    assert_said(&one(&[flat]), expected);
+    let flatness = "F's p99 read latency stays flat from 4 to 32 threads: 1.00 ms to 1.20 ms.";
+    assert_said(&one(&[flat]), flatness);
     assert_not_said(&one(&[A]), "flat");
     let spike = Curve(
         "K",
@@ -243,17 +239,13 @@ fn mixed_leads_are_told_with_their_workloads() {
         ("ycsb-d", &even),
     ]);
     let text = headline(&data);
-    let expected = "A has the highest peak in YCSB B and C, by 60 %; B in YCSB A, by 60 % over the \
-                    nearest competitor. No system leads at its peak in YCSB D.";
-    assert!(text.contains(expected), "{text}");
-    let ranges = study(&[("ycsb-a", &[A, B]), ("ycsb-b", &[A, C])]);
-    let expected = "A has the highest peak in both workloads, by 60 % (YCSB A) to 3.1X (YCSB B) over \
-                    the nearest competitor.";
-    assert!(
-        headline(&ranges).contains(expected),
-        "{}",
-        headline(&ranges)
-    );
+    let several = "A has the highest peak in YCSB B and C, by 60 %; B in YCSB A, by 60 % over the \
+                   nearest competitor. No system leads at its peak in YCSB D.";
+    assert!(text.contains(several), "{text}");
+    let ranges = headline(&study(&[("ycsb-a", &[A, B]), ("ycsb-b", &[A, C])]));
+    let one = "A has the highest peak in both workloads, by 60 % (YCSB A) to 3.1X (YCSB B) over \
+               the nearest competitor.";
+    assert!(ranges.contains(one), "{ranges}");
 }
 
 #[test]
@@ -364,9 +356,9 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
         "–",
         "two lower bounds make no ratio"
     );
-    let expected =
+    let open =
         "At peak, A is not compared with B: ≥ 400 at 32 threads against ≥ 250 at 32 threads.";
-    assert_said(&data, expected);
+    assert_said(&data, open);
     // A bound on the side of the better one makes it better still.
     data = data.clone();
     let of_b = data
@@ -388,12 +380,12 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
 #[test]
 fn what_a_workload_stands_for_and_why_one_was_skipped() {
     let mut data = one(&[A, B]);
-    let about = |data: &Data| match &blocks("workloads", data)[0] {
+    let about = |given: &Data| match &blocks("workloads", given)[0] {
         Block::Heading { about, .. } => about.clone(),
         other => panic!("{other:?}"),
     };
     assert_eq!(about(&data), "100 % read; uniform keys");
-    let summary = |data: &Data| format!("{:?}", blocks("summary", data));
+    let summary = |given: &Data| format!("{:?}", blocks("summary", given));
     assert!(!summary(&data).contains("Left out"));
     data.facts.push(Fact {
         system: None,

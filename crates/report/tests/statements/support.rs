@@ -1,4 +1,4 @@
-//! Studies of curves whose every number is known, and what is said of them.
+//! Studies of curves whose every number is known, and the sentences about them.
 
 use std::collections::BTreeMap;
 use tailmark_model::{Header, Kind, KindResult, Phase, Point, PointKey, System, new_latencies};
@@ -93,11 +93,11 @@ pub fn blocks(section: &str, data: &Data) -> Vec<Block> {
 
 /// The statements of a section.
 pub fn lines(section: &str, data: &Data) -> Vec<String> {
-    let of = |block| match block {
+    let lines = |block| match block {
         Block::Statements(lines) => lines.iter().map(Text::to_plain).collect(),
         _ => Vec::new(),
     };
-    blocks(section, data).into_iter().flat_map(of).collect()
+    blocks(section, data).into_iter().flat_map(lines).collect()
 }
 
 pub fn said(data: &Data) -> Vec<String> {
@@ -112,11 +112,12 @@ pub fn headline(data: &Data) -> String {
 }
 
 pub fn tables(section: &str, data: &Data) -> Vec<Table> {
-    let of = |block| match block {
+    let blocks = blocks(section, data).into_iter();
+    let tables = blocks.filter_map(|block| match block {
         Block::Table(table) => Some(table),
         _ => None,
-    };
-    blocks(section, data).into_iter().filter_map(of).collect()
+    });
+    tables.collect()
 }
 
 #[track_caller]

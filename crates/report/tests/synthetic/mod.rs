@@ -254,14 +254,14 @@ fn series(rate: f64, mix: &[(Kind, f64)], seconds: u32, random: &mut Random) -> 
         ("database", "rocksdb", "compactions", rate / 40_000.0),
     ];
     rows.into_iter()
-        .map(|(probe, subject, name, rate)| {
+        .map(|(probe, subject, name, row_rate)| {
             let mut value = 1e6;
             let at_s: Vec<f64> = (0..=seconds).map(f64::from).collect();
             let values = at_s
                 .iter()
                 .map(|_| {
                     let now = value;
-                    value += rate
+                    value += row_rate
                         * if probe == "disk" {
                             0.9 + 0.2 * random.next()
                         } else {
@@ -385,7 +385,7 @@ fn system(speed: &Speed) -> System {
     let ceiling = speed
         .name
         .strip_suffix(" ceiling")
-        .map(|of| format!("{of} 3.84TB"));
+        .map(|name| format!("{name} 3.84TB"));
     let settings: &[(&str, &str)] = if ceiling.is_some() {
         &[]
     } else {

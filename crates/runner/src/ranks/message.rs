@@ -339,7 +339,7 @@ impl Order {
         } else {
             Turns {
                 own: self.rank.into(),
-                of: self.ranks.into(),
+                processes: self.ranks.into(),
             }
         };
         KeySpace::taking_turns(self.records, turns)

@@ -169,7 +169,7 @@ impl Ranks {
         } else {
             Turns {
                 own: self.rank().into(),
-                of: self.taking_part(threads).into(),
+                processes: self.taking_part(threads).into(),
             }
         };
         KeySpace::taking_turns(records, turns)

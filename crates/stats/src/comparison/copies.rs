@@ -20,7 +20,8 @@ impl RunsRead {
         let mut hasher = DefaultHasher::new();
         (&point.key.system, PointName::from(&point.key)).hash(&mut hasher);
         add_phase(&point.phase, &mut hasher);
-        let has_histogram = |of: &KindResult| !of.service.is_empty() || of.response.is_some();
+        let has_histogram =
+            |result: &KindResult| !result.service.is_empty() || result.response.is_some();
         if !point.phase.kinds.values().any(has_histogram) {
             point.key.repeat.hash(&mut hasher);
         }
@@ -42,8 +43,8 @@ fn add_phase(phase: &Phase, hasher: &mut DefaultHasher) {
     (phase.started_ms, phase.duration_s.to_bits(), counts).hash(hasher);
     (phase.censored, &phase.counters).hash(hasher);
     for (kind, result) in &phase.kinds {
-        let counts = (result.count, result.not_found, result.errors, result.bytes);
-        (*kind, counts).hash(hasher);
+        let of_kind = (result.count, result.not_found, result.errors, result.bytes);
+        (*kind, of_kind).hash(hasher);
         add_latencies(&result.service, hasher);
         for latencies in [&result.response, &result.failed].into_iter().flatten() {
             add_latencies(latencies, hasher);
@@ -72,7 +73,7 @@ mod tests {
         (found.verdict, found.runs_a, found.p)
     }
 
-    /// A repeat that did so many operations, all of them reads of 1 us if they have a histogram.
+    /// A repeat with these operations, all of them reads of 1 us if they have a histogram.
     fn run(repeat: u32, operations: u64, has_histogram: bool) -> Point {
         let key = runs("a", 4, 1.0, true)[repeat as usize].key.clone();
         let mut read = KindResult::default();
@@ -100,7 +101,7 @@ mod tests {
         let run = |repeat, operations| run(repeat, operations, true);
         let mut read = RunsRead::default();
         let all = [run(0, 7), run(1, 7), run(2, 8)];
-        assert_eq!(all.map(|run| read.is_new(&run)), [true, false, true]);
+        assert_eq!(all.map(|seen| read.is_new(&seen)), [true, false, true]);
         let mut elsewhere = run(3, 7);
         elsewhere.key.threads = 8;
         assert!(read.is_new(&elsewhere));

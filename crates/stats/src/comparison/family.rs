@@ -81,27 +81,21 @@ fn systems(runs: &[Run]) -> BTreeMap<&str, Enough> {
         let name = PointName::from(&run.key);
         of_system.entry(name).or_default().push(run);
     }
-    let subjects = |runs: Vec<&Run>| {
-        let metrics = runs.into_iter().flat_map(|run| run.values.keys());
-        metrics
-            .map(|metric| Subject::from_metric(*metric))
-            .collect()
+    let subjects = |(name, repeats): (PointName, Vec<&Run>)| {
+        let metrics = repeats.iter().flat_map(|run| run.values.keys());
+        let subjects = metrics.map(|metric| Subject::from_metric(*metric));
+        (repeats.len() >= RUNS_MIN).then(|| (name, subjects.collect()))
     };
-    let systems = points.into_iter().map(|(system, points)| {
-        let enough = points
-            .into_iter()
-            .filter(|(_, runs)| runs.len() >= RUNS_MIN);
-        (
-            system,
-            enough.map(|(name, runs)| (name, subjects(runs))).collect(),
-        )
-    });
-    systems.collect()
+    let enough = |of_system: BTreeMap<_, _>| of_system.into_iter().filter_map(subjects).collect();
+    let systems = points.into_iter();
+    systems
+        .map(|(system, of_system)| (system, enough(of_system)))
+        .collect()
 }
 
 /// The workloads that a system has a peak in.
-fn workloads(of: &Enough) -> BTreeSet<(&str, &str)> {
-    let closed = of.keys().filter(|name| name.target_rate().is_none());
+fn workloads(points: &Enough) -> BTreeSet<(&str, &str)> {
+    let closed = points.keys().filter(|name| name.target_rate().is_none());
     closed
         .map(|name| (name.workload.as_str(), name.distribution.as_str()))
         .collect()
@@ -115,19 +109,17 @@ mod tests {
 
     /// Runs of two systems at thread counts from 1 on, the first 5 % faster.
     fn both(counts: u32) -> Vec<Run> {
-        let of = |(system, ops): (&'static str, f64)| {
-            (1..=counts).flat_map(move |threads| runs(system, threads, ops, true))
-        };
-        [("a", 105.0), ("b", 100.0)]
-            .into_iter()
-            .flat_map(of)
+        let counts = 1..=counts;
+        let both = counts.flat_map(|threads| [("a", threads, 105.0), ("b", threads, 100.0)]);
+        both.flat_map(|(system, threads, ops)| runs(system, threads, ops, true))
             .collect()
     }
 
     /// What is found at one thread.
     fn first(runs: &[Run], pairs: &[(String, String)]) -> Comparison {
         let found = comparisons(runs, pairs, 0.03).into_iter();
-        let mut points = found.filter(|of| matches!(of.place, Place::Point { threads: 1, .. }));
+        let mut points =
+            found.filter(|comparison| matches!(comparison.place, Place::Point { threads: 1, .. }));
         points.next().unwrap()
     }
 
@@ -154,11 +146,11 @@ mod tests {
         let bounds = with(|run| {
             run.values
                 .values_mut()
-                .for_each(|of| *of = Bounded::at_least(of.value));
+                .for_each(|value| *value = Bounded::at_least(value.value));
         });
         let unknown = with(|run| run.values.clear());
-        for all in [failed, bounds, unknown] {
-            assert_eq!(adjusted(&all), (3, 3.0));
+        for runs in [failed, bounds, unknown] {
+            assert_eq!(adjusted(&runs), (3, 3.0));
         }
     }
 
@@ -175,11 +167,8 @@ mod tests {
             run.is_rate_met = run.key.threads == 1;
         }
         let found = comparisons(&all, &all_pairs(&["a", "b"]), 0.03);
-        let sizes = found
-            .iter()
-            .filter(|of| of.metric == metric)
-            .map(|of| of.family);
-        assert_eq!(sizes.collect::<Vec<_>>(), [2]);
+        let same = found.iter().filter(|c| c.metric == metric);
+        assert_eq!(same.map(|c| c.family).collect::<Vec<_>>(), [2]);
     }
 
     #[test]
@@ -191,7 +180,7 @@ mod tests {
                 .insert(metric, Bounded::exact(3.0 + f64::from(run.key.repeat)));
         }
         let found = comparisons(&all, &all_pairs(&["a", "b"]), 0.03);
-        let found = found.iter().find(|of| of.metric == metric).unwrap();
+        let found = found.iter().find(|c| c.metric == metric).unwrap();
         assert_eq!((found.family, found.p_adjusted), (1, found.p));
     }
 
@@ -207,7 +196,7 @@ mod tests {
         let found = comparisons(&all, &all_pairs(&["a", "b"]), 0.03);
         let peak = found
             .iter()
-            .find(|of| matches!(of.place, Place::Peak { .. }));
+            .find(|comparison| matches!(comparison.place, Place::Peak { .. }));
         let peak = peak.unwrap();
         assert_eq!((peak.family, peak.verdict), (2, Verdict::Better));
         assert!((peak.p_adjusted.unwrap() / peak.p.unwrap() - 2.0).abs() < 1e-12);

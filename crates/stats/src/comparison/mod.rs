@@ -93,7 +93,7 @@ pub enum Place {
     },
 }
 
-/// What is said of two systems.
+/// The verdict on two systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// The first is better: p, adjusted, is under 0.05, and the ratio lies outside the band of
@@ -128,7 +128,7 @@ impl Verdict {
         }
     }
 
-    /// Whether one of the two is said to be better.
+    /// Whether it calls one of the two better.
     #[must_use]
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Better | Self::Worse)
@@ -332,7 +332,7 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
     found
 }
 
-/// Each pair of these, those before with those behind.
+/// Each pair of these, the earlier one first.
 #[must_use]
 pub fn all_pairs(systems: &[&str]) -> Vec<(String, String)> {
     let behind = |i: usize| systems[i + 1..].iter();
@@ -351,9 +351,9 @@ fn cells(runs: &[Run]) -> Cells<'_> {
         of_point.push(run);
     }
     for of_system in cells.values_mut() {
-        of_system.retain(|_, runs| runs.iter().all(|run| run.is_valid));
+        of_system.retain(|_, repeats| repeats.iter().all(|run| run.is_valid));
         let each = of_system.values_mut();
-        each.for_each(|runs| runs.sort_by_key(|run| run.key.repeat));
+        each.for_each(|repeats| repeats.sort_by_key(|run| run.key.repeat));
     }
     cells
 }
@@ -399,11 +399,11 @@ fn compare(
     let (of_a, of_b) = (numbers(&of_a), numbers(&of_b));
     let (test, difference) = match positions.of_turns(runs_a, runs_b) {
         Some([at_a, at_b]) => {
-            let with = |at: Vec<f64>, of: &[f64]| -> Vec<(f64, f64)> {
-                at.into_iter().zip(of.iter().copied()).collect()
+            let timed = |at: Vec<f64>, values: &[f64]| -> Vec<(f64, f64)> {
+                at.into_iter().zip(values.iter().copied()).collect()
             };
-            let (a, b) = (with(at_a, &of_a), with(at_b, &of_b));
-            (Test::InTurns, statistics::in_turns(&a, &b))
+            let (timed_a, timed_b) = (timed(at_a, &of_a), timed(at_b, &of_b));
+            (Test::InTurns, statistics::in_turns(&timed_a, &timed_b))
         }
         None => (Test::Welch, statistics::welch(&of_a, &of_b)),
     };
@@ -445,13 +445,13 @@ fn judge(comparisons: &mut [Comparison], families: &Families, band: f64) {
         let of_family = tested.entry((comparison.metric, is_peak)).or_default();
         of_family.extend(comparison.p.map(|p| (index, p)));
     }
-    for ((metric, is_peak), tested) in tested {
-        let p: Vec<f64> = tested.iter().map(|(_, p)| *p).collect();
+    for ((metric, is_peak), family) in tested {
+        let p: Vec<f64> = family.iter().map(|(_, p)| *p).collect();
         let adjusted = statistics::holm(&p, families.size(metric, is_peak));
-        for ((index, _), adjusted) in tested.into_iter().zip(adjusted) {
+        for ((index, _), p_adjusted) in family.into_iter().zip(adjusted) {
             let comparison = &mut comparisons[index];
-            comparison.p_adjusted = Some(adjusted);
-            comparison.verdict = verdict(comparison, adjusted, band);
+            comparison.p_adjusted = Some(p_adjusted);
+            comparison.verdict = verdict(comparison, p_adjusted, band);
         }
     }
 }
@@ -483,48 +483,4 @@ pub fn equivalence(header: &Header) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Runs at one thread count, around a value; without validity only the first is not.
-    pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<Run> {
-        let run = |(repeat, factor): (u32, f64)| Run {
-            key: PointKey {
-                system: system.to_owned(),
-                workload: "ycsb-a".to_owned(),
-                distribution: "uniform".to_owned(),
-                threads,
-                repeat,
-                target_rate: None,
-                arrivals: None,
-            },
-            is_valid: is_valid || repeat > 1,
-            is_client_limit: false,
-            turn: None,
-            values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(ops * factor))]),
-            is_rate_met: true,
-            read_bytes: None,
-        };
-        (1..).zip([0.99, 1.0, 1.01, 1.0]).map(run).collect()
-    }
-
-    #[test]
-    fn a_comparison_the_other_way_round_says_the_same() {
-        let all = [runs("a", 4, 80.0, true), runs("b", 4, 100.0, true)].concat();
-        let one = &comparisons(&all, &all_pairs(&["a", "b"]), 0.03)[0];
-        let other = &comparisons(&all, &all_pairs(&["b", "a"]), 0.03)[0];
-        let turned = one.reversed();
-        assert_eq!(
-            (one.verdict, turned.verdict),
-            (Verdict::Worse, Verdict::Better)
-        );
-        assert!((turned.ratio.value - other.ratio.value).abs() < 1e-12);
-        let (low, high) = turned
-            .interval
-            .zip(other.interval)
-            .map(|(a, b)| (a.0 - b.0, a.1 - b.1))
-            .unwrap();
-        assert!(low.abs() < 1e-12 && high.abs() < 1e-12);
-        assert_eq!(turned.values, other.values);
-    }
-}
+mod tests;

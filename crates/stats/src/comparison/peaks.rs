@@ -24,7 +24,7 @@ pub(super) fn at_peaks<'r>(
         let mut found = of_two((a, peak_a), (b, peak_b), positions)?;
         let (counts_a, counts_b) = (thread_counts(of_a, workload), thread_counts(of_b, workload));
         let ratio = found.ratio.value;
-        // Where only a peak is known, nobody can say at which thread counts it is one.
+        // Where only a peak is known, its thread count is not.
         let is_one_known_alone = |counts: &BTreeSet<u32>| counts.contains(&PointKey::PEAK);
         let ends = found.interval.unwrap_or((ratio, ratio));
         let is_equivalent = ends.0 > 1.0 / (1.0 + band) && ends.1 < 1.0 + band;
@@ -97,12 +97,12 @@ fn of_two<'r>(
     };
     let take_turns = positions.of_turns(&every(of_a), &every(of_b)).is_some();
     let count_runs = |peak: &Peak<'_, '_>| -> Vec<Vec<CountRun>> {
-        let of = |run: &&Run| {
-            let position = positions.of_run(run).filter(|_| take_turns);
-            (position, run.values[&Metric::OPS_PER_SEC].value)
+        let run = |own: &&Run| {
+            let position = positions.of_run(own).filter(|_| take_turns);
+            (position, own.values[&Metric::OPS_PER_SEC].value)
         };
         let counts = peak.counts.iter();
-        counts.map(|runs| runs.iter().map(of).collect()).collect()
+        counts.map(|own| own.iter().map(run).collect()).collect()
     };
     let ratio = statistics::peak_ratio(&count_runs(of_a), &count_runs(of_b));
     found.test = Test::Peaks;
@@ -208,13 +208,13 @@ mod tests {
         let a = [runs("a", 1, 2_000.0, true), runs("a", 4, 8_000.0, false)];
         let b = [runs("b", 1, 1_000.0, true), runs("b", 4, 4_000.0, true)];
         // The system that is twice as fast has a failed run at 4 threads, or none.
-        for a in [&a[..], &a[..1]] {
-            let of = peak(&[a, &b[..]].concat());
+        for known in [&a[..], &a[..1]] {
+            let compared = peak(&[known, &b[..]].concat());
             assert_eq!(
-                (of.verdict, of.p, of.interval),
+                (compared.verdict, compared.p, compared.interval),
                 (Verdict::NotTestable, None, None)
             );
-            assert_eq!(of.reversed().verdict, Verdict::NotTestable);
+            assert_eq!(compared.reversed().verdict, Verdict::NotTestable);
         }
         // What it lacks could only have made it better still.
         let ahead = peak(&[runs("a", 1, 9_000.0, true), b[0].clone(), b[1].clone()]);
@@ -249,8 +249,8 @@ mod tests {
     fn noisy(system: &str, ops: &[(u32, [f64; 4])]) -> Vec<Run> {
         let all = ops.iter().flat_map(|(threads, values)| {
             let runs = runs(system, *threads, 1.0, true).into_iter();
-            runs.zip(values).map(|(mut run, ops)| {
-                run.values = [(Metric::OPS_PER_SEC, tailmark_model::Bounded::exact(*ops))].into();
+            runs.zip(values).map(|(mut run, value)| {
+                run.values = [(Metric::OPS_PER_SEC, tailmark_model::Bounded::exact(*value))].into();
                 run
             })
         });
@@ -294,8 +294,8 @@ mod tests {
     fn a_bound_on_the_side_of_the_better_is_at_least_and_two_make_no_ratio() {
         let with = |limits: [bool; 2]| {
             let mut all = [runs("a", 4, 96_855.0, true), runs("b", 4, 25_465.0, true)];
-            for (of, is_client_limit) in all.iter_mut().zip(limits) {
-                of.iter_mut()
+            for (runs, is_client_limit) in all.iter_mut().zip(limits) {
+                runs.iter_mut()
                     .for_each(|run| run.is_client_limit = is_client_limit);
             }
             let found = comparisons(&all.concat(), &all_pairs(&["a", "b"]), 0.03);

@@ -21,13 +21,13 @@ impl Positions {
     /// Of each run; none where two systems did not take turns: also where one of them was measured
     /// before the other, because both keep one data set.
     pub(super) fn of_turns(&self, a: &[&Run], b: &[&Run]) -> Option<[Vec<f64>; 2]> {
-        let of = |runs: &[&Run]| -> Option<Vec<f64>> {
+        let positions = |runs: &[&Run]| -> Option<Vec<f64>> {
             runs.iter().map(|run| self.of_run(run)).collect()
         };
-        let (a, b) = (of(a)?, of(b)?);
-        let ends = |of: &[f64]| {
-            let low = of.iter().copied().fold(f64::INFINITY, f64::min);
-            (low, of.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        let (a, b) = (positions(a)?, positions(b)?);
+        let ends = |at: &[f64]| {
+            let low = at.iter().copied().fold(f64::INFINITY, f64::min);
+            (low, at.iter().copied().fold(f64::NEG_INFINITY, f64::max))
         };
         let (of_a, of_b) = (ends(&a), ends(&b));
         (of_a.0 < of_b.1 && of_b.0 < of_a.1).then_some([a, b])
@@ -53,18 +53,18 @@ mod tests {
 
     #[test]
     fn where_systems_take_turns_what_both_drift_by_hides_no_difference() {
-        let of = |a: [u64; 4], b: [u64; 4]| {
+        let compare = |a: [u64; 4], b: [u64; 4]| {
             let all = [drifting("a", 105.0, a), drifting("b", 100.0, b)].concat();
             comparisons(&all, &all_pairs(&["a", "b"]), 0.03)[0].clone()
         };
-        let in_turns = of([0, 3, 4, 7], [1, 2, 5, 6]);
+        let in_turns = compare([0, 3, 4, 7], [1, 2, 5, 6]);
         assert_eq!(
             (in_turns.verdict, in_turns.test),
             (Verdict::Better, Test::InTurns)
         );
         assert!(in_turns.diagnostics().unwrap().paired_p.is_some());
         // Measured one after the other, whatever the plan asked for.
-        let after = of([0, 1, 2, 3], [4, 5, 6, 7]);
+        let after = compare([0, 1, 2, 3], [4, 5, 6, 7]);
         assert_eq!(after.test, Test::Welch);
         let mut untimed = [
             drifting("a", 105.0, [0, 3, 4, 7]),

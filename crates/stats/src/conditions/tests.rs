@@ -23,14 +23,14 @@ fn fact(system: Option<&str>, group: &str, name: &str, value: &str) -> Fact {
 }
 
 fn facts(system: &str, serial: &str, options: &str, free: &str, began: &str) -> Vec<Fact> {
-    let of = |group, name, value| fact(Some(system), group, name, value);
+    let own = |group, name, value| fact(Some(system), group, name, value);
     vec![
         fact(None, "kernel", "release", "6.18"),
-        of("device", "serial number", serial),
-        of("file system", "options", options),
-        of("file system", "available at the start", free),
-        of("data set", "load began", began),
-        of("database", "version", "11.12.0"),
+        own("device", "serial number", serial),
+        own("file system", "options", options),
+        own("file system", "available at the start", free),
+        own("data set", "load began", began),
+        own("database", "version", "11.12.0"),
     ]
 }
 
@@ -43,7 +43,7 @@ const TEN: &str = "2026-11-22T10:00:00Z";
 
 #[test]
 fn reads_that_find_records_of_another_size_are_unequal_conditions() {
-    let of = |name: &str, driver: &str, reads: &[(&str, Option<f64>)]| {
+    let conditions = |name: &str, driver: &str, reads: &[(&str, Option<f64>)]| {
         let mut system = system(name, "1GiB");
         driver.clone_into(&mut system.driver);
         let mut conditions = Conditions::new(None, &system, &[], None);
@@ -63,11 +63,11 @@ fn reads_that_find_records_of_another_size_are_unequal_conditions() {
         ("ycsb-a", Some(1_108.0)),
         ("ycsb-b", Some(9.0)),
     ];
-    let [a, b] = [&loaded, &shrunk].map(|reads| of("a", "aerospike", reads));
+    let [a, b] = [&loaded, &shrunk].map(|reads| conditions("a", "aerospike", reads));
     assert_eq!(said(&a, &a, false), [""; 0]);
     let expected = ["bytes a read of ycsb-a 4,114 against 2,613"];
     assert_eq!(said(&a, &b, false), expected);
-    let other = said(&a, &of("b", "rocksdb", &shrunk), false);
+    let other = said(&a, &conditions("b", "rocksdb", &shrunk), false);
     assert_eq!(other, ["driver aerospike against rocksdb"]);
 }
 
@@ -112,13 +112,21 @@ fn two_systems_of_a_study_may_differ_in_their_device_alone() {
     let first_run = Some(1_795_345_200_000);
     let a = facts("a", "S1", "rw,noatime", "100.0 GiB", TEN);
     let b = facts("b", "S2", "rw,noatime", "95.0 GiB", TEN);
-    let of =
+    let conditions =
         |name, cache, facts: &[Fact]| Conditions::new(None, &system(name, cache), facts, first_run);
-    let equal = said(&of("a", "1GiB", &a), &of("b", "1GiB", &b), false);
+    let equal = said(
+        &conditions("a", "1GiB", &a),
+        &conditions("b", "1GiB", &b),
+        false,
+    );
     assert_eq!(equal, Vec::<String>::new());
-    let b = facts("b", "S2", "rw", "50.0 GiB", TEN);
+    let other = facts("b", "S2", "rw", "50.0 GiB", TEN);
     assert_eq!(
-        said(&of("a", "1GiB", &a), &of("b", "2GiB", &b), false),
+        said(
+            &conditions("a", "1GiB", &a),
+            &conditions("b", "2GiB", &other),
+            false
+        ),
         [
             "cache_size 1GiB against 2GiB",
             "file system options rw,noatime against rw",
@@ -132,9 +140,9 @@ fn of_one_system_in_two_studies_the_device_and_the_kernel_count() {
     let mut a = facts("a", "S1", "rw", "100.0 GiB", TEN);
     a[0].value = "6.1".to_owned();
     let b = facts("a", "S2", "rw", "100.0 GiB", TEN);
-    let of = |facts: &[Fact]| Conditions::new(None, &system("a", "1GiB"), facts, None);
+    let conditions = |facts: &[Fact]| Conditions::new(None, &system("a", "1GiB"), facts, None);
     assert_eq!(
-        said(&of(&a), &of(&b), true),
+        said(&conditions(&a), &conditions(&b), true),
         [
             "device serial number S1 against S2",
             "kernel release 6.1 against 6.18"
@@ -165,18 +173,17 @@ fn devices_by_number_are_devices() {
 #[test]
 fn a_data_set_of_three_days_is_not_one_of_an_hour() {
     // The first run began at 11:00 on the 22nd.
-    let first_run: std::time::SystemTime =
-        humantime::parse_rfc3339("2026-11-22T11:00:00Z").unwrap();
-    let since = first_run.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let eleven = humantime::parse_rfc3339("2026-11-22T11:00:00Z").unwrap();
+    let since = eleven.duration_since(std::time::UNIX_EPOCH).unwrap();
     let first_run = u64::try_from(since.as_millis()).ok();
-    let of = |began| {
+    let conditions = |began| {
         let facts = facts("a", "S1", "rw", "100.0 GiB", began);
         Conditions::new(None, &system("a", "1GiB"), &facts, first_run)
     };
     let (hour, two, days) = (
-        of(TEN),
-        of("2026-11-22T09:00:00Z"),
-        of("2026-11-19T11:00:00Z"),
+        conditions(TEN),
+        conditions("2026-11-22T09:00:00Z"),
+        conditions("2026-11-19T11:00:00Z"),
     );
     assert_eq!(said(&hour, &two, false), Vec::<String>::new());
     let said = said(&hour, &days, false);

@@ -108,10 +108,10 @@ fn the_limit_is_half_of_the_interval_of_the_comparison() {
         },
     )
     .unwrap();
-    let of = statistics::welch(&upper, &lower).unwrap().ratio;
-    assert!((step.ratio / of.value - 1.0).abs() < 1e-12);
-    assert!((step.ratio * step.limit / of.high - 1.0).abs() < 1e-12);
-    assert!((step.ratio / step.limit / of.low - 1.0).abs() < 1e-12);
+    let ratio = statistics::welch(&upper, &lower).unwrap().ratio;
+    assert!((step.ratio / ratio.value - 1.0).abs() < 1e-12);
+    assert!((step.ratio * step.limit / ratio.high - 1.0).abs() < 1e-12);
+    assert!((step.ratio / step.limit / ratio.low - 1.0).abs() < 1e-12);
 }
 
 #[test]

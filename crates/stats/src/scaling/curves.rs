@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use tailmark_model::{Phase, PointKey};
 
-    /// A point of a law, with so many operations of a thousand failed.
+    /// A point of a law, with this many of a thousand operations failed.
     fn point(threads: u32, repeat: u32, failed: f64) -> Point {
         let n = f64::from(threads);
         let ops = 1e6 * n / (1.0 + 0.05 * (n - 1.0) + 0.001 * n * (n - 1.0));

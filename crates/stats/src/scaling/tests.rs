@@ -23,15 +23,13 @@ fn points_of(law: Scaling) -> Vec<(u32, f64)> {
 }
 
 fn assert_near(found: Scaling, expected: Scaling, within: f64) {
-    let near = |found: f64, expected: f64, of: f64| {
-        assert!(
-            (found - expected).abs() <= within * of,
-            "{found} {expected}"
-        );
-    };
-    near(found.lambda, expected.lambda, expected.lambda);
-    near(found.sigma, expected.sigma, 1.0);
-    near(found.kappa, expected.kappa, 1.0);
+    for (value, exact, scale) in [
+        (found.lambda, expected.lambda, expected.lambda),
+        (found.sigma, expected.sigma, 1.0),
+        (found.kappa, expected.kappa, 1.0),
+    ] {
+        assert!((value - exact).abs() <= within * scale, "{value} {exact}");
+    }
 }
 
 #[test]
@@ -117,15 +115,15 @@ fn no_other_shape_within_the_limits_leaves_less() {
 
 #[test]
 fn nothing_is_said_where_the_law_explains_nothing() {
-    let of = |ops: [f64; 8]| {
+    let fit = |ops: [f64; 8]| {
         let points: Vec<_> = COUNTS.into_iter().zip(ops).collect();
         Scaling::fit(&points)
     };
-    assert_eq!(of([9.0, 1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0]), None);
-    assert_eq!(of([100.0; 8]), None, "what is flat has no shape");
-    // More than so many times the clients' own, which no law can.
-    assert_eq!(of([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 900.0]), None);
-    assert_eq!(of([1.0, 2.0, 4.0, 8.0, 0.0, 30.0, 60.0, 90.0]), None);
+    assert_eq!(fit([9.0, 1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0]), None);
+    assert_eq!(fit([100.0; 8]), None, "what is flat has no shape");
+    // More than the clients could ever do, which no law can fit.
+    assert_eq!(fit([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 900.0]), None);
+    assert_eq!(fit([1.0, 2.0, 4.0, 8.0, 0.0, 30.0, 60.0, 90.0]), None);
 }
 
 #[test]
@@ -142,12 +140,8 @@ fn a_hard_knee_has_no_law() {
     let knee = |threads: u32, at: u32, noise: f64| f64::from(threads.min(at)) * 1_000.0 * noise;
     for at in [4, 8, 16, 32] {
         let points = COUNTS.map(|threads| (threads, knee(threads, at, 1.0)));
-        let single: Vec<[f64; 1]> = points.iter().map(|(_, ops)| [*ops]).collect();
-        let runs: Vec<(u32, &[f64])> = COUNTS
-            .into_iter()
-            .zip(single.iter().map(|of| &of[..]))
-            .collect();
-        let law = Scaling::fit(&points);
+        let single = points.map(|(_, ops)| [ops]);
+        let (law, runs) = (Scaling::fit(&points), runs(&single));
         assert!(law.is_none_or(|law| !law.is_of(&runs)), "{at}: {law:?}");
     }
 }
@@ -161,18 +155,15 @@ fn a_law_with_noise_is_that_of_its_points() {
         let repeats: Vec<_> = (0..4)
             .map(|repeat| noisy(exact, 0.05, 4 * seed + repeat))
             .collect();
-        let runs: Vec<Vec<f64>> = (0..COUNTS.len())
+        let ops: Vec<Vec<f64>> = (0..COUNTS.len())
             .map(|count| repeats.iter().map(|points| points[count].1).collect())
             .collect();
-        let mean = |runs: &Vec<f64>| runs.iter().sum::<f64>() / 4.0;
-        let points: Vec<(u32, f64)> = COUNTS.into_iter().zip(runs.iter().map(mean)).collect();
-        let of: Vec<(u32, &[f64])> = COUNTS
-            .into_iter()
-            .zip(runs.iter().map(|of| &of[..]))
-            .collect();
-        dropped += usize::from(!Scaling::fit(&points).unwrap().is_of(&of));
+        let mean = |(threads, own): (u32, &Vec<f64>)| (threads, own.iter().sum::<f64>() / 4.0);
+        let points: Vec<(u32, f64)> = COUNTS.into_iter().zip(&ops).map(mean).collect();
+        let runs = runs(&ops);
+        dropped += usize::from(!Scaling::fit(&points).unwrap().is_of(&runs));
         // Single runs, of which only the size of the misfit is known.
-        let single: Vec<(u32, &[f64])> = of.iter().map(|(at, of)| (*at, &of[..1])).collect();
+        let single: Vec<(u32, &[f64])> = runs.iter().map(|(n, own)| (*n, &own[..1])).collect();
         dropped_single += usize::from(!Scaling::fit(&repeats[0]).unwrap().is_of(&single));
     }
     assert!(
@@ -194,15 +185,17 @@ fn repeats_show_a_misfit_that_single_runs_hide() {
         }
     };
     let points = COUNTS.map(|threads| (threads, bent(threads)));
-    let runs = COUNTS.map(|threads| [0.998, 1.0, 1.002].map(|noise| noise * bent(threads)));
-    let of: Vec<(u32, &[f64])> = COUNTS
-        .into_iter()
-        .zip(runs.iter().map(|of| &of[..]))
-        .collect();
+    let ops = COUNTS.map(|threads| [0.998, 1.0, 1.002].map(|noise| noise * bent(threads)));
+    let runs = runs(&ops);
     let law = Scaling::fit(&points).unwrap();
-    let single: Vec<(u32, &[f64])> = of
-        .iter()
-        .map(|(threads, of)| (*threads, &of[..1]))
-        .collect();
-    assert!(law.is_of(&single) && !law.is_of(&of), "{law:?}");
+    let single: Vec<(u32, &[f64])> = runs.iter().map(|(n, own)| (*n, &own[..1])).collect();
+    assert!(law.is_of(&single) && !law.is_of(&runs), "{law:?}");
+}
+
+/// What was measured at each of [`COUNTS`].
+fn runs(ops: &[impl AsRef<[f64]>]) -> Vec<(u32, &[f64])> {
+    COUNTS
+        .into_iter()
+        .zip(ops.iter().map(AsRef::as_ref))
+        .collect()
 }

@@ -100,8 +100,9 @@ fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencie
         }
     };
     let recorded = service.iter_recorded();
-    let over =
-        recorded.map(|of| share_over(of.value_iterated_to() as f64) * of.count_at_value() as f64);
+    let over = recorded.map(|bucket| {
+        share_over(bucket.value_iterated_to() as f64) * bucket.count_at_value() as f64
+    });
     over.sum::<f64>() / service.len().max(1) as f64 >= limit.allowed()
 }
 

@@ -97,7 +97,7 @@ fn add_never_done(counts: &mut [Count], phase: &Phase, kind: Kind, basis: TimeBa
     for age in ages.iter_recorded() {
         let before_end_s = age.value_iterated_to().saturating_sub(youngest) as f64 / 1e9;
         let due_s = phase.duration_s - before_end_s;
-        let at = phase.intervals.partition_point(|of| of.start_s <= due_s);
+        let at = phase.intervals.partition_point(|i| i.start_s <= due_s);
         let count = &mut counts[at.saturating_sub(1).min(last)];
         count.requests += age.count_at_value();
         count.over += age.count_at_value();

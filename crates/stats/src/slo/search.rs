@@ -39,7 +39,7 @@ pub enum Next {
     Try {
         /// Operations per second.
         rate: f64,
-        /// How many tries behind it are wanted, so that both ends are confirmed.
+        /// How many tries are wanted after it, so that both ends are confirmed.
         to_follow: usize,
     },
     /// The search is over.
@@ -74,7 +74,7 @@ pub enum Status {
     NotSteady,
     /// One end is not known, or neither.
     Undecided,
-    /// It goes on.
+    /// The search continues.
     Unfinished,
 }
 
@@ -221,7 +221,7 @@ impl Bracket {
     fn between(&self, low: Rate, high: Rate, resolution: f64) -> Option<f64> {
         let half = with_slack(resolution).sqrt();
         let within = |rate: &&Rate| low.rate < rate.rate && rate.rate < high.rate;
-        let undecided = || self.rates.iter().filter(within).map(|of| of.rate);
+        let undecided = || self.rates.iter().filter(within).map(|between| between.rate);
         let is_clear = undecided().next().is_none();
         if is_clear && high.rate / low.rate <= half.powi(4) {
             return Some(rounded((low.rate * high.rate).sqrt()));
@@ -262,7 +262,8 @@ impl Bracket {
         let is_near = |rate: &&Rate| (1.0 / NEAR..=NEAR).contains(&rate.mean_part());
         let near: Vec<(f64, f64)> = self.rates.iter().filter(is_near).map(point).collect();
         let n = near.len() as f64;
-        let mean = |of: fn(&(f64, f64)) -> f64| near.iter().map(of).sum::<f64>() / n;
+        let mean =
+            |coordinate: fn(&(f64, f64)) -> f64| near.iter().map(coordinate).sum::<f64>() / n;
         let (x, y) = (mean(|at| at.0), mean(|at| at.1));
         let rise: f64 = near.iter().map(|at| (at.0 - x) * (at.1 - y)).sum();
         let run: f64 = near.iter().map(|at| (at.0 - x).powi(2)).sum();
@@ -274,7 +275,7 @@ impl Bracket {
         }
     }
 
-    /// How many tries are wanted behind one of this rate, so that both ends are confirmed.
+    /// How many tries are wanted after one of this rate, so that both ends are confirmed.
     fn to_follow(&self, rate: f64) -> usize {
         let missing = |end: Option<Rate>, times: fn(&Rate) -> u32| match end {
             Some(end) if end.rate == rate => end.missing(times(&end) + 1),
@@ -293,18 +294,18 @@ impl Bracket {
 
     /// Whether all that was tried was undecided with hardly anything over the limit.
     fn is_too_little(&self) -> bool {
-        let is_far_below = |of: &Rate| of.others == of.tries() && of.mean_part() < 0.5;
+        let is_far_below = |rate: &Rate| rate.others == rate.tries() && rate.mean_part() < 0.5;
         self.rates.iter().all(is_far_below)
     }
 
     /// What is known when nothing is tried any more.
     fn answer(&self, bounds: &Bounds, floor: f64) -> Answer {
-        let is_below = |of: &&Rate| self.high.is_none_or(|high| of.rate < high.rate);
+        let is_below = |rate: &&Rate| self.high.is_none_or(|high| rate.rate < high.rate);
         let mut below = self.rates.iter().filter(is_below);
-        let low = below.rfind(|of| of.holds() >= CONFIRMED);
-        let high = self.rates.iter().find(|of| of.breaks() >= CONFIRMED);
-        let rates = (low.map(|low| low.rate), high.map(|high| high.rate));
-        let is_limited = high.is_some_and(|high| high.limited > 0 && high.failed == 0);
+        let lower = below.rfind(|rate| rate.holds() >= CONFIRMED);
+        let upper = self.rates.iter().find(|rate| rate.breaks() >= CONFIRMED);
+        let rates = (lower.map(|rate| rate.rate), upper.map(|rate| rate.rate));
+        let is_limited = upper.is_some_and(|rate| rate.limited > 0 && rate.failed == 0);
         let status = match rates {
             (Some(_), Some(_)) if is_limited => Status::ClientLimit,
             (Some(low), Some(high)) if high / low <= with_slack(bounds.resolution) => Status::Found,
@@ -367,15 +368,15 @@ fn next_rate(
             None => FACTOR_FAR,
         };
         // Longer with each in that direction: no end was found where it was looked for.
-        let beyond = bracket.rates.iter().filter(|of| is_beyond(of.rate, first));
+        let beyond = bracket.rates.iter().filter(|r| is_beyond(r.rate, first));
         f64::min(
             factor.powi(3_i32.pow(beyond.count().min(8) as u32)),
             FACTOR_MAX,
         )
     };
     let (step_up, step_down) = (
-        step(|rate, first| rate > first),
-        step(|rate, first| rate < first),
+        step(|rate, from| rate > from),
+        step(|rate, from| rate < from),
     );
     // The last tries are for what can still be confirmed.
     let kept = match (bracket.low, bracket.high) {
@@ -389,7 +390,7 @@ fn next_rate(
     match (bracket.low, bracket.high) {
         // What is above is undecided: between them, and then what is known is confirmed.
         (Some(low), None) if bounds.max_rate.is_some_and(|max| highest >= max) => {
-            let above = bracket.rates.iter().find(|of| of.rate > low.rate);
+            let above = bracket.rates.iter().find(|rate| rate.rate > low.rate);
             let between = above.and_then(|above| towards(low.rate, above.rate, bounds));
             between.or_else(|| unconfirmed(low, low.holds()))
         }
@@ -404,7 +405,7 @@ fn next_rate(
             if lowest <= floor {
                 high.and_then(|high| {
                     let mut rates = bracket.rates.iter();
-                    let below = rates.rfind(|of| of.rate < high.rate);
+                    let below = rates.rfind(|rate| rate.rate < high.rate);
                     let between = below.and_then(|below| towards(high.rate, below.rate, bounds));
                     between.or_else(|| unconfirmed(high, high.breaks()))
                 })
@@ -466,9 +467,9 @@ pub fn tries_left(limit: Duration, spent: Duration, each: Duration) -> usize {
 #[must_use]
 pub fn hint(points: &[(f64, bool)]) -> Option<f64> {
     let order = |a: &f64, b: &f64| -> Ordering { a.total_cmp(b) };
-    let of = |holds: bool| points.iter().filter(move |(_, held)| *held == holds);
-    let held = of(true).map(|(ops, _)| *ops).max_by(order);
-    let broken = of(false).map(|(ops, _)| ops / 2.0).min_by(order);
+    let rates = |holds: bool| points.iter().filter(move |(_, held)| *held == holds);
+    let held = rates(true).map(|(ops, _)| *ops).max_by(order);
+    let broken = rates(false).map(|(ops, _)| ops / 2.0).min_by(order);
     held.or(broken).filter(|rate| *rate > 0.0)
 }
 

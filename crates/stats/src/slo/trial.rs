@@ -77,7 +77,7 @@ impl Trial {
         let requested = settings.latency.iter();
         let requested = requested.filter(|limit| kinds.contains(&limit.kind));
         let known = std::mem::take(&mut self.limits);
-        let find = |limit: &Limit| known.iter().find(|of| of.limit == *limit).cloned();
+        let find = |limit: &Limit| known.iter().find(|result| result.limit == *limit).cloned();
         self.limits = requested
             .map(|limit| find(limit).unwrap_or_else(|| TrialResult::none(*limit)))
             .collect();
@@ -99,8 +99,8 @@ impl Trial {
     /// What it says of the limit that is nearest to being broken, or farthest over.
     #[must_use]
     pub fn worst(&self) -> Option<&TrialResult> {
-        let of = self.limits.iter();
-        of.max_by(|a, b| a.part().total_cmp(&b.part()))
+        let results = self.limits.iter();
+        results.max_by(|a, b| a.part().total_cmp(&b.part()))
     }
 
     /// The share over that limit to what is allowed of it.
@@ -110,7 +110,7 @@ impl Trial {
 
     /// What it says of one limit alone; none if that is not among its limits.
     fn of_limit(&self, limit: Limit) -> Option<Self> {
-        let own = self.limits.iter().find(|of| of.limit == limit)?.clone();
+        let own = self.limits.iter().find(|r| r.limit == limit)?.clone();
         let says_nothing = self.verdict == Verdict::Undecided && self.evidence.is_some();
         let verdict = match own.verdict {
             _ if says_nothing => Verdict::Undecided,
@@ -126,7 +126,7 @@ impl Trial {
     }
 }
 
-/// From so many times the least service time on clients that are all busy wait for the system.
+/// From this many times the least service time, clients that are all busy wait for the system.
 const SLOWED: f64 = 2.0;
 
 /// The mean service time of all requests, nanoseconds; infinite where there were none.
@@ -134,7 +134,9 @@ fn service_ns(phase: &Phase) -> f64 {
     let kinds = phase.kinds.iter();
     let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
     let each = halves.map(|(_, result)| (result.service.mean(), result.service.len() as f64));
-    let (sum, count) = each.fold((0.0, 0.0), |(sum, n), (mean, of)| (sum + mean * of, n + of));
+    let (sum, count) = each.fold((0.0, 0.0), |sums, (mean, count)| {
+        (sums.0 + mean * count, sums.1 + count)
+    });
     if count > 0.0 {
         sum / count
     } else {
@@ -165,7 +167,7 @@ impl TrialResult {
 /// where it is none.
 fn judge(point: &Point, settings: &SloSettings) -> (Vec<TrialResult>, Verdict, Option<Cause>) {
     let Point { key, phase } = point;
-    let of = |limit: &Limit, basis| {
+    let judged = |limit: &Limit, basis| {
         let counts = counts::of_phase(phase, *limit, basis);
         let (blocks, block_s) = counts::independent_blocks(&counts, &settings.rule);
         let over = ShareOver::new(&blocks, block_s);
@@ -182,7 +184,7 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<TrialResult>, Verdict, O
     };
     let is_asked = |limit: &&Limit| phase.kinds.contains_key(&limit.kind);
     let requested: Vec<&Limit> = settings.latency.iter().filter(is_asked).collect();
-    let in_response = |limit: &&Limit| of(limit, TimeBasis::Response);
+    let in_response = |limit: &&Limit| judged(limit, TimeBasis::Response);
     let mut limits: Vec<TrialResult> = requested.iter().map(in_response).collect();
     let found = |code: FindingCode| {
         let finding = phase.findings.iter().find(|finding| code.is_of(finding));
@@ -193,16 +195,17 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<TrialResult>, Verdict, O
     };
     // It was ended because nothing was answered any more: what was due is over every limit.
     if let Some(cause) = found(NO_ANSWER) {
-        limits.iter_mut().for_each(|of| of.verdict = Verdict::Fail);
+        limits.iter_mut().for_each(|r| r.verdict = Verdict::Fail);
         return (limits, Verdict::Fail, Some(cause));
     }
     if let Some(cause) = found(NOTHING_FOUND).or_else(|| found(CLIENT_STOPPED)) {
         return (limits, Verdict::Undecided, Some(cause));
     }
-    let broken = limits.iter().filter(|of| of.verdict == Verdict::Fail);
-    let broken: Vec<Limit> = broken.map(|of| of.limit).collect();
+    let failed = limits.iter().filter(|r| r.verdict == Verdict::Fail);
+    let broken: Vec<Limit> = failed.map(|result| result.limit).collect();
     if !broken.is_empty() {
-        let is_answered = |limit: &Limit| of(limit, TimeBasis::Service).verdict == Verdict::Pass;
+        let is_answered =
+            |limit: &Limit| judged(limit, TimeBasis::Service).verdict == Verdict::Pass;
         let are_answered = broken.iter().all(is_answered);
         let late = || are_answered.then(|| blame::late(phase, Clients::from_key(key), &broken))?;
         let cause = found(CLIENT_SATURATED).or_else(late);
@@ -212,8 +215,8 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<TrialResult>, Verdict, O
         };
         return (limits, verdict, cause);
     }
-    let verdicts: Vec<Verdict> = limits.iter().map(|of| of.verdict).collect();
-    let is_steady = !limits.iter().any(|of| is_rising(&of.blocks));
+    let verdicts: Vec<Verdict> = limits.iter().map(|result| result.verdict).collect();
+    let is_steady = !limits.iter().any(|result| is_rising(&result.blocks));
     let verdict = match Verdict::of_all(&verdicts) {
         Verdict::Pass if !is_steady => Verdict::NotSteady,
         verdict => verdict,
@@ -261,9 +264,8 @@ impl Slo {
         let own = trials.iter().filter(|trial| is_of(&trial.key));
         let mut own: Vec<Trial> = own.cloned().collect();
         let in_points = swept().flat_map(|point| point.phase.kinds.keys().copied());
-        let in_trials = own
-            .iter()
-            .flat_map(|of| of.limits.iter().map(|of| of.limit.kind));
+        let results = own.iter().flat_map(|trial| &trial.limits);
+        let in_trials = results.map(|result| result.limit.kind);
         let kinds: BTreeSet<Kind> = in_points.chain(in_trials).collect();
         let services = valid().map(|point| service_ns(&point.phase));
         let mut least_ns = services.fold(f64::INFINITY, f64::min);
@@ -315,28 +317,23 @@ impl Slo {
         if same().all(|trial| trial.verdict == last.verdict) {
             return last.verdict;
         }
-        let of_limit = |of: &TrialResult| {
-            let like = |trial: &Trial| {
-                trial
-                    .limits
-                    .iter()
-                    .find(|other| other.limit == of.limit)
-                    .cloned()
-            };
-            let earlier: Vec<TrialResult> = same().filter_map(like).collect();
-            let earlier = earlier.iter();
-            let blocks = earlier.flat_map(|of| &of.blocks).chain(&of.blocks);
-            let blocks: Vec<Count> = blocks.copied().collect();
-            let over = ShareOver::new(&blocks, of.over.map_or(0.0, |over| over.block_s));
+        let of_limit = |result: &TrialResult| {
+            let earlier = same().flat_map(|trial| &trial.limits);
+            let earlier = earlier.filter(|other| other.limit == result.limit);
+            let blocks: Vec<Count> = earlier
+                .chain([result])
+                .flat_map(|one| one.blocks.iter().copied())
+                .collect();
+            let over = ShareOver::new(&blocks, result.over.map_or(0.0, |over| over.block_s));
             over.map_or(Verdict::Undecided, |over| {
-                over.verdict(of.limit, &settings.rule)
+                over.verdict(result.limit, &settings.rule)
             })
         };
         let verdicts: Vec<Verdict> = last.limits.iter().map(of_limit).collect();
         Verdict::of_all(&verdicts)
     }
 
-    /// What is known; of a search that goes on, what is known so far.
+    /// What is known so far.
     #[must_use]
     pub fn answer(&self, settings: &SloSettings) -> Answer {
         match self.next(settings) {
@@ -380,11 +377,9 @@ impl Slo {
     #[must_use]
     pub fn bracket(&self) -> (Option<f64>, Option<f64>) {
         let is = |wanted: &[Verdict]| {
-            let of = self
-                .trials
-                .iter()
-                .filter(|trial| wanted.contains(&trial.verdict));
-            of.map(Trial::rate).collect::<Vec<f64>>()
+            let trials = self.trials.iter();
+            let wanted = trials.filter(|trial| wanted.contains(&trial.verdict));
+            wanted.map(Trial::rate).collect::<Vec<f64>>()
         };
         let broken = is(&[Verdict::Fail, Verdict::ClientLimit]);
         let high = broken.into_iter().min_by(f64::total_cmp);
@@ -406,8 +401,8 @@ impl Slo {
     /// How many trials of a rate there are.
     #[must_use]
     pub fn tries_of(&self, rate: f64) -> u32 {
-        let of = self.trials.iter().filter(|trial| trial.rate() == rate);
-        u32::try_from(of.count()).unwrap_or(u32::MAX)
+        let tries = self.trials.iter().filter(|trial| trial.rate() == rate);
+        u32::try_from(tries.count()).unwrap_or(u32::MAX)
     }
 }
 

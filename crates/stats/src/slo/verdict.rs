@@ -77,7 +77,7 @@ impl ShareOver {
     /// none late is not none ever.
     #[must_use]
     pub fn new(blocks: &[Count], block_s: f64) -> Option<Self> {
-        let sum = |of: fn(&Count) -> u64| blocks.iter().map(of).sum::<u64>();
+        let sum = |field: fn(&Count) -> u64| blocks.iter().map(field).sum::<u64>();
         let (requests, over) = (sum(|block| block.requests), sum(|block| block.over));
         if requests == 0 || blocks.len() < 2 {
             return None;

@@ -12,7 +12,7 @@ use super::{Logs, geometric_mean, t_two_sided};
 /// The chance of a change that is none, in each segment.
 pub const CHANGE_SIGNIFICANCE: f64 = 0.01;
 
-/// A side of a change has at least so many values: with fewer, how far they are apart is not known.
+/// A side of a change has at least this many values: with fewer, their spread is not known.
 pub const SIDE_MIN: usize = 3;
 
 /// Where the level of a series changes.
@@ -36,10 +36,10 @@ pub fn change_points(values: &[f64], band: f64) -> Vec<ChangePoint> {
         .chain([values.len()])
         .collect();
     let level = |from: usize, to: usize| geometric_mean(&values[from..to]);
-    let change = |edges: &[usize]| {
-        let ratio = level(edges[1], edges[2])? / level(edges[0], edges[1])?;
+    let change = |three: &[usize]| {
+        let ratio = level(three[1], three[2])? / level(three[0], three[1])?;
         Some(ChangePoint {
-            index: edges[1],
+            index: three[1],
             ratio,
         })
     };
@@ -71,7 +71,7 @@ fn difference(before: &[f64], behind: &[f64]) -> Option<(f64, f64)> {
     let (a, b) = (Logs::from_values(before)?, Logs::from_values(behind)?);
     let freedom = a.count + b.count - 2.0;
     // The squares of the errors of the means are the variances over the counts.
-    let squares = |of: &Logs| of.squared_error() * of.count * (of.count - 1.0);
+    let squares = |logs: &Logs| logs.squared_error() * logs.count * (logs.count - 1.0);
     let variance = (squares(&a) + squares(&b)) / freedom;
     let error = (variance * (1.0 / a.count + 1.0 / b.count)).sqrt();
     let log_ratio = b.mean - a.mean;

@@ -62,7 +62,7 @@ pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio>
             .into_iter()
             .flat_map(|(side, logs)| logs.iter().zip(peaks.plausible(side, SIGNIFICANCE)))
             .filter(|(_, is_plausible)| *is_plausible)
-            .map(|(of, _)| of.count as usize)
+            .map(|(logs, _)| logs.count as usize)
             .min()?,
     })
 }
@@ -72,7 +72,7 @@ pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio>
 #[must_use]
 pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
     let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
-    let logs = logs.filter(|logs| logs.iter().all(|of| of.count >= 2.0))?;
+    let logs = logs.filter(|logs| logs.iter().all(|own| own.count >= 2.0))?;
     // A system that is known exactly, and stands at 1.
     let exact = [Logs {
         count: 2.0,
@@ -117,7 +117,7 @@ pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
     let repeats: BTreeSet<u32> = counts.iter().flatten().map(|(repeat, _)| *repeat).collect();
     let chosen = repeats.into_iter().filter_map(|repeat| {
         let index = best(Some(repeat))?;
-        let is_there = counts[index].iter().any(|(of, _)| *of == repeat);
+        let is_there = counts[index].iter().any(|(own, _)| *own == repeat);
         is_there.then_some((index, repeat))
     });
     let chosen: Vec<(usize, u32)> = chosen.collect();
@@ -235,7 +235,7 @@ impl Peaks {
             1.0 - self.share * alpha / count as f64
         };
         let (below, above) = (level(0), level(1));
-        let rows = self.gaps.iter().zip(&sides[0]).filter(|(_, of)| **of);
+        let rows = self.gaps.iter().zip(&sides[0]).filter(|(_, is)| **is);
         let low = rows.map(|(row, _)| {
             let ends = row.iter().map(|gap| gap.mean - gap.half_width(below));
             ends.fold(f64::INFINITY, f64::min)
@@ -265,12 +265,11 @@ impl Peaks {
             .map(|index| highest(self.gaps.iter().map(|row| row[index].p_below())))
             .collect();
         let is_excluded = |alpha: f64| {
-            [&above, &below].into_iter().enumerate().any(|(side, p)| {
-                let plausible = self.plausible(side, alpha);
-                let count = plausible.iter().filter(|of| **of).count() as f64;
-                let known = p.iter().zip(&plausible).filter(|(_, of)| **of);
-                let lowest = known.map(|(p, _)| *p).fold(f64::INFINITY, f64::min);
-                lowest * count < self.share * alpha
+            [&above, &below].into_iter().enumerate().any(|(side, all)| {
+                let plausible = all.iter().zip(self.plausible(side, alpha));
+                let known: Vec<f64> = plausible.filter_map(|(p, is)| is.then_some(*p)).collect();
+                let lowest = known.iter().copied().fold(f64::INFINITY, f64::min);
+                lowest * (known.len() as f64) < self.share * alpha
             })
         };
         if !is_excluded(1.0) {
@@ -301,9 +300,9 @@ fn chances(counts: &[Logs]) -> Vec<f64> {
     let Some(highest) = counts.iter().max_by(order) else {
         return Vec::new();
     };
-    let chance = |of: &Logs| {
-        if of.mean < highest.mean {
-            Gap::new(*highest, *of).p_above()
+    let chance = |logs: &Logs| {
+        if logs.mean < highest.mean {
+            Gap::new(*highest, *logs).p_above()
         } else {
             1.0
         }
@@ -404,8 +403,8 @@ mod tests {
         assert!(found.p < 0.001 && found.runs_min == 5, "{found:?}");
         // One that may be the peak counts.
         let high = [&at_8[..], &[1103.9, 1106.4]];
-        let found = peak_ratio(&untimed(&high), &untimed(&[&b])).unwrap();
-        assert_eq!(found.runs_min, 2);
+        let of_high = peak_ratio(&untimed(&high), &untimed(&[&b])).unwrap();
+        assert_eq!(of_high.runs_min, 2);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a plan can show: the smallest true difference that so many repeats find as a rule.
+//! What a plan can show: the smallest true difference that a number of repeats usually finds.
 
 use super::{RUNS_MIN, SIGNIFICANCE, student::t_quantile};
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -40,14 +40,14 @@ mod tests {
 
     #[test]
     fn more_noise_more_tests_and_fewer_runs_need_a_larger_difference() {
-        let of = |noise, runs, tests| smallest_difference(noise, runs, tests, 0.0).unwrap();
-        // t(0.975, 6.667) = 2.3884, and 1.2816 sqrt(1 + 5.704 / 13.33) = 1.5313 behind it:
+        let difference = |noise, runs, tests| smallest_difference(noise, runs, tests, 0.0).unwrap();
+        // t(0.975, 6.667) = 2.3884, and 1.2816 sqrt(1 + 5.704 / 13.33) = 1.5313 is added:
         // 3.9197 x 0.03 x sqrt(2 / 5) = 0.07437.
-        let found = of(0.03, 5, 1);
+        let found = difference(0.03, 5, 1);
         assert!((found - 0.07720).abs() < 2e-4, "{found}");
-        assert!(of(0.05, 5, 1) > of(0.03, 5, 1));
-        assert!(of(0.03, 4, 1) > of(0.03, 5, 1));
-        assert!(of(0.03, 5, 50) > of(0.03, 5, 1));
+        assert!(difference(0.05, 5, 1) > difference(0.03, 5, 1));
+        assert!(difference(0.03, 4, 1) > difference(0.03, 5, 1));
+        assert!(difference(0.03, 5, 50) > difference(0.03, 5, 1));
     }
 
     #[test]

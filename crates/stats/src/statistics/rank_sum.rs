@@ -7,7 +7,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// From so many runs on both sides together, the normal distribution is taken for the exact one.
+/// From this many runs on both sides together, the normal distribution replaces the exact one.
 const RUNS_EXACT_MAX: usize = 60;
 
 /// How probable rank sums as far apart are, or farther, where both sides are of one distribution:
@@ -42,7 +42,7 @@ fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<usize> {
 /// The part of all choices of `chosen` ranks whose sum is as far from the mean, by counting them.
 fn exact(ranks: &[usize], chosen: usize, mean: usize, away: usize) -> f64 {
     let top: usize = ranks.iter().sum();
-    // How many choices of so many ranks have this sum.
+    // How many choices of that many ranks have this sum.
     let mut counts = vec![vec![0.0_f64; top + 1]; chosen + 1];
     counts[0][0] = 1.0;
     for &rank in ranks {
@@ -80,8 +80,8 @@ mod tests {
     fn the_smallest_p_of_five_and_five_is_two_of_252() {
         let p = rank_sum_p(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0]).unwrap();
         assert!((p - 2.0 / 252.0).abs() < 1e-12);
-        let p = rank_sum_p(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]).unwrap();
-        assert!((p - 2.0 / 70.0).abs() < 1e-12);
+        let of_four = rank_sum_p(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]).unwrap();
+        assert!((of_four - 2.0 / 70.0).abs() < 1e-12);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::SIGNIFICANCE;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The distribution with so many degrees of freedom, which need not be whole.
+/// The distribution with these degrees of freedom, which need not be whole.
 fn distribution(freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, freedom).expect("at least two runs leave a degree of freedom")
 }
@@ -60,9 +60,9 @@ mod tests {
         // With one degree of freedom it is Cauchy's: 1/2 - atan(t)/pi above t.
         for t in [0.5_f64, 2.0, 1e3, 1e6] {
             let exact = (1.0 / t).atan() / std::f64::consts::PI;
-            for t in [t, -t] {
-                let found = t_two_sided(t, 1.0) / 2.0;
-                assert!((found / exact - 1.0).abs() < 1e-6, "{t}");
+            for signed in [t, -t] {
+                let found = t_two_sided(signed, 1.0) / 2.0;
+                assert!((found / exact - 1.0).abs() < 1e-6, "{signed}");
             }
         }
         assert_eq!(t_two_sided(0.0, 5.0), 1.0);

@@ -25,7 +25,9 @@ impl Side {
         let count = runs.len() as f64;
         let at = runs.iter().map(|(at, _)| at).sum::<f64>() / count;
         let mean = runs.iter().map(|(_, value)| value.ln()).sum::<f64>() / count;
-        let centered = runs.iter().map(|(of, value)| (of - at, value.ln() - mean));
+        let centered = runs
+            .iter()
+            .map(|(own, value)| (own - at, value.ln() - mean));
         Some(Self {
             count,
             at,

@@ -50,7 +50,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Of a device with a spare area of so many bytes; 0 where nothing is written.
+    /// Of a device with a spare area of this many bytes; 0 where nothing is written.
     #[must_use]
     pub fn new(spare: u64) -> Self {
         Self {
@@ -255,8 +255,9 @@ mod tests {
         let whole = FilledDrive::new(4_300 * GB).rounds(4_300 * GB);
         assert_eq!(whole.values().len(), ROUNDS_MAX);
         let verdict = whole.verdict();
-        let said = "steady state not reached in 25 rounds (not-steady: 1.50 TB of 4.30 TB spare";
-        assert!(verdict.starts_with(said), "{verdict}");
+        let not_reached =
+            "steady state not reached in 25 rounds (not-steady: 1.50 TB of 4.30 TB spare";
+        assert!(verdict.starts_with(not_reached), "{verdict}");
     }
 
     #[test]
@@ -269,9 +270,9 @@ mod tests {
         assert_eq!(rounds.values().len(), 8 + 5);
         // Even is not enough: without garbage collection it is even too.
         let mut empty = Rounds::new(4_300 * GB);
-        let mut drive = FilledDrive::new(4_300 * GB);
-        drive.tells_media = true;
-        (0..10).for_each(|_| empty.push(drive.round()));
+        let mut even = FilledDrive::new(4_300 * GB);
+        even.tells_media = true;
+        (0..10).for_each(|_| empty.push(even.round()));
         assert!(!empty.is_steady());
     }
 

@@ -120,21 +120,21 @@ fn what_noise_makes_of_a_fall_is_as_it_is_documented() {
 
 #[test]
 fn excursion_and_slope_are_parts_of_the_mean() {
-    let of = |values: &[f64]| Movement::from_values(values).unwrap();
-    let line = of(&[8.0, 9.0, 10.0, 11.0, 12.0]);
+    let movement = |values: &[f64]| Movement::from_values(values).unwrap();
+    let line = movement(&[8.0, 9.0, 10.0, 11.0, 12.0]);
     assert!((line.excursion - 0.4).abs() < 1e-12 && (line.slope - 0.4).abs() < 1e-12);
-    assert!((of(&[12.0, 11.0, 10.0, 9.0, 8.0]).slope + 0.4).abs() < 1e-12);
-    let peak = of(&[10.0, 10.0, 12.5, 10.0, 10.0]);
+    assert!((movement(&[12.0, 11.0, 10.0, 9.0, 8.0]).slope + 0.4).abs() < 1e-12);
+    let peak = movement(&[10.0, 10.0, 12.5, 10.0, 10.0]);
     assert!(peak.slope.abs() < 1e-12 && !peak.is_steady());
-    assert!(of(&[9.8, 10.1, 10.0, 10.2, 9.9]).is_steady());
+    assert!(movement(&[9.8, 10.1, 10.0, 10.2, 9.9]).is_steady());
     assert_eq!(Movement::from_values(&[0.0; 5]), None);
 }
 
-/// A second with so many operations of a kind, each of so many microseconds.
+/// A second with `count` operations of a kind, each of `us` microseconds.
 fn second(at: u32, kind: Kind, count: u64, us: u64) -> Interval {
     let mut service = new_latencies();
     service.record_n(us * 1_000, count).unwrap();
-    let of = IntervalKind {
+    let result = IntervalKind {
         count,
         errors: 0,
         service: Packed::pack(&service),
@@ -145,7 +145,7 @@ fn second(at: u32, kind: Kind, count: u64, us: u64) -> Interval {
         length_s: 1.0,
         operations: count,
         failed: 0,
-        kinds: BTreeMap::from([(kind, of)]),
+        kinds: BTreeMap::from([(kind, result)]),
     }
 }
 
@@ -317,13 +317,13 @@ fn a_window_holds_a_cycle_of_flushes_and_compactions() {
 #[test]
 fn what_is_too_short_for_windows_is_not_judged() {
     let rule = SteadyRule::default();
-    let of = |seconds| {
+    let judged = |seconds| {
         rule.whole(&phase(seconds, Kind::Read, |at| {
             (1_000 - u64::from(at), 100)
         }))
     };
-    assert_eq!(of(149), None);
-    let found = of(400).unwrap();
+    assert_eq!(judged(149), None);
+    let found = judged(400).unwrap();
     assert_eq!((found.window_s, found.is_steady()), (80.0, false));
     assert_eq!(rule.whole(&Phase::default()), None);
 }

@@ -67,7 +67,7 @@ impl<'a> Slots<'a> {
         writes(&self.slots)
     }
 
-    /// The last five windows of so many slots, of which there must be as many.
+    /// The last five windows of this many slots each; there must be slots enough.
     pub fn last_windows(&self, length: usize) -> Vec<Window<'_>> {
         let skipped = self.slots.len() - super::WINDOWS * length;
         let windows = self.slots[skipped..].chunks_exact(length).enumerate();
@@ -83,7 +83,7 @@ impl<'a> Slots<'a> {
 
 fn count(slots: &[Option<&Interval>], kind: Kind) -> u64 {
     let kinds = slots.iter().flatten().filter_map(|i| i.kinds.get(&kind));
-    kinds.map(|of| of.count).sum()
+    kinds.map(|result| result.count).sum()
 }
 
 fn writes(slots: &[Option<&Interval>]) -> bool {
@@ -131,13 +131,9 @@ impl Window<'_> {
     /// Of a kind: response times where they differ from service times.
     pub fn latencies(&self, kind: Kind) -> Latencies {
         let mut all = new_interval_latencies();
-        for of in self
-            .slots
-            .iter()
-            .flatten()
-            .filter_map(|i| i.kinds.get(&kind))
-        {
-            let one = of.response.as_ref().unwrap_or(&of.service).unpack();
+        let slots = self.slots.iter().flatten();
+        for result in slots.filter_map(|i| i.kinds.get(&kind)) {
+            let one = result.response.as_ref().unwrap_or(&result.service).unpack();
             all.add(one)
                 .expect("a histogram that grows takes any other");
         }

@@ -34,13 +34,13 @@ fn phase(slow: &[u32], series: Vec<Series>) -> Phase {
 }
 
 /// Samples at every second, whose rises, or values, are these.
-fn series(probe: &str, name: &str, kind: SeriesKind, of: impl Fn(u32) -> f64) -> Series {
+fn series(probe: &str, name: &str, kind: SeriesKind, value_at: impl Fn(u32) -> f64) -> Series {
     let mut sum = 5.0;
     let mut value = |second: u32| match kind {
-        SeriesKind::Gauge => of(second),
+        SeriesKind::Gauge => value_at(second),
         SeriesKind::Counter => {
             let now = sum;
-            sum += of(second);
+            sum += value_at(second);
             now
         }
     };
@@ -78,7 +78,7 @@ fn the_worst_seconds_come_with_what_was_unusual_in_them() {
     let unusual: Vec<_> = worst[0]
         .unusual
         .iter()
-        .map(|of| (of.what.name, of.usual))
+        .map(|unusual| (unusual.what.name, unusual.usual))
         .collect();
     assert_eq!(
         unusual,

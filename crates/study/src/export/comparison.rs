@@ -8,7 +8,7 @@ use tailmark_stats::{
     comparison::{Place, all_pairs, comparisons, equivalence},
 };
 
-/// Each system that is compared with each behind it, in the order of the plan.
+/// Each system with each later one, in the order of the plan.
 pub(super) fn pairs_of(systems: &[System]) -> Vec<(String, String)> {
     let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
     let names: Vec<&str> = compared.map(|system| system.name.as_str()).collect();
@@ -25,9 +25,9 @@ pub(super) fn comparisons_of(runs: &[Run], systems: &[System], header: &Header) 
 /// `ratio` is that of `a` to `b`, `low` and `high` are its 95 % interval, and `ratio_bound` tells
 /// whether it is exact; `rate` is in operations per second, and null in a closed loop.
 #[must_use]
-pub fn comparison_json(of: &Comparison) -> Value {
+pub fn comparison_json(comparison: &Comparison) -> Value {
     let (mut threads, mut rate, mut how, mut peaks) = (None, None, None, None);
-    match of.place {
+    match comparison.place {
         Place::Point {
             threads: at,
             target_rate,
@@ -38,34 +38,34 @@ pub fn comparison_json(of: &Comparison) -> Value {
             threads_b,
         } => peaks = Some([threads_a, threads_b].map(|n| Some(n).filter(|n| *n != PointKey::PEAK))),
     }
-    let diagnostics = of.diagnostics();
+    let diagnostics = comparison.diagnostics();
     let bootstrap = diagnostics.map(|diagnostics| diagnostics.bootstrap);
     json!({
-        "workload": of.workload,
-        "distribution": of.distribution,
+        "workload": comparison.workload,
+        "distribution": comparison.distribution,
         "threads": threads,
         "rate": rate,
         "arrivals": how.map(Arrivals::name),
         "place": if peaks.is_some() { "peak" } else { "point" },
         "threads_a": peaks.and_then(|[a, _]| a),
         "threads_b": peaks.and_then(|[_, b]| b),
-        "metric": of.metric.to_string(),
-        "a": of.a,
-        "b": of.b,
-        "ratio": of.ratio.value,
-        "ratio_bound": bound(of.ratio.bound),
-        "low": of.interval.map(|(low, _)| low),
-        "high": of.interval.map(|(_, high)| high),
-        "runs_a": of.runs_a,
-        "runs_b": of.runs_b,
-        "p": of.p,
-        "p_adjusted": of.p_adjusted,
-        "verdict": of.verdict.name(),
+        "metric": comparison.metric.to_string(),
+        "a": comparison.a,
+        "b": comparison.b,
+        "ratio": comparison.ratio.value,
+        "ratio_bound": bound(comparison.ratio.bound),
+        "low": comparison.interval.map(|(low, _)| low),
+        "high": comparison.interval.map(|(_, high)| high),
+        "runs_a": comparison.runs_a,
+        "runs_b": comparison.runs_b,
+        "p": comparison.p,
+        "p_adjusted": comparison.p_adjusted,
+        "verdict": comparison.verdict.name(),
         "bootstrap_low": bootstrap.map(|ratio| ratio.low),
         "bootstrap_high": bootstrap.map(|ratio| ratio.high),
         "rank_sum_p": diagnostics.map(|diagnostics| diagnostics.rank_sum_p),
         "paired_p": diagnostics.and_then(|diagnostics| diagnostics.paired_p),
-        "test": of.test.name(),
+        "test": comparison.test.name(),
     })
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use tailmark_stats::Verdict;
 
     fn runs(system: &str, threads: u32, ops: &[f64]) -> Vec<Run> {
-        let run = |(repeat, ops): (u32, &f64)| Run {
+        let run = |(repeat, value): (u32, &f64)| Run {
             key: PointKey {
                 system: system.to_owned(),
                 workload: "ycsb-a".to_owned(),
@@ -98,7 +98,7 @@ mod tests {
             is_valid: true,
             is_client_limit: false,
             turn: None,
-            values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(*ops))]),
+            values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(*value))]),
             is_rate_met: true,
             read_bytes: None,
         };

@@ -60,7 +60,7 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
         };
         let unlogged = Unlogged::from_phase(&phase).comment(&tag);
         let unlogged = unlogged.map_err(failed(FORMAT.name))?;
-        let has_lines = phase.intervals.iter().any(|of| !of.kinds.is_empty());
+        let has_lines = phase.intervals.iter().any(|i| !i.kinds.is_empty());
         let unlogged = has_lines.then_some(unlogged).into_iter();
         for line in unlogged.chain(never_done(&tag, &phase)) {
             log.write_comment(&line).map_err(failed(FORMAT.name))?;
@@ -145,7 +145,7 @@ fn write_interval(
 }
 
 /// `SYSTEM/WORKLOAD/DISTRIBUTION/tTHREADS/rREPEAT`, and `/RATE` of a fixed rate, with its arrivals
-/// behind it where they are known: `/20000-poisson`.
+/// after it where they are known: `/20000-poisson`.
 fn point_tag(key: &PointKey) -> String {
     let names = [&key.system, &key.workload, &key.distribution].map(|name| escaped(name));
     let arrivals = key.arrivals.map(|arrivals| format!("-{}", arrivals.name()));

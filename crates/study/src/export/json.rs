@@ -54,22 +54,22 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     document.member("facts", &json!(facts))?;
     document.member("notices", &json!(study.notices()?))?;
     let mut loads = document.list("loads")?;
-    study.each_load(|of| loads.element(&load(&of, &header)))?;
+    study.each_load(|loaded| loads.element(&load(&loaded, &header)))?;
     loads.end()?;
     document.member("resolved_rates", &json!(study.resolved_rates()?))?;
     let (mut runs, mut first_runs) = (Vec::new(), BTreeMap::new());
     let (mut curves, mut read) = (Curves::default(), RunsRead::default());
     let mut points = document.list("points")?;
-    study.each_point(|of| {
-        if read.is_new(&of) {
-            runs.push(Run::of_study(&of, &header));
-            curves.add(&of, allowed);
+    study.each_point(|measured| {
+        if read.is_new(&measured) {
+            runs.push(Run::of_study(&measured, &header));
+            curves.add(&measured, allowed);
         }
-        if let Some(ms) = of.phase.started_ms {
-            let first = first_runs.entry(of.key.system.clone()).or_insert(ms);
+        if let Some(ms) = measured.phase.started_ms {
+            let first = first_runs.entry(measured.key.system.clone()).or_insert(ms);
             *first = ms.min(*first);
         }
-        points.element(&point(&of, &header))
+        points.element(&point(&measured, &header))
     })?;
     points.end()?;
     document.member("slo", &slo_json(study)?.into())?;
@@ -104,17 +104,19 @@ fn unequal(
     };
     let mut unequal = Vec::new();
     for (a, b) in pairs_of(systems) {
-        let both = conditions(&a).zip(conditions(&b));
-        for of in both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, false)) {
-            unequal.push(json!({
+        let Some((of_a, of_b)) = conditions(&a).zip(conditions(&b)) else {
+            continue;
+        };
+        unequal.extend(of_a.unequal(&of_b, false).into_iter().map(|condition| {
+            json!({
                 "code": UNEQUAL_CONDITIONS.name,
                 "a": a,
                 "b": b,
-                "condition": of.name,
-                "value_a": of.a,
-                "value_b": of.b,
-            }));
-        }
+                "condition": condition.name,
+                "value_a": condition.a,
+                "value_b": condition.b,
+            })
+        }));
     }
     unequal
 }
@@ -176,8 +178,8 @@ fn warmup(warmup: &Warmup) -> Value {
 }
 
 fn phase(phase: &Phase, header: &Header) -> Value {
-    let derived =
-        Metric::figures().map(|metric| (metric.row().name, metric.value(phase).map(|of| of.value)));
+    let value = |metric: Metric| metric.value(phase).map(|bounded| bounded.value);
+    let derived = Metric::figures().map(|metric| (metric.row().name, value(metric)));
     let lag = phase.start_lag.as_ref();
     let causes = lag.and_then(|lag| lag.causes.as_ref());
     json!({
@@ -208,19 +210,19 @@ fn phase(phase: &Phase, header: &Header) -> Value {
 }
 
 fn bandwidth(phase: &Phase) -> Value {
-    let of = phase.bandwidth();
-    let device = |(name, of): &(&str, DeviceBandwidth)| {
+    let all = phase.bandwidth();
+    let device = |(name, own): &(&str, DeviceBandwidth)| {
         json!({
             "device": name,
-            "read_mb_per_sec": of.read,
-            "written_mb_per_sec": of.written,
+            "read_mb_per_sec": own.read,
+            "written_mb_per_sec": own.written,
         })
     };
     json!({
         "devices": phase.device_bandwidths().iter().map(device).collect::<Vec<_>>(),
-        "device_read_mb_per_sec": of.device.map(|device| device.read),
-        "device_written_mb_per_sec": of.device.map(|device| device.written),
-        "database_mb_per_sec": of.database,
+        "device_read_mb_per_sec": all.device.map(|bandwidth| bandwidth.read),
+        "device_written_mb_per_sec": all.device.map(|bandwidth| bandwidth.written),
+        "database_mb_per_sec": all.database,
     })
 }
 
@@ -231,16 +233,17 @@ fn interval(interval: &Interval) -> Value {
         "length_s": interval.length_s,
         "operations": interval.operations,
         "failed_operations": interval.failed,
-        "kinds": kinds.map(|(k, of)| (k.name(), interval_kind(of))).collect::<BTreeMap<_, _>>(),
+        "kinds": kinds.map(|(k, result)| (k.name(), interval_kind(result))).collect::<BTreeMap<_, _>>(),
     })
 }
 
-fn interval_kind(of: &IntervalKind) -> Value {
-    let latency = |packed: &Packed| latency(of.known(&packed.unpack()));
-    let (service, response) = (latency(&of.service), of.response.as_ref().map(latency));
+fn interval_kind(result: &IntervalKind) -> Value {
+    let latency = |packed: &Packed| latency(result.known(&packed.unpack()));
+    let service = latency(&result.service);
+    let response = result.response.as_ref().map(latency);
     json!({
-        "count": of.count,
-        "errors": of.errors,
+        "count": result.count,
+        "errors": result.errors,
         "service_us": service,
         "response_us": response.as_ref().unwrap_or(&service),
     })
@@ -249,7 +252,7 @@ fn interval_kind(of: &IntervalKind) -> Value {
 /// The quality of service by kind and by the instant from which it is timed: of the whole run, and
 /// of its blocks.
 fn qos(phase: &Phase) -> Value {
-    let of = |kind, time| {
+    let qualities = |kind, time| {
         phase
             .qos(kind, time)
             .iter()
@@ -258,8 +261,8 @@ fn qos(phase: &Phase) -> Value {
     };
     let kinds = phase.kinds.keys().map(|&kind| {
         let times = json!({
-            "service": of(kind, TimeBasis::Service),
-            "response": of(kind, TimeBasis::Response),
+            "service": qualities(kind, TimeBasis::Service),
+            "response": qualities(kind, TimeBasis::Response),
         });
         (kind.name(), times)
     });
@@ -276,7 +279,7 @@ fn quality(qos: &Qos<'_>) -> Value {
     })
 }
 
-fn blocks(of: &BlockQos) -> Value {
+fn blocks(blocks: &BlockQos) -> Value {
     let value = |value: BlockValue| {
         json!({
             "us": us(value.ns as f64),
@@ -285,12 +288,12 @@ fn blocks(of: &BlockQos) -> Value {
         })
     };
     json!({
-        "count": of.blocks,
-        "samples_min": of.samples_min,
-        "solid": of.is_solid(),
-        "worst": value(of.worst),
-        "median": value(of.median),
-        "best": value(of.best),
+        "count": blocks.blocks,
+        "samples_min": blocks.samples_min,
+        "solid": blocks.is_solid(),
+        "worst": value(blocks.worst),
+        "median": value(blocks.median),
+        "best": value(blocks.best),
     })
 }
 

@@ -52,18 +52,18 @@ fn trial(trial: &Trial) -> Value {
     })
 }
 
-fn limit(of: &TrialResult) -> Value {
+fn limit(result: &TrialResult) -> Value {
     json!({
-        "limit": of.limit.to_string(),
-        "allowed": of.limit.allowed(),
-        "measured_us": of.value.map(|value| us(value.value)),
-        "measured_is_at_least": of.value.is_some_and(|value| !value.is_exact()),
-        "requests": of.over.map(|over| over.requests),
-        "over": of.over.map(|over| over.over),
-        "share_over": of.over.map(|over| over.share),
-        "interval": of.over.map(|over| [over.low, over.high]),
-        "blocks": of.over.map(|over| over.blocks),
-        "block_s": of.over.map(|over| over.block_s),
-        "verdict": of.verdict.name(),
+        "limit": result.limit.to_string(),
+        "allowed": result.limit.allowed(),
+        "measured_us": result.value.map(|value| us(value.value)),
+        "measured_is_at_least": result.value.is_some_and(|value| !value.is_exact()),
+        "requests": result.over.map(|over| over.requests),
+        "over": result.over.map(|over| over.over),
+        "share_over": result.over.map(|over| over.share),
+        "interval": result.over.map(|over| [over.low, over.high]),
+        "blocks": result.over.map(|over| over.blocks),
+        "block_s": result.over.map(|over| over.block_s),
+        "verdict": result.verdict.name(),
     })
 }

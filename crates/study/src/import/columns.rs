@@ -72,13 +72,13 @@ impl Column {
 
     /// `read_p99.99_ms`, `update_mean_us`, `read_count`
     fn of_kind(name: &str) -> Option<Self> {
-        let of = |kind: &Kind| {
+        let prefixed = |kind: &Kind| {
             let rest = [kind.name().to_owned(), kind.name().replace('-', "_")]
                 .iter()
                 .find_map(|prefix| Some(name.strip_prefix(prefix)?.strip_prefix('_')?.to_owned()));
             Some((*kind, rest?))
         };
-        let (kind, rest) = Kind::ALL.iter().find_map(of)?;
+        let (kind, rest) = Kind::ALL.iter().find_map(prefixed)?;
         if rest == "count" {
             return Some(Self::Count(kind));
         }
@@ -159,7 +159,7 @@ fn names_of(column: &Column) -> String {
     names.join(" or ")
 }
 
-/// What is said of columns that nobody knows.
+/// The error about unknown columns.
 fn accepted() -> String {
     let names: Vec<_> = COLUMNS.iter().map(|(name, _)| *name).collect();
     format!(

@@ -80,18 +80,15 @@ impl Output {
         };
         let output = last_document(&text[begin.ok_or_else(no_json)?..])
             .map_err(|reason| failed(source, reason))?;
-        let version = output.version.strip_prefix("fio-");
-        let major =
-            version.and_then(|version| version.split(['.', '-']).next()?.parse::<u32>().ok());
-        match major {
-            Some(major) if major >= VERSION_MIN => Ok(output),
-            _ => {
-                let version = &output.version;
-                let reason =
-                    format!("its `fio version` is `{version}`, not fio-{VERSION_MIN} or later");
-                Err(failed(source, reason))
-            }
+        let version = &output.version;
+        let numbers = version.strip_prefix("fio-");
+        let major = numbers.and_then(|numbers| numbers.split(['.', '-']).next()?.parse().ok());
+        if major.is_none_or(|major: u32| major < VERSION_MIN) {
+            let reason =
+                format!("its `fio version` is `{version}`, not fio-{VERSION_MIN} or later");
+            return Err(failed(source, reason));
         }
+        Ok(output)
     }
 
     fn points(
@@ -219,8 +216,8 @@ fn clones(jobs: Vec<Job>) -> Vec<Clones> {
         }
         together.entry(name).or_default().push(job);
     }
-    let of = |name| Clones(together.remove(name).unwrap_or_default());
-    order.iter().map(of).collect()
+    let clones = |name| Clones(together.remove(name).unwrap_or_default());
+    order.iter().map(clones).collect()
 }
 
 #[cfg(test)]

@@ -236,12 +236,10 @@ impl Clones {
             ..Phase::default()
         };
         for kind in [Kind::Read, Kind::Update, Kind::Delete] {
-            let of_kind = |job| Job::directions(job).into_iter().find(|(of, _)| *of == kind);
-            let all: Vec<&Direction> = self
-                .0
-                .iter()
-                .filter_map(|job| Some(of_kind(job)?.1))
-                .filter(|direction| direction.total_ios > 0)
+            let directions = self.0.iter().flat_map(Job::directions);
+            let all: Vec<&Direction> = directions
+                .filter(|(own, direction)| *own == kind && direction.total_ios > 0)
+                .map(|(_, direction)| direction)
                 .collect();
             if !all.is_empty() {
                 let result = together(&all).ok_or_else(|| {
@@ -305,7 +303,8 @@ fn scaled(text: &str, options: &Options) -> Option<f64> {
 
 /// What several jobs did in one direction; none where a histogram is damaged.
 fn together(all: &[&Direction]) -> Option<KindResult> {
-    let sum = |of: fn(&Direction) -> u64| all.iter().map(|d| of(d)).fold(0, u64::saturating_add);
+    let sum =
+        |field: fn(&Direction) -> u64| all.iter().map(|d| field(d)).fold(0, u64::saturating_add);
     let mut result = KindResult {
         count: sum(|direction| direction.total_ios),
         bytes: sum(|direction| direction.io_bytes),

@@ -68,12 +68,12 @@ fn first(bytes: &mut dyn Read) -> Option<Latencies> {
         let chunk = &mut buffer[..words as usize * word];
         bytes.read_exact(chunk).ok()?;
         if *chunk != EMPTY[..chunk.len()] {
-            for (bytes, at) in chunk.chunks_exact(word).zip(at..) {
+            for (word_bytes, slot) in chunk.chunks_exact(word).zip(at..) {
                 let mut count = [0; 8];
-                count[8 - word..].copy_from_slice(bytes);
+                count[8 - word..].copy_from_slice(word_bytes);
                 match u64::from_be_bytes(count) {
                     0 => {}
-                    count => add(at, count)?,
+                    count => add(slot, count)?,
                 }
             }
         }

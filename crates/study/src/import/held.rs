@@ -50,10 +50,10 @@ impl Held {
         self.add_point()?;
         let kinds = phase.kinds.values();
         let histograms = kinds.flat_map(|kind| [Some(&kind.service), kind.response.as_ref()]);
-        self.add_counts(histograms.flatten().map(|of| of.distinct_values()).sum())
+        self.add_counts(histograms.flatten().map(|h| h.distinct_values()).sum())
     }
 
-    /// Adds room for so many counts of histograms.
+    /// Adds room for this many counts of histograms.
     pub fn add_counts(&mut self, counts: usize) -> Result<(), String> {
         self.counts += counts as u64;
         if self.counts <= COUNTS_MAX {

@@ -272,7 +272,7 @@ fn never_done(line: &str) -> Option<(PointTag, u64)> {
     Some((PointTag::parse(point)?, count.parse().ok()?))
 }
 
-/// A histogram of nanoseconds, of one whose values are so many each.
+/// A histogram of nanoseconds, from one with values in another unit.
 fn nanoseconds(values: Latencies, unit_ns: u64) -> Latencies {
     let mut ns = new_latencies();
     if unit_ns == 1 && (values.sigfig(), values.low()) == (ns.sigfig(), ns.low()) {

@@ -177,7 +177,7 @@ fn unescaped(name: &str) -> Option<String> {
     }
     String::from_utf8(bytes)
         .ok()
-        .filter(|name| !name.is_empty())
+        .filter(|whole| !whole.is_empty())
 }
 
 #[cfg(test)]
@@ -188,7 +188,7 @@ mod tests {
     fn tags_of_our_export_name_point_kind_and_time() {
         let path = Path::new("study.hlog");
         let tag = "a%2C%20b/ycsb-a/uniform/t16/r2/20000.5-poisson/read-modify-write/response";
-        let point = PointTag {
+        let expected = PointTag {
             system: "a, b".into(),
             workload: Some("ycsb-a".into()),
             distribution: "uniform".into(),
@@ -197,7 +197,7 @@ mod tests {
             arrivals: Some(Arrivals::Poisson),
             number: 2,
         };
-        let expected = LogTag::Ours(point, Kind::ReadModifyWrite, Time::Response);
+        let expected = LogTag::Ours(expected, Kind::ReadModifyWrite, Time::Response);
         assert_eq!(LogTag::new(Some(tag), path), Ok(expected));
         let load = LogTag::new(Some("a/load/3/insert/service"), path);
         let Ok(LogTag::Ours(point, Kind::Insert, Time::Service)) = load else {
@@ -208,27 +208,30 @@ mod tests {
 
     #[test]
     fn other_programs_tags_name_kind_and_time() {
-        let of = |tag: &str| LogTag::new(Some(tag), Path::new("x.hlog"));
+        let tag_of = |tag: &str| LogTag::new(Some(tag), Path::new("x.hlog"));
         use {LogTag::Foreign, Time::*};
-        assert_eq!(of("READ"), Ok(Foreign(Kind::Read, Service)));
-        assert_eq!(of("Intended-update"), Ok(Foreign(Kind::Update, Response)));
-        assert_eq!(of("WRITE-rt"), Ok(Foreign(Kind::Insert, Response)));
-        assert_eq!(of("READ-st"), Ok(Foreign(Kind::Read, Service)));
-        assert_eq!(of("READ-wt"), Ok(LogTag::Wait));
+        assert_eq!(tag_of("READ"), Ok(Foreign(Kind::Read, Service)));
+        assert_eq!(
+            tag_of("Intended-update"),
+            Ok(Foreign(Kind::Update, Response))
+        );
+        assert_eq!(tag_of("WRITE-rt"), Ok(Foreign(Kind::Insert, Response)));
+        assert_eq!(tag_of("READ-st"), Ok(Foreign(Kind::Read, Service)));
+        assert_eq!(tag_of("READ-wt"), Ok(LogTag::Wait));
         let pairs = Ok(Foreign(Kind::ReadModifyWrite, Service));
-        assert_eq!(of("READ-MODIFY-WRITE"), pairs);
+        assert_eq!(tag_of("READ-MODIFY-WRITE"), pairs);
     }
 
     #[test]
     fn a_line_without_a_tag_is_of_the_kind_that_its_file_is_named_by() {
-        let of = |path: &str| LogTag::new(None, Path::new(path)).ok();
+        let tag_of = |path: &str| LogTag::new(None, Path::new(path)).ok();
         use {LogTag::Foreign, Time::*};
-        assert_eq!(of("out/READ.hdr"), Some(Foreign(Kind::Read, Service)));
+        assert_eq!(tag_of("out/READ.hdr"), Some(Foreign(Kind::Read, Service)));
         let intended = Some(Foreign(Kind::Update, Response));
-        assert_eq!(of("d-Intended-UPDATE.hlog"), intended);
+        assert_eq!(tag_of("d-Intended-UPDATE.hlog"), intended);
         let pairs = Some(Foreign(Kind::ReadModifyWrite, Service));
-        assert_eq!(of("READ-MODIFY-WRITE.hlog"), pairs);
-        assert_eq!(of("latencies.hlog"), None);
+        assert_eq!(tag_of("READ-MODIFY-WRITE.hlog"), pairs);
+        assert_eq!(tag_of("latencies.hlog"), None);
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub struct Imported {
     pub threads: u32,
     /// Operations per second that were asked for, if any.
     pub target_rate: Option<f64>,
-    /// How operations arrive at that rate, where it is said.
+    /// How operations arrive at that rate, if the source says so.
     pub arrivals: Option<Arrivals>,
     /// What was measured.
     pub phase: Phase,

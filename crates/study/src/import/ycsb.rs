@@ -136,7 +136,7 @@ fn text_line(line: &str) -> Option<ResultValue> {
     Some((group.to_owned(), name.to_owned(), number(value)?))
 }
 
-/// An array of objects, or objects one behind the other.
+/// An array of objects, or objects one after the other.
 fn json_lines(text: &str) -> Option<Vec<ResultValue>> {
     let values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
     let mut lines = Vec::new();
@@ -146,8 +146,8 @@ fn json_lines(text: &str) -> Option<Vec<ResultValue>> {
             object => vec![object],
         };
         for object in objects {
-            let text = |name: &str| object.get(name)?.as_str().map(str::to_owned);
-            let (metric, measurement) = (text("metric")?, text("measurement")?);
+            let member = |name: &str| object.get(name)?.as_str().map(str::to_owned);
+            let (metric, measurement) = (member("metric")?, member("measurement")?);
             let number = object.get("value").and_then(serde_json::Value::as_f64);
             // One that JSON does not have is a text: of nothing there is no average.
             if let Some(number) = number.filter(|number| is_measured(*number)) {
@@ -233,8 +233,8 @@ fn add_verified(phase: &mut Phase, lines: &[ResultValue]) {
 /// been reads alone.
 fn count_pairs(phase: &mut Phase) {
     let all = phase.requests().saturating_sub(phase.operations);
-    let of = |kind| phase.kinds.get(&kind).map_or((0, 0), Counted::counted);
-    let ((read, reads_failed), (_, updates_failed)) = (of(Kind::Read), of(Kind::Update));
+    let counted = |kind| phase.kinds.get(&kind).map_or((0, 0), Counted::counted);
+    let ((read, reads_failed), (_, updates_failed)) = (counted(Kind::Read), counted(Kind::Update));
     if let Some(pairs) = phase.kinds.get_mut(&Kind::ReadModifyWrite) {
         let all = all.max(pairs.count);
         let alone = (read + reads_failed).saturating_sub(all);
@@ -248,7 +248,7 @@ fn count_pairs(phase: &mut Phase) {
 /// the summary of raw samples.
 fn summary(group: &str, lines: &[ResultValue]) -> Option<Summary> {
     let mut summary = Summary::default();
-    for (_, name, us) in lines.iter().filter(|(of, _, _)| of == group) {
+    for (_, name, us) in lines.iter().filter(|(other, _, _)| other == group) {
         let name = name.strip_suffix("Latency(us)").unwrap_or(name);
         let percent = name
             .strip_suffix("Percentile")
@@ -326,229 +326,4 @@ fn conclude(phase: &mut Phase) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tailmark_model::Bounded;
-    use tailmark_model::new_latencies;
-
-    const TEXT: &str = include_str!("../../tests/inputs/ycsb.txt");
-
-    fn source(path: &str, bytes: &[u8]) -> Source {
-        Source {
-            path: path.into(),
-            bytes: bytes.to_vec(),
-        }
-    }
-
-    fn one(sources: &[Source]) -> Imported {
-        read(sources, &Given::default()).unwrap().remove(0)
-    }
-
-    fn at_least(ns: f64) -> Option<Bounded> {
-        Some(Bounded::at_least(ns))
-    }
-
-    #[test]
-    fn a_text_tells_the_point_and_its_counts() {
-        let imported = one(&[source("disk-a.txt", TEXT.as_bytes())]);
-        assert_eq!((imported.system.as_str(), imported.threads), ("disk", 16));
-        assert_eq!(imported.workload.as_deref(), Some("workloada"));
-        assert_eq!(
-            (imported.distribution.as_str(), imported.target_rate),
-            ("zipfian", Some(5000.0))
-        );
-        let phase = imported.phase;
-        assert_eq!((phase.operations, phase.duration_s), (90_000, 20.0));
-        let read = &phase.kinds[&Kind::Read];
-        assert_eq!((read.count, read.not_found, read.errors), (44_960, 60, 40));
-        assert_eq!(phase.errors(), 40);
-        assert_eq!((phase.failed, phase.ops_per_sec()), (40, 4498.0));
-        let known = read.ranked_service();
-        // YCSB's numbers are of the 44,960 that succeeded; 40 failed.
-        assert_eq!((known.mean(), known.max()), (at_least(120_500.0), None));
-        assert_eq!(
-            known.quantile(tailmark_model::QUANTILES[2]),
-            at_least(300_000.0)
-        );
-        let counts: Vec<_> = phase.intervals.iter().map(|i| i.operations).collect();
-        assert_eq!(counts, [50_000, 40_000]);
-        assert_eq!(phase.findings[0].code, SUMMARY_ONLY.name);
-    }
-
-    #[test]
-    fn every_way_to_sum_up_latencies_is_read() {
-        let known = |text: &str, group: &str| {
-            let lines: Vec<_> = text.lines().filter_map(text_line).collect();
-            let summary = summary(group, &lines).unwrap_or_default();
-            let numbers = summary.numbers().map(|(name, ns)| format!("{name} {ns}"));
-            numbers.collect::<Vec<_>>().join(", ")
-        };
-        let hdr = "[READ], Operations, 5\n[READ], AverageLatency(us), 1.5\n\
-                   [READ], MinLatency(us), 1\n[READ], MaxLatency(us), 9\n\
-                   [READ], 50thPercentileLatency(us), 2\n[READ], 99.9PercentileLatency(us), 8\n\
-                   [READ], Return=OK, 5\n[READ], 0, 5.0\n\
-                   [Intended-READ], 99thPercentileLatency(us), 70\n";
-        assert_eq!(
-            known(hdr, "READ"),
-            "max 9000, mean 1500, min 1000, p50 2000, p99.9 8000"
-        );
-        assert_eq!(known(hdr, "Intended-READ"), "p99 70000");
-        assert_eq!(known(hdr, "UPDATE"), "");
-        let raw = "[READ], Total Operations, 5\n\
-                   [READ], Below is a summary of latency in microseconds:, -1\n\
-                   [READ], Average, 1.5\n[READ], p99.99, 7\n[READ], Return=OK, 5\n";
-        assert_eq!(known(raw, "READ"), "mean 1500, p99.99 7000");
-    }
-
-    #[test]
-    fn json_says_the_same_as_text() {
-        let object = |(group, name, value): ResultValue| {
-            serde_json::json!({ "metric": group, "measurement": name, "value": value }).to_string()
-        };
-        let objects: Vec<_> = TEXT.lines().filter_map(text_line).map(object).collect();
-        for text in [objects.join(" "), format!("[{}]", objects.join(","))] {
-            let imported = one(&[source("disk-t8.json", text.as_bytes())]);
-            assert_eq!((imported.threads, imported.phase.operations), (8, 90_000));
-            assert_eq!(imported.phase.kinds[&Kind::Update].count, 45_000);
-            let read = &imported.phase.kinds[&Kind::Read];
-            assert_eq!(read.ranked_response().mean(), at_least(120_500.0));
-        }
-    }
-
-    #[test]
-    fn what_the_user_says_counts_first() {
-        let given = Given {
-            system: Some("Disk A".into()),
-            workload: Some("a".into()),
-            threads: Some(3),
-            ..Given::default()
-        };
-        let imported = read(&[source("x-t8.txt", TEXT.as_bytes())], &given)
-            .unwrap()
-            .remove(0);
-        assert_eq!((imported.system.as_str(), imported.threads), ("Disk A", 3));
-        assert_eq!(imported.workload.as_deref(), Some("a"));
-    }
-
-    #[test]
-    fn a_log_brings_the_whole_histogram() {
-        use hdrhistogram::serialization::{
-            V2DeflateSerializer, interval_log::IntervalLogWriterBuilder,
-        };
-        use std::time::{Duration, UNIX_EPOCH};
-        let mut bytes = Vec::new();
-        let mut serializer = V2DeflateSerializer::new();
-        let mut writer = IntervalLogWriterBuilder::new()
-            .with_start_time(UNIX_EPOCH + Duration::from_secs(1_000_000))
-            .begin_log_with(&mut bytes, &mut serializer)
-            .unwrap();
-        for second in 0..2 {
-            let mut us = new_latencies();
-            us.record_n(100 + second * 900, 22_450).unwrap();
-            let at = Duration::from_secs(1_000_000 + second * 10);
-            writer
-                .write_histogram(&us, at, Duration::from_secs(10), None)
-                .unwrap();
-        }
-        drop(writer);
-        // Without status lines the logs say what was done, if there is one of each kind.
-        let text = TEXT.lines().filter(|line| !line.contains(" sec: "));
-        let all: String = text.map(|line| format!("{line}\n")).collect();
-        let reads = all.replace("[UPDATE]", "[OTHER]");
-        let intervals = |text: &str| {
-            let log = source("out/READ.hdr", &bytes);
-            let phase = one(&[source("d.txt", text.as_bytes()), log]).phase;
-            phase
-                .intervals
-                .iter()
-                .map(|i| i.operations)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(intervals(&reads), [22_450, 22_450]);
-        assert!(intervals(&all).is_empty());
-        let imported = one(&[
-            source("d.txt", TEXT.as_bytes()),
-            source("out/READ.hdr", &bytes),
-        ]);
-        assert_eq!(imported.phase.started_ms, Some(1_000_000_000));
-        let read = &imported.phase.kinds[&Kind::Read];
-        assert_eq!(read.service.len(), 44_900);
-        assert!(read.service.equivalent(read.service.max(), 1_000_000));
-        let interval = &imported.phase.intervals[1].kinds[&Kind::Read];
-        assert_eq!(interval.service.unpack().len(), 22_450);
-    }
-
-    #[test]
-    fn pairs_are_told_whether_or_not_they_succeeded() {
-        // Of 1,000 operations 500 are pairs; 300 of their updates failed, and 10 reads.
-        let text = "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 1000\n\
-                    [READ], Operations, 990\n[READ], Return=OK, 990\n[READ], Return=ERROR, 10\n\
-                    [UPDATE], Operations, 200\n[UPDATE], Return=ERROR, 300\n\
-                    [READ-MODIFY-WRITE], Operations, 500\n";
-        let phase = one(&[source("d.txt", text.as_bytes())]).phase;
-        let pairs = &phase.kinds[&Kind::ReadModifyWrite];
-        assert_eq!((pairs.count, pairs.errors), (200, 300));
-        assert_eq!(phase.failed, 310);
-        // Of 600 failed reads at least 100 were those of pairs, whose updates succeeded.
-        let text = text
-            .replace(", 990", ", 400")
-            .replace("ERROR, 10\n", "ERROR, 600\n");
-        let text = text.replace("[UPDATE], Operations, 200", "[UPDATE], Operations, 500");
-        let text = text.replace("[UPDATE], Return=ERROR, 300\n", "");
-        let phase = one(&[source("d.txt", text.as_bytes())]).phase;
-        let pairs = &phase.kinds[&Kind::ReadModifyWrite];
-        assert_eq!((pairs.count, pairs.errors), (400, 100));
-        assert_eq!(phase.failed, 600);
-    }
-
-    #[test]
-    fn reads_that_were_not_as_written_have_failed() {
-        let text = |verify: &str| {
-            format!(
-                "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 1000\n\
-                 [READ], Operations, 990\n[READ], Return=OK, 990\n[READ], Return=NOT_FOUND, 10\n\
-                 [VERIFY], Operations, 1000\n{verify}"
-            )
-        };
-        let phase = |verify: &str| one(&[source("d.txt", text(verify).as_bytes())]).phase;
-        // Reads that found nothing are errors of VERIFY too.
-        let good = phase("[VERIFY], Return=OK, 990\n[VERIFY], Return=ERROR, 10\n");
-        assert_eq!((good.failed, good.fault(0.0)), (0, None));
-        let bad = phase(
-            "[VERIFY], Return=OK, 960\n[VERIFY], Return=ERROR, 10\n\
-             [VERIFY], Return=UNEXPECTED_STATE, 30\n",
-        );
-        assert_eq!((bad.failed, bad.errors()), (30, 30));
-        assert_eq!(bad.ops_per_sec(), 970.0);
-        assert_eq!(bad.fault(0.001), Some(tailmark_model::Fault::Failed(0.03)));
-        assert_eq!(bad.errors[0].example, "VERIFY: UNEXPECTED_STATE");
-    }
-
-    #[test]
-    fn results_in_which_nothing_was_found_are_no_peak() {
-        let text = "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 100\n\
-                    [READ], Operations, 0\n[READ], Return=NOT_FOUND, 100\n";
-        let phase = one(&[source("d.txt", text.as_bytes())]).phase;
-        assert_eq!(phase.fault(1.0), Some(tailmark_model::Fault::NothingFound));
-    }
-
-    #[test]
-    fn a_number_that_nothing_was_measured_as_is_none() {
-        for number in ["NaN", "inf", "1e309", "-5", "1e-320", "1e19"] {
-            let text = TEXT.replace("20000", number);
-            let error = read(&[source("d.txt", text.as_bytes())], &Given::default());
-            assert!(error.is_err(), "{number}");
-            let text = TEXT.replace(" 20 sec", &format!(" {number} sec"));
-            let phase = one(&[source("d.txt", text.as_bytes())]).phase;
-            assert_eq!(phase.intervals.len(), 1, "{number}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_result_is_refused() {
-        let error = read(&[source("x", b"nothing of the kind")], &Given::default()).unwrap_err();
-        assert!(error.to_string().contains("[OVERALL]"), "{error}");
-        let error = read(&[source("READ.hdr", b"")], &Given::default()).unwrap_err();
-        assert!(error.to_string().contains("exactly one"), "{error}");
-    }
-}
+mod tests;

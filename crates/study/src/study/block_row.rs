@@ -17,26 +17,26 @@ pub struct BlockQosRow {
 }
 
 impl From<&BlockQos> for BlockQosRow {
-    fn from(of: &BlockQos) -> Self {
-        let time = match of.time {
+    fn from(blocks: &BlockQos) -> Self {
+        let time = match blocks.time {
             TimeBasis::Service => SERVICE,
             TimeBasis::Response => RESPONSE,
         };
         Self {
             time: time.to_owned(),
-            quantile: of.quantile.name.to_owned(),
-            blocks: of.blocks,
-            samples_min: of.samples_min,
-            worst: of.worst,
-            median: of.median,
-            best: of.best,
+            quantile: blocks.quantile.name.to_owned(),
+            blocks: blocks.blocks,
+            samples_min: blocks.samples_min,
+            worst: blocks.worst,
+            median: blocks.median,
+            best: blocks.best,
         }
     }
 }
 
 impl BlockQosRow {
     /// As it is of a kind; none where time or quantile is none that is known.
-    pub fn of(self, kind: Kind) -> Option<BlockQos> {
+    pub fn into_qos(self, kind: Kind) -> Option<BlockQos> {
         Some(BlockQos {
             kind,
             time: match self.time.as_str() {

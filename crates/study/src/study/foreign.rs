@@ -42,7 +42,7 @@ pub struct Budget(Arc<AtomicU64>);
 impl Budget {
     const ENDLESS: u64 = u64::MAX;
 
-    /// For a file of so many bytes, from now on.
+    /// For a file of this many bytes, from now on.
     pub fn begin(&self, bytes: u64) {
         let steps = STEPS_MIN.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE));
         self.0.store(steps, Ordering::Relaxed);
@@ -108,9 +108,9 @@ pub fn check_tables(connection: &Connection, path: &Path) -> Result<(), Error> {
 }
 
 fn parts(connection: &Connection) -> rusqlite::Result<Parts> {
-    let sql = "SELECT type, name, ifnull(sql, ''), sql LIKE 'CREATE VIRTUAL%'
-               FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'";
-    let mut objects = connection.prepare(sql)?;
+    let select = "SELECT type, name, ifnull(sql, ''), sql LIKE 'CREATE VIRTUAL%'
+                  FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'";
+    let mut objects = connection.prepare(select)?;
     let mut rows = objects.query([])?;
     let mut parts = Parts::new();
     while let Some(row) = rows.next()? {
@@ -119,12 +119,12 @@ fn parts(connection: &Connection) -> rusqlite::Result<Parts> {
             Some(true) => "virtual table".to_owned(),
             _ => kind,
         };
-        let of = match kind.as_str() {
+        let definition = match kind.as_str() {
             "table" => columns(connection, &name)?,
             "index" => vec![sql.split_whitespace().collect::<Vec<_>>().join(" ")],
             _ => Vec::new(),
         };
-        parts.insert((kind, name), of);
+        parts.insert((kind, name), definition);
     }
     Ok(parts)
 }

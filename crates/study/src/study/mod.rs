@@ -455,18 +455,17 @@ fn differences(known: &System, system: &System, counts: impl Fn(&str) -> bool) -
         ("place", &known.place, &system.place),
         ("semantics", &known.semantics, &system.semantics),
     ];
-    let own = own.iter().filter(|(_, known, new)| known != new);
-    let mut differs: Vec<_> = own.map(|(name, _, new)| format!("{name} {new}")).collect();
+    let own = own.into_iter().filter(|(_, before, new)| before != new);
+    let own = own.map(|(name, _, new)| format!("{name} {new}"));
     let (before, now) = (&known.settings, &system.settings);
     let names: BTreeSet<_> = before.keys().chain(now.keys()).collect();
-    for name in names.into_iter().filter(|name| counts(name)) {
-        match (before.get(name), now.get(name)) {
-            (before, Some(now)) if before != Some(now) => differs.push(format!("{name} {now}")),
-            (Some(_), None) => differs.push(format!("no {name}")),
-            _ => {}
-        }
-    }
-    differs
+    let changed = |name: &String| match (before.get(name), now.get(name)) {
+        (old, Some(new)) if old != Some(new) => Some(format!("{name} {new}")),
+        (Some(_), None) => Some(format!("no {name}")),
+        _ => None,
+    };
+    let names = names.into_iter().filter(|name| counts(name));
+    own.chain(names.filter_map(changed)).collect()
 }
 
 fn study_error(action: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> Error {

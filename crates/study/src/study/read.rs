@@ -113,8 +113,8 @@ pub fn each_point(c: &Connection, detail: Detail, mut act: impl FnMut(Point)) ->
     Ok(())
 }
 
-pub fn point(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<Point>> {
-    let Some(id) = phase_of(c, of, key)? else {
+pub fn point(c: &Connection, keyed: Keyed, key: &PointKey) -> Result<Option<Point>> {
+    let Some(id) = phase_of(c, keyed, key)? else {
         return Ok(None);
     };
     Ok(Some(Point {
@@ -141,10 +141,10 @@ impl Keyed {
 }
 
 /// Every key of a kind with the id of its phase.
-pub fn keys(c: &Connection, of: Keyed) -> Result<Vec<(i64, PointKey)>> {
+pub fn keys(c: &Connection, keyed: Keyed) -> Result<Vec<(i64, PointKey)>> {
     let sql = "SELECT phase, system, workload, distribution, threads, repeat, target_rate, arrivals
                FROM point WHERE is_trial IS ? ORDER BY phase";
-    rows(c, sql, [of.is_trial()], |row| {
+    rows(c, sql, [keyed.is_trial()], |row| {
         let key = PointKey {
             system: name(row, 1)?,
             workload: name(row, 2)?,
@@ -160,7 +160,7 @@ pub fn keys(c: &Connection, of: Keyed) -> Result<Vec<(i64, PointKey)>> {
 
 /// The id of the phase of a key, if that is there. Not by the index: the digest is of the row
 /// itself, and a bit that turned in the index would name the phase of another point.
-pub fn phase_of(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<i64>> {
+pub fn phase_of(c: &Connection, keyed: Keyed, key: &PointKey) -> Result<Option<i64>> {
     let sql = "SELECT phase FROM point NOT INDEXED WHERE system = ? AND workload = ?
                AND distribution = ? AND threads = ? AND repeat = ? AND target_rate IS ?
                AND arrivals IS ? AND is_trial IS ?";
@@ -174,7 +174,7 @@ pub fn phase_of(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<i64>
                 key.repeat,
                 key.target_rate,
                 key.arrivals.map(Arrivals::name),
-                of.is_trial()
+                keyed.is_trial()
             ],
             |row| row.get(0),
         )
@@ -272,8 +272,7 @@ fn ranks(row: &Row<'_>) -> Result<Vec<RankPart>> {
 
 /// From the row of a phase.
 fn start_lag(row: &Row<'_>) -> Result<Option<StartLag>> {
-    let (no_client, woken_late) = (latencies(row, 8)?, latencies(row, 9)?);
-    let causes = no_client.zip(woken_late);
+    let causes = latencies(row, 8)?.zip(latencies(row, 9)?);
     let causes = causes.map(|(no_client, woken_late)| LagCauses {
         no_client,
         woken_late,
@@ -312,11 +311,11 @@ fn summaries(c: &Connection, phase: i64) -> Result<BTreeMap<(Kind, String), Summ
     let mut summaries: BTreeMap<_, Summary> = BTreeMap::new();
     let sql = "SELECT kind, time, name, ns FROM summary WHERE phase = ?";
     let numbers = rows(c, sql, [phase], |row| {
-        let of = (word(row, 0)?, name(row, 1)?);
-        Ok((of, name(row, 2)?, amount(row, 3)?))
+        let column = (word(row, 0)?, name(row, 1)?);
+        Ok((column, name(row, 2)?, amount(row, 3)?))
     })?;
-    for (of, name, ns) in numbers {
-        summaries.entry(of).or_default().set(name, ns);
+    for (column, name, ns) in numbers {
+        summaries.entry(column).or_default().set(name, ns);
     }
     Ok(summaries)
 }
@@ -358,8 +357,8 @@ fn block_qos(c: &Connection, phase: i64) -> Result<Vec<BlockQos>> {
             Type::Null => Vec::new(),
             _ => json(row, 1)?,
         };
-        let of = |row: BlockQosRow| row.of(kind);
-        let known: Option<Vec<BlockQos>> = kept.into_iter().map(of).collect();
+        let known = kept.into_iter().map(|blocks| blocks.into_qos(kind));
+        let known: Option<Vec<BlockQos>> = known.collect();
         known.ok_or_else(|| damaged(1, Type::Text, Damaged { what: "a quantile" }))
     })?;
     Ok(of_kinds.into_iter().flatten().collect())
@@ -396,8 +395,8 @@ fn interval_kinds(c: &Connection, interval: i64) -> Result<BTreeMap<Kind, Interv
 }
 
 fn series(c: &Connection, phase: i64) -> Result<Vec<Series>> {
-    let sql = "SELECT id, at_s FROM tick WHERE phase = ?";
-    let ticks: BTreeMap<i64, Vec<f64>> = rows(c, sql, [phase], |row| {
+    let ticks_sql = "SELECT id, at_s FROM tick WHERE phase = ?";
+    let ticks: BTreeMap<i64, Vec<f64>> = rows(c, ticks_sql, [phase], |row| {
         Ok((row.get(0)?, decoded(row, 1, numbers::decode)?))
     })?
     .into_iter()

@@ -50,7 +50,7 @@ pub fn no_notice(c: &Connection, text: &str) -> Result<()> {
         .map(drop)
 }
 
-/// Says that so many more were left out.
+/// Says how many more were left out.
 fn skipped(c: &Connection, what: &str, most: u64, more: u64) -> Result<()> {
     if more == 0 {
         return Ok(());

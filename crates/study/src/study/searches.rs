@@ -22,11 +22,11 @@ pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error>
     let points = study.point_totals()?;
     let mut searches: Vec<Slo> = Vec::new();
     for trial in &trials {
-        let of = &trial.key;
+        let key = &trial.key;
         let named = (
-            of.system.as_str(),
-            of.workload.as_str(),
-            of.distribution.as_str(),
+            key.system.as_str(),
+            key.workload.as_str(),
+            key.distribution.as_str(),
         );
         let is_it = |slo: &Slo| {
             (

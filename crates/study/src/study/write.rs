@@ -110,9 +110,9 @@ pub fn remove_load(c: &Connection, system: &str, started: &str) -> Result<()> {
     Ok(())
 }
 
-pub fn point(c: &Connection, of: Keyed, point: &Point) -> Result<()> {
+pub fn point(c: &Connection, keyed: Keyed, point: &Point) -> Result<()> {
     let key = &point.key;
-    if let Some(old) = read::phase_of(c, of, key)? {
+    if let Some(old) = read::phase_of(c, keyed, key)? {
         c.execute("DELETE FROM phase WHERE id = ?", [old])?;
     }
     let id = phase(c, &point.phase)?;
@@ -129,7 +129,7 @@ pub fn point(c: &Connection, of: Keyed, point: &Point) -> Result<()> {
             key.repeat,
             key.target_rate,
             key.arrivals.map(Arrivals::name),
-            of.is_trial()
+            keyed.is_trial()
         ],
     )?;
     if let Some(kept) = &point.phase.warmup {
@@ -188,7 +188,7 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
 }
 
 fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
-    // Worked out here where nobody did.
+    // Worked out here if the caller did not.
     let block_qos = if phase.block_qos.is_empty() {
         Cow::Owned(qos::block_qos(&phase.intervals))
     } else {
@@ -247,7 +247,7 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
 
 /// The quantiles over blocks of a kind; none where there are none.
 fn block_rows(all: &[BlockQos], kind: Kind) -> Result<Option<String>> {
-    let own = all.iter().filter(|of| of.kind == kind);
+    let own = all.iter().filter(|blocks| blocks.kind == kind);
     let own: Vec<BlockQosRow> = own.map(BlockQosRow::from).collect();
     (!own.is_empty()).then(|| json(&own)).transpose()
 }

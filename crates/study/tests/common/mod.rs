@@ -107,7 +107,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         (Kind::Update, 120),
         (Kind::ReadModifyWrite, 15),
     ];
-    let result = |samples: u32, random: &mut Random| KindResult {
+    let mut result = |samples: u32| KindResult {
         count: samples.into(),
         not_found: 3,
         errors: 2,
@@ -133,7 +133,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         duration_s: 12.345_678_9,
         operations: 5_120,
         failed: 7,
-        kinds: kinds.map(|(kind, n)| (kind, result(n, random))).into(),
+        kinds: kinds.map(|(kind, n)| (kind, result(n))).into(),
         errors: vec![error(Kind::Update, "timeout"), error(Kind::Read, "io")],
         block_qos: vec![
             block_qos(TimeBasis::Service),
@@ -243,15 +243,15 @@ pub fn resolved_rate() -> ResolvedRate {
 }
 
 fn interval(random: &mut Random, second: u32, rated: bool) -> Interval {
-    let mut of = |samples: u32| IntervalKind {
+    let mut kind = |samples: u32| IntervalKind {
         count: samples.into(),
         errors: (second % 3).into(),
         service: Packed::pack(&latencies(random, samples)),
         response: rated.then(|| Packed::pack(&latencies(random, samples))),
     };
-    let mut kinds = BTreeMap::from([(Kind::Read, of(400))]);
+    let mut kinds = BTreeMap::from([(Kind::Read, kind(400))]);
     if second % 4 == 1 {
-        kinds.insert(Kind::Update, of(40));
+        kinds.insert(Kind::Update, kind(40));
     }
     let operations = kinds.values().map(|k| k.count + k.errors).sum();
     let failed = kinds.values().map(|k| k.errors).sum();
@@ -266,7 +266,7 @@ fn interval(random: &mut Random, second: u32, rated: bool) -> Interval {
 
 fn series(random: &mut Random) -> Vec<Series> {
     let ticks: Vec<f64> = (0..14).map(|i| f64::from(i) - 0.999_999_123).collect();
-    let mut of = |probe: &str, name: &str, kind, at_s: &[f64]| Series {
+    let mut series = |probe: &str, name: &str, kind, at_s: &[f64]| Series {
         probe: probe.into(),
         subject: "nvme0n1".into(),
         name: name.into(),
@@ -275,10 +275,10 @@ fn series(random: &mut Random) -> Vec<Series> {
         values: at_s.iter().map(|_| random.next() as f64 / 3.0).collect(),
     };
     vec![
-        of("disk", "read_bytes", SeriesKind::Counter, &ticks),
-        of("disk", "in_flight", SeriesKind::Gauge, &ticks),
-        of("cpu", "user_s", SeriesKind::Counter, &ticks[2..]),
-        of("cpu", "empty", SeriesKind::Gauge, &[]),
+        series("disk", "read_bytes", SeriesKind::Counter, &ticks),
+        series("disk", "in_flight", SeriesKind::Gauge, &ticks),
+        series("cpu", "user_s", SeriesKind::Counter, &ticks[2..]),
+        series("cpu", "empty", SeriesKind::Gauge, &[]),
     ]
 }
 

@@ -72,14 +72,11 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec
         if let Some(names) = rules.get("propertyNames") {
             check(root, names, &Value::from(name.as_str()), &at, faults);
         }
-        match (
-            rules.get("properties").and_then(|p| p.get(name)),
-            rules.get("additionalProperties"),
-        ) {
-            (Some(schema), _) => check(root, schema, member, &at, faults),
-            (None, Some(Value::Bool(false))) => faults.push(format!("{at}: not in the schema")),
-            (None, Some(schema)) => check(root, schema, member, &at, faults),
-            (None, None) => {}
+        let own = rules.get("properties").and_then(|p| p.get(name));
+        match own.or(rules.get("additionalProperties")) {
+            Some(Value::Bool(false)) => faults.push(format!("{at}: not in the schema")),
+            Some(rule) => check(root, rule, member, &at, faults),
+            None => {}
         }
     }
 }

@@ -160,7 +160,7 @@ pub(super) struct Social {
 }
 
 impl Social {
-    /// Draws over so many records.
+    /// Draws over this many records.
     pub fn new(graph: MixGraph, records: u64) -> Self {
         let sum: f64 = graph.weights.iter().sum();
         let mut end = 0;

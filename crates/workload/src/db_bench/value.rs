@@ -128,7 +128,7 @@ fn pool(seed: u64, compressibility: f64, size: usize) -> Arc<[u8]> {
 }
 
 fn make(seed: u64, compressibility: f64, size: usize) -> Arc<[u8]> {
-    let seed = Seed::new(seed).of("values of db_bench", "pool").value();
+    let seed = Seed::new(seed).with("values of db_bench", "pool").value();
     let mut random = Random::new(seed, 0, Purpose::Values);
     let distinct = ((PIECE_BYTES as f64 * (1.0 - compressibility)) as usize).max(1);
     let mut bytes = Vec::with_capacity(size + PIECE_BYTES);

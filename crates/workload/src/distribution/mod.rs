@@ -174,13 +174,9 @@ impl Distribution {
                 percentile,
                 fraction,
             } => {
-                let fits = percentile > 0.0 && percentile < 100.0;
-                check(
-                    fits,
-                    "exponential percentile",
-                    percentile,
-                    "above 0 and below 100",
-                )?;
+                let is_percentile = percentile > 0.0 && percentile < 100.0;
+                let range = "above 0 and below 100";
+                check(is_percentile, "exponential percentile", percentile, range)?;
                 let fits = fraction > 0.0 && fraction.is_finite();
                 check(fits, "exponential fraction", fraction, "above 0")
             }

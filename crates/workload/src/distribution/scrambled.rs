@@ -65,11 +65,10 @@ mod tests {
             let (scrambled, mut random) = (Scrambled::new(items), random());
             let below = |end| scrambled.ranks.below(end);
             let bin = |number: u64| (u128::from(number) * 50 / u128::from(items)) as usize;
-            let start = |bin: u64| (bin * items).div_ceil(50);
+            let start = |i: u64| (i * items).div_ceil(50);
             let rest = (1.0 - below(HASHED)) / items as f64;
-            let mut shares: [f64; 50] = std::array::from_fn(|bin| {
-                rest * (start(bin as u64 + 1) - start(bin as u64)) as f64
-            });
+            let mut shares: [f64; 50] =
+                std::array::from_fn(|i| rest * (start(i as u64 + 1) - start(i as u64)) as f64);
             for rank in 0..HASHED {
                 shares[bin(hash(rank) % items)] += below(rank + 1) - below(rank);
             }

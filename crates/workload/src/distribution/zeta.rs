@@ -20,7 +20,7 @@ pub fn zeta(n: u64, theta: f64) -> f64 {
 /// none.
 #[must_use]
 pub fn sum(first: u64, last: u64, theta: f64) -> f64 {
-    let plain = |first: u64, last: u64| (first..=last).map(|i| (i as f64).powf(-theta)).sum();
+    let plain = |from: u64, to: u64| (from..=to).map(|i| (i as f64).powf(-theta)).sum();
     if last < first || last - first < FEW || last < HEAD {
         return plain(first, last);
     }

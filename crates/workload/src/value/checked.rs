@@ -9,19 +9,19 @@ pub fn append(key: &[u8], field: &[u8], length: usize, out: &mut Vec<u8>) {
     let start = out.len();
     let mut hash = 0_i32;
     let mut digits = itoa::Buffer::new();
-    let push = |part: &[u8], hash: &mut i32, out: &mut Vec<u8>| {
+    let mut push = |part: &[u8]| {
         for &byte in part {
-            *hash = hash.wrapping_mul(31).wrapping_add(i32::from(byte));
+            hash = hash.wrapping_mul(31).wrapping_add(i32::from(byte));
         }
         out.extend_from_slice(part);
+        (out.len() - start, hash)
     };
-    for part in [key, b":", field] {
-        push(part, &mut hash, out);
-    }
-    while out.len() - start < length {
-        push(b":", &mut hash, out);
-        let number = hash;
-        push(digits.format(number).as_bytes(), &mut hash, out);
+    push(key);
+    push(b":");
+    let (mut done, _) = push(field);
+    while done < length {
+        let (_, number) = push(b":");
+        (done, _) = push(digits.format(number).as_bytes());
     }
     out.truncate(start + length);
 }
@@ -43,14 +43,12 @@ mod tests {
         append(b"a", b"b", 64, &mut out);
         // "a:b" hashes to 97 * 961 + 58 * 31 + 98 = 95,113; the colon is part of the next hash.
         let text = String::from_utf8(out).unwrap();
-        let hash = |text: &str| {
-            text.bytes()
-                .fold(0_i32, |h, b| h.wrapping_mul(31).wrapping_add(i32::from(b)))
-        };
         let mut expected = "a:b".to_owned();
         while expected.len() < 64 {
             expected.push(':');
-            expected = format!("{expected}{}", hash(&expected));
+            let bytes = expected.bytes().map(i32::from);
+            let hash = bytes.fold(0_i32, |h, b| h.wrapping_mul(31).wrapping_add(b));
+            expected = format!("{expected}{hash}");
         }
         assert_eq!(text, expected[..64]);
     }

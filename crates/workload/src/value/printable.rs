@@ -81,10 +81,10 @@ pub fn fill(random: &mut Random, lengths: &[u32], bytes: &mut [u8]) {
 #[inline]
 fn write(blocks: &[Block], fresh: &Block, bytes: &mut [u8]) {
     const { assert!(GROUP * 8 == BLOCK) };
-    for (bytes, block) in bytes.as_chunks_mut::<BLOCK>().0.iter_mut().zip(blocks) {
-        let words = bytes.as_chunks_mut::<8>().0.iter_mut();
-        for (bytes, (word, fresh)) in words.zip(block.iter().zip(fresh)) {
-            *bytes = ((word ^ fresh) + RAISE).to_le_bytes();
+    for (chunk, block) in bytes.as_chunks_mut::<BLOCK>().0.iter_mut().zip(blocks) {
+        let words = chunk.as_chunks_mut::<8>().0.iter_mut();
+        for (eight, (word, mask)) in words.zip(block.iter().zip(fresh)) {
+            *eight = ((word ^ mask) + RAISE).to_le_bytes();
         }
     }
 }

@@ -122,14 +122,12 @@ fn what_is_read_is_compared_field_by_field() {
         field_length: 20,
         tally: Mutex::default(),
     });
-    let (session, tally) = (Box::new(Stubborn { failures: 0 }), Tally::default());
-    let expected = Vec::new();
     let mut verifying = Verifying {
-        session,
+        session: Box::new(Stubborn { failures: 0 }),
         verify: verify.clone(),
         clients: Clients::Threads,
-        tally,
-        expected,
+        tally: Tally::default(),
+        expected: Vec::new(),
     };
     for number in [0, 1, 2, 9] {
         drop(verifying.execute(Operation::Read {

@@ -16,7 +16,7 @@ use aerospike::{
 use std::{sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
-/// A refused or lost connection is told no sooner than this: a server that is down would otherwise
+/// A refused or lost connection is reported no sooner than this: a server that is down would otherwise
 /// be asked as fast as the processor can.
 const REFUSED: Duration = Duration::from_millis(10);
 
@@ -74,8 +74,8 @@ impl Requests {
 
     fn key(&self, key: Key<'_>) -> Result<RecordKey, Failure> {
         let name = Value::String(String::from_utf8_lossy(key.name).into_owned());
-        let key = RecordKey::new(self.namespace.as_str(), self.set.as_str(), name);
-        key.map_err(|error| failure(&error))
+        RecordKey::new(self.namespace.as_str(), self.set.as_str(), name)
+            .map_err(|error| failure(&error))
     }
 }
 
@@ -115,7 +115,7 @@ impl AerospikeSession {
         let mut bytes = key.name.len();
         for (name, value) in &record.bins {
             let value = match value {
-                Value::Blob(bytes) => bytes,
+                Value::Blob(blob) => blob,
                 Value::String(text) => text.as_bytes(),
                 _ => &[],
             };

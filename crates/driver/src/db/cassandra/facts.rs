@@ -95,9 +95,9 @@ async fn table_options(
     let (replication,): (Options,) = first(session, &replication).await?;
     let (compaction, compression, caching): (Options, Options, Options) =
         first(session, &options).await?;
-    let text = |options: Options| {
+    let text = |map: Options| {
         let class = |value: &str| value.rsplit('.').next().unwrap_or_default().to_owned();
-        let words = options
+        let words = map
             .iter()
             .map(|(name, value)| format!("{name} {}", class(value)));
         words.collect::<Vec<_>>().join(", ")

@@ -7,6 +7,7 @@
 //! ring it finds fewer than it was asked for, as YCSB's does.
 
 mod attempts;
+mod comment;
 mod connect;
 mod facts;
 mod failure;

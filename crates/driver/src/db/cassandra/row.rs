@@ -22,7 +22,7 @@ pub(super) enum Stored {
 /// A statement's values, in the order of its markers.
 #[derive(Debug)]
 pub(super) struct Bound<'a> {
-    /// The fields, before the key (an update) or behind it (an insert).
+    /// The fields, before the key (an update) or after it (an insert).
     pub fields: Option<(FieldsPosition, Values<'a>)>,
     /// The key.
     pub key: Key<'a>,

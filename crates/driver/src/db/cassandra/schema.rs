@@ -1,18 +1,12 @@
 //! The keyspace and its tables: YCSB's, and one that holds the marker.
 
+use super::comment::{MadeFor, is_id};
 use crate::{Look, Made, Params, Settings, error::BoxError};
 use scylla::{client::session::Session, statement::Statement, value::CqlValue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of markers, in the same keyspace as the data.
 pub(super) const MARKERS: &str = "tailmark";
-
-/// How the comment of a table begins that tailmark created.
-const MADE: &str = "made by tailmark";
-/// What follows if a study had it created: then the id of the study.
-const FOR_STUDY: &str = " for study ";
-/// How the comment of the table of markers ends in a keyspace that tailmark created.
-const WITH_KEYSPACE: &str = ", which made the keyspace too";
 
 /// What exists of a keyspace and its tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,50 +26,6 @@ pub(super) struct Table {
     pub id: String,
     /// What its comment says, if tailmark created it.
     pub made: Option<MadeFor>,
-}
-
-/// What the comment of a table says that tailmark created. It is written with the table, so a load
-/// that is killed before its first marker leaves no table that could be anybody's.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct MadeFor {
-    /// The id of the study; empty if there is none.
-    pub study: String,
-    /// Whether the keyspace was created with it.
-    pub with_keyspace: bool,
-}
-
-impl MadeFor {
-    fn parse(comment: &str) -> Option<Self> {
-        let rest = comment.strip_prefix(MADE)?;
-        let (study, with_keyspace) = match rest.strip_suffix(WITH_KEYSPACE) {
-            Some(study) => (study, true),
-            None => (rest, false),
-        };
-        let study = match study {
-            "" => "",
-            named => named.strip_prefix(FOR_STUDY).filter(|id| is_id(id))?,
-        };
-        Some(Self {
-            study: study.to_owned(),
-            with_keyspace,
-        })
-    }
-
-    fn comment(&self) -> String {
-        let study = &self.study;
-        let for_study = if study.is_empty() { "" } else { FOR_STUDY };
-        let with_keyspace = if self.with_keyspace {
-            WITH_KEYSPACE
-        } else {
-            ""
-        };
-        format!("{MADE}{for_study}{study}{with_keyspace}")
-    }
-}
-
-/// Whether a text is the id of a study. It comes from a file, and goes into a statement.
-fn is_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl Existing {
@@ -109,8 +59,9 @@ impl Existing {
 type Column = (String, String, String);
 
 fn columns_of<const N: usize>(columns: [(&str, &str, &str); N]) -> BTreeSet<Column> {
-    let own = |(name, of, kind): (&str, &str, &str)| (name.into(), of.into(), kind.into());
-    columns.into_iter().map(own).collect()
+    columns
+        .map(|(name, field_type, kind)| (name.into(), field_type.into(), kind.into()))
+        .into()
 }
 
 /// Where the data is.
@@ -265,10 +216,7 @@ impl Tables {
             table: data,
             ..
         } = existing;
-        let is_made = |table: &Option<Table>| {
-            let table = table.as_ref();
-            table.is_some_and(|table| table.made.is_some())
-        };
+        let is_made = |found: &Option<Table>| found.as_ref().is_some_and(|own| own.made.is_some());
         let made = [
             (
                 existing.has_own_keyspace(),
@@ -280,7 +228,7 @@ impl Tables {
             ),
             (is_made(data), Made::Table(format!("{keyspace}.{table}"))),
         ];
-        let made = made.into_iter().filter(|(is_made, _)| *is_made);
+        let made = made.into_iter().filter(|(is_own, _)| *is_own);
         made.map(|(_, name)| name).collect()
     }
 
@@ -292,9 +240,9 @@ impl Tables {
         let foreign = if existing.keyspace && !existing.has_own_keyspace() {
             Some(format!("keyspace {keyspace}"))
         } else {
-            let table = existing.table.as_ref();
-            let foreign = table.filter(|table| table.made.is_none());
-            foreign.map(|_| format!("table {keyspace}.{}", self.table))
+            let found = existing.table.as_ref();
+            let foreign = found.filter(|own| own.made.is_none());
+            foreign.map(|_| format!("table {keyspace}.{table}"))
         };
         Look {
             name: format!("table {keyspace}.{table}"),
@@ -357,7 +305,7 @@ impl Tables {
         };
         let is_there = |field: &String| {
             let mut columns = columns.iter();
-            columns.any(|(name, of, _)| name == field && of == field_type)
+            columns.any(|(name, own_type, _)| name == field && own_type == field_type)
         };
         match self.fields.iter().find(|field| !is_there(field)) {
             Some(name) => Err(format!(
@@ -502,31 +450,5 @@ fn compressor(name: &str) -> &'static str {
         "snappy" => "SnappyCompressor",
         "zstd" => "ZstdCompressor",
         _ => "LZ4Compressor",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comment_says_for_which_study_a_table_was_made() {
-        let id = "0123456789abcdef0123456789abcdef";
-        for (study, with_keyspace) in [("", false), ("", true), (id, false), (id, true)] {
-            let study = study.to_owned();
-            let made = MadeFor {
-                study,
-                with_keyspace,
-            };
-            assert_eq!(MadeFor::parse(&made.comment()), Some(made));
-        }
-        for foreign in [
-            "",
-            "mine",
-            "made by tailmark for me",
-            "made by tailmark for study x",
-        ] {
-            assert_eq!(MadeFor::parse(foreign), None, "{foreign}");
-        }
     }
 }

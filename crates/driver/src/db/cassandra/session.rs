@@ -27,7 +27,7 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// A refused or lost connection is told no sooner than this: a server that is down would otherwise
+/// A refused or lost connection is reported no sooner than this: a server that is down would otherwise
 /// be asked as fast as the processor can.
 const REFUSED: Duration = Duration::from_millis(10);
 
@@ -161,7 +161,7 @@ impl Prepared {
                 self.write(&self.insert, key, Some((FieldsPosition::AfterKey, values)))
                     .await
             }
-            Operation::Update { key, values } => match self.update.of(values) {
+            Operation::Update { key, values } => match self.update.statement(values) {
                 Some(update) => {
                     self.write(update, key, Some((FieldsPosition::BeforeKey, values)))
                         .await
@@ -299,7 +299,7 @@ impl PerField {
     }
 
     /// The statement that writes these fields.
-    fn of(&self, values: Values<'_>) -> Option<&PreparedStatement> {
+    fn statement(&self, values: Values<'_>) -> Option<&PreparedStatement> {
         match (values.first, values.lengths.len()) {
             (0, all) if all == self.one.len() => Some(&self.all),
             (field, 1) => self.one.get(field as usize),

@@ -217,27 +217,27 @@ mod tests {
 
     #[test]
     fn the_tasks_of_a_stage_are_told_by_what_they_are() {
-        let rows = [
+        let stages = [
             ("MemtableFlushWriter".to_owned(), 1, 2, 30, 4),
             ("GossipStage".to_owned(), 9, 9, 9, 9),
         ];
-        let expected = [
+        let flushes = [
             ("flushes", 30.0),
             ("flushes_blocked", 4.0),
             ("flushes_active", 1.0),
             ("flushes_pending", 2.0),
         ];
-        assert_eq!(values(&of_stages(&rows)), expected);
+        assert_eq!(values(&of_stages(&stages)), flushes);
         let rows = [
             ("chunks".to_owned(), 10, 20, 30),
             ("counters".to_owned(), 1, 1, 1),
         ];
-        let expected = [
+        let caches = [
             ("chunk_cache_bytes", 10.0),
             ("chunk_cache_hits", 20.0),
             ("chunk_cache_requests", 30.0),
         ];
-        assert_eq!(values(&of_caches(&rows)), expected);
+        assert_eq!(values(&of_caches(&rows)), caches);
     }
 
     #[test]

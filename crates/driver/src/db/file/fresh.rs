@@ -49,13 +49,13 @@ impl Fresh {
             let change = self.next() as u32 & CHANGED;
             let (to, to_rest) = piece.as_chunks_mut::<4>();
             let (from, from_rest) = like[..to.len() * 4 + to_rest.len()].as_chunks::<4>();
-            for (to, from) in to.iter_mut().zip(from) {
-                let word = u32::from_le_bytes(*from);
-                *to = (word ^ if word == 0 { 0 } else { change }).to_le_bytes();
+            for (four, old) in to.iter_mut().zip(from) {
+                let word = u32::from_le_bytes(*old);
+                *four = (word ^ if word == 0 { 0 } else { change }).to_le_bytes();
             }
-            for ((to, from), change) in to_rest.iter_mut().zip(from_rest).zip(change.to_le_bytes())
-            {
-                *to = from ^ change;
+            let changes = change.to_le_bytes();
+            for ((byte, old), changed) in to_rest.iter_mut().zip(from_rest).zip(changes) {
+                *byte = old ^ changed;
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A slot is the record (key and field values) rounded up to the block of the device. It begins
 //! with the number of its record plus one, so that a slot of zeros is empty, and a read can tell
-//! that it found what was written there; behind it lie the fields, each in the space of the
+//! that it found what was written there; after it lie the fields, each in the space of the
 //! longest value. Behind the slots of the loaded records lies a reserve of a tenth, into which
 //! inserts wrap.
 

@@ -37,7 +37,7 @@ pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
     opened.map_err(|refusal| refusal.into_error(place))
 }
 
-/// Makes sure that nobody else uses a file.
+/// Makes sure that no other program uses a file.
 pub(super) fn lock(file: File, place: &Path) -> Result<LockedFile, Error> {
     exclusive(file).map_err(|refusal| refusal.into_error(place))
 }
@@ -250,7 +250,7 @@ fn block_bytes(file: &File, device: bool) -> io::Result<u64> {
     })
 }
 
-/// The logical block of the device behind a file system, if there is one device behind it.
+/// The logical block of the device of a file system, if that has one device.
 fn logical_block_bytes(device: u64) -> Option<u64> {
     let folder = format!("/sys/dev/block/{}:{}", major(device), minor(device));
     // A partition has no queue of its own.

@@ -89,8 +89,8 @@ fn is_of_creation(file: &Path, name: &str) -> bool {
     let Ok(head) = head(file) else { return false };
     let text = String::from_utf8_lossy(&head);
     let is_name = || {
-        let name = text.trim();
-        name.len() == 36 && name.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+        let uuid = text.trim();
+        uuid.len() == 36 && uuid.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
     };
     head.is_empty()
         || match name {

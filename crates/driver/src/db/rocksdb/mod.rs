@@ -11,6 +11,7 @@ mod kept;
 mod levels;
 mod lock;
 mod options;
+mod options_file;
 mod processor;
 mod raw;
 mod record;
@@ -23,11 +24,9 @@ mod wal;
 
 use super::holder::holder;
 use crate::{
-    Access, Clients, DataSet, Database, Driver, Error, INPUT_BYTES_MAX, OperationKind, Params,
-    Place, Remark, RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
-    read_text,
+    Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
+    RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
-use ini::Ini;
 use kept::Existing;
 pub use version::NewestOptions;
 use wal::LogDirectory;
@@ -61,7 +60,7 @@ pub const DRIVER: Driver = Driver {
     settings: options::SETTINGS,
     stored: options::STORED,
     entry: "rocksdb",
-    check,
+    check: options_file::check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
     look: None,
     identity: identity::identity,
@@ -160,7 +159,7 @@ impl RocksDb {
         let look = || Existing::look(place, table, params.access);
         let existing = exists.then(look).transpose()?;
         let loaded = options::load(settings, table, existing.as_ref());
-        let mut loaded = loaded.map_err(|e| refused(settings, e))?;
+        let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
         loaded.database.create_if_missing(creates);
         loaded.database.create_missing_column_families(creates);
         let mut log = claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
@@ -341,9 +340,8 @@ impl Database for RocksDb {
         let slow = is_slow.then(|| Remark {
             code: RemarkCode::SoftwareCrc,
             text: "RocksDB computes CRC32C without the processor's instruction, which makes loads \
-                and \
-                   reads slower than they are elsewhere. Build tailmark with ./dev on a processor \
-                   that has it."
+                   and reads slower than they are elsewhere. Build tailmark with ./dev on a \
+                   processor that has it."
                 .to_owned(),
         });
         slow.into_iter().chain(self.remark_of_errors()).collect()
@@ -388,51 +386,10 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
         .cf_handle(table)
         .expect("the table's column family was opened");
     // SAFETY: the handle lies on the heap, where `db` holds it until it is dropped: column families
-    // are made and dropped through `&mut DB`, which nobody has. The store that keeps the result
+    // are made and dropped through `&mut DB`, which does not exist. The store that keeps the result
     // keeps `db` beside it, both are private to this module, and sessions reach them through an
     // `Arc` of the store.
     unsafe { &*std::ptr::from_ref(handle) }
-}
-
-/// Tries the options without a database. The log directory of an options file becomes a setting; other
-/// directories that it names are refused.
-fn check(settings: &mut Settings) -> Result<(), Error> {
-    refuse_directories(settings)?;
-    options::load(settings, "usertable", None)
-        .map(drop)
-        .map_err(|e| refused(settings, e))?;
-    if let Some(wal) = wal::of_options_file(settings) {
-        settings.set_default(
-            "wal_dir",
-            &crate::settings::directory(&wal.to_string_lossy()),
-        );
-    }
-    Ok(())
-}
-
-/// Options that name a directory in which RocksDB removes each file that is called like one of a
-/// database and is not of this one: those of another database there.
-const DIRECTORIES: &[&str] = &["cf_paths", "db_log_dir", "db_paths"];
-
-fn refuse_directories(settings: &Settings) -> Result<(), Error> {
-    let Some(path) = settings.text("options_file") else {
-        return Ok(());
-    };
-    let Ok(text) = read_text(Path::new(path), INPUT_BYTES_MAX) else {
-        return Ok(()); // RocksDB's parser says so.
-    };
-    match Ini::parse(&text).named(DIRECTORIES) {
-        None => Ok(()),
-        Some((key, value)) => Err(Error::BadSetting {
-            name: "options_file".to_owned(),
-            value: path.to_owned(),
-            accepted: format!(
-                "an options file without {key}, which is `{value}` there: RocksDB would remove files \
-                 of other databases in it; use a copy of the file without that line, and the database \
-                 keeps everything in its own directory"
-            ),
-        }),
-    }
 }
 
 /// How a database that is there is opened.
@@ -483,24 +440,6 @@ fn make(place: &Path) -> Result<(), crate::error::BoxError> {
     }
     let mut directory = fs::DirBuilder::new();
     Ok(directory.recursive(true).mode(0o755).create(place)?)
-}
-
-/// Only an options file can be refused: every other setting is checked by its row. Without one,
-/// the options could not be written.
-fn refused(settings: &Settings, why: String) -> Error {
-    match settings.text("options_file") {
-        Some(path) => Error::BadSetting {
-            name: "options_file".to_owned(),
-            value: path.to_owned(),
-            accepted: format!("an options file that RocksDB can read ({why})"),
-        },
-        None => Error::Database {
-            action: "write the options of",
-            driver: NAME,
-            place: std::env::temp_dir().display().to_string(),
-            source: why.into(),
-        },
-    }
 }
 
 /// Whether another process, or another handle of this one, has the database.

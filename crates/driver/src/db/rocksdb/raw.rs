@@ -15,7 +15,7 @@ use crate::{
 use rust_rocksdb::{DB, DBRawIteratorWithThreadMode, ReadOptions, WriteBatch, WriteOptions};
 use std::sync::Arc;
 
-/// Of each value that a seek walks over, so many bytes are looked at, as db_bench does.
+/// A seek looks at this many bytes of each value that it walks over, as db_bench does.
 const LOOK_BYTES: usize = 256;
 
 type Iterator = DBRawIteratorWithThreadMode<'static, DB>;

@@ -1,7 +1,7 @@
 //! How a record is encoded in a value of RocksDB: as YCSB's binding does, so that data sets are
 //! shared with it.
 //!
-//! One field behind the other, each as the length of its name (4 bytes, big endian), its name, the
+//! One field after the other, each as the length of its name (4 bytes, big endian), its name, the
 //! length of its value (4 bytes, big endian) and its value. The order of fields is free; it is kept
 //! when a record is changed.
 
@@ -84,7 +84,7 @@ fn append(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Takes a length and so many bytes from the front.
+/// Takes a length and that many bytes from the front.
 fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, behind) = rest.split_first_chunk::<4>()?;
     let (part, behind) = behind.split_at_checked(u32::from_be_bytes(*length) as usize)?;

@@ -138,21 +138,17 @@ impl RocksDbSession {
             .db
             .get_pinned_cf_opt(store.table, key.name, &self.read)
             .map_err(failure)?;
-        let Some(value) = found else {
+        let Some(record) = found else {
             return Ok(Outcome::default());
         };
-        for field in record::fields(&value) {
+        for field in record::fields(&record) {
             let (name, value) = field.map_err(|_| malformed())?;
-            let known = store
-                .schema
-                .fields
-                .iter()
-                .position(|f| f.as_bytes() == name);
-            if let Some(index) = known {
+            let mut fields = store.schema.fields.iter();
+            if let Some(index) = fields.position(|f| f.as_bytes() == name) {
                 visit(index as u32, value);
             }
         }
-        outcome(store, key.name, &value, Fields::All)
+        outcome(store, key.name, &record, Fields::All)
     }
 }
 
@@ -160,7 +156,7 @@ impl RocksDbSession {
 fn lock<'a>(store: &'a Store, key: Key<'_>) -> Option<MutexGuard<'a, ()>> {
     let stripes = store.stripes.as_deref()?;
     let stripe = &stripes[(key.number % stripes.len() as u64) as usize];
-    // Nothing is behind the lock that a panic could have left half done.
+    // The lock guards nothing that a panic could have left half done.
     Some(stripe.0.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -11,10 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where so many readings 100 ms apart find work that waits and none that runs, none will run after
+/// If this many readings 100 ms apart find work that waits and none that runs, none will run after
 /// an error.
 const STUCK: u32 = 10;
-/// Where so many attempts fail in one wait (RocksDB makes one a second), the next will too.
+/// If this many attempts fail in one wait (RocksDB makes one a second), the next will too.
 const FAILURES: u64 = 3;
 
 /// What is done in the background.

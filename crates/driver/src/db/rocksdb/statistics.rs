@@ -19,7 +19,7 @@ const OF_TABLE: &str = "rocksdb.cfstats-no-file-histogram";
 const OF_DATABASE: &str = "rocksdb.dbstats";
 /// The column of jobs that were done in the table of levels.
 const JOBS: &str = "Comp(cnt)";
-/// The column of files, those that are being compacted behind a slash.
+/// The column of files, with those that are being compacted after a slash.
 const FILES: &str = "Files";
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -140,20 +140,20 @@ fn of_database(report: &str) -> Vec<Statistic> {
 /// The number in a row and a column of the table of levels. Columns are counted from the right for
 /// all but the files: a size has its unit in a column of its own.
 fn number_in(report: &str, row: &str, column: &str) -> Option<f64> {
-    let of = |first: &str| {
+    let line = |first: &str| {
         let mut lines = report.lines().map(|line| line.split_whitespace());
         lines.find(|line| line.clone().next() == Some(first))
     };
-    let columns: Vec<&str> = of("Level")?.collect();
+    let columns: Vec<&str> = line("Level")?.collect();
     let at = columns.iter().position(|name| *name == column)?;
     let text = match column {
-        FILES => of(row)?.nth(at)?.split('/').next()?,
-        _ => of(row)?.rev().nth(columns.len() - 1 - at)?,
+        FILES => line(row)?.nth(at)?.split('/').next()?,
+        _ => line(row)?.rev().nth(columns.len() - 1 - at)?,
     };
     text.parse().ok()
 }
 
-/// The number behind some words of the line that begins so, and before others, or at its end.
+/// The number after some words of the line that begins so, and before others, or at its end.
 fn word(report: &str, line: &str, before: &str, behind: &str) -> Option<f64> {
     let line = report.lines().find(|text| text.starts_with(line))?;
     let (_, rest) = line.split_once(before)?;
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn reports_are_read_by_the_names_of_their_columns_and_lines() {
-        let expected = [
+        let of_levels = [
             ("flushes", 17.0),
             ("compactions", 5.0),
             ("l0_files", 2.0),
@@ -213,7 +213,7 @@ mod tests {
             ("write_delays", 12.0),
             ("write_stops", 3.0),
         ];
-        assert_eq!(values(&of_table(TABLE).unwrap()), expected);
+        assert_eq!(values(&of_table(TABLE).unwrap()), of_levels);
         let expected = [
             ("stall_s", 3723.5),
             ("user_write_bytes", 0.5 * GIB),

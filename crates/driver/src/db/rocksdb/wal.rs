@@ -20,7 +20,7 @@ use std::{
 const MARKER: &str = "tailmark.wal.json";
 /// How the name of a draft of it begins and ends, which a kill leaves.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
-/// Where RocksDB keeps log files that it no longer needs, if it is told to.
+/// Where RocksDB keeps log files that it no longer needs, if an option says so.
 const ARCHIVE: &str = "archive";
 /// Files and logs take their numbers from one counter. A log that has no file with a number near to
 /// its own in the database was not written by it: no database has that many logs unflushed.

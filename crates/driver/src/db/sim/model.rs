@@ -160,8 +160,8 @@ impl Model {
     /// Takes up a term; none where it is not one.
     fn add(&mut self, words: &[&str]) -> Option<()> {
         match *words {
-            ["mode", of, ref service @ ..] => {
-                self.modes.push((share(of)?, Service::parse(service)?))
+            ["mode", chance, ref service @ ..] => {
+                self.modes.push((share(chance)?, Service::parse(service)?))
             }
             ["servers", count] => {
                 let count = count.parse().ok().filter(|n| (1..=100_000).contains(n))?;
@@ -295,7 +295,7 @@ fn factor(text: &str) -> Option<f64> {
 }
 
 fn refused(value: &str, word: &str) -> Error {
-    let form = |(word, rest, _): &Term| format!("`{word} {rest}`");
+    let form = |(known, rest, _): &Term| format!("`{known} {rest}`");
     let accepted = match TERMS.iter().find(|(known, ..)| *known == word) {
         Some(term @ ("mode", ..)) => format!("{}, of at most 100% in all", form(term)),
         Some(term @ ("stall" | "errors", ..)) => {
@@ -343,7 +343,7 @@ mod tests {
             (Some((0.02, 60e9)), Some((3.0, 60e9)))
         );
         assert_eq!(
-            (model.run_noise.map(|of| of.sigma), model.noise),
+            (model.run_noise.map(|noise| noise.sigma), model.noise),
             (Some(0.05), Some((0.1, 30e9)))
         );
         assert_eq!(model.servers, Some(4));

@@ -297,13 +297,16 @@ mod tests {
 
     #[test]
     fn skewed_runs_are_mostly_a_little_faster_and_now_and_then_much_slower() {
-        let run = |seed| {
-            queue("constant 1s; run-noise 10% skewed", seed)
-                .serve(0, None)
-                .0 as f64
-        };
-        let runs: Vec<f64> = (0..4_000).map(|seed| run(seed) / 1e9).collect();
-        let mean = |of: &dyn Fn(f64) -> f64| runs.iter().map(|&run| of(run)).sum::<f64>() / 4_000.0;
+        let runs: Vec<f64> = (0..4_000)
+            .map(|seed| {
+                queue("constant 1s; run-noise 10% skewed", seed)
+                    .serve(0, None)
+                    .0
+            })
+            .map(|ns| ns as f64 / 1e9)
+            .collect();
+        let mean =
+            |value: &dyn Fn(f64) -> f64| runs.iter().map(|&run| value(run)).sum::<f64>() / 4_000.0;
         assert!((mean(&|run| run) - 1.0).abs() < 0.01);
         let log = mean(&f64::ln);
         let deviation = mean(&|run| (run.ln() - log).powi(2)).sqrt();

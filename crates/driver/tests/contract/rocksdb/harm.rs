@@ -67,13 +67,13 @@ fn the_logs_of_another_database_are_neither_opened_nor_removed() {
     let (wal, place) = (folder.path().join("wal"), folder.path().join("db"));
     let log = foreign(&place, &wal);
     let before = logs(&wal);
-    let bench = with_log(&wal);
-    let opened = refusal(bench.try_open());
+    let new = with_log(&wal);
+    let opened = refusal(new.try_open());
     let name = log.file_name().unwrap().to_str().unwrap();
     for part in [wal.to_str().unwrap(), name, "another database"] {
         assert!(opened.contains(part), "{part} in {opened}");
     }
-    let _ = (bench.driver.destroy)(&bench.params);
+    let _ = (new.driver.destroy)(&new.params);
     // Nor where the database is there, and had its log elsewhere before.
     let mut bench = Bench::new("rocksdb");
     drop(bench.open());

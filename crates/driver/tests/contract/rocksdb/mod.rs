@@ -177,8 +177,8 @@ fn counters_of_its_own_are_exact() {
     database.flush().unwrap();
     let after = database.statistics().unwrap();
     let rise = |name: &str| {
-        let of = |told: &[Statistic]| told.iter().find(|one| one.name == name).unwrap().value;
-        of(&after) - of(&before)
+        let value = |told: &[Statistic]| told.iter().find(|one| one.name == name).unwrap().value;
+        value(&after) - value(&before)
     };
     assert!(rise("user_write_bytes") > 600.0 && rise("user_write_bytes") < f64::from(1 << 20));
     assert!(rise("wal_write_bytes") >= rise("user_write_bytes"));

@@ -284,8 +284,8 @@ fn adopted_data_is_opened_with_the_log_that_its_newest_options_name() {
     other.settings = (bench.driver.adopted)(place, &other.settings);
     for access in [Access::Read, Access::Write] {
         other.access = access;
-        let database = (bench.driver.open)(&other).unwrap();
-        let found = read(&mut *database.session().unwrap(), 7, Fields::All).unwrap();
+        let adopted = (bench.driver.open)(&other).unwrap();
+        let found = read(&mut *adopted.session().unwrap(), 7, Fields::All).unwrap();
         assert_eq!(found.records, 1, "{access:?}");
     }
 }

@@ -78,7 +78,7 @@ mod tests {
         thread,
     };
 
-    /// Works until this thread has had so much processor time, and then until it may end.
+    /// Works until this thread has had this much processor time, and then until it may end.
     fn work(seconds: f64, done: Sender<()>, end: Receiver<()>) {
         let own_s = || {
             let stat = Stat::from_file("/proc/thread-self/stat").unwrap();

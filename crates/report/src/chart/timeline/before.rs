@@ -34,7 +34,7 @@ impl<'a> WithWarmup<'a> {
     }
 }
 
-/// The intervals of a warm-up, but what it waited for behind its end.
+/// The intervals of a warm-up, without what it waited for after its end.
 fn moved(warmup: &Warmup, start_s: f64) -> Vec<Interval> {
     let intervals = warmup.phase.intervals.iter();
     let in_time = intervals.filter(|interval| interval.start_s < warmup.length_s());

@@ -30,19 +30,18 @@ struct Time<'s> {
 impl<'s> Time<'s> {
     /// That of the clients' machine, or of the host of a server.
     fn new(series: &'s [Series], server: Option<&str>) -> Self {
+        let is_time = |one: &&Series| one.kind == SeriesKind::Counter && one.name.ends_with("_s");
         let own = series
             .iter()
-            .filter(|of| is_of_machine(of) && of.server() == server);
-        let series: Vec<_> = own
-            .filter(|of| of.kind == SeriesKind::Counter && of.name.ends_with("_s"))
-            .collect();
-        let all = sum(series.iter().copied());
-        Self { series, all }
+            .filter(|one| is_of_machine(one) && one.server() == server);
+        let times: Vec<_> = own.filter(is_time).collect();
+        let all = sum(times.iter().copied());
+        Self { series: times, all }
     }
 
     /// The sum of what begins with one of these names.
     fn named(&self, names: &[&str]) -> Samples {
-        let is_named = |of: &&&Series| names.iter().any(|name| of.name.starts_with(name));
+        let is_named = |one: &&&Series| names.iter().any(|name| one.name.starts_with(name));
         sum(self.series.iter().filter(is_named).copied())
     }
 
@@ -57,8 +56,8 @@ impl<'s> Time<'s> {
     /// The share that is not idle.
     fn busy(&self) -> Samples {
         let still = self.named(&["idle", "iowait"]);
-        let busy = self.all.iter().zip(&still);
-        let busy: Samples = busy.map(|(all, still)| (all.0, all.1 - still.1)).collect();
+        let both = self.all.iter().zip(&still);
+        let busy: Samples = both.map(|(all, idle)| (all.0, all.1 - idle.1)).collect();
         self.share(&busy)
     }
 
@@ -87,7 +86,7 @@ impl TimelineLines<'_> {
 
     /// The same of each host of a server: what is not idle, and dashed what waits for I/O.
     pub(super) fn servers(&mut self, series: &[Series]) {
-        let of_servers = series.iter().filter(|of| is_of_server(of));
+        let of_servers = series.iter().filter(|one| is_of_server(one));
         let servers: BTreeSet<&str> = of_servers.filter_map(Series::server).collect();
         for (i, server) in servers.into_iter().enumerate() {
             let (time, panel) = (Time::new(series, Some(server)), Panel::ServerProcessor);

@@ -39,10 +39,10 @@ impl Bucket {
         let failed: u64 = intervals.iter().map(|i| i.failed).sum();
         let length = end - start;
         let mut packed: BTreeMap<Kind, (Vec<&Packed>, u64)> = BTreeMap::new();
-        for (kind, of) in intervals.iter().flat_map(|interval| &interval.kinds) {
+        for (kind, result) in intervals.iter().flat_map(|interval| &interval.kinds) {
             let (all, errors) = packed.entry(*kind).or_default();
-            all.push(of.response.as_ref().unwrap_or(&of.service));
-            *errors += of.errors;
+            all.push(result.response.as_ref().unwrap_or(&result.service));
+            *errors += result.errors;
         }
         let kinds = packed.into_iter().map(|(kind, (all, errors))| {
             let latencies = Packed::unpack_sum(all);
@@ -64,13 +64,13 @@ impl Bucket {
     }
 }
 
-/// How many of so many neighbours are one point of a line.
+/// How many neighbours are one point of a line.
 pub fn chunk_length(count: usize) -> usize {
     count.div_ceil(POINTS_MAX).max(1)
 }
 
 /// From how long a step on between samples nothing was sampled, as where the connection to a server is
-/// lost. A warm-up, which lies before 0, may be thinned otherwise than the point behind it.
+/// lost. A warm-up, which lies before 0, may be thinned otherwise than the point after it.
 struct Gaps {
     before_s: f64,
     within_s: f64,
@@ -80,10 +80,10 @@ impl Gaps {
     fn from_instants(at_s: &[f64]) -> Self {
         let (before, within) = at_s.split_at(at_s.partition_point(|at| *at < 0.0));
         // Of two samples it cannot be told how far apart they usually are.
-        let of = |part: &[f64]| gap_s(if part.len() > 2 { part } else { at_s });
+        let gap = |part: &[f64]| gap_s(if part.len() > 2 { part } else { at_s });
         Self {
-            before_s: of(before),
-            within_s: of(within),
+            before_s: gap(before),
+            within_s: gap(within),
         }
     }
 

@@ -11,11 +11,12 @@ const HELD: [(&str, f64); 2] = [("stall_s", 0.01), ("write_stopped", 1.0)];
 
 /// From when until when, seconds, neighbours joined.
 pub fn spans(series: &[Series]) -> Vec<(f64, f64)> {
-    let is_told = |of: &&Series| of.probe == DATABASE;
-    let held = series.iter().filter(is_told).flat_map(|of| {
-        let least = HELD.iter().find(|(name, _)| *name == of.name);
-        let spans = least.map_or_else(Vec::new, |_| of.spans()).into_iter();
-        spans.filter(move |span| least.is_some_and(|(_, least)| span.value >= *least))
+    let told = series.iter().filter(|one| one.probe == DATABASE);
+    let held = told.flat_map(|one| {
+        let row = HELD.iter().find(|(name, _)| *name == one.name);
+        let least = row.map(|(_, least)| *least);
+        let spans = least.map_or_else(Vec::new, |_| one.spans()).into_iter();
+        spans.filter(move |span| least.is_some_and(|least| span.value >= least))
     });
     let mut all: Vec<(f64, f64)> = held.map(|span| (span.from_s, span.until_s)).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));

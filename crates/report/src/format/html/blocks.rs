@@ -39,8 +39,8 @@ fn text(text: &Text) -> Markup {
     html! {
         @for span in &text.0 {
             @match span {
-                Span::Plain(text) => (text),
-                Span::Strong(text) => { strong { (text) } }
+                Span::Plain(words) => (words),
+                Span::Strong(words) => { strong { (words) } }
                 Span::Badge(badge) => (badge_link(badge)),
             }
         }

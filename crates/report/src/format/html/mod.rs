@@ -36,7 +36,7 @@ const CHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:";
 
-/// The same of a page that is served: it asks where it came from how the run goes on.
+/// The same for a page that is served: it asks the server for the progress of the run.
 const LIVE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                            img-src data: blob:; connect-src 'self'";
 
@@ -58,7 +58,7 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     Ok(vec![ReportFile::page(PAGE, page(report, Served::No))])
 }
 
-/// Whether a page is served while the run goes on.
+/// Whether a page is served during the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Served {
     /// As it grows.
@@ -209,7 +209,7 @@ fn view(systems: &[String]) -> Markup {
             label {
                 span { (label) }
                 select name=(name) autocomplete="off" {
-                    @for (value, label) in choices { option value=(value) { (label) } }
+                    @for (value, text) in choices { option value=(value) { (text) } }
                 }
             }
         }
@@ -282,9 +282,9 @@ fn figures<'p>(sections: &'p Rendered) -> Markup {
         let bytes = deflated
             .write_all(text.as_bytes())
             .and_then(|()| deflated.finish());
-        let text = BASE64_STANDARD.encode(bytes.expect("memory takes all that is written"));
+        let encoded = BASE64_STANDARD.encode(bytes.expect("memory takes all that is written"));
         return html! {
-            script type="text/plain" id="figures" data-deflated="zlib" { (PreEscaped(text)) }
+            script type="text/plain" id="figures" data-deflated="zlib" { (PreEscaped(encoded)) }
         };
     }
     html! {

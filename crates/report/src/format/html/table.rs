@@ -19,8 +19,8 @@ pub fn table(table: &Table, names: &mut Names) -> Markup {
     let parts = parts(table, &widths, ROOM);
     html! {
         div.table {
-            @for (i, columns) in parts.iter().enumerate() {
-                div.scroll tabindex="0" role="region" aria-label=(label(table, i)) { (part(table, columns, i == 0)) }
+            @for (i, own) in parts.iter().enumerate() {
+                div.scroll tabindex="0" role="region" aria-label=(label(table, i)) { (part(table, own, i == 0)) }
             }
             p.note {
                 @if !table.note.is_empty() { (table.note) " " }

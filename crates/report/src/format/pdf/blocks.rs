@@ -99,7 +99,7 @@ impl<'r> Writer<'r> {
         if section.name == "summary" {
             let lead = blocks.iter().take(1);
             lead.for_each(|block| self.lead(block));
-            blocks.iter().skip(1).for_each(|of| self.block(of, section));
+            blocks.iter().skip(1).for_each(|b| self.block(b, section));
             return;
         }
         self.heading(2, section.title, &[section.name], heading(14.0), 6.0);
@@ -199,30 +199,18 @@ impl<'r> Writer<'r> {
         self.written.flow.space(5.0);
     }
 
-    /// A mark, and what is said behind it.
+    /// A mark, and the text after it.
     fn item(&mut self, item: TagId, text: &Text) {
         const INDENT: f32 = 11.0;
         let label = self.written.tags.within(item, Tag::Lbl);
         let body = self.written.tags.within(item, Tag::LBody);
         let mut pieces = Vec::new();
         let mark = lines(&[Run::plain("•", INK)], WIDTH);
-        let at = Align::Left(SIDE + 2.0);
-        set(
-            &mark,
-            at,
-            0.0,
-            Some((&mut self.written.tags, label)),
-            &mut pieces,
-        );
+        let to_label = Some((&mut self.written.tags, label));
+        set(&mark, Align::Left(SIDE + 2.0), 0.0, to_label, &mut pieces);
         let text = lines(&runs(text, INK), WIDTH - INDENT);
-        let at = Align::Left(SIDE + INDENT);
-        let height = set(
-            &text,
-            at,
-            0.0,
-            Some((&mut self.written.tags, body)),
-            &mut pieces,
-        );
+        let to_body = Some((&mut self.written.tags, body));
+        let height = set(&text, Align::Left(SIDE + INDENT), 0.0, to_body, &mut pieces);
         self.written.flow.push(Boxed {
             height: height + 1.5,
             pieces,
@@ -230,12 +218,12 @@ impl<'r> Writer<'r> {
         });
     }
 
-    fn table(&mut self, of: &crate::Table) {
-        if !of.caption.is_empty() {
+    fn table(&mut self, table: &crate::Table) {
+        if !table.caption.is_empty() {
             let tag = self.written.tags.within(self.section, Tag::P);
             self.text(
                 tag,
-                &[Run::plain(&of.caption, heading(8.6))],
+                &[Run::plain(&table.caption, heading(8.6))],
                 0.0,
                 2.0,
                 &[],
@@ -243,21 +231,21 @@ impl<'r> Writer<'r> {
             );
         }
         table::push(
-            of,
+            table,
             self.section,
             &mut self.written.tags,
             &mut self.written.flow,
         );
-        if !of.note.is_empty() {
+        if !table.note.is_empty() {
             let note = Look::muted(7.6);
-            self.paragraph(Tag::P, &[Run::plain(&of.note, note)], 0.0, 7.0);
+            self.paragraph(Tag::P, &[Run::plain(&table.note, note)], 0.0, 7.0);
         }
     }
 
     /// Charts of the whole width one below the other, others in pairs.
     fn figure(&mut self, figure: &Figure) {
         let drawings = self.drawings.iter();
-        let drawings: Vec<&Drawing> = drawings.filter(|d| d.of.0 == figure.anchor).collect();
+        let drawings: Vec<&Drawing> = drawings.filter(|d| d.figure.0 == figure.anchor).collect();
         let is_wide = |drawing: &Drawing| drawing.size.0 > Drawing::PAPER.1;
         let mut anchors = vec![figure.anchor.clone()];
         for row in drawings.chunk_by(|a, b| !is_wide(a) && !is_wide(b)) {
@@ -280,23 +268,16 @@ impl<'r> Writer<'r> {
             let about = format!("{}. {} {}", drawing.title, drawing.about, drawing.hint);
             let tags = &mut self.written.tags;
             let caption = tags.within(self.section, Tag::P);
-            let words = [Run::plain(&drawing.title, title)];
-            let at = Align::Left(left);
-            let mut top = set(
-                &lines(&words, width),
-                at,
-                2.0,
-                Some((tags, caption)),
-                &mut pieces,
-            );
-            let words = [Run::plain(&drawing.hint, hint)];
-            top += set(
-                &lines(&words, width),
-                at,
-                2.0 + top,
-                Some((tags, caption)),
-                &mut pieces,
-            );
+            let mut top = 0.0;
+            for (words, look) in [(&drawing.title, title), (&drawing.hint, hint)] {
+                top += set(
+                    &lines(&[Run::plain(words, look)], width),
+                    Align::Left(left),
+                    2.0 + top,
+                    Some((tags, caption)),
+                    &mut pieces,
+                );
+            }
             top += 6.0;
             let figure = tags.within(self.section, Tag::Figure(Some(about)));
             let slot = tags.slot(figure);
@@ -371,10 +352,10 @@ impl<'r> Writer<'r> {
         let level = NonZeroU16::new(2).unwrap_or(NonZeroU16::MIN);
         let tag = Tag::Hn(level, Some("Contents".to_owned()));
         let tag = self.written.tags.within(self.section, tag);
-        let title = lines(&[Run::plain("Contents", heading(11.0))], WIDTH);
+        let words = lines(&[Run::plain("Contents", heading(11.0))], WIDTH);
         let mut head = Boxed::default();
         let tags = Some((&mut self.written.tags, tag));
-        head.height = set(&title, Align::Left(SIDE), 0.0, tags, &mut head.pieces) + 3.0;
+        head.height = set(&words, Align::Left(SIDE), 0.0, tags, &mut head.pieces) + 3.0;
         let mut entries = Vec::new();
         for (section, blocks) in sections {
             entries.push(self.content(section.title, section.name, 0.0));

@@ -65,7 +65,7 @@ pub fn emit(written: Written<'_>, title: &str, began_ms: Option<u64>) -> Result<
     outline
         .iter()
         .filter_map(|entry| emitter.outline(entry))
-        .for_each(|of| entries.push_child(of));
+        .for_each(|entry| entries.push_child(entry));
     document.set_outline(entries);
     document.set_metadata(metadata(title, began_ms));
     document.finish().map_err(|error| format!("{error:?}"))
@@ -96,7 +96,7 @@ fn date(unix_ms: u64) -> DateTime {
     let month = if month < 10 { month + 3 } else { month - 9 };
     let year = year + era * 400 + i64::from(month <= 2);
     let of_day = seconds % 86_400;
-    let small = |of: u64| u8::try_from(of).unwrap_or(0);
+    let small = |number: u64| u8::try_from(number).unwrap_or(0);
     DateTime::new(u16::try_from(year).unwrap_or(u16::MAX))
         .month(u8::try_from(month).unwrap_or(1))
         .day(u8::try_from(day).unwrap_or(1))
@@ -213,7 +213,7 @@ impl Emitter<'_> {
             KrillaGlyph::new(GlyphId::new(id), advance, 0.0, 0.0, 0.0, range, None)
         };
         let glyphs: Vec<KrillaGlyph> = text.char_indices().map(glyph).collect();
-        let font = self.fonts.of(look.weight);
+        let font = self.fonts.font(look.weight);
         surface.set_fill(Some(fill(look.color)));
         surface.set_stroke(None);
         surface.draw_glyphs(Point::from_xy(x, y), &glyphs, font, text, look.size, false);
@@ -222,23 +222,22 @@ impl Emitter<'_> {
     /// The title over all pages but the first, and the number below each.
     fn running(&self, surface: &mut Surface<'_>, number: usize) {
         let right = |text: &str| SIDE + WIDTH - RUNNING.weight.width(text, RUNNING.size);
-        let kind = ContentTag::Artifact(Artifact::with_kind(ArtifactType::Header));
+        let tag = |kind| ContentTag::Artifact(Artifact::with_kind(kind));
         if number > 0 {
-            surface.start_tagged(kind);
+            surface.start_tagged(tag(ArtifactType::Header));
             let title = cut(self.title, WIDTH);
             self.text(surface, (SIDE, 36.0), &title, RUNNING);
             surface.end_tagged();
         }
-        let kind = ContentTag::Artifact(Artifact::with_kind(ArtifactType::Footer));
-        surface.start_tagged(kind);
+        surface.start_tagged(tag(ArtifactType::Footer));
         let made = format!("tailmark {}", env!("CARGO_PKG_VERSION"));
         self.text(surface, (SIDE, PAGE.1 - 30.0), &made, RUNNING);
-        let of = format!("{} / {}", number + 1, self.pages);
-        self.text(surface, (right(&of), PAGE.1 - 30.0), &of, RUNNING);
+        let place = format!("{} / {}", number + 1, self.pages);
+        self.text(surface, (right(&place), PAGE.1 - 30.0), &place, RUNNING);
         surface.end_tagged();
     }
 
-    /// The link of a piece of text, and its slot, which is the one behind that of the text.
+    /// The link of a piece of text, and its slot, which is the one after that of the text.
     fn link(&self, placed: &Placed<'_>) -> Option<(usize, Annotation)> {
         let Piece::Text { text, look, link } = &placed.piece else {
             return None;
@@ -249,8 +248,8 @@ impl Emitter<'_> {
         let rect = Rect::from_xywh(placed.x, top, width, look.size * 1.3)?;
         let target = Target::Destination(destination.into());
         let about = format!("to {}", text.trim());
-        let link = Annotation::new_link(LinkAnnotation::new(rect, target), Some(about));
-        Some((placed.slot? + 1, link))
+        let annotation = Annotation::new_link(LinkAnnotation::new(rect, target), Some(about));
+        Some((placed.slot? + 1, annotation))
     }
 
     fn destination(&self, anchor: &str) -> Option<XyzDestination> {
@@ -260,11 +259,8 @@ impl Emitter<'_> {
 
     fn outline(&self, entry: &Entry) -> Option<OutlineNode> {
         let mut node = OutlineNode::new(entry.title.clone(), self.destination(&entry.anchor)?);
-        entry
-            .below
-            .iter()
-            .filter_map(|of| self.outline(of))
-            .for_each(|of| node.push_child(of));
+        let below = entry.below.iter().filter_map(|inner| self.outline(inner));
+        below.for_each(|child| node.push_child(child));
         Some(node)
     }
 
@@ -272,7 +268,7 @@ impl Emitter<'_> {
     fn group(&self, tags: &TagNodes, id: TagId) -> Option<TagGroup> {
         let (kind, children) = &tags.nodes[id];
         let child = |child: &Child| match child {
-            Child::Node(id) => self.group(tags, *id).map(Node::Group),
+            Child::Node(inner) => self.group(tags, *inner).map(Node::Group),
             Child::Slot(slot) => self.slots[*slot].map(Node::Leaf),
         };
         let children: Vec<Node> = children.iter().filter_map(child).collect();
@@ -306,15 +302,13 @@ mod tests {
 
     #[test]
     fn a_date_is_that_of_the_calendar() {
-        let of = |ms| format!("{:?}", date(ms));
         // 2024-02-29 12:34:56 UTC.
-        let expected = DateTime::new(2024)
-            .month(2)
-            .day(29)
-            .hour(12)
-            .minute(34)
-            .second(56);
-        let expected = expected.utc_offset_hour(0).utc_offset_minute(0);
-        assert_eq!(of(1_709_210_096_000), format!("{expected:?}"));
+        let day = DateTime::new(2024).month(2).day(29);
+        let time = day.hour(12).minute(34).second(56);
+        let expected = time.utc_offset_hour(0).utc_offset_minute(0);
+        assert_eq!(
+            format!("{:?}", date(1_709_210_096_000)),
+            format!("{expected:?}")
+        );
     }
 }

@@ -145,19 +145,21 @@ mod tests {
 
     #[test]
     fn a_small_table_is_whole_and_a_long_one_has_its_head_on_each_page() {
-        let rows = |count: usize| (0..count).map(|n| boxed(20.0, &n.to_string())).collect();
-        let mut flow = Flow::default();
-        flow.push(boxed(HEIGHT - 50.0, "text"));
-        flow.push_list(boxed(20.0, "head"), &boxed(20.0, "again"), rows(5));
-        assert_eq!(flow.anchors["head"].0, 1);
-        assert!(!flow.anchors.contains_key("again"));
+        let with_rows = |count: usize| {
+            let rows = (0..count).map(|n| boxed(20.0, &n.to_string())).collect();
+            let mut flow = Flow::default();
+            flow.push(boxed(HEIGHT - 50.0, "text"));
+            flow.push_list(boxed(20.0, "head"), &boxed(20.0, "again"), rows);
+            flow
+        };
+        let small = with_rows(5);
+        assert_eq!(small.anchors["head"].0, 1);
+        assert!(!small.anchors.contains_key("again"));
 
-        let mut flow = Flow::default();
-        flow.push(boxed(HEIGHT - 50.0, "text"));
-        flow.push_list(boxed(20.0, "head"), &boxed(20.0, "again"), rows(60));
-        assert_eq!(flow.anchors["head"].0, 0);
-        assert_eq!(flow.anchors["again"].0, 1);
-        assert_eq!(flow.anchors["0"].0, 0, "a head stands over a row");
-        assert!(flow.pages.len() == 3, "{}", flow.pages.len());
+        let long = with_rows(60);
+        assert_eq!(long.anchors["head"].0, 0);
+        assert_eq!(long.anchors["again"].0, 1);
+        assert_eq!(long.anchors["0"].0, 0, "a head stands over a row");
+        assert!(long.pages.len() == 3, "{}", long.pages.len());
     }
 }

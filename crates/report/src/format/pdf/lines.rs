@@ -51,8 +51,8 @@ impl Run {
 #[must_use]
 pub fn runs(text: &Text, look: Look) -> Vec<Run> {
     let run = |span: &Span| match span {
-        Span::Plain(text) => Run::plain(text, look),
-        Span::Strong(text) => Run::plain(text, look.bold()),
+        Span::Plain(words) => Run::plain(words, look),
+        Span::Strong(words) => Run::plain(words, look.bold()),
         Span::Badge(badge) => badge_run(&badge.letter, &badge.code, look),
     };
     text.0.iter().map(run).collect()
@@ -107,7 +107,7 @@ pub fn lines(runs: &[Run], room: f32) -> Vec<Line> {
     lines
 }
 
-/// Pieces between which no line ends: a word with the spaces behind it, and what stands close to it.
+/// Pieces between which no line ends: a word with the spaces after it, and what stands close to it.
 fn unbroken(runs: &[Run]) -> Vec<Vec<Run>> {
     let mut words: Vec<Vec<Run>> = Vec::new();
     for run in runs {
@@ -138,7 +138,7 @@ fn push(lines: &mut [Line], run: Run) {
     }
 }
 
-/// Words with the spaces behind them.
+/// Words with the spaces after them.
 fn words(text: &str) -> Vec<&str> {
     text.split_inclusive([' ', '\n']).collect()
 }
@@ -184,16 +184,13 @@ pub fn set<'r>(
         };
         for run in &line.runs {
             let slot = tag.as_mut().map(|(nodes, id)| {
-                let of = if run.link.is_empty() {
-                    *id
-                } else {
-                    nodes.within(*id, Tag::Link)
-                };
-                let slot = nodes.slot(of);
-                // The second is that of the link itself.
-                if !run.link.is_empty() {
-                    nodes.slot(of);
+                if run.link.is_empty() {
+                    return nodes.slot(*id);
                 }
+                let link = nodes.within(*id, Tag::Link);
+                let slot = nodes.slot(link);
+                // The second is that of the link itself.
+                nodes.slot(link);
                 slot
             });
             let piece = Piece::Text {
@@ -225,8 +222,8 @@ mod tests {
     const LOOK: Look = Look::ink(10.0);
 
     fn text(lines: &[Line]) -> Vec<String> {
-        let of = |line: &Line| line.runs.iter().map(|run| run.text.as_str()).collect();
-        lines.iter().map(of).collect()
+        let words = |line: &Line| line.runs.iter().map(|run| run.text.as_str()).collect();
+        lines.iter().map(words).collect()
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod table;
 mod tree;
 
 use super::{Report, ReportFile, ReportFormat};
-use crate::{Block, Error, Section, draw::printable};
+use crate::{Error, Section, draw::printable};
 use blocks::Writer;
 
 /// The row of the table of formats.
@@ -35,14 +35,9 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
 fn document(report: &Report) -> Result<Vec<u8>, Error> {
     let title: String = report.head.title.chars().map(printable).collect();
     let is_first = |section: &&Section| FIRST.contains(&section.name);
-    let all = || {
-        report
-            .sections
-            .iter()
-            .map(|(section, blocks)| (*section, blocks.as_slice()))
-    };
-    let first: Vec<(&Section, &[Block])> = all().filter(|(of, _)| is_first(of)).collect();
-    let further: Vec<(&Section, &[Block])> = all().filter(|(of, _)| !is_first(of)).collect();
+    let all = report.sections.iter();
+    let all = all.map(|(section, blocks)| (*section, blocks.as_slice()));
+    let (first, further): (Vec<_>, Vec<_>) = all.partition(|(section, _)| is_first(section));
     let mut writer = Writer::new(report.paper()?);
     writer.masthead(&title, &report.head.facts);
     first

@@ -37,7 +37,7 @@ impl Fonts {
 
     /// One of them.
     #[must_use]
-    pub fn of(&self, weight: Weight) -> Font {
+    pub fn font(&self, weight: Weight) -> Font {
         match weight {
             Weight::Regular => self.regular.clone(),
             Weight::Bold => self.bold.clone(),
@@ -75,7 +75,7 @@ impl Pen<'_, '_> {
         }
         for node in group.children() {
             match node {
-                Node::Group(group) => self.group(group),
+                Node::Group(inner) => self.group(inner),
                 Node::Path(path) => self.path(path),
                 Node::Text(text) => text.layouted().iter().for_each(|span| self.span(span)),
                 // No chart has any.
@@ -106,21 +106,20 @@ impl Pen<'_, '_> {
         let size = first.font_size();
         let origin = first.transform();
         let scale = size / self.fonts.regular.units_per_em();
-        let [sx, ky, kx, sy] = [origin.sx, origin.ky, origin.kx, origin.sy].map(|of| of / scale);
+        let [sx, ky, kx, sy] =
+            [origin.sx, origin.ky, origin.kx, origin.sy].map(|part| part / scale);
         let place = tiny_skia::Transform::from_row(sx, ky, kx, sy, origin.tx, origin.ty);
         let Some(back) = place.invert() else {
             return;
         };
-        let starts: Vec<f32> = span
-            .positioned_glyphs
-            .iter()
-            .map(|glyph| {
-                let of = glyph.transform();
-                let mut point = tiny_skia::Point::from_xy(of.tx, of.ty);
-                back.map_point(&mut point);
-                point.x
-            })
-            .collect();
+        let x_of = |glyph: &PositionedGlyph| {
+            let offset = glyph.transform();
+            let mut point = tiny_skia::Point::from_xy(offset.tx, offset.ty);
+            back.map_point(&mut point);
+            point.x
+        };
+        let starts: Vec<f32> = span.positioned_glyphs.iter().map(x_of).collect();
+        let start = Point::from_xy(0.0, 0.0);
         let face = self.tree.fontdb().face(first.font);
         let is_bold = face.is_some_and(|face| face.weight.0 > 500);
         let weight = if is_bold {
@@ -128,7 +127,7 @@ impl Pen<'_, '_> {
         } else {
             Weight::Regular
         };
-        let font = self.fonts.of(weight);
+        let font = self.fonts.font(weight);
         let (text, glyphs) = glyphs(&span.positioned_glyphs, &starts, size, weight);
         let halo = span
             .stroke
@@ -138,14 +137,12 @@ impl Pen<'_, '_> {
         if let Some(halo) = halo.and_then(stroke) {
             self.surface.set_fill(None);
             self.surface.set_stroke(Some(halo));
-            let start = Point::from_xy(0.0, 0.0);
             self.surface
                 .draw_glyphs(start, &glyphs, font.clone(), &text, size, true);
         }
         if let Some(fill) = span.fill.as_ref().and_then(fill) {
             self.surface.set_fill(Some(fill));
             self.surface.set_stroke(None);
-            let start = Point::from_xy(0.0, 0.0);
             self.surface
                 .draw_glyphs(start, &glyphs, font, &text, size, false);
         }
@@ -161,11 +158,11 @@ fn glyphs(
     weight: Weight,
 ) -> (String, Vec<KrillaGlyph>) {
     let mut text = String::new();
-    let glyph = |(i, of): (usize, &PositionedGlyph)| {
+    let glyph = |(i, glyph): (usize, &PositionedGlyph)| {
         let begin = text.len();
-        text.push_str(&of.text);
+        text.push_str(&glyph.text);
         let advance = starts.get(i + 1).map_or(0.0, |next| next - starts[i]);
-        let id = match of.id.0 {
+        let id = match glyph.id.0 {
             0 => weight.glyph(char::REPLACEMENT_CHARACTER).0,
             id => id,
         };
@@ -180,7 +177,7 @@ fn glyphs(
 fn first_path(group: &Group) -> Option<Path> {
     group.children().iter().find_map(|node| match node {
         Node::Path(path) => outline(path.data()),
-        Node::Group(group) => first_path(group),
+        Node::Group(inner) => first_path(inner),
         Node::Text(_) | Node::Image(_) => None,
     })
 }
@@ -199,13 +196,13 @@ fn outline(path: &tiny_skia::Path) -> Option<Path> {
     outline.finish()
 }
 
-fn transform(of: tiny_skia::Transform) -> Transform {
-    Transform::from_row(of.sx, of.ky, of.kx, of.sy, of.tx, of.ty)
+fn transform(t: tiny_skia::Transform) -> Transform {
+    Transform::from_row(t.sx, t.ky, t.kx, t.sy, t.tx, t.ty)
 }
 
 /// 0 to 1.
-fn part(of: f32) -> NormalizedF32 {
-    NormalizedF32::new(of.clamp(0.0, 1.0)).unwrap_or(NormalizedF32::ONE)
+fn part(share: f32) -> NormalizedF32 {
+    NormalizedF32::new(share.clamp(0.0, 1.0)).unwrap_or(NormalizedF32::ONE)
 }
 
 /// A colour; charts have no gradients.

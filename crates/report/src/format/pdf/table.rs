@@ -78,9 +78,9 @@ fn column_widths(table: &Table, index: usize) -> (f32, f32) {
 /// otherwise with breaks in the longest.
 fn edges(widths: &[(f32, f32)]) -> Vec<f32> {
     let least: f32 = widths.iter().map(|(_, word)| word).sum();
-    let all: f32 = widths.iter().map(|(all, _)| all).sum();
-    let share = if all > least {
-        ((WIDTH - least) / (all - least)).min(1.0)
+    let most: f32 = widths.iter().map(|(all, _)| all).sum();
+    let share = if most > least {
+        ((WIDTH - least) / (most - least)).min(1.0)
     } else {
         1.0
     };

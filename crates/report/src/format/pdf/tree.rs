@@ -19,7 +19,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Text, so many points high.
+    /// Text of this height, points.
     pub const fn ink(size: f32) -> Self {
         Self {
             size,
@@ -28,7 +28,7 @@ impl Look {
         }
     }
 
-    /// What is said beside it.
+    /// A note beside it.
     pub const fn muted(size: f32) -> Self {
         Self {
             color: style::MUTED,

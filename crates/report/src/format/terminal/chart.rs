@@ -20,7 +20,7 @@ pub fn draw(plot: &Plot, screen: Screen) -> Option<Vec<String>> {
             high,
             ticks,
         } => {
-            let series: Vec<_> = plot.series.iter().filter(|of| is_shown(of)).collect();
+            let series: Vec<_> = plot.series.iter().filter(|one| is_shown(one)).collect();
             let curve = Curve {
                 series,
                 titles,
@@ -38,9 +38,9 @@ fn legend<'s>(
     indent: &str,
     screen: Screen,
 ) -> Vec<String> {
-    let line = |(i, series): (usize, &PlotSeries)| {
-        let name = format!("{} {}", letter(i), clean(&series.name));
-        format!("{indent}{}", screen.tint(series.color, &name))
+    let line = |(i, own): (usize, &PlotSeries)| {
+        let name = format!("{} {}", letter(i), clean(&own.name));
+        format!("{indent}{}", screen.tint(own.color, &name))
     };
     series.enumerate().map(line).collect()
 }
@@ -111,11 +111,9 @@ mod tests {
 
     #[test]
     fn what_is_not_valid_says_so() {
-        let lines = bars(
-            &["1"],
-            vec![series("a", vec![mark(0.0, 2_000.0, "failed")])],
-        );
-        assert!(lines[0].ends_with("█ 2,000 (not valid)") && width(&lines[0]) <= 100);
+        let failed = mark(0.0, 2_000.0, "failed");
+        let bar = bars(&["1"], vec![series("a", vec![failed])]).remove(0);
+        assert!(bar.ends_with("█ 2,000 (not valid)") && width(&bar) <= 100);
         let marks = vec![mark(100.0, 80.0, "64: 90% failed"), mark(900.0, 60.0, "1")];
         let lines = curve(vec![series("a", marks)]).unwrap();
         let is_said = |line: &String| line.contains("A64: 90% failed");

@@ -42,7 +42,7 @@ impl Screen {
     /// The width where it is not known.
     pub const COLUMNS_UNKNOWN: usize = 100;
 
-    /// A terminal with so many columns, and with colours or without.
+    /// A terminal with this many columns, and with colours or without.
     #[must_use]
     pub fn new(columns: usize, is_colored: bool) -> Self {
         Self {
@@ -73,8 +73,8 @@ impl Screen {
         let part = |at: usize| u8::from_str_radix(color.get(at..at + 2)?, 16).ok();
         match (part(1), part(3), part(5)) {
             (Some(red), Some(green), Some(blue)) => {
-                let color = Color::Rgb(RgbColor(red, green, blue));
-                self.paint(Style::new().fg_color(Some(color)), text)
+                let rgb = Color::Rgb(RgbColor(red, green, blue));
+                self.paint(Style::new().fg_color(Some(rgb)), text)
             }
             _ => text.to_owned(),
         }
@@ -168,7 +168,7 @@ fn heading(title: &str, about: &str, screen: Screen) -> Vec<String> {
     wrap(&Text::strong(title).and(about), screen.columns, screen)
 }
 
-/// A paragraph behind a mark, its further lines below its first word.
+/// A paragraph after a mark, its further lines below its first word.
 fn item(mark: &str, text: &Text, screen: Screen) -> Vec<String> {
     let indent = mark.chars().count();
     let lines = wrap(text, screen.columns - indent, screen).into_iter();

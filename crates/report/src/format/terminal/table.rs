@@ -126,8 +126,8 @@ impl Laid {
         let cells: Vec<Vec<String>> = all.collect();
         let widths = cells.iter().flatten().map(|line| width(line));
         let words = column.title.split(' ').map(width);
-        let title = width(&column.title).min(TITLE);
-        let width = widths.chain(words).chain([title]).max().unwrap_or(0);
+        let title_width = width(&column.title).min(TITLE);
+        let width = widths.chain(words).chain([title_width]).max().unwrap_or(0);
         let title = wrap(&Text::plain(&column.title), width, Screen::default());
         Self {
             index,
@@ -225,7 +225,7 @@ mod tests {
     use crate::{Badge, TableRow};
 
     fn study() -> Table {
-        let of = |system: &str, title: &str| Column::number(title).of(system);
+        let column = |system: &str, title: &str| Column::number(title).group(system);
         let row = |name: &str, ops: [&str; 2]| TableRow {
             cells: vec![
                 Cell::new(name),
@@ -246,10 +246,10 @@ mod tests {
         Table {
             columns: vec![
                 Column::text("Workload"),
-                of("A drive with a long name", "peak ops/s"),
-                of("A drive with a long name", "at threads"),
-                of("B", "peak ops/s"),
-                of("B", "at threads"),
+                column("A drive with a long name", "peak ops/s"),
+                column("A drive with a long name", "at threads"),
+                column("B", "peak ops/s"),
+                column("B", "at threads"),
             ],
             rows: vec![
                 row("YCSB A", ["12,345", "9,000"]),
@@ -281,7 +281,7 @@ mod tests {
         let mut wide = study();
         for n in 0..12 {
             wide.columns
-                .push(Column::number("peak ops/s").of(format!("system {n}")));
+                .push(Column::number("peak ops/s").group(format!("system {n}")));
             for row in &mut wide.rows {
                 row.cells.push(Cell::new("1,000,000"));
             }

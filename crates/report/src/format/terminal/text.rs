@@ -43,14 +43,14 @@ pub fn width(text: &str) -> usize {
 fn letters(text: &Text) -> Vec<Letter> {
     let mut letters = Vec::new();
     for span in &text.0 {
-        let (text, is_strong) = match span {
-            Span::Plain(text) => (text.clone(), false),
-            Span::Strong(text) => (text.clone(), true),
+        let (words, is_strong) = match span {
+            Span::Plain(words) => (words.clone(), false),
+            Span::Strong(words) => (words.clone(), true),
             Span::Badge(badge) => (format!(" [{}]", badge.letter), false),
         };
         // A line of the text is no line of the terminal.
-        let text = text.replace(['\n', '\t'], " ");
-        letters.extend(printable(&text).chars().map(|c| (c, is_strong)));
+        let words = words.replace(['\n', '\t'], " ");
+        letters.extend(printable(&words).chars().map(|c| (c, is_strong)));
     }
     letters
 }

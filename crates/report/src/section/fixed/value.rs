@@ -130,9 +130,12 @@ pub fn measured<'g, 'a>(
     rate: f64,
 ) -> Option<Reading<'g, 'a>> {
     let valid = at_rate(sweep, group, system, rate).filter(|(_, cell)| cell.fault.is_none());
-    let (group, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
-    let value = cell.latency(kind, TimeBasis::Response, statistic)?.middle;
-    Some(Reading::Measured { value, group, cell })
+    let (own, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
+    Some(Reading::Measured {
+        value: cell.latency(kind, TimeBasis::Response, statistic)?.middle,
+        group: own,
+        cell,
+    })
 }
 
 /// The cells of a system in a workload at a rate, each with its grid.
@@ -169,7 +172,7 @@ pub fn curve<'a>(
     let steps = group.steps.iter();
     let points = steps.map(|&step| group.cell(system, step).and_then(point));
     let points = points.skip_while(Option::is_none);
-    points.map_while(|point| point).collect()
+    points.map_while(|known| known).collect()
 }
 
 /// Whether every point of a system by client count is known to be above a latency, from the fewest
@@ -182,7 +185,7 @@ pub fn is_above<'a>(
 ) -> bool {
     let is = |cell: &GridCell<'_>| {
         let known = cell.latency(kind, TimeBasis::Service, statistic);
-        cell.fault.is_none() && known.is_some_and(|of| of.middle.value > ns)
+        cell.fault.is_none() && known.is_some_and(|latency| latency.middle.value > ns)
     };
     let first = group.steps.first();
     first.is_some_and(|&first| group.cell(system, first).is_some())

@@ -8,7 +8,7 @@ fn limit() -> Limit {
     Limit::parse("p99 read < 15ms").unwrap()
 }
 
-/// A second of reads: so many of 1 ms, so many of 30 ms, so many that failed.
+/// A second of reads: the number that took 1 ms, that took 30 ms, and that failed.
 fn second(start: u32, fast: u64, slow: u64, errors: u64) -> Interval {
     let mut service = new_latencies();
     service.record_n(MS, fast + slow).unwrap();
@@ -108,9 +108,10 @@ fn blocks_are_as_long_as_asked_for_at_least_and_lose_nothing() {
     let blocks = blocks(&counts, 10.0);
     assert_eq!(blocks.len(), 20);
     assert!(blocks.iter().all(|block| block.seconds >= 10.0));
-    let sum = |of: fn(&Count) -> u64, counts: &[Count]| counts.iter().map(of).sum::<u64>();
-    for of in [|c: &Count| c.requests, |c: &Count| c.over] {
-        assert_eq!(sum(of, &blocks), sum(of, &counts));
+    for field in [|c: &Count| c.requests, |c: &Count| c.over] {
+        let [in_blocks, in_counts] =
+            [&blocks, &counts].map(|all| all.iter().map(field).sum::<u64>());
+        assert_eq!(in_blocks, in_counts);
     }
     assert_eq!(blocks[19].over, 1);
     assert!(super::blocks(&counts[..9], 10.0).is_empty());

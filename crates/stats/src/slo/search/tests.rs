@@ -28,8 +28,8 @@ fn search(
 
 /// Tries of a rate agree together where each of them does.
 fn together(tried: &[Tried], rate: f64, verdict: Verdict) -> Verdict {
-    let mut same = tried.iter().filter(|tried| tried.rate == rate);
-    if same.all(|tried| tried.verdict == verdict) {
+    let mut same = tried.iter().filter(|trial| trial.rate == rate);
+    if same.all(|trial| trial.verdict == verdict) {
         verdict
     } else {
         Verdict::Undecided
@@ -95,9 +95,9 @@ fn what_holds_everywhere_or_nowhere_is_said_so() {
         max_rate: Some(max),
         ..BOUNDS
     };
-    let (answer, _) = search(&to(5_000.0), Some(900.0), 60, |_| Verdict::Pass);
+    let (at_most, _) = search(&to(5_000.0), Some(900.0), 60, |_| Verdict::Pass);
     assert_eq!(
-        (answer.status, answer.low, answer.high),
+        (at_most.status, at_most.low, at_most.high),
         (Status::MaxRate, Some(5_000.0), None)
     );
     let from = Bounds {
@@ -105,9 +105,9 @@ fn what_holds_everywhere_or_nowhere_is_said_so() {
         ..BOUNDS
     };
     for hint in [None, Some(900.0)] {
-        let (answer, tried) = search(&from, hint, 60, |_| Verdict::Fail);
-        assert_eq!(answer.status, Status::NotAtAnyRate);
-        assert_eq!((answer.low, answer.high), (None, Some(200.0)));
+        let (at_least, tried) = search(&from, hint, 60, |_| Verdict::Fail);
+        assert_eq!(at_least.status, Status::NotAtAnyRate);
+        assert_eq!((at_least.low, at_least.high), (None, Some(200.0)));
         assert_eq!(tried.last().unwrap().rate, 200.0);
     }
     let (answer, tried) = search(&BOUNDS, Some(900.0), 60, |_| Verdict::Fail);
@@ -127,8 +127,8 @@ fn beyond_the_client_no_upper_end_is_claimed() {
     let (answer, _) = search(&BOUNDS, Some(2_000.0), 60, says);
     assert_eq!((answer.status, answer.high), (Status::ClientLimit, None));
     assert!((2_850.0..=3_000.0).contains(&answer.low.unwrap()));
-    let (answer, _) = search(&BOUNDS, Some(2_000.0), 60, |_| Verdict::ClientLimit);
-    assert_eq!((answer.status, answer.low), (Status::ClientLimit, None));
+    let (limited, _) = search(&BOUNDS, Some(2_000.0), 60, |_| Verdict::ClientLimit);
+    assert_eq!((limited.status, limited.low), (Status::ClientLimit, None));
 }
 
 #[test]
@@ -150,11 +150,8 @@ fn rates_that_are_never_decided_lie_within_a_wider_answer() {
         (Verdict::Undecided, Status::Undecided),
         (Verdict::NotSteady, Status::NotSteady),
     ] {
-        let (answer, _) = search(&BOUNDS, Some(800.0), 12, |_| verdict);
-        assert_eq!(
-            (answer.status, answer.low, answer.high),
-            (status, None, None)
-        );
+        let (open, _) = search(&BOUNDS, Some(800.0), 12, |_| verdict);
+        assert_eq!((open.status, open.low, open.high), (status, None, None));
     }
 }
 
@@ -340,15 +337,16 @@ fn one_try_that_blames_the_client_does_not_take_back_that_it_broke() {
 }
 
 /// Tries of rates that say this, one after the other, the last with what all of its rate say together.
-fn tried(of: &[(f64, Verdict, Verdict)]) -> Vec<Tried> {
-    let of = of.iter();
-    of.map(|&(rate, verdict, together)| Tried {
-        rate,
-        verdict,
-        part: 1.0,
-        together,
-    })
-    .collect()
+fn tried(tries: &[(f64, Verdict, Verdict)]) -> Vec<Tried> {
+    let tries = tries.iter();
+    tries
+        .map(|&(rate, verdict, together)| Tried {
+            rate,
+            verdict,
+            part: 1.0,
+            together,
+        })
+        .collect()
 }
 
 #[test]
@@ -371,11 +369,11 @@ fn an_undecided_try_does_not_confirm_an_end_whatever_both_say_together() {
     };
     assert_eq!(rate, 747.0);
     let again = [&known[..], &[(747.0, Fail, Fail)]].concat();
-    let answer = Bracket::from_tried(&tried(&again)).answer(&BOUNDS, 1.0);
-    assert_eq!((answer.low, answer.high), (Some(700.0), Some(747.0)));
-    assert_eq!(answer.status, Status::Wide);
+    let confirmed = Bracket::from_tried(&tried(&again)).answer(&BOUNDS, 1.0);
+    assert_eq!((confirmed.low, confirmed.high), (Some(700.0), Some(747.0)));
+    assert_eq!(confirmed.status, Status::Wide);
     // The lower end likewise; of a rate that stays undecided the one below it is taken.
-    let known = [
+    let undecided_low = [
         (650.0, Pass, Pass),
         (650.0, Pass, Pass),
         (700.0, Pass, Pass),
@@ -383,8 +381,8 @@ fn an_undecided_try_does_not_confirm_an_end_whatever_both_say_together() {
         (747.0, Fail, Fail),
         (747.0, Fail, Fail),
     ];
-    let answer = Bracket::from_tried(&tried(&known)).answer(&BOUNDS, 1.0);
-    assert_eq!((answer.low, answer.high), (Some(650.0), Some(747.0)));
+    let below = Bracket::from_tried(&tried(&undecided_low)).answer(&BOUNDS, 1.0);
+    assert_eq!((below.low, below.high), (Some(650.0), Some(747.0)));
 }
 
 #[test]
@@ -415,8 +413,8 @@ fn each_end_was_said_twice_where_many_tries_are_undecided() {
         };
         for (end, verdict) in [(answer.low, Verdict::Pass), (answer.high, Verdict::Fail)] {
             let Some(end) = end else { continue };
-            let said = tried.iter().filter(|of| of.rate == end);
-            let same = said.filter(|of| of.verdict == verdict).count();
+            let said = tried.iter().filter(|trial| trial.rate == end);
+            let same = said.filter(|trial| trial.verdict == verdict).count();
             assert!(same >= 2, "{end}: {tried:?}");
             ends += 1;
         }

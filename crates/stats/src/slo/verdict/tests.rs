@@ -142,17 +142,17 @@ fn taking(means: impl Iterator<Item = f64>) -> Vec<Count> {
 #[test]
 fn latencies_that_rise_are_not_steady_and_noise_is() {
     let mut random = Random(5);
-    let noisy = |rise: f64, random: &mut Random| {
+    let mut is_found = |rise: f64| {
         let means: Vec<f64> = (0..20)
             .map(|at| (1.0 + rise * f64::from(at) / 19.0) * (0.1 * random.normal()).exp())
             .collect();
         is_rising(&taking(means.into_iter()))
     };
-    let of = |rise: f64, random: &mut Random| (0..1_000).filter(|_| noisy(rise, random)).count();
+    let mut rising = |rise: f64| (0..1_000).filter(|_| is_found(rise)).count();
     // At a noise of 10 %, a block.
-    assert!(of(0.0, &mut random) <= 20);
-    assert!(of(-0.5, &mut random) == 0);
-    assert!(of(0.5, &mut random) >= 990);
+    assert!(rising(0.0) <= 20);
+    assert!(rising(-0.5) == 0);
+    assert!(rising(0.5) >= 990);
     // A rise that is certain and small is none that matters.
     assert!(!is_rising(&taking(
         (0..20).map(|at| 1.0 + 0.004 * f64::from(at))

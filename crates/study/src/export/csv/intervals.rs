@@ -3,9 +3,7 @@
 use super::{Column, Table, each_phase, headings, key_headings, latency, latency_headings};
 use crate::{Error, Format, Study};
 use std::{collections::BTreeSet, io::Write};
-use tailmark_model::{
-    Interval, IntervalKind, Kind, Latencies, Packed, Phase, RankedLatencies, new_interval_latencies,
-};
+use tailmark_model::{Interval, Kind, Packed, Phase, RankedLatencies, new_interval_latencies};
 
 pub const FORMAT: Format = Format {
     name: "csv-intervals",
@@ -51,23 +49,18 @@ fn kinds(phase: &Phase) -> Vec<Option<Kind>> {
 }
 
 fn kind_cells(interval: &Interval, kind: Option<Kind>) -> Vec<String> {
-    let measured = kind.and_then(|kind| interval.kinds.get(&kind));
-    let count = |of: fn(&IntervalKind) -> u64| measured.map_or(0, of).to_string();
-    let latencies = |of: &Latencies| {
-        let known =
-            measured.map_or_else(|| RankedLatencies::new(of), |measured| measured.known(of));
-        latency(known).collect::<Vec<_>>()
+    let name = kind.map_or("", Kind::name).to_owned();
+    let Some(result) = kind.and_then(|kind| interval.kinds.get(&kind)) else {
+        let nothing: Vec<_> = latency(RankedLatencies::new(&new_interval_latencies())).collect();
+        let counts = [name, "0".to_owned(), "0".to_owned()].into_iter();
+        return counts.chain(nothing.clone()).chain(nothing).collect();
     };
-    let unpacked = |packed: &Packed| latencies(&packed.unpack());
-    let service = measured.map(|measured| unpacked(&measured.service));
-    let service = service.unwrap_or_else(|| latencies(&new_interval_latencies()));
-    let response = measured.and_then(|measured| measured.response.as_ref());
-    let response = response.map_or_else(|| service.clone(), unpacked);
-    let counts = [
-        kind.map_or("", Kind::name).to_owned(),
-        count(|measured| measured.count),
-        count(|measured| measured.errors),
-    ];
-    let cells = counts.into_iter().chain(service).chain(response);
-    cells.collect()
+    let cells = |packed: &Packed| latency(result.known(&packed.unpack())).collect::<Vec<_>>();
+    let service = cells(&result.service);
+    let response = result
+        .response
+        .as_ref()
+        .map_or_else(|| service.clone(), cells);
+    let counts = [name, result.count.to_string(), result.errors.to_string()].into_iter();
+    counts.chain(service).chain(response).collect()
 }

@@ -78,7 +78,7 @@ fn cell(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// Of a point, behind the name of its system.
+/// Of a point, after the name of its system.
 const POINT: [Column<PointKey>; 6] = [
     ("workload", |key| key.workload.clone()),
     ("distribution", |key| key.distribution.clone()),
@@ -134,13 +134,13 @@ const KIND: [Column<KindResult>; 4] = [
 ];
 
 const BANDWIDTH: [Column<Bandwidth>; 3] = [
-    ("device_read_mb_per_sec", |of| {
-        cell(of.device.map(|device| device.read))
+    ("device_read_mb_per_sec", |bandwidth| {
+        cell(bandwidth.device.map(|device| device.read))
     }),
-    ("device_written_mb_per_sec", |of| {
-        cell(of.device.map(|device| device.written))
+    ("device_written_mb_per_sec", |bandwidth| {
+        cell(bandwidth.device.map(|device| device.written))
     }),
-    ("database_mb_per_sec", |of| of.database.to_string()),
+    ("database_mb_per_sec", |b| b.database.to_string()),
 ];
 
 /// The headings that loads and points share, kind by kind.
@@ -164,7 +164,8 @@ fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<Strin
     let findings = phase.findings.iter();
     let codes: Vec<&str> = findings.map(|finding| finding.code.as_str()).collect();
     let bandwidth = phase.bandwidth();
-    let derived = Metric::figures().map(|metric| cell(metric.value(phase).map(|of| of.value)));
+    let derived =
+        Metric::figures().map(|metric| cell(metric.value(phase).map(|value| value.value)));
     let derived: Vec<String> = derived.collect();
     let row = |(kind, result): (&Kind, &KindResult)| {
         let mut row = first.to_vec();

@@ -13,8 +13,8 @@ pub const FORMAT: Format = Format {
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let (drivers, header) = (drivers(study)?, study.header()?);
-    let key = ["system", "driver"].map(str::to_owned).into_iter();
-    let all = key.chain(headings(&POINT)).chain(phase_headings());
+    let names = ["system", "driver"].map(str::to_owned).into_iter();
+    let all = names.chain(headings(&POINT)).chain(phase_headings());
     let mut table = Table::new(&FORMAT, all, out)?;
     study.each_point(|Point { key, phase }| {
         let driver = drivers.get(&key.system).cloned().unwrap_or_default();

@@ -13,18 +13,24 @@ pub const FORMAT: Format = Format {
 
 /// Of the blocks of a run.
 const BLOCKS: [Column<BlockQos>; 12] = [
-    ("blocks", |of| of.blocks.to_string()),
-    ("samples_min", |of| of.samples_min.to_string()),
-    ("blocks_solid", |of| of.is_solid().to_string()),
-    ("worst_us", |of| block_us(of.worst)),
-    ("worst_is_at_least", |of| of.worst.is_at_least.to_string()),
-    ("worst_start_s", |of| of.worst.start_s.to_string()),
-    ("median_us", |of| block_us(of.median)),
-    ("median_is_at_least", |of| of.median.is_at_least.to_string()),
-    ("median_start_s", |of| of.median.start_s.to_string()),
-    ("best_us", |of| block_us(of.best)),
-    ("best_is_at_least", |of| of.best.is_at_least.to_string()),
-    ("best_start_s", |of| of.best.start_s.to_string()),
+    ("blocks", |blocks| blocks.blocks.to_string()),
+    ("samples_min", |blocks| blocks.samples_min.to_string()),
+    ("blocks_solid", |blocks| blocks.is_solid().to_string()),
+    ("worst_us", |blocks| block_us(blocks.worst)),
+    ("worst_is_at_least", |blocks| {
+        blocks.worst.is_at_least.to_string()
+    }),
+    ("worst_start_s", |blocks| blocks.worst.start_s.to_string()),
+    ("median_us", |blocks| block_us(blocks.median)),
+    ("median_is_at_least", |blocks| {
+        blocks.median.is_at_least.to_string()
+    }),
+    ("median_start_s", |blocks| blocks.median.start_s.to_string()),
+    ("best_us", |blocks| block_us(blocks.best)),
+    ("best_is_at_least", |blocks| {
+        blocks.best.is_at_least.to_string()
+    }),
+    ("best_start_s", |blocks| blocks.best.start_s.to_string()),
 ];
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {

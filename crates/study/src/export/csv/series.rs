@@ -11,8 +11,8 @@ pub const FORMAT: Format = Format {
 };
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
-    let sample = ["probe", "subject", "name", "kind", "at_s", "value"];
-    let all = key_headings().chain(sample.map(str::to_owned));
+    let headings = ["probe", "subject", "name", "kind", "at_s", "value"];
+    let all = key_headings().chain(headings.map(str::to_owned));
     let mut table = Table::new(&FORMAT, all, out)?;
     each_phase(study, |key, phase| {
         for series in &phase.series {

@@ -5,7 +5,7 @@ use crate::Workload;
 use std::sync::Arc;
 use tailmark_driver::{DataSet, Schema};
 
-/// The configuration of client 0 over so many records of one field of 100 bytes.
+/// The configuration of client 0 over this many records of one field of 100 bytes.
 fn config(records: u64) -> StreamConfig {
     let (table, fields) = ("default".to_owned(), vec!["value".to_owned()]);
     StreamConfig {

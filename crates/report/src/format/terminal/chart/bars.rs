@@ -36,7 +36,7 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
     } else {
         names
     };
-    let widest = |names: &[String]| names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let widest = |all: &[String]| all.iter().map(|name| width(name)).max().unwrap_or(0);
     let of_category = widest(&categories).min(NAME);
     let of_series = widest(&names);
     let room = screen
@@ -45,12 +45,12 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
     let mut lines = Vec::new();
     for (at, category) in categories.iter().enumerate() {
         let mut category = fitted(category, of_category);
-        for (series, name) in series.iter().zip(&names) {
-            let Some(mark) = series.marks.get(at).and_then(Option::as_ref) else {
+        for (own, name) in series.iter().zip(&names) {
+            let Some(mark) = own.marks.get(at).and_then(Option::as_ref) else {
                 continue;
             };
             let name = fitted(name, of_series);
-            let bar = screen.tint(series.color, &bar(mark.y / highest, room));
+            let bar = screen.tint(own.color, &bar(mark.y / highest, room));
             let invalid = if mark.is_invalid { NOT_VALID } else { "" };
             let sign = if mark.is_at_least { AT_LEAST } else { "" };
             let value = number::rate(mark.y);
@@ -65,7 +65,7 @@ pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Ve
     lines
 }
 
-/// A bar of so many columns at 1, to an eighth of a column.
+/// A bar of this many columns at 1, to an eighth of a column.
 fn bar(fraction: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (fraction.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
@@ -77,7 +77,7 @@ fn bar(fraction: f64, columns: usize) -> String {
     }
 }
 
-/// A name in exactly so many columns.
+/// A name in exactly this many columns.
 fn fitted(name: &str, columns: usize) -> String {
     let mut text = name.to_owned();
     if width(&text) > columns {

@@ -1,0 +1,78 @@
+//! The comment of a table that tailmark created, by which it is known as ours.
+
+/// How the comment of a table begins that tailmark created.
+const MADE: &str = "made by tailmark";
+/// What follows if a study had it created: then the id of the study.
+const FOR_STUDY: &str = " for study ";
+/// How the comment of the table of markers ends in a keyspace that tailmark created.
+const WITH_KEYSPACE: &str = ", which made the keyspace too";
+
+/// What the comment of a table says that tailmark created. It is written with the table, so a load
+/// that is killed before its first marker leaves no table that could be anybody's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct MadeFor {
+    /// The id of the study; empty if there is none.
+    pub study: String,
+    /// Whether the keyspace was created with it.
+    pub with_keyspace: bool,
+}
+
+impl MadeFor {
+    pub fn parse(comment: &str) -> Option<Self> {
+        let rest = comment.strip_prefix(MADE)?;
+        let (study, with_keyspace) = match rest.strip_suffix(WITH_KEYSPACE) {
+            Some(study) => (study, true),
+            None => (rest, false),
+        };
+        let study = match study {
+            "" => "",
+            named => named.strip_prefix(FOR_STUDY).filter(|id| is_id(id))?,
+        };
+        Some(Self {
+            study: study.to_owned(),
+            with_keyspace,
+        })
+    }
+
+    pub fn comment(&self) -> String {
+        let study = &self.study;
+        let for_study = if study.is_empty() { "" } else { FOR_STUDY };
+        let with_keyspace = if self.with_keyspace {
+            WITH_KEYSPACE
+        } else {
+            ""
+        };
+        format!("{MADE}{for_study}{study}{with_keyspace}")
+    }
+}
+
+/// Whether a text is the id of a study. It comes from a file, and goes into a statement.
+pub(super) fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_says_for_which_study_a_table_was_made() {
+        let id = "0123456789abcdef0123456789abcdef";
+        for (study, with_keyspace) in [("", false), ("", true), (id, false), (id, true)] {
+            let study = study.to_owned();
+            let made = MadeFor {
+                study,
+                with_keyspace,
+            };
+            assert_eq!(MadeFor::parse(&made.comment()), Some(made));
+        }
+        for foreign in [
+            "",
+            "mine",
+            "made by tailmark for me",
+            "made by tailmark for study x",
+        ] {
+            assert_eq!(MadeFor::parse(foreign), None, "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The user's options file: what it may not name, and how it is refused.
+
+use super::{NAME, ini::Ini, options, wal};
+use crate::{Error, INPUT_BYTES_MAX, Settings, read_text};
+use std::path::Path;
+
+/// Tries the options without a database. The log directory of an options file becomes a setting; other
+/// directories that it names are refused.
+pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
+    refuse_directories(settings)?;
+    options::load(settings, "usertable", None)
+        .map(drop)
+        .map_err(|e| refused(settings, e))?;
+    if let Some(wal) = wal::of_options_file(settings) {
+        settings.set_default(
+            "wal_dir",
+            &crate::settings::directory(&wal.to_string_lossy()),
+        );
+    }
+    Ok(())
+}
+
+/// Options that name a directory in which RocksDB removes each file that is called like one of a
+/// database and is not of this one: those of another database there.
+const DIRECTORIES: &[&str] = &["cf_paths", "db_log_dir", "db_paths"];
+
+fn refuse_directories(settings: &Settings) -> Result<(), Error> {
+    let Some(path) = settings.text("options_file") else {
+        return Ok(());
+    };
+    let Ok(text) = read_text(Path::new(path), INPUT_BYTES_MAX) else {
+        return Ok(()); // RocksDB's parser says so.
+    };
+    match Ini::parse(&text).named(DIRECTORIES) {
+        None => Ok(()),
+        Some((key, value)) => Err(Error::BadSetting {
+            name: "options_file".to_owned(),
+            value: path.to_owned(),
+            accepted: format!(
+                "an options file without {key}, which is `{value}` there: RocksDB would remove files \
+                 of other databases in it; use a copy of the file without that line, and the database \
+                 keeps everything in its own directory"
+            ),
+        }),
+    }
+}
+
+/// Only an options file can be refused: every other setting is checked by its row. Without one,
+/// the options could not be written.
+pub(super) fn refused(settings: &Settings, why: String) -> Error {
+    match settings.text("options_file") {
+        Some(path) => Error::BadSetting {
+            name: "options_file".to_owned(),
+            value: path.to_owned(),
+            accepted: format!("an options file that RocksDB can read ({why})"),
+        },
+        None => Error::Database {
+            action: "write the options of",
+            driver: NAME,
+            place: std::env::temp_dir().display().to_string(),
+            source: why.into(),
+        },
+    }
+}

@@ -1,0 +1,132 @@
+//! Output of db_bench, old and new, and its tables.
+
+use super::*;
+use std::path::PathBuf;
+
+fn import(text: &str) -> Vec<Imported> {
+    let source = Source {
+        path: PathBuf::from("nvme.log"),
+        bytes: text.as_bytes().to_vec(),
+    };
+    read(&[source], &Given::default()).unwrap()
+}
+
+#[test]
+fn a_result_is_read_with_its_histogram() {
+    let text = include_str!("../../../tests/inputs/db_bench.txt");
+    let all = import(text);
+    assert_eq!(all.len(), 2);
+    let read = &all[0];
+    assert_eq!(
+        (read.system.as_str(), read.workload.as_deref()),
+        ("nvme", Some("readrandom"))
+    );
+    assert_eq!((read.threads, read.phase.operations), (4, 2_000_000));
+    let kind = &read.phase.kinds[&Kind::Read];
+    assert_eq!((kind.count, kind.not_found), (2_000_000, 736_000));
+    assert!(kind.service.is_empty());
+    let summary = kind.summary.as_ref().unwrap();
+    let numbers = ["min", "mean", "p50", "p99.9", "max"].map(|name| summary.number(name));
+    for (number, ns) in numbers
+        .into_iter()
+        .zip([1e3, 3512.3, 3330.0, 14_810.0, 890e3])
+    {
+        assert!((number.unwrap() - ns).abs() < 1e-6, "{number:?} {ns}");
+    }
+    assert_eq!(read.phase.findings[0].code, SUMMARY_ONLY.name);
+    assert_eq!(all[1].threads, 1);
+}
+
+#[test]
+fn a_result_of_an_old_version_says_that_its_length_is_unknown() {
+    let text = "readrandom   :      10.218 micros/op 3131616 ops/sec; 1254.3 MB/s (1 of 1 found)\n";
+    let point = &import(text)[0];
+    assert!((point.phase.ops_per_sec() - 3_131_616.0).abs() < 1.0);
+    assert_eq!(point.threads, 32);
+    assert_eq!(point.phase.findings[0].code, LENGTH_UNKNOWN.name);
+}
+
+#[test]
+fn a_number_that_nothing_was_measured_as_is_none() {
+    for seconds in ["NaN", "inf", "2.1e-320", "-1"] {
+        let text =
+            format!("fillseq : 2.000 micros/op 500 ops/sec {seconds} seconds 500 operations;");
+        let phase = &import(&text)[0].phase;
+        assert!((phase.ops_per_sec() - 500.0).abs() < 1e-9, "{seconds}");
+        assert_eq!(phase.findings[0].code, LENGTH_UNKNOWN.name);
+    }
+}
+
+#[test]
+fn a_table_is_read_row_by_row() {
+    let text = "# ops_sec - operations per second\n\
+                ops_sec\tmb_sec\tusec_op\tp50\tp99\tpmax\tuptime\tstall%\ttest\n\
+                1000\t3.5\t64000.0\t61.5\t900\t5000\t60\t1.5\treadwhilewriting.t64\n\
+                failed\t\t\t\t\t\t\t\toverwrite.t64.s0\n";
+    let all = import(text);
+    assert_eq!(all.len(), 1);
+    assert_eq!((all[0].threads, all[0].phase.operations), (64, 60_000));
+    assert_eq!(all[0].workload.as_deref(), Some("readwhilewriting"));
+    let read = &all[0].phase.kinds[&Kind::Read];
+    assert_eq!((read.count, read.bytes), (60_000, 3_670_016 * 60));
+    let summary = read.summary.as_ref().unwrap();
+    assert_eq!(summary.number("p99"), Some(900_000.0));
+    assert_eq!(summary.number(Summary::MAX), Some(5_000_000.0));
+    assert_eq!(all[0].phase.counters["stall_permille"], 15);
+}
+
+#[test]
+fn warm_ups_are_no_repeats() {
+    let result = |micros: u32| {
+        format!("readrandom   :  {micros}.000 micros/op 500 ops/sec 1.0 seconds 500 operations;\n")
+    };
+    let text = [
+        "Warming up benchmark by running 2 times\n".to_owned(),
+        result(90),
+        result(80),
+        "Running benchmark for 3 times\n".to_owned(),
+        result(2),
+        result(3),
+        "readrandom [AVG    2 runs] : 500 (\u{b1} 0) ops/sec\n".to_owned(),
+        result(4),
+    ];
+    let all = import(&text.concat());
+    let micros = all.iter().map(|i| i.phase.counters["operation_ns"]);
+    assert_eq!(micros.collect::<Vec<_>>(), [2_000, 3_000, 4_000]);
+}
+
+#[test]
+fn ranges_forward_and_backward_are_two_workloads() {
+    let result = "seekrandom   :  2.000 micros/op 500 ops/sec 1.0 seconds 500 operations;\n";
+    let workload = |path: &str, text: &str| {
+        let source = Source {
+            path: PathBuf::from(path),
+            bytes: text.as_bytes().to_vec(),
+        };
+        let mut all = read(&[source], &Given::default()).unwrap();
+        all.remove(0).workload.unwrap()
+    };
+    // The files of benchmark.sh, and a log that begins with its command.
+    assert_eq!(workload("benchmark_fwdrange.t8.log", result), "fwdrange");
+    assert_eq!(workload("benchmark_revrange.t8.log", result), "revrange");
+    let writing = result.replace("seekrandom ", "seekrandomwhilewriting ");
+    let path = "benchmark_revrangewhilewriting.t8.log";
+    assert_eq!(workload(path, &writing), "revrangewhilewriting");
+    let command = |flag: &str| format!("./db_bench --benchmarks=seekrandom {flag}\n{result}");
+    for (flag, expected) in [
+        ("--reverse_iterator=true", "revrange"),
+        ("--reverse_iterator=false", "seekrandom"),
+        ("", "seekrandom"),
+    ] {
+        assert_eq!(workload("x.log", &command(flag)), expected, "{flag}");
+    }
+}
+
+#[test]
+fn what_is_neither_is_refused() {
+    let source = Source {
+        path: PathBuf::from("x"),
+        bytes: b"hello: world".to_vec(),
+    };
+    assert!(read(&[source], &Given::default()).is_err());
+}
