@@ -24,7 +24,7 @@ use crate::{
 };
 use std::sync::Arc;
 use tailmark_driver::{Database, Place, Settled};
-use tailmark_engine::Spec;
+use tailmark_engine::{Spec, Terms};
 use tailmark_model::{
     Fact, Finding, Phase, Point, PointKey, Sentence, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
@@ -230,16 +230,19 @@ impl Sweeper<'_> {
             clients: system.driver.clients,
             system: &system.name,
             point: Some(key),
-            threads: key.threads,
-            rate: key.target_rate,
-            arrivals: key.arrivals,
-            operations: asked.operations,
-            duration: asked.duration,
             enough: asked.enough,
-            seed: asked.seeds.measure(),
-            warmup_seed: asked.seeds.warmup(),
-            write_all_fields: sweep.write_all_fields,
-            compressibility: sweep.compressibility,
+            terms: Terms {
+                threads: key.threads,
+                rate: key.target_rate,
+                arrivals: key.arrivals,
+                operations: asked.operations,
+                duration: asked.duration,
+                seed: asked.seeds.measure(),
+                warmup_seed: asked.seeds.warmup(),
+                write_all_fields: sweep.write_all_fields,
+                compressibility: sweep.compressibility,
+                ..Terms::default()
+            },
             ..Spec::new(database, &workload, &system.data, &keys)
         };
         let watched = self.watched(system);
@@ -249,14 +252,21 @@ impl Sweeper<'_> {
         let length = match asked.warmup {
             // What is thrown away is not watched: with limits it is a phase of its own.
             AskedWarmup::For(warmup) if limits.is_empty() || warmup <= Warmup::EDGE => {
-                return measure(&Spec { warmup, ..spec });
+                let terms = Terms {
+                    warmup,
+                    ..spec.terms
+                };
+                return measure(&Spec { terms, ..spec });
             }
             AskedWarmup::For(warmup) => WarmupLength::fixed(warmup),
             AskedWarmup::ByRule(length) => length,
         };
         let before = Spec {
-            seed: asked.seeds.warmup(),
             enough: None,
+            terms: Terms {
+                seed: asked.seeds.warmup(),
+                ..spec.terms
+            },
             ..spec
         };
         let rule = asked.steady;
@@ -269,9 +279,12 @@ impl Sweeper<'_> {
         let warmup = warm_up(together, &before, length, rule, watch, &abort)?;
         abort.ended(&warmup.phase, &format!("{what} to warm up"))?;
         let mut measured = measure(&Spec {
-            continues: true,
-            warmup: Warmup::EDGE,
-            warmup_seed: asked.seeds.edge(),
+            terms: Terms {
+                continues: true,
+                warmup: Warmup::EDGE,
+                warmup_seed: asked.seeds.edge(),
+                ..spec.terms
+            },
             ..spec
         })?;
         if let AskedWarmup::ByRule(_) = asked.warmup {
