@@ -1,9 +1,7 @@
 //! One point in a sweep, from the service that it needs to what is found of it.
 
 use super::{
-    Sweeper,
-    ladder::tell_points,
-    load,
+    Sweeper, load,
     requested::{Asked, AskedWarmup, MeasuredPoint},
     turn::SystemState,
 };
@@ -29,28 +27,25 @@ use tailmark_model::{
     Fact, Finding, Phase, Point, PointKey, Sentence, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
 };
-use tailmark_plan::{Step, SystemPlan};
+use tailmark_plan::{PlanPoint, SystemPlan};
 
 /// How often a point begins whose server is gone before a client is at work.
 const BEGINNINGS: u32 = 3;
 
 impl Sweeper<'_> {
-    /// Measures one point and commits it; false where that was stopped.
+    /// Measures a point; none where that was stopped.
     pub(super) fn point(
         &mut self,
         state: &SystemState<'_>,
-        step: Step<'_>,
+        point: PlanPoint<'_>,
         key: PointKey,
-    ) -> Result<bool, Error> {
-        let mut asked = Asked::of_step(self.plan, step);
-        if let Some(length) = self.warmup_length(&step, state.system, &key)? {
+        warmup: Option<WarmupLength>,
+    ) -> Result<Option<MeasuredPoint>, Error> {
+        let mut asked = Asked::from_point(self.plan, point);
+        if let Some(length) = warmup {
             asked.warmup = AskedWarmup::ByRule(length);
         }
-        let Some(measured) = self.measured(state, &asked, key)? else {
-            return Ok(false);
-        };
-        self.commit(&measured.point)?;
-        measured.settled.map(|_| true)
+        self.measured(state, &asked, key)
     }
 
     /// What was measured, with its findings, and whether the database came to rest after it; none
@@ -139,20 +134,6 @@ impl Sweeper<'_> {
         known
             .chain(other_version(&system.expect, version))
             .collect()
-    }
-
-    fn commit(&mut self, point: &Point) -> Result<(), Error> {
-        self.study.add_point(point)?;
-        self.has_measured = true;
-        self.summary.points_measured += 1;
-        self.summary.errors += point.phase.errors();
-        self.retried.retain(|key| *key != point.key);
-        if self.ladders.are_there() {
-            self.ladders.add(point);
-            tell_points(&self.ladders, self.observer);
-        }
-        self.observer.point_finished(point);
-        self.say_ends()
     }
 
     /// Waits until background work has come to rest, the time is up or a stop was requested.
