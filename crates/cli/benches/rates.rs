@@ -23,7 +23,7 @@ use std::{
 };
 use support::{compare, measured, pair};
 use tailmark_driver::{Database, db};
-use tailmark_engine::{Clock, MonotonicClock, Silent, Spec, Stop};
+use tailmark_engine::{Clock, MonotonicClock, Silent, Spec, Stop, Terms};
 use tailmark_model::{Arrivals, Phase};
 use tailmark_workload::KeySpace;
 
@@ -97,10 +97,13 @@ fn measure(
     let (data, workload) = (measured::data(RECORDS), measured::uniform_reads());
     let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
     let spec = Spec {
-        threads,
-        rate: rate.map(|(rate, _)| rate),
-        arrivals: rate.map(|(_, arrivals)| arrivals),
-        operations: Some(operations),
+        terms: Terms {
+            threads,
+            rate: rate.map(|(rate, _)| rate),
+            arrivals: rate.map(|(_, arrivals)| arrivals),
+            operations: Some(operations),
+            ..Terms::default()
+        },
         ..Spec::new(database, &workload, &data, &keys)
     };
     let phase = tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap();

@@ -67,7 +67,7 @@ fn what_is_done_is_what_the_dry_run_has_said() {
     // Once on a blank device, and once on what the first time has mounted.
     for _ in 0..2 {
         let said = bench.done(&format!("{PREPARE} --dry-run"));
-        let of_step = |step: &str| {
+        let from_point = |step: &str| {
             let lines = said.lines().map(str::trim);
             let commands = lines.filter_map(|line| line.strip_prefix(&format!("{step}: ")));
             commands.collect::<Vec<_>>().join("; ")
@@ -83,10 +83,10 @@ fn what_is_done_is_what_the_dry_run_has_said() {
         let unmounts = names.first() == Some(&"unmount");
         assert_eq!(names[usize::from(unmounts)..], planned, "{done}");
         for (step, commands) in begins {
-            assert_eq!(commands, of_step(step), "{step}\n{said}");
+            assert_eq!(commands, from_point(step), "{step}\n{said}");
         }
         // Nothing that was said is left out.
-        assert_eq!(!of_step("unmount").is_empty(), unmounts, "{said}");
+        assert_eq!(!from_point("unmount").is_empty(), unmounts, "{said}");
     }
 }
 

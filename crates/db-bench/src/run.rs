@@ -23,7 +23,7 @@ use tailmark_driver::{
     Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings,
     db::{NewestOptions, RocksDb},
 };
-use tailmark_engine::{Spec, Stop};
+use tailmark_engine::{Spec, Stop, Terms};
 use tailmark_model::{Kind, Phase, PointKey};
 use tailmark_report::write_studies;
 use tailmark_runner::{
@@ -392,13 +392,16 @@ impl<'a> BenchmarkRun<'a> {
         let spec = Spec {
             system: study::SYSTEM,
             point: Some(&key),
-            threads: measurement.threads,
-            rate,
-            operations,
-            duration: timed.then_some(duration),
-            seed: self.seed.wrapping_add(self.clients),
-            write_all_fields: true,
-            compressibility: 1.0 - self.flags.number::<f64>("compression_ratio")?,
+            terms: Terms {
+                threads: measurement.threads,
+                rate,
+                operations,
+                duration: timed.then_some(duration),
+                seed: self.seed.wrapping_add(self.clients),
+                write_all_fields: true,
+                compressibility: 1.0 - self.flags.number::<f64>("compression_ratio")?,
+                ..Terms::default()
+            },
             ..Spec::new(counted, workload, data, &keys)
         };
         let watched = Watched::of_location(&self.params.location, self.driver);

@@ -40,7 +40,7 @@ pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use pacer::DRAIN;
 pub use peers::{Peers, PhaseEnd};
 pub use pollster::block_on;
-pub use spec::{Enough, Part, Spec};
+pub use spec::{Enough, Part, Spec, Terms};
 pub use stop::Stop;
 
 use clock::nanos;

@@ -1,7 +1,8 @@
 //! What a phase does: the arguments of [`crate::run`].
 
 use crate::{Peers, context::share};
-use std::{sync::Arc, time::Duration};
+use serde::{Deserialize, Serialize};
+use std::{ops::Deref, sync::Arc, time::Duration};
 use tailmark_driver::{Clients, DataSet, Database};
 use tailmark_model::{Arrivals, Interval, PointKey};
 use tailmark_workload::{KeySpace, Workload};
@@ -22,10 +23,20 @@ pub struct Spec<'a> {
     pub data: &'a DataSet,
     /// Where inserts go.
     pub keys: &'a Arc<KeySpace>,
-    /// Clients; of all processes, where a part of them is this one's.
-    pub threads: u32,
     /// What of the phase is this process's; none: all of it.
     pub part: Option<Part<'a>>,
+    /// Ends the measured part earlier, as soon as enough was measured; asked every second. Not before
+    /// `at_least`.
+    pub enough: Option<&'a dyn Enough>,
+    /// How it is carried out.
+    pub terms: Terms,
+}
+
+/// How a phase is carried out, in plain values: the same for every process of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// Clients; of all processes, where a part of them is this one's.
+    pub threads: u32,
     /// Operations per second over all clients; none: a closed loop.
     pub rate: Option<f64>,
     /// How operations arrive at that rate, in one sequence that all clients share; none: each
@@ -35,8 +46,6 @@ pub struct Spec<'a> {
     pub operations: Option<u64>,
     /// Ends the measured part after this time.
     pub duration: Option<Duration>,
-    /// Ends it earlier, as soon as enough was measured; asked every second. Not before `at_least`.
-    pub enough: Option<&'a dyn Enough>,
     /// How long the measured part is at least, where it would have enough before.
     pub at_least: Duration,
     /// Whether it is the warm-up of the phase after it: what is measured decides when it ends.
@@ -56,6 +65,15 @@ pub struct Spec<'a> {
     pub compressibility: f64,
     /// Whether it ends soon after the first request that failed.
     pub ends_at_failure: bool,
+}
+
+/// The terms of a phase are read as its own.
+impl Deref for Spec<'_> {
+    type Target = Terms;
+
+    fn deref(&self) -> &Terms {
+        &self.terms
+    }
 }
 
 /// What of a phase is carried out by this process, where others carry out the rest at the same time.
@@ -125,22 +143,12 @@ impl<'a> Spec<'a> {
             workload,
             data,
             keys,
-            threads: 1,
             part: None,
-            rate: None,
-            arrivals: None,
-            operations: None,
-            duration: None,
             enough: None,
-            at_least: Duration::ZERO,
-            is_warmup: false,
-            continues: false,
-            warmup: Duration::ZERO,
-            seed: 0,
-            warmup_seed: 0,
-            write_all_fields: false,
-            compressibility: 0.0,
-            ends_at_failure: false,
+            terms: Terms {
+                threads: 1,
+                ..Terms::default()
+            },
         }
     }
 

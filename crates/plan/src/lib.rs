@@ -50,7 +50,7 @@ pub use error::Error;
 pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
-pub use points::Step;
+pub use points::PlanPoint;
 pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare, Steady};
 pub use rate::AskedRate;
 pub use raw::RawPlan;

@@ -7,7 +7,7 @@ use tailmark_workload::Workload;
 
 /// One point of every system: a workload at a number of threads or at a rate.
 #[derive(Debug, Clone, Copy)]
-pub struct Step<'a> {
+pub struct PlanPoint<'a> {
     /// What its clients do.
     pub workload: &'a Arc<Workload>,
     /// How many clients; at a rate of the axis, the most operations in flight.
@@ -20,7 +20,7 @@ pub struct Step<'a> {
     pub begins_workload: bool,
 }
 
-impl Step<'_> {
+impl PlanPoint<'_> {
     /// The rate in operations per second, where no peak must be known for it; none in a closed loop
     /// too.
     #[must_use]
@@ -70,15 +70,15 @@ impl Plan {
     /// the plan, each over all thread counts and then all rates, and all of that again for each
     /// repeat. On a ladder all repeats of one come before the next, because it is decided by them
     /// whether there is a next; all rungs are points here, wherever it ends.
-    pub fn points(&self) -> impl Iterator<Item = Step<'_>> {
-        self.numbered_points().map(|(_, step)| step)
+    pub fn points(&self) -> impl Iterator<Item = PlanPoint<'_>> {
+        self.numbered_points().map(|(_, point)| point)
     }
 
     /// The points of one system but for repeats: each in its first.
-    pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+    pub fn grid(&self) -> impl Iterator<Item = PlanPoint<'_>> {
         self.sweep.workloads.iter().flat_map(move |workload| {
-            let steps = self.sweep.axis().enumerate();
-            steps.map(move |(index, (threads, rate))| Step {
+            let points = self.sweep.axis().enumerate();
+            points.map(move |(index, (threads, rate))| PlanPoint {
                 workload,
                 threads,
                 rate,
@@ -88,25 +88,25 @@ impl Plan {
         })
     }
 
-    /// The points of one system in their order, each with the place of its step among [`Self::steps`].
-    fn numbered_points(&self) -> Box<dyn Iterator<Item = (usize, Step<'_>)> + '_> {
+    /// The points of one system in their order, each with its place among [`Self::grid`].
+    fn numbered_points(&self) -> Box<dyn Iterator<Item = (usize, PlanPoint<'_>)> + '_> {
         let repeats = 1..=self.sweep.repeats;
-        let at = |step, repeat| Step { repeat, ..step };
+        let at = |point, repeat| PlanPoint { repeat, ..point };
         if self.sweep.ladder.is_none() {
             return Box::new(repeats.flat_map(move |repeat| {
-                let steps = self.steps().enumerate();
-                steps.map(move |(index, step)| (index, at(step, repeat)))
+                let points = self.grid().enumerate();
+                points.map(move |(index, point)| (index, at(point, repeat)))
             }));
         }
-        Box::new(self.steps().enumerate().flat_map(move |(index, step)| {
+        Box::new(self.grid().enumerate().flat_map(move |(index, point)| {
             repeats.clone().map(move |repeat| {
-                let begins_workload = step.begins_workload && repeat == 1;
-                let step = at(step, repeat);
+                let begins_workload = point.begins_workload && repeat == 1;
+                let point = at(point, repeat);
                 (
                     index,
-                    Step {
+                    PlanPoint {
                         begins_workload,
-                        ..step
+                        ..point
                     },
                 )
             })
@@ -116,8 +116,8 @@ impl Plan {
     /// The points of so many systems in the order in which they are measured, each with the place of
     /// its system, from 0. Every system has its points in the order of [`Self::points`].
     ///
-    /// Interleaved, each step goes over all systems, forwards or backwards: the direction changes
-    /// from step to step, and of one step from repeat to repeat, so that no system always comes
+    /// Interleaved, each point goes over all systems, forwards or backwards: the direction changes
+    /// from point to point, and of one point from repeat to repeat, so that no system always comes
     /// first. All systems have the thread counts of a workload behind them before its first rate, so
     /// every peak is known that a percentage is of.
     #[must_use]
@@ -125,19 +125,20 @@ impl Plan {
         &self,
         order: Order,
         systems: usize,
-    ) -> Box<dyn Iterator<Item = (usize, Step<'_>)> + '_> {
+    ) -> Box<dyn Iterator<Item = (usize, PlanPoint<'_>)> + '_> {
         match order {
             Order::Systems => Box::new(
-                (0..systems).flat_map(move |system| self.points().map(move |step| (system, step))),
+                (0..systems)
+                    .flat_map(move |system| self.points().map(move |point| (system, point))),
             ),
             Order::Interleaved => {
-                Box::new(self.numbered_points().flat_map(move |(index, step)| {
-                    let is_forwards = (index + step.repeat as usize) % 2 == 1;
+                Box::new(self.numbered_points().flat_map(move |(index, point)| {
+                    let is_forwards = (index + point.repeat as usize) % 2 == 1;
                     (0..systems).map(move |turn| {
                         if is_forwards {
-                            (turn, step)
+                            (turn, point)
                         } else {
-                            (systems - 1 - turn, step)
+                            (systems - 1 - turn, point)
                         }
                     })
                 }))

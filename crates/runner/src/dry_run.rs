@@ -10,6 +10,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod work;
 
 use crate::{
     dataset::{Dataset, State},
@@ -20,19 +21,20 @@ use crate::{
     order,
     preflight::{refuse_as_written, refuse_missing},
     prepare::is_to_come,
-    retry,
-    sweep::{ladder::Ladders, search},
+    steps::{DataState, Known},
+    sweep::search,
 };
 use bytesize::ByteSize;
 use cost::totals;
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_machine::Space;
-use tailmark_model::{PointKey, ResolvedRate, number};
+use tailmark_model::number;
 use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
 use tailmark_stats::steady::{WINDOW_MIN_S, WINDOWS};
 use tailmark_study::Study;
 use tailmark_workload::Workload;
+use work::{SystemWork, Work};
 
 pub use server::ServerFacts;
 
@@ -51,15 +53,15 @@ pub struct Facts {
     pub order: Option<Order>,
     /// What a run would say of the plan before it begins.
     pub notices: Vec<String>,
-    /// Of each workload whose ladders have ended in the study, the clients of the highest rung.
-    pub highest_rungs: BTreeMap<String, u32>,
+    /// What the study has.
+    pub(crate) known: Known,
 }
 
 /// What a dry run must know of a system's place.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SystemFacts {
-    /// Whether the data set is there already.
-    pub loaded: bool,
+    /// What is known of its data set.
+    pub(crate) data: DataState,
     /// Whether a part of it is there, which is kept.
     pub started: bool,
     /// Whether it was not loaded by tailmark, and is used as it is.
@@ -76,14 +78,8 @@ pub struct SystemFacts {
     pub file_system: Option<String>,
     /// Where its place would be, if it does not exist yet: what is known of it.
     pub would_be: Option<String>,
-    /// Its points that the study has already.
-    pub points_kept: usize,
-    /// Its searches that are over in the study.
-    pub searches_done: usize,
-    /// Its points that the study has and that are measured again.
-    pub points_retried: usize,
-    /// What percentages of a peak have come to in the study.
-    pub resolved: Vec<ResolvedRate>,
+    /// The workloads whose searches are over in the study.
+    pub searches_over: BTreeSet<String>,
     /// What is known from former studies.
     pub earlier: EarlierStudy,
     /// What is not as the plan expects.
@@ -102,43 +98,29 @@ impl Facts {
         let study = Study::exists(out)
             .then(|| Study::open_read_only(out).ok())
             .flatten();
-        let systems: Vec<_> = plan.systems.iter().collect();
-        let known = study.and_then(|study| {
-            let retried = retry::retried(plan, &study).ok()?;
-            let resolved = study.resolved_rates().ok()?;
-            let ladders = Ladders::new(plan, &systems, Some(&study), &retried).ok()?;
-            let highest = ladders.highest();
+        let studied = study.and_then(|study| {
             let finished = |system| search::finished(plan, &study, system).ok();
-            let finished: Option<Vec<usize>> = plan.systems.iter().map(finished).collect();
-            Some((
-                study.point_keys().ok()?,
-                retried,
-                resolved,
-                highest,
-                finished?,
-            ))
+            let finished: Option<Vec<_>> = plan.systems.iter().map(finished).collect();
+            Some((Known::from_study(plan, &study).ok()?, finished?))
         });
-        let (all, retried, resolved, highest_rungs, finished) = known.unwrap_or_default();
-        let of = |keys: &[PointKey], system: &SystemPlan| {
-            let of_system = |key: &&PointKey| key.system == system.name;
-            keys.iter().filter(of_system).count()
-        };
-        let (order, notice) = order::in_effect(plan, &systems);
+        let (known, finished) = studied.unwrap_or_default();
+        let (order, notice) = order::in_effect(plan, &plan.systems.iter().collect::<Vec<_>>());
         let mut notices: Vec<String> = notice.into_iter().collect();
         let refusal = refuse_as_written(plan).and_then(|()| refuse_one_device(plan).map(drop));
         let earlier_studies = earlier::gather(plan, out);
-        let finished = finished.into_iter().chain(std::iter::repeat(0));
-        let known = plan.systems.iter().zip(earlier_studies).zip(finished);
+        let finished = finished.into_iter().chain(std::iter::repeat(Vec::new()));
         let mismatches = Mismatches::from_systems(plan.systems.iter());
         notices.extend(mismatches.unknown.iter().cloned());
-        let systems = known.map(|((system, earlier), searches_done)| SystemFacts {
-            points_kept: of(&all, system) - of(&retried, system),
-            searches_done,
-            points_retried: of(&retried, system),
-            resolved: resolved_of(&resolved, system),
-            earlier,
-            unexpected: mismatches.about(&system.name).to_vec(),
-            ..SystemFacts::of_place(plan, system)
+        let systems = plan.systems.iter().zip(earlier_studies).zip(finished);
+        let systems = systems.map(|((system, earlier), finished)| {
+            let mut facts = SystemFacts {
+                searches_over: finished.into_iter().map(str::to_owned).collect(),
+                earlier,
+                unexpected: mismatches.about(&system.name).to_vec(),
+                ..SystemFacts::of_place(plan, system)
+            };
+            facts.data.loaded_for = known.last_repeat(plan, system);
+            facts
         });
         Self {
             systems: systems.collect(),
@@ -147,7 +129,7 @@ impl Facts {
             refusal: refusal.err().map(|error| in_one_line(&error)),
             order: Some(order),
             notices,
-            highest_rungs,
+            known,
         }
     }
 }
@@ -176,7 +158,10 @@ impl SystemFacts {
         Self {
             server,
             started: matches!(state, Some(Ok(State::Begun(_)))),
-            loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
+            data: DataState {
+                is_loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
+                ..DataState::default()
+            },
             adopted: matches!(state, Some(Ok(State::Adopted))),
             refusal: state.and_then(Result::err).map(|error| in_one_line(&error)),
             available: space.as_ref().map(|space| space.available),
@@ -186,12 +171,6 @@ impl SystemFacts {
             ..Self::default()
         }
     }
-}
-
-/// The rates of a system among those of a study.
-fn resolved_of(rates: &[ResolvedRate], system: &SystemPlan) -> Vec<ResolvedRate> {
-    let own = rates.iter().filter(|rate| rate.system == system.name);
-    own.cloned().collect()
 }
 
 /// What is known of where a place would be that does not exist yet.
@@ -220,8 +199,9 @@ fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
 /// for a person.
 #[must_use]
 pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
-    let per_system = facts.points(plan).count();
-    let up_to = ladder::up_to(plan, facts);
+    let order = facts.order(plan);
+    let work = Work::new(plan, facts, order);
+    let up_to = work.up_to();
     let mut lines = crate::prepare::overwrites(plan, None, out);
     lines.extend([
         plan.header.title.clone(),
@@ -234,7 +214,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
                 1 => String::new(),
                 repeats => format!(" x {repeats} repeats"),
             },
-            counted(plan.systems.len() * per_system, "point"),
+            counted(work.ladders.points(), "point"),
         ),
         format!("  study and report in {}", out.display()),
     ]);
@@ -242,8 +222,8 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
         lines.push(format!("  cannot be run: {why}"));
     }
     lines.extend(facts.notices.iter().map(|notice| format!("  {notice}")));
-    lines.extend(ladder::lines(plan, facts));
-    lines.extend(turns::lines(plan, facts));
+    lines.extend(ladder::lines(plan, &work.ladders));
+    lines.extend(turns::lines(plan, facts, &work));
     if let Some(limit) = plan.machine.memory_limit {
         lines.push(format!(
             "  limit the memory of the run to {} of {} (a memory cgroup; needs root)",
@@ -268,19 +248,14 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     lines.extend(notices.map(|notice| format!("  {notice}")));
     let prepared = crate::prepare::dry_run(plan, None, out);
     lines.extend(prepared.into_iter().map(|line| format!("  {line}")));
-    let unknown = SystemFacts::default();
-    for (index, system) in turns::systems(plan, facts.order(plan)) {
-        let known = facts.systems.get(index).unwrap_or(&unknown);
+    for of in &work.systems {
         lines.push(String::new());
-        lines.push(heading(plan, system, facts.order(plan)));
-        lines.extend(
-            steps(plan, system, known, facts)
-                .into_iter()
-                .map(|step| format!("  {step}")),
-        );
+        lines.push(heading(plan, of.system, order));
+        let steps = steps(plan, of, facts).into_iter();
+        lines.extend(steps.map(|step| format!("  {step}")));
     }
     lines.push(String::new());
-    lines.extend(totals(plan, facts));
+    lines.extend(totals(plan, &work));
     lines.extend(evidence::lines(plan, facts));
     lines
 }
@@ -323,28 +298,23 @@ fn heading(plan: &Plan, system: &SystemPlan, order: Order) -> String {
 }
 
 /// What is done to one system, in order.
-fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -> Vec<String> {
-    let sweep = &plan.sweep;
+fn steps(plan: &Plan, work: &SystemWork<'_>, facts: &Facts) -> Vec<String> {
+    let (sweep, system, known) = (&plan.sweep, work.system, &*work.known);
     let mut steps = Vec::new();
     if let Some(refusal) = &known.refusal {
         steps.push(format!("cannot be run: {refusal}"));
     }
     steps.extend(expect::steps(plan, system, known));
     steps.extend(known.would_be.clone());
-    let missing = facts.points(plan).count().saturating_sub(known.points_kept);
-    if known.points_kept > 0 {
-        steps.push(format!(
-            "keep {} of an earlier run",
-            counted(known.points_kept, "point")
-        ));
+    let kept = [
+        ("keep", facts.known.kept(system), ""),
+        ("measure", facts.known.retried(system), " again"),
+    ];
+    for (does, points, again) in kept.into_iter().filter(|(_, points, _)| *points > 0) {
+        let points = counted(points, "point");
+        steps.push(format!("{does} {points} of an earlier run{again}"));
     }
-    if known.points_retried > 0 {
-        steps.push(format!(
-            "measure {} of an earlier run again",
-            counted(known.points_retried, "point")
-        ));
-    }
-    if missing == 0 {
+    if work.points.is_empty() {
         return steps;
     }
     steps.extend(server::lines(plan, system, known));
@@ -359,7 +329,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     }
     steps.extend(ladder::repeats(sweep));
     for workload in &sweep.workloads {
-        let at = points_of_a_workload(sweep, workload, system, known);
+        let at = points_of_a_workload(sweep, workload, system, facts);
         let run = format!("run {} ({})", workload.name, workload.distribution_name());
         let written = server::written(plan, system, workload);
         steps.extend(at.into_iter().map(|at| format!("{run} {at}{written}")));
@@ -378,7 +348,7 @@ fn points_of_a_workload(
     sweep: &Sweep,
     workload: &Workload,
     system: &SystemPlan,
-    known: &SystemFacts,
+    facts: &Facts,
 ) -> Vec<String> {
     let mut lines = Vec::new();
     if !sweep.threads.is_empty() {
@@ -387,16 +357,8 @@ fn points_of_a_workload(
     if !sweep.rates.is_empty() {
         let of = sweep.peak_of(system);
         let resolved = |rate: &AskedRate| {
-            let text = rate.to_string();
-            let mut known = known.resolved.iter();
-            let known = known.find(|known| {
-                known.requested == text
-                    && known.workload == workload.name
-                    && known.distribution == workload.distribution_name()
-            });
-            known.map_or_else(String::new, |known| {
-                format!(" ({})", number::ops(known.rate))
-            })
+            let known = facts.known.rate(system, workload, rate);
+            known.map_or_else(String::new, |rate| format!(" ({})", number::ops(rate)))
         };
         let rate = |rate: &AskedRate| rate.described(of) + &resolved(rate);
         let rates: Vec<_> = sweep.rates.iter().map(rate).collect();
@@ -408,12 +370,12 @@ fn points_of_a_workload(
 
 fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<String> {
     let data = &system.data;
-    if known.adopted || (sweep.adopt != Adopt::No && !known.loaded) {
+    if known.adopted || (sweep.adopt != Adopt::No && !known.data.is_loaded) {
         return Some(
             "adopt the data set that is there, if a sample of it is the plan's".to_owned(),
         );
     }
-    if known.loaded {
+    if known.data.is_loaded {
         return Some(format!(
             "keep the {} records that are loaded",
             number::count(data.records)

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_model::{Metric, Point, PointName, ResolvedRate, System};
-use tailmark_plan::{Plan, Step, SystemPlan};
+use tailmark_plan::{Plan, PlanPoint, SystemPlan};
 use tailmark_stats::statistics;
 use tailmark_study::Study;
 
@@ -62,44 +62,44 @@ pub struct EarlierStudy {
 impl EarlierStudy {
     /// The operations per second of a point in a closed loop, where one like it was measured.
     #[must_use]
-    pub fn speed(&self, step: &Step<'_>, threads: u32) -> Option<f64> {
-        let mut speeds = self.of_workload(step);
+    pub fn speed(&self, point: &PlanPoint<'_>, threads: u32) -> Option<f64> {
+        let mut speeds = self.of_workload(point);
         let same = speeds.find(|speed| speed.threads == threads);
         same.map(|speed| speed.ops_per_sec)
     }
 
     /// The highest of a workload over these client counts.
     #[must_use]
-    pub fn peak(&self, step: &Step<'_>, threads: &[u32]) -> Option<f64> {
-        let speeds = self.of_workload(step);
+    pub fn peak(&self, point: &PlanPoint<'_>, threads: &[u32]) -> Option<f64> {
+        let speeds = self.of_workload(point);
         let requested = speeds.filter(|speed| threads.contains(&speed.threads));
         requested.map(|speed| speed.ops_per_sec).reduce(f64::max)
     }
 
-    fn of_workload<'a>(&'a self, step: &'a Step<'_>) -> impl Iterator<Item = &'a Speed> {
+    fn of_workload<'a>(&'a self, point: &'a PlanPoint<'_>) -> impl Iterator<Item = &'a Speed> {
         self.speeds.iter().filter(|speed| {
-            speed.workload == step.workload.name
-                && speed.distribution == step.workload.distribution_name()
+            speed.workload == point.workload.name
+                && speed.distribution == point.workload.distribution_name()
         })
     }
 
     /// Whether older studies have nothing to say that is asked for.
     fn is_complete(&self, plan: &Plan) -> bool {
-        let steps = plan.steps();
-        let mut closed = steps.filter(|step| step.rate.is_none());
+        let points = plan.grid();
+        let mut closed = points.filter(|point| point.rate.is_none());
         self.ops_noise.is_some()
-            && closed.all(|step| self.speed(&step, step.threads).is_some())
+            && closed.all(|point| self.speed(&point, point.threads).is_some())
             && (self.latency_noise.is_some() || plan.report.metric.is_none())
     }
 
-    /// What a percentage of a peak has come to at a step, where the study of the run has it already.
+    /// What a percentage of a peak has come to at a point, where the study of the run has it already.
     #[must_use]
-    pub fn resolved(&self, step: &Step<'_>, requested: &str) -> Option<f64> {
+    pub fn resolved(&self, point: &PlanPoint<'_>, requested: &str) -> Option<f64> {
         let mut rates = self.resolved.iter();
         let known = rates.find(|rate| {
             rate.requested == requested
-                && rate.workload == step.workload.name
-                && rate.distribution == step.workload.distribution_name()
+                && rate.workload == point.workload.name
+                && rate.distribution == point.workload.distribution_name()
         });
         known.map(|rate| rate.rate)
     }

@@ -29,6 +29,7 @@ mod samples;
 mod seeds;
 mod servers;
 mod service;
+mod steps;
 mod sweep;
 mod warmup;
 

@@ -6,7 +6,7 @@ use tailmark_model::{
     Kind, Metric, Quantile, number,
     quantile::{SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
 };
-use tailmark_plan::{AskedRate, Plan, Step, SystemPlan, requests_per_operation};
+use tailmark_plan::{AskedRate, Plan, PlanPoint, SystemPlan, requests_per_operation};
 
 /// The quantile that the report of a plan is about, and what it needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,16 +35,16 @@ impl Wanted {
         })
     }
 
-    /// Operations of a step that send so many requests; none where it is not known how many are of
+    /// Operations of a point that send so many requests; none where it is not known how many are of
     /// the kind, or none is.
-    pub fn operations(&self, step: &Step<'_>, requests: u64) -> Option<u64> {
-        let share = self.share(step).filter(|share| *share > 0.0)?;
+    pub fn operations(&self, point: &PlanPoint<'_>, requests: u64) -> Option<u64> {
+        let share = self.share(point).filter(|share| *share > 0.0)?;
         Some((requests as f64 / share).ceil() as u64)
     }
 
-    /// Requests of the kind for each operation of a step, where that is known.
-    pub fn share(&self, step: &Step<'_>) -> Option<f64> {
-        requests_per_operation(step.workload, self.kind, step.threads)
+    /// Requests of the kind for each operation of a point, where that is known.
+    pub fn share(&self, point: &PlanPoint<'_>) -> Option<f64> {
+        requests_per_operation(point.workload, self.kind, point.threads)
     }
 }
 
@@ -59,43 +59,43 @@ fn requests(quantile: Quantile, beyond: u64) -> u64 {
     requests
 }
 
-/// How fast a step goes on a system, operations per second: its rate, or what a former study has
+/// How fast a point goes on a system, operations per second: its rate, or what a former study has
 /// of it; none where that is not known.
 pub fn rate(
     plan: &Plan,
     earlier_studies: &[EarlierStudy],
-    step: &Step<'_>,
+    point: &PlanPoint<'_>,
     system: &SystemPlan,
 ) -> Option<f64> {
     let earlier = |name: &str| {
         let index = plan.systems.iter().position(|system| system.name == name);
         index.and_then(|index| earlier_studies.get(index))
     };
-    match step.rate {
+    match point.rate {
         Some(AskedRate::Fixed(rate)) => Some(rate),
         Some(requested @ AskedRate::OfPeak(part)) => {
             let resolved = earlier(&system.name)
-                .and_then(|earlier| earlier.resolved(step, &requested.to_string()));
+                .and_then(|earlier| earlier.resolved(point, &requested.to_string()));
             if resolved.is_some() {
                 return resolved;
             }
-            let peak = earlier(plan.sweep.peak_of(system))?.peak(step, &plan.sweep.threads)?;
+            let peak = earlier(plan.sweep.peak_of(system))?.peak(point, &plan.sweep.threads)?;
             Some(part * peak)
         }
-        None => earlier(&system.name)?.speed(step, step.threads),
+        None => earlier(&system.name)?.speed(point, point.threads),
     }
 }
 
-/// How many operations a point of a step has in its measured part, as far as that is known.
+/// How many operations a point has in its measured part, as far as that is known.
 fn operations(
     plan: &Plan,
     earlier_studies: &[EarlierStudy],
-    step: &Step<'_>,
+    point: &PlanPoint<'_>,
     system: &SystemPlan,
 ) -> Option<f64> {
     let budget = plan.sweep.operations.map(|operations| operations as f64);
     let by_time = plan.sweep.duration.map(|duration| {
-        let rate = rate(plan, earlier_studies, step, system)?;
+        let rate = rate(plan, earlier_studies, point, system)?;
         Some(rate * duration.as_secs_f64())
     });
     match (budget, by_time) {
@@ -123,7 +123,7 @@ pub fn too_short(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
 /// A point of which it is known how many requests of a kind it has.
 struct KnownPoint<'a> {
     requests: f64,
-    step: Step<'a>,
+    point: PlanPoint<'a>,
     system: &'a SystemPlan,
 }
 
@@ -134,14 +134,14 @@ fn shortest<'a>(
     wanted: &Wanted,
     workload: &str,
 ) -> Option<KnownPoint<'a>> {
-    let steps = plan.steps();
-    let steps = steps.filter(|step| step.workload.name == workload);
-    let points = steps.flat_map(|step| plan.systems.iter().map(move |system| (step, system)));
-    let known = points.filter_map(|(step, system)| {
-        let share = wanted.share(&step).filter(|share| *share > 0.0)?;
+    let points = plan.grid();
+    let points = points.filter(|point| point.workload.name == workload);
+    let points = points.flat_map(|point| plan.systems.iter().map(move |system| (point, system)));
+    let known = points.filter_map(|(point, system)| {
+        let share = wanted.share(&point).filter(|share| *share > 0.0)?;
         Some(KnownPoint {
-            requests: operations(plan, earlier_studies, &step, system)? * share,
-            step,
+            requests: operations(plan, earlier_studies, &point, system)? * share,
+            point,
             system,
         })
     });
@@ -151,7 +151,7 @@ fn shortest<'a>(
 fn notice(plan: &Plan, wanted: &Wanted, point: &KnownPoint<'_>) -> String {
     let KnownPoint {
         requests,
-        step,
+        point,
         system,
     } = point;
     let what = if *requests < wanted.given as f64 {
@@ -159,9 +159,9 @@ fn notice(plan: &Plan, wanted: &Wanted, point: &KnownPoint<'_>) -> String {
     } else {
         "will not be certain"
     };
-    let at = match step.rate {
+    let at = match point.rate {
         Some(rate) => rate.described(plan.sweep.peak_of(system)),
-        None => number::threads(step.threads),
+        None => number::threads(point.threads),
     };
     let keys = match (plan.sweep.operations, plan.sweep.duration) {
         (Some(_), Some(_)) => "sweep.operations and sweep.duration",
@@ -172,7 +172,7 @@ fn notice(plan: &Plan, wanted: &Wanted, point: &KnownPoint<'_>) -> String {
     format!(
         "{metric} of workload `{}` {what}: a point of `{}` at {at} has about {} {kind} requests, and \
          it takes {} to give it and {} to be certain; make points {} times as long ({keys})",
-        step.workload.name,
+        point.workload.name,
         system.name,
         number::count(*requests as u64),
         number::count(wanted.given),

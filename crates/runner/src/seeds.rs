@@ -7,7 +7,7 @@
 //! finds in a cache or already stored what another one left there.
 
 use tailmark_model::PointKey;
-use tailmark_plan::{AskedRate, Step};
+use tailmark_plan::{AskedRate, PlanPoint};
 use tailmark_workload::Seed;
 
 /// The seeds of one point, and of the load before it.
@@ -24,9 +24,9 @@ impl PointSeeds {
 
     /// The seeds of a point of every system in a plan of this seed.
     #[must_use]
-    pub fn of_step(seed: u64, step: &Step<'_>) -> Self {
-        let workload = &step.workload.name;
-        Self::of_point(seed, workload, step.threads, step.rate, step.repeat)
+    pub fn from_point(seed: u64, point: &PlanPoint<'_>) -> Self {
+        let workload = &point.workload.name;
+        Self::of_point(seed, workload, point.threads, point.rate, point.repeat)
     }
 
     /// The seeds of a trial of a search, which are not those of a point at its rate. Their label is
@@ -137,14 +137,14 @@ mod tests {
     #[test]
     fn what_is_asked_for_seeds_a_point_and_not_what_it_comes_to() {
         let workload = Arc::new(tailmark_workload::find("ycsb-a").expect("a row"));
-        let step = |rate| Step {
+        let point = |rate| PlanPoint {
             workload: &workload,
             threads: 4,
             rate,
             repeat: 1,
             begins_workload: true,
         };
-        let of = |rate| PointSeeds::of_step(1, &step(rate)).measure();
+        let of = |rate| PointSeeds::from_point(1, &point(rate)).measure();
         let requested = [
             None,
             Some(AskedRate::Fixed(0.6)),

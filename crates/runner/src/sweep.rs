@@ -1,19 +1,16 @@
 //! Carries out a plan: each point of each system in its turn, committed one by one.
 
-pub(crate) mod ladder;
+mod carry_out;
 mod load;
 mod lock;
-mod passes;
-mod pending;
+mod notices;
 mod point;
-pub(crate) mod rates;
 mod requested;
 mod resume;
 pub(crate) mod search;
 mod server;
 mod summary;
 mod turn;
-mod warmups;
 
 use crate::{
     Error,
@@ -26,24 +23,24 @@ use crate::{
     preflight::{Ready, preflight, refuse_as_written},
     prepare::{self, Prepared},
     ranks::Ranks,
-    retry,
     samples::{Wanted, too_short},
     servers::Servers,
     service::{Services, refuse_foreign_logs},
+    steps::{Known, Ladders, Outlook, Steps},
 };
-use ladder::{Ladders, tell_points};
 use lock::lock;
 pub(crate) use lock::lock_existing;
-use pending::{all_pending, measured};
+use notices::tell_points;
+use requested::MeasuredPoint;
 pub use resume::take_up;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
 use tailmark_machine::{LeftGroup, MemoryLimit};
-use tailmark_model::PointKey;
 use tailmark_plan::{Order, Plan, SystemPlan};
 use tailmark_prepare::LeftChanges;
 use tailmark_study::Study;
+use turn::SystemState;
 
 /// Carries out `plan`, with its study in the directory `out`.
 ///
@@ -102,6 +99,32 @@ pub fn run_on(
     let left_on_servers = servers.put_back(observer);
     let left_changed = prepared.map_or(Ok(0), Prepared::put_back);
     with_left(ran, left_on_servers, left_changed, observer)
+}
+
+/// The systems of which there is nothing to measure; without a study there is of each. While a ladder is
+/// climbed there may be of each, too.
+fn measured<'a>(plan: &'a Plan, study: Option<&Study>) -> Result<Vec<&'a str>, Error> {
+    let Some(study) = study else {
+        return Ok(Vec::new());
+    };
+    let known = Known::from_study(plan, study)?;
+    let systems: Vec<_> = plan.systems.iter().collect();
+    let ladders = Ladders::new(plan, &systems, &known, Outlook::Known);
+    let mut measured = Vec::new();
+    for system in systems.into_iter().filter(|_| ladders.have_ended()) {
+        let mut points = plan.points().filter(|point| ladders.is_reached(point));
+        let is_pending = points.any(|point| known.is_pending(plan, &point, system))
+            || known.short(plan, &[system]) > 0
+            || search::is_pending(plan, study, system)?;
+        if !is_pending {
+            measured.push(system.name.as_str());
+        }
+    }
+    // A warm-up of one may yet be longer than those of the others, which are measured again then.
+    if plan.sweep.warmup.is_auto() && measured.len() < plan.systems.len() {
+        measured.clear();
+    }
+    Ok(measured)
 }
 
 /// What a run did, with what it has left changed. Where it failed, whoever watches is told of that: what
@@ -164,16 +187,13 @@ impl Run<'_> {
         } = *self;
         let one_device = early.map_or_else(|| refuse_one_device(plan), Ok)?;
         let Ready {
-            mut systems,
+            systems,
             skipped,
             mismatches,
             made,
             places: _places,
         } = preflight(plan, out, is_pending, (ranks, servers), (observer, stop))?;
         let (order, not_interleaved) = order::in_effect(plan, &systems);
-        if order == Order::Systems {
-            systems.sort_by_key(|system| !plan.is_first(system));
-        }
         let alone = order::taking_turns(order, &systems);
         let unwritten = match &known {
             None => |error: Error| Error::Unwritable(Box::new(error)),
@@ -191,15 +211,18 @@ impl Run<'_> {
             .and_then(|()| prepared.keep(plan, &study, &skipped))
             .and_then(|()| Ok(study.set_facts(&facts)?))
             .map_err(unwritten)?;
-        let retried = retry::retried(plan, &study)?;
-        let ladders = Ladders::new(plan, &systems, Some(&study), &retried)?;
-        let points = ladders.points();
-        let points_kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
+        let known = Known::from_study(plan, &study)?;
+        let steps = Steps::new(plan, systems, order, known, Outlook::Known);
+        let points = steps.ladders().points();
+        let points_kept = points - steps.pending();
         if points_kept < points {
             say_too_short(plan, out, observer);
         }
-        tell_points(&ladders, observer);
+        tell_points(plan, steps.ladders(), observer);
         observer.sweep_started(points, points_kept);
+        let states = steps.systems();
+        let states = states.map(|system| SystemState::new(plan, system).with_made(&made));
+        let states = states.collect();
         let sweep = Sweeper {
             plan,
             ranks,
@@ -210,17 +233,11 @@ impl Run<'_> {
             mismatches,
             services: Services::new(plan, out, servers, alone, (observer, stop)),
             servers,
-            order,
-            retried,
-            ladders,
             skipped: Vec::new(),
-            made,
             summary: Summary::going_on(points_kept),
-            measured_at_skipped: 0,
             has_measured: false,
-            evens: false,
         };
-        sweep.carry_out(&systems)
+        sweep.carry_out(steps, states)
     }
 }
 
@@ -284,21 +301,11 @@ struct Sweeper<'a> {
     mismatches: Mismatches,
     services: Services<'a>,
     servers: &'a Servers,
-    order: Order,
-    /// Points of the study that are measured again.
-    retried: Vec<PointKey>,
-    ladders: Ladders<'a>,
     /// What was said of points that are left out.
     skipped: Vec<String>,
-    /// Directories that this run made for systems.
-    made: Vec<PathBuf>,
     summary: Summary,
-    /// Points that had been measured when one was left out for want of a peak, the first time.
-    measured_at_skipped: usize,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
-    /// Whether points are measured again now whose warm-up was shorter than that of others.
-    evens: bool,
 }
 
 /// Says of which points it is known that they are too short for what the report is about.

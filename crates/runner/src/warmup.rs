@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tailmark_engine::{Enough, Observer, Sampler, Spec};
+use tailmark_engine::{Enough, Observer, Sampler, Spec, Terms};
 use tailmark_model::{Interval, Phase, Warmup, number};
 use tailmark_stats::steady::{SteadyRule, WINDOW_MIN_S, WINDOWS, Watched};
 
@@ -84,11 +84,14 @@ pub fn warm_up(
 /// What is done in a warm-up that ends by rule.
 pub fn by_rule<'a>(spec: &Spec<'a>, length: WarmupLength) -> Spec<'a> {
     Spec {
-        operations: None,
-        duration: Some(length.most),
-        at_least: length.at_least,
-        is_warmup: true,
-        warmup: Duration::ZERO,
+        terms: Terms {
+            operations: None,
+            duration: Some(length.most),
+            at_least: length.at_least,
+            is_warmup: true,
+            warmup: Duration::ZERO,
+            ..spec.terms
+        },
         ..*spec
     }
 }

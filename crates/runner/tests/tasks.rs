@@ -15,7 +15,7 @@ use support::{plan, points, run, system_with};
 use tailmark_driver::{
     Clients, Completion, DataSet, Database, Error, Operation, Outcome, Schema, Session,
 };
-use tailmark_engine::{self as engine, Observer, Spec, Stop};
+use tailmark_engine::{self as engine, Observer, Spec, Stop, Terms};
 use tailmark_model::{Kind, Point};
 use tailmark_workload::KeySpace;
 
@@ -172,21 +172,14 @@ fn the_closing_of_each_session_that_worked_is_timed() {
             },
             keys: &Arc::new(KeySpace::new(0, 100)),
             part: None,
-            threads: 3,
-            rate: None,
-            arrivals: None,
-            operations: Some(300),
-            duration: None,
             enough: None,
-            at_least: Duration::ZERO,
-            is_warmup: false,
-            continues: false,
-            warmup: Duration::ZERO,
-            seed: 1,
-            warmup_seed: 2,
-            write_all_fields: false,
-            compressibility: 0.0,
-            ends_at_failure: false,
+            terms: Terms {
+                threads: 3,
+                operations: Some(300),
+                seed: 1,
+                warmup_seed: 2,
+                ..Terms::default()
+            },
         };
         engine::run(&spec, &mut (), &closings, &Stop::new()).unwrap();
         // fillseq has each client do its share.

@@ -27,7 +27,7 @@ use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::{
     Access, Database, Driver, INPUT_BYTES_MAX, Location, Params, Semantics, read_text,
 };
-use tailmark_engine::{Spec, Stop};
+use tailmark_engine::{Spec, Stop, Terms};
 use tailmark_model::{Phase, PointKey, finding::NOTHING_FOUND};
 use tailmark_runner::{Evidence, capture::Watched, point};
 use tailmark_study::NewFile;
@@ -341,13 +341,16 @@ impl Call {
             clients: self.driver.clients,
             system,
             point,
-            threads: self.threads,
-            rate: self.rate,
-            operations: core.operations,
-            duration: core.duration,
-            seed: seed::of_phase(self.seed, point, first),
-            write_all_fields: core.write_all_fields,
-            compressibility: self.compressibility,
+            terms: Terms {
+                threads: self.threads,
+                rate: self.rate,
+                operations: core.operations,
+                duration: core.duration,
+                seed: seed::of_phase(self.seed, point, first),
+                write_all_fields: core.write_all_fields,
+                compressibility: self.compressibility,
+                ..Terms::default()
+            },
             ..Spec::new(database, &workload, &core.data, &keys)
         };
         std::thread::scope(|scope| {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{
     Access, Clients, DataSet, Database, Driver, Location, Params, Schema, Semantics, Settings,
 };
-use tailmark_engine::{Silent, Spec, Stop};
+use tailmark_engine::{Silent, Spec, Stop, Terms};
 use tailmark_model::{Phase, PointKey};
 use tailmark_runner::{capture::Watched, point};
 use tailmark_workload::{Distribution, KeySpace, Stream, StreamConfig, Workload};
@@ -129,10 +129,13 @@ pub fn run_watched(
         clients: kind,
         system: "bench",
         point: Some(&key),
-        threads: clients,
-        operations,
-        duration,
-        seed: 1,
+        terms: Terms {
+            threads: clients,
+            operations,
+            duration,
+            seed: 1,
+            ..Terms::default()
+        },
         ..Spec::new(database, workload, &data, &keys)
     };
     let measured = point::measure(&spec, watched, &Silent, &Stop::new()).unwrap();

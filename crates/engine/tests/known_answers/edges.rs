@@ -274,10 +274,13 @@ fn closed_loop(model: &str, threads: u32, warmup_s: u64, duration_s: u64) -> Pha
         clients: Clients::Tasks,
         system: "a",
         point: Some(&key),
-        threads,
-        warmup: Duration::from_secs(warmup_s),
-        duration: Some(Duration::from_secs(duration_s)),
-        seed: 1,
+        terms: Terms {
+            threads,
+            warmup: Duration::from_secs(warmup_s),
+            duration: Some(Duration::from_secs(duration_s)),
+            seed: 1,
+            ..Terms::default()
+        },
         ..Spec::new(database.as_ref(), &workload, &data, &keys)
     };
     tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap()

@@ -19,7 +19,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tailmark_driver::{
     Access, Clients, DataSet, Database, Location, Params, Schema, Semantics, Settings, db,
 };
-use tailmark_engine::{Enough, Silent, Spec, Stop};
+use tailmark_engine::{Enough, Silent, Spec, Stop, Terms};
 use tailmark_model::{Arrivals, Interval, Kind, Latencies, Phase, PointKey, quantile::value_at};
 use tailmark_workload::KeySpace;
 
@@ -126,17 +126,20 @@ fn measure_on(database: &dyn Database, requested: Asked) -> Phase {
         clients: Clients::Tasks,
         system: "a",
         point: Some(&key),
-        threads: requested.threads,
-        rate: Some(requested.rate),
-        arrivals: Some(requested.arrivals),
-        warmup: Duration::from_secs(requested.warmup_s),
-        duration: Some(Duration::from_secs(requested.duration_s)),
         enough: requested.enough,
-        at_least: Duration::from_secs(requested.at_least_s),
-        is_warmup: requested.is_warmup,
-        continues: requested.continues,
-        operations: requested.operations,
-        seed: 1,
+        terms: Terms {
+            threads: requested.threads,
+            rate: Some(requested.rate),
+            arrivals: Some(requested.arrivals),
+            warmup: Duration::from_secs(requested.warmup_s),
+            duration: Some(Duration::from_secs(requested.duration_s)),
+            at_least: Duration::from_secs(requested.at_least_s),
+            is_warmup: requested.is_warmup,
+            continues: requested.continues,
+            operations: requested.operations,
+            seed: 1,
+            ..Terms::default()
+        },
         ..Spec::new(database, &workload, &data, &keys)
     };
     tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap()
@@ -199,9 +202,12 @@ fn an_hour_of_a_closed_loop_is_counted_as_it_passes() {
         clients: Clients::Tasks,
         system: "a",
         point: Some(&key),
-        threads: 8,
-        warmup: Duration::from_secs(60),
-        duration: Some(Duration::from_secs(3_600)),
+        terms: Terms {
+            threads: 8,
+            warmup: Duration::from_secs(60),
+            duration: Some(Duration::from_secs(3_600)),
+            ..Terms::default()
+        },
         ..Spec::new(database.as_ref(), &workload, &data, &keys)
     };
     let phase = tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap();

@@ -5,7 +5,7 @@
 use super::{data, key, monte_carlo, open, studies as drawn, table};
 use std::{sync::Arc, thread};
 use tailmark_driver::{Clients, Database};
-use tailmark_engine::{Silent, Spec, Stop};
+use tailmark_engine::{Silent, Spec, Stop, Terms};
 use tailmark_model::{Bounded, Metric, Point, PointKey};
 use tailmark_stats::{
     Run, Verdict,
@@ -60,9 +60,12 @@ impl System {
             clients: Clients::Tasks,
             system: self.name,
             point: Some(&key),
-            threads: 1,
-            operations: Some(20),
-            seed,
+            terms: Terms {
+                threads: 1,
+                operations: Some(20),
+                seed,
+                ..Terms::default()
+            },
             ..Spec::new(self.database.as_ref(), &self.workload, &data, &self.keys)
         };
         let phase = tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap();

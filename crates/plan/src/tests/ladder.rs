@@ -79,7 +79,7 @@ fn all_repeats_of_a_rung_come_before_the_next_and_rates_come_last() {
     let plan = sweep(
         "threads = '1..4'\nrepeats = 2\nrates = ['60%', 500]\nworkloads = ['ycsb-a', 'ycsb-c']",
     );
-    let name = |step: crate::Step<'_>| {
+    let name = |step: crate::PlanPoint<'_>| {
         let begins = if step.begins_workload { "+" } else { "" };
         let at = step
             .rate
@@ -97,7 +97,7 @@ fn all_repeats_of_a_rung_come_before_the_next_and_rates_come_last() {
             .collect::<Vec<_>>()
     };
     assert_eq!(points, [of("a"), of("c")].concat());
-    assert_eq!(plan.steps().count() * 2, points.len());
+    assert_eq!(plan.grid().count() * 2, points.len());
 }
 
 #[test]

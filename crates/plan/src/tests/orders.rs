@@ -72,7 +72,7 @@ fn systems_one_after_the_other_have_all_their_repeats_at_once() {
 fn each_system_has_its_points_in_the_same_order_whatever_the_order_of_systems() {
     let sweep = "threads = [1, 2]\nrates = [5, '60%']\nworkloads = 'ycsb-a, ycsb-c'\nrepeats = 3";
     let plan = with("abc", sweep);
-    let name = |step: &crate::Step<'_>| {
+    let name = |step: &crate::PlanPoint<'_>| {
         let rate = step.rate.map(|rate| rate.to_string());
         (
             step.repeat,

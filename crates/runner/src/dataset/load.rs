@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 use tailmark_driver::Database;
-use tailmark_engine::{Observer, Spec, Stop};
+use tailmark_engine::{Observer, Spec, Stop, Terms};
 use tailmark_model::{Arrivals, Load, Phase};
 use tailmark_plan::Plan;
 use tailmark_workload::Workload;
@@ -69,16 +69,19 @@ impl Dataset<'_> {
         let spec = Spec {
             clients: self.system.driver.clients,
             system: &self.system.name,
-            threads,
-            rate: plan.sweep.load_rate,
-            arrivals: plan.sweep.load_rate.map(|_| Arrivals::Even),
-            operations: Some(records - from),
-            // What goes on from a marker draws other values than what was written before.
-            seed: seeds.load(from),
-            write_all_fields: true,
-            compressibility: plan.sweep.compressibility,
-            ends_at_failure: true,
             enough: abort.enough(),
+            terms: Terms {
+                threads,
+                rate: plan.sweep.load_rate,
+                arrivals: plan.sweep.load_rate.map(|_| Arrivals::Even),
+                operations: Some(records - from),
+                // What goes on from a marker draws other values than what was written before.
+                seed: seeds.load(from),
+                write_all_fields: true,
+                compressibility: plan.sweep.compressibility,
+                ends_at_failure: true,
+                ..Terms::default()
+            },
             ..Spec::new(database.as_ref(), &workload, &self.system.data, &keys)
         };
         let stop = abort.stop();

@@ -1,120 +1,56 @@
 //! What a run would take: the expected time, with what may be waited for at most, and the space on
 //! each file system.
 
-use super::{Facts, SystemFacts, counted, ladder::up_to, turns::Changes};
-use crate::sweep::search;
+use super::{
+    counted,
+    work::{SystemWork, Work},
+};
 use bytesize::ByteSize;
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_driver::Place;
 use tailmark_engine::DRAIN;
 use tailmark_model::number;
-use tailmark_plan::{AskedRate, Plan, Reload, Step, Sweep, SystemPlan};
+use tailmark_plan::{AskedRate, Plan, PlanPoint, Reload, Sweep};
 
 /// The bandwidth at which the time of a load is given, because nobody knows it beforehand.
 const LOAD_BYTES_PER_SEC: u64 = 100_000_000;
 /// The rate at which the time of a budget of operations is given, for the same reason.
 const OPERATIONS_PER_SEC: f64 = 50_000.0;
 
-/// What one system still takes.
-struct Work<'a> {
-    system: &'a SystemPlan,
-    known: SystemFacts,
-    /// Points to measure.
-    points: u64,
-    /// Of these, the ones at a rate that end by time: what is due then may still be done for a
-    /// while.
-    drained: u64,
-    /// How long they take, as far as it can be known.
-    time: Duration,
-    /// How often its data set is loaded.
-    loads: u64,
-}
-
-fn work<'a>(plan: &'a Plan, facts: &Facts) -> Vec<Work<'a>> {
-    let all = facts.points(plan).count();
-    let of = |(index, system)| {
-        let known: SystemFacts = facts.systems.get(index).cloned().unwrap_or_default();
-        let points = all.saturating_sub(known.points_kept);
-        let left = || facts.points(plan).skip(all - points);
-        let ends_by_time = plan.sweep.arrivals.is_some() && plan.sweep.duration.is_some();
-        let is_drained = |step: &Step<'_>| ends_by_time && step.rate.is_some();
-        Work {
-            system,
-            points: points as u64,
-            drained: left().filter(is_drained).count() as u64,
-            time: left().fold(Duration::ZERO, |sum, step| {
-                sum.saturating_add(point_time(&plan.sweep, &step))
-            }),
-            loads: loads(plan, facts, system, &known, all - points),
-            known,
-        }
-    };
-    plan.systems.iter().enumerate().map(of).collect()
-}
-
-/// How often the data set of a system is loaded for the points behind the first `kept`.
-fn loads(plan: &Plan, facts: &Facts, system: &SystemPlan, known: &SystemFacts, kept: usize) -> u64 {
-    // What was adopted is never loaded over.
-    if system.driver.place == Place::Nowhere || known.adopted {
-        return 0;
-    }
-    let sweep = &plan.sweep;
-    let (mut is_loaded, mut was_filled, mut loads) = (known.loaded, false, 0);
-    let mut loaded_for = facts
-        .points(plan)
-        .nth(kept.saturating_sub(1))
-        .map_or(1, |step| step.repeat);
-    for step in facts.points(plan).skip(kept) {
-        let again = match sweep.reload {
-            _ if !is_loaded => was_filled,
-            Reload::Never => false,
-            Reload::Repeat => step.repeat != loaded_for,
-            Reload::Point => true,
-            Reload::Workload => step.begins_workload,
-        };
-        let starts_empty = step.workload.starts_empty();
-        if !starts_empty && (again || !is_loaded) {
-            loads += 1;
-            loaded_for = step.repeat;
-        }
-        is_loaded = !starts_empty;
-        was_filled = starts_empty;
-    }
-    loads
-}
-
 /// The expected time and space of a run, lines for a person.
-pub fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
-    let work = work(plan, facts);
-    let changes = Changes::new(plan, facts, facts.order(plan));
-    let mut lines = time(plan, facts, &work, &changes);
-    lines.extend(space(plan, &work));
+pub fn totals(plan: &Plan, work: &Work<'_>) -> Vec<String> {
+    let mut lines = time(plan, work);
+    lines.extend(space(plan, work));
     lines
 }
 
-fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec<String> {
-    let up_to = up_to(plan, facts);
-    let sum = |of: fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
-    let points = sum(|work| work.points);
-    let times = work.iter().map(|work| work.time);
+/// Of its points, the ones at a rate that end by time: what is due then may still be done for a while.
+fn drained(plan: &Plan, work: &SystemWork<'_>) -> u64 {
+    let ends_by_time = plan.sweep.arrivals.is_some() && plan.sweep.duration.is_some();
+    let drained = work
+        .points
+        .iter()
+        .filter(|point| ends_by_time && point.rate.is_some());
+    drained.count() as u64
+}
+
+fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
+    let up_to = work.up_to();
+    let points = work.sum(|of| of.points.len() as u64);
+    let times = work.systems.iter().flat_map(|of| &of.points);
+    let times = times.map(|point| point_time(&plan.sweep, point));
     let mut expected = times.fold(Duration::ZERO, Duration::saturating_add);
     let mut lines = vec![format!(
         "time: {}",
         points_time(plan, up_to, points, expected)
     )];
-    let again: u64 = work.iter().map(|work| loads_of_searches(plan, work)).sum();
-    let all_loads = |work: &Work<'_>| work.loads.saturating_add(loads_of_searches(plan, work));
-    let sizes = work
-        .iter()
-        .map(|work| work.system.data.bytes().saturating_mul(all_loads(work)));
-    let bytes = sizes.fold(0, u64::saturating_add);
+    let again = work.sum(|of| loads_of_searches(plan, of));
+    let all_loads = |of: &SystemWork<'_>| of.loads.saturating_add(loads_of_searches(plan, of));
+    let bytes = work.sum(|of| of.system.data.bytes().saturating_mul(all_loads(of)));
     if bytes > 0 {
         let (time, at) = load_time(plan, work, bytes, &all_loads);
         expected = expected.saturating_add(time);
-        let (loads, size) = (
-            sum(|work| work.loads).saturating_add(again),
-            ByteSize(bytes),
-        );
+        let (loads, size) = (work.sum(all_loads), ByteSize(bytes));
         let loads = counted(loads as usize, "load") + if again > 0 { " at most" } else { "" };
         lines.push(format!(
             "      and {loads}, {size} in all: {} at {at}",
@@ -125,7 +61,7 @@ fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec
         expected = expected.saturating_add(time);
         lines.push(line);
     }
-    let waited = waits(plan, work, changes, &mut lines);
+    let waited = waits(plan, work, &mut lines);
     if points > 0 || !expected.is_zero() {
         let most = if waited.is_zero() {
             String::new()
@@ -147,28 +83,24 @@ fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec
 /// assumed; and what that is called.
 fn load_time(
     plan: &Plan,
-    work: &[Work<'_>],
+    work: &Work<'_>,
     bytes: u64,
-    loads: &dyn Fn(&Work<'_>) -> u64,
+    loads: &dyn Fn(&SystemWork<'_>) -> u64,
 ) -> (Duration, String) {
     let Some(rate) = plan.sweep.load_rate else {
         let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
         return (time, "100 MB/s".to_owned());
     };
-    let records = |work: &Work<'_>| work.system.data.records as f64 * loads(work) as f64;
-    let records: f64 = work.iter().map(records).sum();
+    let records = |of: &SystemWork<'_>| of.system.data.records as f64 * loads(of) as f64;
+    let records: f64 = work.systems.iter().map(records).sum();
     let time = Duration::try_from_secs_f64(records / rate).unwrap_or(Duration::MAX);
     (time, number::ops(rate))
 }
 
 /// The searches that are left, and how long they measure at most.
-fn searches(plan: &Plan, work: &[Work<'_>]) -> Option<(String, Duration)> {
+fn searches(plan: &Plan, work: &Work<'_>) -> Option<(String, Duration)> {
     let settings = plan.slo.as_ref()?;
-    let left = |work: &Work<'_>| {
-        let all = search::searches(plan, work.system);
-        all.saturating_sub(work.known.searches_done)
-    };
-    let left: usize = work.iter().map(left).sum();
+    let left = work.sum(|of| of.searches);
     let times = u32::try_from(left).unwrap_or(u32::MAX);
     let time = settings.time.saturating_mul(times);
     let quick = if settings.quick { "quick " } else { "" };
@@ -186,28 +118,26 @@ fn searches(plan: &Plan, work: &[Work<'_>]) -> Option<(String, Duration)> {
 }
 
 /// How many trials the searches of a system may make at most that are not made yet.
-fn trials(plan: &Plan, work: &Work<'_>) -> u64 {
+fn trials(plan: &Plan, work: &SystemWork<'_>) -> u64 {
     let Some(settings) = &plan.slo else {
         return 0;
     };
-    let left = search::searches(plan, work.system).saturating_sub(work.known.searches_done);
     let each = settings.time.as_secs_f64() / settings.shortest_trial().as_secs_f64().max(1e-9);
-    (left as u64).saturating_mul(each as u64)
+    work.searches.saturating_mul(each as u64)
 }
 
 /// How often the data set of a system may be loaded again for its searches, at most.
-fn loads_of_searches(plan: &Plan, work: &Work<'_>) -> u64 {
-    let searches = search::searches(plan, work.system).saturating_sub(work.known.searches_done);
+fn loads_of_searches(plan: &Plan, work: &SystemWork<'_>) -> u64 {
     match (work.system.driver.place, plan.sweep.reload) {
         (Place::Nowhere, _) | (_, Reload::Never | Reload::Repeat) => 0,
         _ if work.known.adopted => 0,
-        (_, Reload::Workload) => searches as u64,
+        (_, Reload::Workload) => work.searches,
         (_, Reload::Point) => trials(plan, work),
     }
 }
 
 /// How long may be waited at most beside what is measured and loaded; adds a line for each cause.
-fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<String>) -> Duration {
+fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
     let mut waited = Duration::ZERO;
     let mut wait = |count: u64, most: Duration, what: &str| {
         if count == 0 || most.is_zero() {
@@ -225,13 +155,12 @@ fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<Stri
         ));
     };
     // A trial is waited for as a point is.
-    let measured = |work: &Work<'_>| work.points.saturating_add(trials(plan, work));
-    let sum = |of: &dyn Fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
-    let settles = sum(&|work| match work.system.driver.place {
+    let measured = |of: &SystemWork<'_>| of.points.len() as u64 + trials(plan, of);
+    let settles = work.sum(|of| match of.system.driver.place {
         Place::Nowhere => 0,
         _ => {
-            let loads = work.loads.saturating_add(loads_of_searches(plan, work));
-            measured(work).saturating_mul(2).saturating_add(loads)
+            let loads = of.loads.saturating_add(loads_of_searches(plan, of));
+            measured(of).saturating_mul(2).saturating_add(loads)
         }
     });
     wait(
@@ -240,16 +169,16 @@ fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<Stri
         "settling, before and after each point and after each load",
     );
     let timeout = plan.sweep.ready_timeout;
-    let restarts = sum(&|work| work.system.service.as_ref().map_or(0, |_| measured(work)));
-    let stops = restarts.saturating_add(changes.stops);
+    let restarts = work.sum(|of| of.system.service.as_ref().map_or(0, |_| measured(of)));
+    let stops = restarts.saturating_add(work.stops);
     wait(stops, timeout, "stops of services");
-    let answers = sum(&|work| match work.system.driver.place {
-        Place::Hosts => measured(work),
+    let answers = work.sum(|of| match of.system.driver.place {
+        Place::Hosts => measured(of),
         _ => 0,
     });
     wait(answers, timeout, "waiting until a server answers");
     wait(
-        sum(&|work| work.drained.saturating_add(trials(plan, work))),
+        work.sum(|of| drained(plan, of).saturating_add(trials(plan, of))),
         DRAIN,
         "finishing what is due when a point at a rate ends",
     );
@@ -257,8 +186,8 @@ fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<Stri
 }
 
 /// How long a point takes, as far as it can be known.
-fn point_time(sweep: &Sweep, step: &Step<'_>) -> Duration {
-    let rate = match step.rate {
+fn point_time(sweep: &Sweep, point: &PlanPoint<'_>) -> Duration {
+    let rate = match point.rate {
         Some(AskedRate::Fixed(rate)) => Some(rate),
         Some(AskedRate::OfPeak(part)) if sweep.duration.is_none() => {
             Some(part * OPERATIONS_PER_SEC)
@@ -308,18 +237,20 @@ struct Claims {
 }
 
 /// What each system needs, and what that is together on each file system.
-fn space(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
+fn space(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     let mut file_systems: BTreeMap<String, Claims> = BTreeMap::new();
-    for Work {
+    let mut systems: Vec<_> = work.systems.iter().collect();
+    systems.sort_by_key(|of| of.place);
+    for SystemWork {
         system,
         known,
         points,
         loads,
         ..
-    } in work
+    } in systems
     {
         // What a server stores, and where, is its own affair.
-        if matches!(system.driver.place, Place::Nowhere | Place::Hosts) || *points == 0 {
+        if matches!(system.driver.place, Place::Nowhere | Place::Hosts) || points.is_empty() {
             continue;
         }
         // What is loaded already makes room before it is loaded again.

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::{collections::BTreeSet, time::Duration};
 use tailmark_model::number;
-use tailmark_plan::{Plan, Step};
+use tailmark_plan::{Plan, PlanPoint};
 use tailmark_stats::comparison::equivalence;
 use tailmark_stats::statistics::{PEAK_RUNS, POWER, RUNS_MIN, smallest_difference};
 
@@ -37,7 +37,7 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
 
 /// The smallest differences that the repeats of a plan can show.
 fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
-    let (runs, points) = (plan.sweep.repeats as usize, points(plan).count());
+    let (runs, points) = (plan.sweep.repeats as usize, plan.grid().count());
     if runs < RUNS_MIN {
         return vec![format!(
             "comparison: under {RUNS_MIN} repeats no verdict is given (sweep.repeats is {runs})"
@@ -56,8 +56,8 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
         let difference = smallest_difference(noise, runs, tests, band);
         number::percent(difference.unwrap_or(f64::NAN))
     };
-    let closed = plan.steps().filter(|step| step.rate.is_none());
-    let counts: BTreeSet<u32> = closed.map(|step| step.threads).collect();
+    let closed = plan.grid().filter(|point| point.rate.is_none());
+    let counts: BTreeSet<u32> = closed.map(|point| point.threads).collect();
     let mut lines = vec![format!(
         "comparison: with {runs} repeats and {} in all, these differences are found {:.0} times in 10",
         number::plural(tests as u64, "comparison"),
@@ -109,11 +109,6 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
     lines
 }
 
-/// The points of one system, without repeats.
-fn points(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
-    plan.steps()
-}
-
 /// How long points must be for a quantile.
 fn lengths(plan: &Plan, earlier_studies: &[EarlierStudy], wanted: &Wanted) -> Vec<String> {
     let (kind, metric) = (wanted.kind.name(), wanted.metric);
@@ -123,14 +118,15 @@ fn lengths(plan: &Plan, earlier_studies: &[EarlierStudy], wanted: &Wanted) -> Ve
         number::count(wanted.given)
     )];
     for workload in &plan.sweep.workloads {
-        let steps: Vec<_> = points(plan)
-            .filter(|step| step.workload.name == workload.name)
+        let points: Vec<_> = plan
+            .grid()
+            .filter(|point| point.workload.name == workload.name)
             .collect();
-        // Groups of clients may make one step differ from another.
-        let unknown = steps.iter().find(|step| wanted.share(step).is_none());
-        let sending = steps.iter().filter_map(|step| {
-            let operations = wanted.operations(step, wanted.certain)?;
-            Some((step, operations))
+        // Groups of clients may make one point differ from another.
+        let unknown = points.iter().find(|point| wanted.share(point).is_none());
+        let sending = points.iter().filter_map(|point| {
+            let operations = wanted.operations(point, wanted.certain)?;
+            Some((point, operations))
         });
         let sending: Vec<_> = sending.collect();
         if unknown.is_some() {
@@ -151,27 +147,31 @@ fn lengths(plan: &Plan, earlier_studies: &[EarlierStudy], wanted: &Wanted) -> Ve
     lines
 }
 
-/// The time that each step takes to do so many operations, as far as that is known; of those of
+/// The time that each point takes to do so many operations, as far as that is known; of those of
 /// which it is not, for a rate that people can multiply.
-fn times(plan: &Plan, earlier_studies: &[EarlierStudy], steps: &[(&Step<'_>, u64)]) -> Vec<String> {
+fn times(
+    plan: &Plan,
+    earlier_studies: &[EarlierStudy],
+    points: &[(&PlanPoint<'_>, u64)],
+) -> Vec<String> {
     let (mut times, mut unknown) = (Vec::new(), None);
-    for (step, operations) in steps {
+    for (point, operations) in points {
         let time = |rate: f64| {
             let time = Duration::try_from_secs_f64(*operations as f64 / rate);
             number::rounded(time.unwrap_or(Duration::MAX))
         };
-        if let Some(rate) = step.fixed_rate() {
+        if let Some(rate) = point.fixed_rate() {
             times.push(format!("{} at {}", time(rate), number::ops(rate)));
             continue;
         }
         for system in &plan.systems {
-            let Some(rate) = rate(plan, earlier_studies, step, system) else {
+            let Some(rate) = rate(plan, earlier_studies, point, system) else {
                 unknown.get_or_insert_with(|| time(OPERATIONS_PER_SEC));
                 continue;
             };
-            let of = match step.rate {
+            let of = match point.rate {
                 Some(requested) => requested.described(plan.sweep.peak_of(system)),
-                None => number::threads(step.threads),
+                None => number::threads(point.threads),
             };
             let (name, rate, time) = (&system.name, number::ops(rate), time(rate));
             times.push(format!("{time} on {name} with {of} ({rate} before)"));

@@ -1,43 +1,12 @@
 //! What a dry run says of a ladder of client counts, of which nobody knows beforehand where it ends.
 
-use super::Facts;
+use crate::steps::Ladders;
 use tailmark_model::number;
-use tailmark_plan::{Plan, Step, Sweep};
+use tailmark_plan::{Plan, Sweep};
 use tailmark_stats::ladder::{GAIN_MIN, RUNS_MIN};
 
-impl Facts {
-    /// The points of one system that are measured, as far as is known: of ladders that have ended in
-    /// the study those up to their highest rung, of others all.
-    pub(super) fn points<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = Step<'a>> {
-        plan.points().filter(|step| self.is_measured(plan, step))
-    }
-
-    /// Whether a step is measured, as far as is known.
-    pub(super) fn is_measured(&self, plan: &Plan, step: &Step<'_>) -> bool {
-        let is_rung = plan.sweep.ladder.is_some() && step.rate.is_none();
-        let highest = self.highest_rungs.get(&step.workload.name);
-        !is_rung || highest.is_none_or(|highest| step.threads <= *highest)
-    }
-
-    /// Whether there may be fewer points than that.
-    pub(super) fn may_be_fewer(&self, plan: &Plan) -> bool {
-        let mut workloads = plan.sweep.workloads.iter();
-        let is_open = |name: &str| !self.highest_rungs.contains_key(name);
-        plan.sweep.ladder.is_some() && workloads.any(|workload| is_open(&workload.name))
-    }
-}
-
-/// `up to ` where there may be fewer.
-pub(super) fn up_to(plan: &Plan, facts: &Facts) -> &'static str {
-    if facts.may_be_fewer(plan) {
-        "up to "
-    } else {
-        ""
-    }
-}
-
 /// When ladders end: lines for a person.
-pub(super) fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
+pub(super) fn lines(plan: &Plan, ladders: &Ladders<'_>) -> Vec<String> {
     if plan.sweep.ladder.is_none() {
         return Vec::new();
     }
@@ -51,8 +20,8 @@ pub(super) fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
          measured at each rung that any of them reaches",
         number::percent(GAIN_MIN)
     )];
-    let ended = facts.highest_rungs.iter().map(|(workload, threads)| {
-        let threads = number::threads(*threads);
+    let ended = ladders.highest().into_iter().map(|(workload, threads)| {
+        let threads = number::threads(threads);
         format!("  workload {workload}: its ladders have ended, the highest at {threads}")
     });
     lines.extend(ended);
@@ -81,7 +50,10 @@ pub(super) fn repeats(sweep: &Sweep) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dry_run::{SystemFacts, dry_run};
+    use crate::{
+        dry_run::{Facts, dry_run},
+        steps::Known,
+    };
     use std::path::Path;
     use tailmark_plan::RawPlan;
     use tailmark_testing::assert_says;
@@ -89,17 +61,16 @@ mod tests {
     const TWO: &str =
         "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n";
 
-    fn said(sweep: &str, facts: &Facts) -> String {
+    fn plan(sweep: &str) -> Plan {
         let text = format!("{TWO}[sweep]\nduration = '9s'\nwarmup = '1s'\n{sweep}");
         let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
-        let plan = plan.unwrap_or_else(|error| panic!("{text}: {error}"));
-        dry_run(&plan, Path::new("out"), facts).join("\n")
+        plan.unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     #[test]
     fn a_dry_run_says_the_rungs_and_that_the_ladder_ends_by_itself() {
         let sweep = "threads = { from = 8, to = 100, until = 'no gain' }\nrepeats = 4";
-        let said = said(sweep, &Facts::default());
+        let said = dry_run(&plan(sweep), Path::new("out"), &Facts::default()).join("\n");
         let parts = [
             "2 systems x 1 workload x up to 4 thread counts x 4 repeats: up to 32 points in all",
             "until two steps in a row gain less than 3%, or less than its runs can tell apart,",
@@ -114,22 +85,19 @@ mod tests {
 
     #[test]
     fn where_it_has_ended_in_the_study_the_points_are_known() {
-        let kept = |points_kept| SystemFacts {
-            points_kept,
-            ..SystemFacts::default()
-        };
+        let plan = plan("threads = '1..'\nrates = '500'");
+        // The rungs of 1, 2 and 4 threads, without a gain.
         let facts = Facts {
-            systems: vec![kept(3), kept(1)],
-            highest_rungs: [("ycsb-a".to_owned(), 4)].into(),
+            known: Known::with_points(&plan, [3, 3]),
             ..Facts::default()
         };
-        let said = said("threads = '1..'", &facts);
+        let said = dry_run(&plan, Path::new("out"), &facts).join("\n");
         let parts = [
-            "2 systems x 1 workload x 11 thread counts: 6 points in all",
+            "2 systems x 1 workload x (11 thread counts + 1 rate): 8 points in all",
             "workload ycsb-a: its ladders have ended, the highest at 4 threads",
             "keep 3 points of an earlier run",
             "time: 2 points, 20s in all\n",
-            "together about 20s",
+            "together about 20s, 40s at most",
         ];
         assert_says(&said, &parts);
     }

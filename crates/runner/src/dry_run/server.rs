@@ -92,7 +92,7 @@ fn changes(plan: &Plan, known: &SystemFacts, look: &Look) -> Vec<String> {
         Reload::Workload => Some("before each further workload"),
         Reload::Point => Some("before each further point"),
     };
-    let loads = !known.loaded;
+    let loads = !known.data.is_loaded;
     if loads || again.is_some() || empties {
         changes.extend(look.creates.clone());
         changes.push(format!(

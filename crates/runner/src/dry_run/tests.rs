@@ -1,6 +1,7 @@
 //! What a dry run says.
 
 use super::{Facts, SystemFacts, dry_run};
+use crate::steps::{DataState, Known};
 use std::path::Path;
 use tailmark_model::ResolvedRate;
 use tailmark_plan::{Plan, RawPlan};
@@ -32,19 +33,14 @@ fn a_dry_run_names_every_step_with_time_and_space() {
         "{SYSTEM}[[system]]\nname = 'b'\n[sweep]\nworkloads = ['ycsb-a', 'ycsb-c']\n\
          threads = [1, 4]\nduration = '9s'\nwarmup = '1s'\nrate = 5000\n[machine]\nmemory_limit = '1GiB'"
     );
+    let plan = plan(&text);
     let facts = Facts {
-        systems: vec![
-            SystemFacts {
-                points_kept: 4,
-                ..SystemFacts::default()
-            },
-            SystemFacts::default(),
-        ],
+        known: Known::with_points(&plan, [4, 0]),
         can_drop_caches: true,
         memory: 8 << 30,
         ..Facts::default()
     };
-    let lines = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
+    let lines = dry_run(&plan, Path::new("out"), &facts).join("\n");
     let parts = [
         "2 systems x 2 workloads x 2 thread counts: 8 points in all",
         "study and report in out",
@@ -185,7 +181,10 @@ fn two_systems_on_one_file_system_need_room_together() {
 fn what_is_loaded_again_needs_its_room_again_and_takes_its_time() {
     let loaded = |reload: &str| {
         let known = SystemFacts {
-            loaded: true,
+            data: DataState {
+                is_loaded: true,
+                ..DataState::default()
+            },
             present: 1 << 30,
             ..on("ext4 on /dev/x", 2 << 30)
         };
@@ -380,20 +379,18 @@ fn the_time_of_a_part_of_a_peak_is_that_of_a_part_of_the_usual_rate() {
 
 #[test]
 fn a_dry_run_says_what_a_percentage_has_come_to() {
-    let known = SystemFacts {
-        resolved: vec![ResolvedRate {
-            system: "a".into(),
-            workload: "ycsb-a".into(),
-            distribution: "zipfian".into(),
-            requested: "60%".into(),
-            of_system: "a".into(),
-            peak_ops_per_sec: 4_000.0,
-            rate: 2_400.0,
-        }],
-        ..SystemFacts::default()
-    };
+    let mut facts = Facts::default();
+    facts.known.add_rate(ResolvedRate {
+        system: "a".into(),
+        workload: "ycsb-a".into(),
+        distribution: "zipfian".into(),
+        requested: "60%".into(),
+        of_system: "a".into(),
+        peak_ops_per_sec: 4_000.0,
+        rate: 2_400.0,
+    });
     let text = format!("{SYSTEM}[sweep]\nrates = '60%, 80%'\nworkloads = 'ycsb-a, ycsb-c'");
-    let said = lines(&text, vec![known]);
+    let said = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
     let parts = [
         "run ycsb-a (zipfian) at 60% of the peak of a (2,400 ops/s), 80% of the peak of a with",
         "run ycsb-c (zipfian) at 60% of the peak of a, 80% of the peak of a with",

@@ -1,61 +1,16 @@
 //! How the systems of a run take turns, and what that costs.
 
-use super::Facts;
+use super::{Facts, work::Work};
 use crate::order;
 use tailmark_model::number;
-use tailmark_plan::{Order, Plan, SystemPlan};
-
-/// How often the turn passes from one system to another while the points are measured that are
-/// left.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// In all.
-    pub all: u64,
-    /// Of these, the ones for which a service is stopped.
-    pub stops: u64,
-}
-
-impl Changes {
-    /// Of a run in this order.
-    pub fn new(plan: &Plan, facts: &Facts, order: Order) -> Self {
-        let systems = systems(plan, order);
-        let kept = |index: &usize| {
-            facts
-                .systems
-                .get(*index)
-                .map_or(0, |known| known.points_kept)
-        };
-        let mut kept: Vec<usize> = systems.iter().map(|(index, _)| kept(index)).collect();
-        let (mut changes, mut before) = (Self::default(), None);
-        let points = plan.points_of(order, systems.len());
-        for (turn, _) in points.filter(|(_, step)| facts.is_measured(plan, step)) {
-            if kept[turn] > 0 {
-                kept[turn] -= 1;
-                continue;
-            }
-            if let Some(before) = before.replace(turn).filter(|before| *before != turn) {
-                changes.all += 1;
-                changes.stops += u64::from(systems[before].1.service.is_some());
-            }
-        }
-        changes
-    }
-}
-
-/// The systems in the order of their first turn, each with its place in the plan.
-pub fn systems(plan: &Plan, order: Order) -> Vec<(usize, &SystemPlan)> {
-    match order {
-        Order::Systems => plan.systems_in_order(),
-        Order::Interleaved => plan.systems.iter().enumerate().collect(),
-    }
-}
+use tailmark_plan::{Order, Plan};
 
 /// The order of a run of several systems and, where they take turns, what that costs: lines for a
 /// person.
-pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
+pub fn lines(plan: &Plan, facts: &Facts, work: &Work<'_>) -> Vec<String> {
     let order = facts.order(plan);
-    let there = systems(plan, order).into_iter();
-    let there: Vec<_> = there.map(|(_, system)| system.name.as_str()).collect();
+    let there = work.systems.iter().map(|of| of.system.name.as_str());
+    let there: Vec<_> = there.collect();
     match (order, there.len()) {
         (_, ..2) => return Vec::new(),
         (Order::Systems, _) => {
@@ -67,12 +22,9 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
         (Order::Interleaved, _) => {}
     }
     let back: Vec<_> = there.iter().rev().copied().collect();
-    let (changes, otherwise) = (
-        Changes::new(plan, facts, order),
-        Changes::new(plan, facts, Order::Systems),
-    );
+    let otherwise = Work::new(plan, facts, Order::Systems);
     let times = |count| number::plural(count, "time");
-    let stops = match changes.stops {
+    let stops = match work.stops {
         0 => "; that costs nothing but opening a database".to_owned(),
         stops => format!(
             ", {} with a service to be stopped, {} at most each",
@@ -89,8 +41,8 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
         ),
         format!(
             "  the system changes {} (one after the other: {}){stops}",
-            times(changes.all),
-            times(otherwise.all)
+            times(work.changes),
+            times(otherwise.changes)
         ),
     ]
 }
@@ -98,7 +50,7 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dry_run::{SystemFacts, dry_run};
+    use crate::{dry_run::dry_run, steps::Known};
     use std::path::Path;
     use tailmark_plan::RawPlan;
     use tailmark_testing::assert_says;
@@ -110,17 +62,6 @@ mod tests {
 
     const TWO: &str =
         "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n";
-
-    fn kept(points: [usize; 2]) -> Facts {
-        let systems = points.map(|points_kept| SystemFacts {
-            points_kept,
-            ..SystemFacts::default()
-        });
-        Facts {
-            systems: systems.to_vec(),
-            ..Facts::default()
-        }
-    }
 
     fn said(text: &str, facts: &Facts) -> String {
         dry_run(&plan(text), Path::new("out"), facts).join("\n")
@@ -153,7 +94,11 @@ mod tests {
             ([4, 0], 0, 0),
             ([4, 4], 0, 0),
         ] {
-            let of = |order| Changes::new(&plan, &kept(points), order).all;
+            let facts = Facts {
+                known: Known::with_points(&plan, points),
+                ..Facts::default()
+            };
+            let of = |order| Work::new(&plan, &facts, order).changes;
             let changes = [Order::Interleaved, Order::Systems].map(of);
             assert_eq!(changes, [interleaved, one_by_one], "{points:?}");
         }

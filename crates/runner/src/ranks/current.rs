@@ -63,7 +63,7 @@ impl Current {
             late: Duration::ZERO,
             ahead_ns: 0,
             is_load: order.point.is_none(),
-            ends_together: order.point.is_some() && order.rate.is_none(),
+            ends_together: order.point.is_some() && order.terms.rate.is_none(),
             ranks: order.ranks,
             ready: BTreeSet::new(),
             failed: None,
@@ -112,7 +112,7 @@ impl Current {
 
 /// The keys of a phase: where it goes on, those of the phase before, whose inserts are there.
 pub fn keys_of(order: &Order, before: Option<Arc<KeySpace>>) -> Arc<KeySpace> {
-    let before = before.filter(|_| order.continues);
+    let before = before.filter(|_| order.terms.continues);
     before.unwrap_or_else(|| Arc::new(order.keys()))
 }
 
@@ -120,7 +120,7 @@ pub fn keys_of(order: &Order, before: Option<Arc<KeySpace>>) -> Arc<KeySpace> {
 mod tests {
     use super::*;
     use tailmark_driver::DataSet;
-    use tailmark_engine::Spec;
+    use tailmark_engine::{Spec, Terms};
 
     #[test]
     fn what_goes_on_has_the_keys_that_were_inserted_before() {
@@ -144,8 +144,11 @@ mod tests {
         let workload = Arc::new(tailmark_workload::find("ycsb-d").unwrap());
         let keys = Arc::new(KeySpace::new(100, 100));
         let spec = |continues| Spec {
-            continues,
-            threads: 4,
+            terms: Terms {
+                continues,
+                threads: 4,
+                ..Terms::default()
+            },
             ..Spec::new(database.as_ref(), &workload, &params.data, &keys)
         };
         let order = |continues| Order::new(&spec(continues), 1, (1, 2), false, (0, 0, 0.0));

@@ -298,26 +298,12 @@ impl<'a> Follower<'a> {
         let phase = order.phase;
         let keys = self.link.in_phase(phase, |phase| Arc::clone(&phase.keys));
         let keys = keys.ok_or_else(|| Error::Unready("the phase is over".to_owned()))?;
-        let sweep = &self.plan.sweep;
         let key: Option<PointKey> = order.point.clone();
         let spec = Spec {
             clients: system.driver.clients,
             system: &system.name,
             point: key.as_ref(),
-            threads: order.threads,
-            rate: order.rate,
-            arrivals: order.arrivals,
-            operations: order.operations,
-            duration: order.duration,
-            at_least: order.at_least,
-            is_warmup: order.is_warmup,
-            continues: order.continues,
-            warmup: order.warmup,
-            seed: order.seed,
-            warmup_seed: order.warmup_seed,
-            ends_at_failure: order.ends_at_failure,
-            write_all_fields: key.is_none() || sweep.write_all_fields,
-            compressibility: sweep.compressibility,
+            terms: order.terms,
             ..Spec::new(database.as_ref(), &workload, &system.data, &keys)
         };
         let watched = self.watched(system);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::Error;
 use std::sync::Arc;
-use tailmark_engine::{self as engine, Observer, Part, Sampler, Spec, Stop};
+use tailmark_engine::{self as engine, Observer, Part, Sampler, Spec, Stop, Terms};
 use tailmark_model::{Phase, RankPart, Sentence, finding::NO_ANSWER};
 use tailmark_plan::SystemPlan;
 use tailmark_study::{pack_phase, unpack_phase};
@@ -189,7 +189,6 @@ impl<'a> SharedPhase<'a> {
             None => None,
         };
         let spec = Spec {
-            threads: order.threads,
             part: Some(Part {
                 process: order.rank,
                 processes: order.ranks,
@@ -205,6 +204,10 @@ impl<'a> SharedPhase<'a> {
                 peers: &peers,
             }),
             enough,
+            terms: Terms {
+                threads: order.terms.threads,
+                ..spec.terms
+            },
             ..*spec
         };
         let observer = WithOthers {
@@ -304,7 +307,7 @@ impl Shared<'_> {
             late_ns: u64::try_from(late.as_nanos()).unwrap_or(u64::MAX),
             not_sampled,
             has_failed: NO_ANSWER.is_among(&own.findings)
-                || (self.order.ends_at_failure && !own.errors.is_empty()),
+                || (self.order.terms.ends_at_failure && !own.errors.is_empty()),
         };
         let part = Box::new(part);
         link.send(0, &Message::Done { phase, part });
@@ -319,7 +322,7 @@ impl Shared<'_> {
         let (link, number, ranks) = (&self.job.link, self.order.phase, self.order.ranks);
         let late = link.in_phase(number, |phase| {
             let has_failed = NO_ANSWER.is_among(&own.findings)
-                || (self.order.ends_at_failure && !own.errors.is_empty());
+                || (self.order.terms.ends_at_failure && !own.errors.is_empty());
             if phase.ends_together || has_failed || phase.stop.requested() {
                 link.end_all(phase);
             }
@@ -365,7 +368,7 @@ impl Shared<'_> {
         mut phase: Phase,
         (late_ns, ahead_ns): (u64, i64),
     ) -> Phase {
-        let threads = Part::clients(self.order.threads, rank, self.order.ranks).1;
+        let threads = Part::clients(self.order.terms.threads, rank, self.order.ranks).1;
         let before = self.clocks[rank as usize];
         let (drift_ns, bound_ns) = self.job.drift(rank, before);
         phase.ranks = vec![RankPart {

@@ -6,10 +6,8 @@
 use crate::{Error, error::in_one_line};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
-use tailmark_engine::{Part, Spec};
-use tailmark_model::{
-    Arrivals, Fact, Interval, IntervalKind, Kind, Packed, Phase, PointKey, RankPart,
-};
+use tailmark_engine::{Part, Spec, Terms};
+use tailmark_model::{Fact, Interval, IntervalKind, Kind, Packed, Phase, PointKey, RankPart};
 use tailmark_plan::Consent;
 use tailmark_workload::{KeySpace, Turns};
 
@@ -232,18 +230,8 @@ pub struct Order {
     pub workload: Option<String>,
     /// Whether each rank has a database of its own.
     pub is_own: bool,
-    pub threads: u32,
-    pub rate: Option<f64>,
-    pub arrivals: Option<Arrivals>,
-    pub operations: Option<u64>,
-    pub duration: Option<Duration>,
-    pub at_least: Duration,
-    pub is_warmup: bool,
-    pub continues: bool,
-    pub warmup: Duration,
-    pub seed: u64,
-    pub warmup_seed: u64,
-    pub ends_at_failure: bool,
+    /// For all ranks together.
+    pub terms: Terms,
     /// The records that are there when it begins.
     pub records: u64,
     /// Whether rank 0 judges by what is measured when there is enough.
@@ -283,18 +271,10 @@ impl Order {
             point: spec.point.cloned(),
             workload: spec.point.map(|_| spec.workload.name.clone()),
             is_own,
-            threads: spec.threads.max(ranks),
-            rate: spec.rate,
-            arrivals: spec.arrivals,
-            operations: spec.operations,
-            duration: spec.duration,
-            at_least: spec.at_least,
-            is_warmup: spec.is_warmup,
-            continues: spec.continues,
-            warmup: spec.warmup,
-            seed: spec.seed,
-            warmup_seed: spec.warmup_seed,
-            ends_at_failure: spec.ends_at_failure,
+            terms: Terms {
+                threads: spec.threads.max(ranks),
+                ..spec.terms
+            },
             records: spec.keys.own_acknowledged() - spec.keys.turns().own,
             streams: spec.enough.is_some() || spec.is_warmup,
             clients: (first, own),
@@ -311,7 +291,7 @@ impl Order {
     pub fn duration_s(&self, phase: &Phase) -> f64 {
         let threads = |part: &RankPart| f64::from(part.threads);
         let all: f64 = phase.ranks.iter().map(threads).sum();
-        match (&self.point, self.rate, self.operations) {
+        match (&self.point, self.terms.rate, self.terms.operations) {
             (Some(_), None, _) if all > 0.0 => {
                 let run = phase.ranks.iter().map(|p| threads(p) * p.duration_s);
                 run.sum::<f64>() / all

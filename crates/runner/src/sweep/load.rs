@@ -15,7 +15,7 @@ use tailmark_model::{
     Finding, Load, Sentence,
     finding::{LOAD_RESUMED, NOT_SETTLED},
 };
-use tailmark_plan::{Step, SystemPlan};
+use tailmark_plan::{PlanPoint, SystemPlan};
 use tailmark_study::Study;
 
 /// How often a load of a server goes on after requests have failed.
@@ -27,9 +27,9 @@ impl Sweeper<'_> {
         &mut self,
         dataset: &Dataset<'_>,
         system: &SystemPlan,
-        step: &Step<'_>,
+        point: &PlanPoint<'_>,
     ) -> Result<bool, Error> {
-        let Some((mut load, started)) = self.load_to_its_end(dataset, system, step)? else {
+        let Some((mut load, started)) = self.load_to_its_end(dataset, system, point)? else {
             return Ok(false);
         };
         let database = dataset.open()?;
@@ -41,7 +41,7 @@ impl Sweeper<'_> {
         // takes the place of this one.
         self.study.replace_load(&load, &started)?;
         self.has_measured = true;
-        self.keep_repeat(system, step)?;
+        self.keep_repeat(system, point)?;
         dataset.complete(database.as_ref(), &started)?;
         self.ranks.each_of_own(system, |system| Command::Complete {
             system,
@@ -69,10 +69,10 @@ impl Sweeper<'_> {
         &mut self,
         dataset: &Dataset<'_>,
         system: &SystemPlan,
-        step: &Step<'_>,
+        point: &PlanPoint<'_>,
     ) -> Result<Option<(Load, String)>, Error> {
         let mut failures = Vec::new();
-        let seeds = PointSeeds::of_step(self.plan.sweep.seed, step);
+        let seeds = PointSeeds::from_point(self.plan.sweep.seed, point);
         loop {
             let in_study = fact(&self.study, system, Study::LOAD_BEGAN)?;
             let in_study = in_study.as_deref();

@@ -1,9 +1,7 @@
 //! One point in a sweep, from the service that it needs to what is found of it.
 
 use super::{
-    Sweeper,
-    ladder::tell_points,
-    load,
+    Sweeper, load,
     requested::{Asked, AskedWarmup, MeasuredPoint},
     turn::SystemState,
 };
@@ -24,33 +22,30 @@ use crate::{
 };
 use std::sync::Arc;
 use tailmark_driver::{Database, Place, Settled};
-use tailmark_engine::Spec;
+use tailmark_engine::{Spec, Terms};
 use tailmark_model::{
     Fact, Finding, Phase, Point, PointKey, Sentence, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
 };
-use tailmark_plan::{Step, SystemPlan};
+use tailmark_plan::{PlanPoint, SystemPlan};
 
 /// How often a point begins whose server is gone before a client is at work.
 const BEGINNINGS: u32 = 3;
 
 impl Sweeper<'_> {
-    /// Measures one point and commits it; false where that was stopped.
+    /// Measures a point; none where that was stopped.
     pub(super) fn point(
         &mut self,
         state: &SystemState<'_>,
-        step: Step<'_>,
+        point: PlanPoint<'_>,
         key: PointKey,
-    ) -> Result<bool, Error> {
-        let mut asked = Asked::of_step(self.plan, step);
-        if let Some(length) = self.warmup_length(&step, state.system, &key)? {
+        warmup: Option<WarmupLength>,
+    ) -> Result<Option<MeasuredPoint>, Error> {
+        let mut asked = Asked::from_point(self.plan, point);
+        if let Some(length) = warmup {
             asked.warmup = AskedWarmup::ByRule(length);
         }
-        let Some(measured) = self.measured(state, &asked, key)? else {
-            return Ok(false);
-        };
-        self.commit(&measured.point)?;
-        measured.settled.map(|_| true)
+        self.measured(state, &asked, key)
     }
 
     /// What was measured, with its findings, and whether the database came to rest after it; none
@@ -141,20 +136,6 @@ impl Sweeper<'_> {
             .collect()
     }
 
-    fn commit(&mut self, point: &Point) -> Result<(), Error> {
-        self.study.add_point(point)?;
-        self.has_measured = true;
-        self.summary.points_measured += 1;
-        self.summary.errors += point.phase.errors();
-        self.retried.retain(|key| *key != point.key);
-        if self.ladders.are_there() {
-            self.ladders.add(point);
-            tell_points(&self.ladders, self.observer);
-        }
-        self.observer.point_finished(point);
-        self.say_ends()
-    }
-
     /// Waits until background work has come to rest, the time is up or a stop was requested.
     pub(super) fn settle(&self, database: &dyn Database) -> Result<Settled, Error> {
         self.observer.step("waiting for background work to settle");
@@ -230,16 +211,19 @@ impl Sweeper<'_> {
             clients: system.driver.clients,
             system: &system.name,
             point: Some(key),
-            threads: key.threads,
-            rate: key.target_rate,
-            arrivals: key.arrivals,
-            operations: asked.operations,
-            duration: asked.duration,
             enough: asked.enough,
-            seed: asked.seeds.measure(),
-            warmup_seed: asked.seeds.warmup(),
-            write_all_fields: sweep.write_all_fields,
-            compressibility: sweep.compressibility,
+            terms: Terms {
+                threads: key.threads,
+                rate: key.target_rate,
+                arrivals: key.arrivals,
+                operations: asked.operations,
+                duration: asked.duration,
+                seed: asked.seeds.measure(),
+                warmup_seed: asked.seeds.warmup(),
+                write_all_fields: sweep.write_all_fields,
+                compressibility: sweep.compressibility,
+                ..Terms::default()
+            },
             ..Spec::new(database, &workload, &system.data, &keys)
         };
         let watched = self.watched(system);
@@ -249,14 +233,21 @@ impl Sweeper<'_> {
         let length = match asked.warmup {
             // What is thrown away is not watched: with limits it is a phase of its own.
             AskedWarmup::For(warmup) if limits.is_empty() || warmup <= Warmup::EDGE => {
-                return measure(&Spec { warmup, ..spec });
+                let terms = Terms {
+                    warmup,
+                    ..spec.terms
+                };
+                return measure(&Spec { terms, ..spec });
             }
             AskedWarmup::For(warmup) => WarmupLength::fixed(warmup),
             AskedWarmup::ByRule(length) => length,
         };
         let before = Spec {
-            seed: asked.seeds.warmup(),
             enough: None,
+            terms: Terms {
+                seed: asked.seeds.warmup(),
+                ..spec.terms
+            },
             ..spec
         };
         let rule = asked.steady;
@@ -269,9 +260,12 @@ impl Sweeper<'_> {
         let warmup = warm_up(together, &before, length, rule, watch, &abort)?;
         abort.ended(&warmup.phase, &format!("{what} to warm up"))?;
         let mut measured = measure(&Spec {
-            continues: true,
-            warmup: Warmup::EDGE,
-            warmup_seed: asked.seeds.edge(),
+            terms: Terms {
+                continues: true,
+                warmup: Warmup::EDGE,
+                warmup_seed: asked.seeds.edge(),
+                ..spec.terms
+            },
             ..spec
         })?;
         if let AskedWarmup::ByRule(_) = asked.warmup {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tailmark_driver::Settled;
 use tailmark_engine::Enough;
 use tailmark_model::Point;
-use tailmark_plan::{Plan, Step};
+use tailmark_plan::{Plan, PlanPoint};
 use tailmark_stats::steady::SteadyRule;
 use tailmark_workload::Workload;
 
@@ -40,15 +40,15 @@ pub(super) struct MeasuredPoint {
 
 impl<'a> Asked<'a> {
     /// Of a point of a sweep, warmed up for a time.
-    pub fn of_step(plan: &Plan, step: Step<'a>) -> Self {
+    pub fn from_point(plan: &Plan, point: PlanPoint<'a>) -> Self {
         let sweep = &plan.sweep;
         Self {
-            workload: step.workload,
+            workload: point.workload,
             operations: sweep.operations,
             duration: sweep.duration,
             warmup: AskedWarmup::For(sweep.warmup.longest()),
             enough: None,
-            seeds: PointSeeds::of_step(sweep.seed, &step),
+            seeds: PointSeeds::from_point(sweep.seed, &point),
             steady: plan.steady_rule(),
         }
     }

@@ -6,14 +6,15 @@ use super::{
     requested::{Asked, AskedWarmup},
     turn::SystemState,
 };
-use crate::{Error, seeds::PointSeeds};
-use std::{
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
+use crate::{
+    Error,
+    seeds::PointSeeds,
+    steps::{NextTrial, is_compared, searched},
 };
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tailmark_engine::Enough;
 use tailmark_model::{Interval, Limit, PointKey, SloSettings, TimeBasis};
-use tailmark_plan::{Order, Plan, Step, SystemPlan, is_searched};
+use tailmark_plan::{Plan, PlanPoint, SystemPlan};
 use tailmark_stats::{
     slo::{Next, ShareOver, Slo, Trial, Verdict, counts},
     steady::SteadyRule,
@@ -21,44 +22,17 @@ use tailmark_stats::{
 use tailmark_study::Study;
 use tailmark_workload::Workload;
 
-impl<'a> Sweeper<'a> {
-    /// Carries out the searches of a plan; false where that was stopped. Interleaved, the systems
-    /// take turns trial by trial.
-    pub(super) fn search_all(&mut self, states: &mut [SystemState<'a>]) -> Result<bool, Error> {
-        let plan = self.plan;
-        for step in searched(plan) {
-            let groups: Vec<Vec<usize>> = match self.order {
-                Order::Interleaved => vec![(0..states.len()).collect()],
-                Order::Systems => (0..states.len()).map(|index| vec![index]).collect(),
-            };
-            for group in groups {
-                loop {
-                    let mut has_ended = true;
-                    for &index in &group {
-                        let state = &mut states[index];
-                        let Some(next) = self.next_trial(state.system, &step)? else {
-                            continue;
-                        };
-                        has_ended = false;
-                        if !self.trial(state, step, &next)? {
-                            return Ok(false);
-                        }
-                    }
-                    if has_ended {
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(true)
-    }
-
+impl Sweeper<'_> {
     /// What is tried next on a system; none where its search is over.
-    fn next_trial(&self, system: &SystemPlan, step: &Step<'_>) -> Result<Option<NextTrial>, Error> {
+    pub(super) fn next_trial(
+        &self,
+        system: &SystemPlan,
+        point: &PlanPoint<'_>,
+    ) -> Result<Option<NextTrial>, Error> {
         let Some(settings) = self.plan.slo.as_ref().filter(|_| is_compared(system)) else {
             return Ok(None);
         };
-        let slo = search_of(self.plan, &self.study, settings, system, step.workload)?;
+        let slo = search_of(self.plan, &self.study, settings, system, point.workload)?;
         let Next::Try { rate, to_follow } = slo.next(settings) else {
             return Ok(None);
         };
@@ -76,30 +50,22 @@ impl<'a> Sweeper<'a> {
     }
 
     /// Measures a trial and commits it; false where that was stopped.
-    fn trial(
+    pub(super) fn trial(
         &mut self,
-        state: &mut SystemState<'a>,
-        step: Step<'a>,
+        state: &SystemState<'_>,
+        point: PlanPoint<'_>,
         next: &NextTrial,
     ) -> Result<bool, Error> {
         let plan = self.plan;
         let Some(settings) = &plan.slo else {
             return Ok(true);
         };
-        // Before the first of a workload its data set is loaded again where the plan wants that.
-        let step = Step {
-            begins_workload: next.is_first,
-            ..step
-        };
         let key = PointKey {
             threads: settings.threads,
             repeat: next.attempt,
             arrivals: Some(settings.arrivals),
-            ..step.key(plan, state.system, Some(next.rate))
+            ..point.key(plan, state.system, Some(next.rate))
         };
-        if !self.make_ready(state, &step)? {
-            return Ok(false);
-        }
         let judge = Judge::new(settings);
         let requested = Asked {
             operations: None,
@@ -110,7 +76,7 @@ impl<'a> Sweeper<'a> {
             steady: SteadyRule {
                 latency: settings.latency.first().and_then(|limit| limit.metric()),
             },
-            ..Asked::of_step(plan, step)
+            ..Asked::from_point(plan, point)
         };
         let Some(measured) = self.measured(state, &requested, key)? else {
             return Ok(false);
@@ -118,70 +84,35 @@ impl<'a> Sweeper<'a> {
         self.study.add_trial(&measured.point)?;
         self.has_measured = true;
         self.summary.trials_measured += 1;
-        let slo = search_of(plan, &self.study, settings, state.system, step.workload)?;
+        let slo = search_of(plan, &self.study, settings, state.system, point.workload)?;
         self.observer.trial_finished(&slo, settings);
         measured.settled.map(|_| true)
     }
 }
 
-/// What is tried next.
-struct NextTrial {
-    /// Operations per second.
-    rate: f64,
-    /// How often it has been tried then.
-    attempt: u32,
-    /// Whether it is the first of its search.
-    is_first: bool,
-    /// The most that it takes: no longer than there is time for the search.
-    longest: Duration,
-}
-
-/// How many searches of a system are to be carried out, whatever the study has.
-pub(crate) fn searches(plan: &Plan, system: &SystemPlan) -> usize {
-    if is_compared(system) {
-        searched(plan).len()
-    } else {
-        0
-    }
-}
-
-/// How many of them are over.
-pub(crate) fn finished(plan: &Plan, study: &Study, system: &SystemPlan) -> Result<usize, Error> {
+/// The workloads of which the search of a system is over.
+pub(crate) fn finished<'a>(
+    plan: &'a Plan,
+    study: &Study,
+    system: &SystemPlan,
+) -> Result<Vec<&'a str>, Error> {
     let Some(settings) = plan.slo.as_ref().filter(|_| is_compared(system)) else {
-        return Ok(0);
+        return Ok(Vec::new());
     };
-    let mut finished = 0;
-    for step in searched(plan) {
-        let slo = search_of(plan, study, settings, system, step.workload)?;
-        finished += usize::from(matches!(slo.next(settings), Next::Done(_)));
+    let mut finished = Vec::new();
+    for point in searched(plan) {
+        let slo = search_of(plan, study, settings, system, point.workload)?;
+        if matches!(slo.next(settings), Next::Done(_)) {
+            finished.push(point.workload.name.as_str());
+        }
     }
     Ok(finished)
 }
 
 /// Whether a search of a system goes on.
 pub(super) fn is_pending(plan: &Plan, study: &Study, system: &SystemPlan) -> Result<bool, Error> {
-    Ok(finished(plan, study, system)? < searches(plan, system))
-}
-
-/// A ceiling is there to say what a device could do, and is not searched.
-fn is_compared(system: &SystemPlan) -> bool {
-    system.ceiling_for.is_none()
-}
-
-/// A step for each workload that a search has anything to judge in. Its data set is that of the last
-/// repeat.
-fn searched(plan: &Plan) -> Vec<Step<'_>> {
-    let settings = plan.slo.as_ref();
-    let workloads = plan.sweep.workloads.iter();
-    let searched = workloads.filter(|of| settings.is_some_and(|slo| is_searched(slo, of)));
-    let step = |workload| Step {
-        workload,
-        threads: settings.map_or(1, |slo| slo.threads),
-        rate: None,
-        repeat: plan.sweep.repeats,
-        begins_workload: false,
-    };
-    searched.map(step).collect()
+    let is_searched = is_compared(system) && searched(plan).next().is_some();
+    Ok(is_searched && finished(plan, study, system)?.len() < searched(plan).count())
 }
 
 /// The search of a system and a workload, as far as the study has it.

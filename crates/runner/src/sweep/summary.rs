@@ -53,9 +53,4 @@ impl Summary {
         });
         here.into_iter().chain(on_servers).collect()
     }
-
-    /// Points that nothing is left to do for.
-    pub(super) const fn points_done(&self) -> usize {
-        self.points_measured + self.points_kept + self.points_skipped
-    }
 }

@@ -1,0 +1,108 @@
+//! What is left to do of a plan: its steps, counted for each system.
+
+use super::{Facts, SystemFacts};
+use crate::steps::{Ladders, Make, Outlook, Step, Steps};
+use std::borrow::Cow;
+use tailmark_driver::Place;
+use tailmark_plan::{Order, Plan, PlanPoint, SystemPlan};
+
+/// What is left to do, as far as is known.
+pub struct Work<'a> {
+    /// In the order of their first turn.
+    pub systems: Vec<SystemWork<'a>>,
+    pub ladders: Ladders<'a>,
+    /// How often the turn passes from one system to another.
+    pub changes: u64,
+    /// Of these, the ones for which a service is stopped.
+    pub stops: u64,
+}
+
+/// What is left to do of one system.
+pub struct SystemWork<'a> {
+    pub system: &'a SystemPlan,
+    /// Which one of the plan it is, from 0.
+    pub place: usize,
+    pub known: Cow<'a, SystemFacts>,
+    /// Points to measure.
+    pub points: Vec<PlanPoint<'a>>,
+    /// How often its data set is loaded for them.
+    pub loads: u64,
+    /// Searches that are not over.
+    pub searches: u64,
+}
+
+impl<'a> Work<'a> {
+    /// Of a run whose systems take turns so.
+    pub fn new(plan: &'a Plan, facts: &'a Facts, order: Order) -> Self {
+        let systems = plan.systems.iter().collect();
+        let known = facts.known.clone();
+        let mut steps = Steps::new(plan, systems, order, known, Outlook::UpTo);
+        let system = |system: &'a SystemPlan| {
+            let mut others = plan.systems.iter();
+            let place = others.position(|other| other.name == system.name);
+            let place = place.expect("it is a system of the plan");
+            let known = facts.systems.get(place);
+            SystemWork {
+                system,
+                place,
+                known: known.map_or_else(Cow::default, Cow::Borrowed),
+                points: Vec::new(),
+                loads: 0,
+                searches: 0,
+            }
+        };
+        let mut systems: Vec<_> = steps.systems().map(system).collect();
+        let (mut changes, mut stops) = (0, 0);
+        while let Some(step) = steps.next() {
+            match step {
+                Step::Look { system } => steps.looked(system, systems[system].known.data),
+                Step::Point { system, point, .. } => systems[system].points.push(point),
+                Step::Make { system, make, .. } => systems[system].add_load(make),
+                Step::Switch { from, .. } => {
+                    let from = from.map(|from| systems[from].system);
+                    changes += u64::from(from.is_some());
+                    stops += u64::from(from.is_some_and(|from| from.service.is_some()));
+                }
+                Step::Search { system, point } => {
+                    let SystemWork {
+                        known, searches, ..
+                    } = &mut systems[system];
+                    let is_over = known.searches_over.contains(&point.workload.name);
+                    *searches += u64::from(!is_over);
+                }
+                Step::Rate { .. }
+                | Step::LeaveOut { .. }
+                | Step::EvenOut { .. }
+                | Step::Trial { .. } => {}
+            }
+        }
+        Self {
+            systems,
+            ladders: steps.into_ladders(),
+            changes,
+            stops,
+        }
+    }
+
+    /// `up to ` where there may be fewer points.
+    pub fn up_to(&self) -> &'static str {
+        if self.ladders.have_ended() {
+            ""
+        } else {
+            "up to "
+        }
+    }
+
+    /// A sum over all systems.
+    pub fn sum(&self, of: impl Fn(&SystemWork<'a>) -> u64) -> u64 {
+        self.systems.iter().map(of).fold(0, u64::saturating_add)
+    }
+}
+
+impl SystemWork<'_> {
+    fn add_load(&mut self, make: Make) {
+        // What was adopted is never loaded over.
+        let is_loaded = self.system.driver.place != Place::Nowhere && !self.known.adopted;
+        self.loads += u64::from(is_loaded && make != Make::Empty);
+    }
+}

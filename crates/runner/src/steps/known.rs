@@ -1,0 +1,374 @@
+//! What is known when the next step is chosen: what the study has, and what became of the steps
+//! since. Every step follows from it and the plan alone, so that a run which goes on takes the same
+//! steps as one that was not interrupted.
+
+use crate::{Error, retry, warmup::WarmupLength};
+use std::time::Duration;
+use tailmark_model::{
+    Fault, Point, PointKey, ResolvedRate,
+    finding::{CLIENT_SATURATED, NO_ANSWER},
+};
+use tailmark_plan::{AskedRate, Plan, PlanPoint, SystemPlan};
+use tailmark_stats::statistics;
+use tailmark_study::Study;
+use tailmark_workload::Workload;
+
+/// What two warm-ups may differ by and still be equally long, seconds.
+const SAME_S: f64 = 0.5;
+
+/// The points and rates of a study.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Known {
+    /// In the order in which they were added.
+    runs: Vec<Run>,
+    /// Points that are measured again, although they are there.
+    retried: Vec<PointKey>,
+    rates: Vec<ResolvedRate>,
+}
+
+/// What is known of a point that was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    pub key: PointKey,
+    pub ops_per_sec: f64,
+    pub is_client_saturated: bool,
+    pub fault: Option<Fault>,
+    /// How long its warm-up was, seconds, where a rule ended that. One that was cut off, because its
+    /// database went away, says nothing of how long a warm-up has to be.
+    pub warmup_s: Option<f64>,
+}
+
+impl Run {
+    fn new(plan: &Plan, point: &Point) -> Self {
+        let Point { key, phase } = point;
+        let warmup = phase.warmup.as_ref();
+        let warmup = warmup.filter(|warmup| !NO_ANSWER.is_among(&warmup.phase.findings));
+        Self {
+            key: key.clone(),
+            ops_per_sec: phase.ops_per_sec(),
+            is_client_saturated: CLIENT_SATURATED.is_among(&phase.findings),
+            fault: phase.fault(plan.sweep.allow_errors),
+            warmup_s: warmup.map(|warmup| warmup.length_s()),
+        }
+    }
+}
+
+impl Known {
+    /// As a study has it.
+    pub fn from_study(plan: &Plan, study: &Study) -> Result<Self, Error> {
+        let warmups = study.warmups()?;
+        let mut known = Self {
+            runs: Vec::new(),
+            retried: retry::retried(plan, study)?,
+            rates: study.resolved_rates()?,
+        };
+        study.each_point_total(|point| {
+            let kept = warmups.iter().find(|kept| kept.key == point.key);
+            let warmup_s = kept.filter(|kept| !kept.is_cut).map(|kept| kept.length_s);
+            known.runs.push(Run {
+                warmup_s,
+                ..Run::new(plan, &point)
+            });
+        })?;
+        Ok(known)
+    }
+
+    /// Takes up a point that was measured.
+    pub fn add(&mut self, plan: &Plan, point: &Point) {
+        self.runs.retain(|run| run.key != point.key);
+        self.retried.retain(|key| *key != point.key);
+        self.runs.push(Run::new(plan, point));
+    }
+
+    /// Takes up what a part of a peak came to.
+    pub fn add_rate(&mut self, rate: ResolvedRate) {
+        self.rates.push(rate);
+    }
+
+    /// The points of a system that are there and are not measured again.
+    pub fn kept(&self, system: &SystemPlan) -> usize {
+        let own = self.runs.iter().filter(|run| run.key.system == system.name);
+        own.filter(|run| !self.retried.contains(&run.key)).count()
+    }
+
+    /// The points of a system that are there and are measured again.
+    pub fn retried(&self, system: &SystemPlan) -> usize {
+        let own = self.retried.iter().filter(|key| key.system == system.name);
+        own.count()
+    }
+
+    /// A point that is there and is not measured again.
+    pub fn run(&self, key: &PointKey) -> Option<&Run> {
+        let run = self.runs.iter().find(|run| run.key == *key)?;
+        (!self.retried.contains(key)).then_some(run)
+    }
+
+    /// What a part of a peak has come to on a system.
+    pub fn rate(
+        &self,
+        system: &SystemPlan,
+        workload: &Workload,
+        requested: &AskedRate,
+    ) -> Option<f64> {
+        let text = requested.to_string();
+        let mut rates = self.rates.iter().filter(|rate| is_of(rate, workload));
+        let rate = rates.find(|rate| rate.system == system.name && rate.requested == text)?;
+        Some(rate.rate)
+    }
+
+    /// The name of a point in the study; none where its rate is not known yet.
+    pub fn key(&self, plan: &Plan, point: &PlanPoint<'_>, system: &SystemPlan) -> Option<PointKey> {
+        let rate = match &point.rate {
+            Some(requested @ AskedRate::OfPeak(_)) => {
+                Some(self.rate(system, point.workload, requested)?)
+            }
+            _ => point.fixed_rate(),
+        };
+        Some(point.key(plan, system, rate))
+    }
+
+    /// The repeat of the last point of a system that is there, in the order of the plan.
+    pub fn last_repeat(&self, plan: &Plan, system: &SystemPlan) -> Option<u32> {
+        let points = plan.points();
+        let kept = points.filter(|point| !self.is_pending(plan, point, system));
+        kept.last().map(|point| point.repeat)
+    }
+
+    /// Whether a point is to be measured. One whose rate is not known yet is.
+    pub fn is_pending(&self, plan: &Plan, point: &PlanPoint<'_>, system: &SystemPlan) -> bool {
+        let key = self.key(plan, point, system);
+        key.is_none_or(|key| self.run(&key).is_none())
+    }
+
+    /// What a part of a peak comes to; none where there is no peak. All systems are measured at one
+    /// rate where it is a part of one peak.
+    pub fn resolve(
+        &self,
+        plan: &Plan,
+        point: &PlanPoint<'_>,
+        system: &SystemPlan,
+    ) -> Option<ResolvedRate> {
+        let Some(requested @ AskedRate::OfPeak(part)) = point.rate else {
+            return None;
+        };
+        let (of_system, text) = (plan.sweep.peak_of(system), requested.to_string());
+        let same = self.rates.iter().find(|rate| {
+            rate.of_system == of_system && rate.requested == text && is_of(rate, point.workload)
+        });
+        let (peak_ops_per_sec, rate) = match same {
+            Some(same) => (same.peak_ops_per_sec, same.rate),
+            None => {
+                let peak = self.peak(plan, point, of_system)?;
+                (peak, three_digits(part * peak))
+            }
+        };
+        Some(ResolvedRate {
+            system: system.name.clone(),
+            workload: point.workload.name.clone(),
+            distribution: point.workload.distribution_name().to_owned(),
+            requested: text,
+            of_system: of_system.to_owned(),
+            peak_ops_per_sec,
+            rate,
+        })
+    }
+
+    /// The peak of a system over the thread counts of the plan and its repeats so far, as the report
+    /// has it: each repeat at the thread count that the others choose. A thread count of which a
+    /// repeat is not valid has none.
+    fn peak(&self, plan: &Plan, point: &PlanPoint<'_>, system: &str) -> Option<f64> {
+        let at = |threads: u32| -> Vec<(u32, f64)> {
+            let repeats = self.runs.iter().filter(|run| {
+                let key = &run.key;
+                key.system == system
+                    && key.workload == point.workload.name
+                    && key.distribution == point.workload.distribution_name()
+                    && key.target_rate.is_none()
+                    && key.threads == threads
+            });
+            let runs: Option<Vec<_>> = repeats
+                .map(|run| (run.fault.is_none()).then_some((run.key.repeat, run.ops_per_sec)))
+                .collect();
+            runs.unwrap_or_default()
+        };
+        let threads = plan.sweep.threads.iter();
+        let counts = threads.map(|&threads| at(threads));
+        let counts: Vec<_> = counts.filter(|runs| !runs.is_empty()).collect();
+        let value = |(index, repeat): &(usize, u32)| {
+            let run = counts[*index].iter().find(|(of, _)| of == repeat);
+            run.map(|(_, ops)| *ops)
+        };
+        let chosen = statistics::leave_one_out(&counts);
+        let values: Vec<f64> = chosen.iter().filter_map(value).collect();
+        statistics::geometric_mean(&values)
+    }
+
+    /// The longest warm-up of a point, in any repeat, on the systems that are compared with this one.
+    fn longest_warmup_s(
+        &self,
+        plan: &Plan,
+        point: &PlanPoint<'_>,
+        system: &SystemPlan,
+    ) -> Option<f64> {
+        let peers = plan
+            .systems
+            .iter()
+            .filter(|peer| are_compared(peer, system));
+        let keys = peers.filter_map(|peer| self.key(plan, point, peer));
+        let lengths = keys.flat_map(|key| {
+            let any_repeat = self.runs.iter().filter(move |run| {
+                let repeat = run.key.repeat;
+                run.key
+                    == PointKey {
+                        repeat,
+                        ..key.clone()
+                    }
+            });
+            any_repeat.filter_map(|run| run.warmup_s)
+        });
+        lengths.reduce(f64::max)
+    }
+
+    fn warmup_s(&self, key: &PointKey) -> Option<f64> {
+        let run = self.runs.iter().find(|run| run.key == *key);
+        run.and_then(|run| run.warmup_s)
+    }
+
+    /// Whether a point was warmed up for less time than what it is compared with.
+    pub fn is_short(&self, plan: &Plan, point: &PlanPoint<'_>, system: &SystemPlan) -> bool {
+        let key = self.key(plan, point, system);
+        let own = key.and_then(|key| self.warmup_s(&key));
+        let longest = self.longest_warmup_s(plan, point, system);
+        own.zip(longest)
+            .is_some_and(|(own, longest)| own + SAME_S < longest)
+    }
+
+    /// How many points of these systems were warmed up for less time than what they are compared
+    /// with.
+    pub fn short(&self, plan: &Plan, systems: &[&SystemPlan]) -> usize {
+        if !plan.sweep.warmup.is_auto() {
+            return 0;
+        }
+        let short = systems.iter().flat_map(|system| {
+            let points = plan.points();
+            points.filter(|point| self.is_short(plan, point, system))
+        });
+        short.count()
+    }
+
+    /// How long the warm-up of a point is to be; none where that is not left to a rule. The first
+    /// repeat finds out, and goes on as long as others did; further ones, and points that are
+    /// measured again to even them out, take the longest.
+    pub fn warmup_length(
+        &self,
+        plan: &Plan,
+        point: &PlanPoint<'_>,
+        system: &SystemPlan,
+        evens: bool,
+    ) -> Option<WarmupLength> {
+        let (least, most) = plan.sweep.warmup.limits()?;
+        let longest = self.longest_warmup_s(plan, point, system);
+        let longest = longest.map(Duration::from_secs_f64);
+        let key = self.key(plan, point, system);
+        let is_again = evens && key.is_some_and(|key| self.warmup_s(&key).is_some());
+        let at_least = longest.unwrap_or_default();
+        let most = match longest {
+            Some(longest) if is_again || point.repeat > 1 => longest,
+            _ => most.max(at_least),
+        };
+        Some(WarmupLength {
+            least,
+            at_least,
+            most,
+        })
+    }
+}
+
+/// A ceiling is no system that is compared: it has its own warm-up.
+fn are_compared(a: &SystemPlan, b: &SystemPlan) -> bool {
+    a.name == b.name || (a.ceiling_for.is_none() && b.ceiling_for.is_none())
+}
+
+fn is_of(rate: &ResolvedRate, workload: &Workload) -> bool {
+    rate.workload == workload.name && rate.distribution == workload.distribution_name()
+}
+
+/// Three significant digits: a rate that people can name.
+fn three_digits(rate: f64) -> f64 {
+    let text = format!("{rate:.2e}");
+    text.parse().expect("a number that was just written")
+}
+
+#[cfg(test)]
+impl Known {
+    /// So many of the first points of each system are there.
+    pub fn with_points<const N: usize>(plan: &Plan, points: [usize; N]) -> Self {
+        let mut known = Self::default();
+        for (system, points) in plan.systems.iter().zip(points) {
+            for point in plan.points().take(points) {
+                let phase = tailmark_model::Phase {
+                    duration_s: 1.0,
+                    operations: 1_000,
+                    ..Default::default()
+                };
+                let key = point.key(plan, system, point.fixed_rate());
+                known.add(plan, &Point { key, phase });
+            }
+        }
+        known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_model::Phase;
+    use tailmark_plan::RawPlan;
+
+    #[test]
+    fn a_peak_is_that_of_repeats_where_the_others_have_theirs() {
+        let text = "[database]\ndriver = 'null'\n[sweep]\nthreads = [4, 8]\nrepeats = 3\n\
+                    [[system]]\nname = 'a'\n";
+        let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
+        let first = plan.grid().next().unwrap();
+        // 8 threads have the highest mean, by the first repeat alone.
+        let runs = [(4, [100, 100, 100]), (8, [140, 99, 99])];
+        let peak = |repeats: usize| {
+            let mut known = Known::default();
+            for (threads, runs) in runs {
+                for (repeat, operations) in (1..).zip(runs).take(repeats) {
+                    let point = PlanPoint {
+                        threads,
+                        repeat,
+                        ..first
+                    };
+                    let phase = Phase {
+                        duration_s: 1.0,
+                        operations,
+                        ..Phase::default()
+                    };
+                    let key = point.key(&plan, &plan.systems[0], None);
+                    known.add(&plan, &Point { key, phase });
+                }
+            }
+            known.peak(&plan, &first, "a").unwrap()
+        };
+        let expected = (100.0_f64 * 99.0 * 99.0).cbrt();
+        assert!((peak(3) - expected).abs() < 1e-9, "{}", peak(3));
+        // Of one repeat each it is the highest.
+        assert!((peak(1) - 140.0).abs() < 1e-9, "{}", peak(1));
+    }
+
+    #[test]
+    fn a_rate_of_a_peak_has_three_digits() {
+        for (rate, rounded) in [
+            (12_345.6, 12_300.0),
+            (999_999.0, 1_000_000.0),
+            (60.06, 60.1),
+            (0.123_45, 0.123),
+            (7.0, 7.0),
+        ] {
+            assert_eq!(three_digits(rate), rounded, "{rate}");
+        }
+    }
+}

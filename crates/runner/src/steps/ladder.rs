@@ -1,0 +1,144 @@
+//! The ladders of client counts of a sweep: which of their rungs are measured.
+//!
+//! Each system climbs until its own rungs say that it ends (`stats::ladder`); all are measured at
+//! every rung that any of them has reached, so that they can be compared there.
+
+use super::{Known, Outlook};
+use std::{collections::BTreeMap, sync::Arc};
+use tailmark_plan::{Plan, PlanPoint, SystemPlan};
+use tailmark_stats::ladder::{Climb, End, Rung, beginning, climb};
+use tailmark_workload::Workload;
+
+/// The ladders of a plan, one for each system and workload; none where it has lists of client
+/// counts.
+pub struct Ladders<'a> {
+    plan: &'a Plan,
+    /// Systems that can be measured.
+    systems: usize,
+    /// Of each workload, the clients of the highest rung that is measured.
+    highest: Vec<u32>,
+    /// Of those systems, each ladder and where it has ended if it has.
+    ends: Vec<(&'a SystemPlan, &'a Workload, Option<End>)>,
+}
+
+impl<'a> Ladders<'a> {
+    /// As far as they have been climbed; `systems` are those that can be measured.
+    pub fn new(
+        plan: &'a Plan,
+        systems: &[&'a SystemPlan],
+        known: &Known,
+        outlook: Outlook,
+    ) -> Self {
+        let mut ladders = Self {
+            plan,
+            systems: systems.len(),
+            highest: Vec::new(),
+            ends: Vec::new(),
+        };
+        if plan.sweep.ladder.is_none() {
+            return ladders;
+        }
+        let mut reached = vec![0; plan.sweep.workloads.len()];
+        for system in &plan.systems {
+            for (workload, reached) in plan.sweep.workloads.iter().zip(&mut reached) {
+                let (rung, end) = place(plan, known, system, workload);
+                *reached = rung.max(*reached);
+                if systems.iter().any(|can| can.name == system.name) {
+                    ladders.ends.push((system, workload, end));
+                }
+            }
+        }
+        let threads = &plan.sweep.threads;
+        for (workload, rung) in plan.sweep.workloads.iter().zip(reached) {
+            let highest = match outlook {
+                Outlook::UpTo if !ladders.has_ended(workload) => threads.last(),
+                _ => threads.get(rung),
+            };
+            ladders.highest.push(highest.copied().unwrap_or(0));
+        }
+        ladders
+    }
+
+    /// Whether all ladders of a workload have ended.
+    fn has_ended(&self, workload: &Workload) -> bool {
+        let mut own = self
+            .ends
+            .iter()
+            .filter(|(_, of, _)| of.name == workload.name);
+        own.all(|(_, _, end)| end.is_some())
+    }
+
+    /// Whether a point is measured, as far as is known by now: it is no rung, or one that a system
+    /// has reached.
+    pub fn is_reached(&self, point: &PlanPoint<'_>) -> bool {
+        if self.highest.is_empty() || point.rate.is_some() {
+            return true;
+        }
+        let mut workloads = self.plan.sweep.workloads.iter();
+        let workload = workloads.position(|workload| workload.name == point.workload.name);
+        workload.is_none_or(|workload| point.threads <= self.highest[workload])
+    }
+
+    /// How many points the systems have, as far as is known by now.
+    pub fn points(&self) -> usize {
+        self.systems * self.plan.points().filter(|p| self.is_reached(p)).count()
+    }
+
+    /// Whether that is known: every ladder has ended.
+    pub fn have_ended(&self) -> bool {
+        self.ends.iter().all(|(_, _, end)| end.is_some())
+    }
+
+    /// Of each workload the clients of its highest rung, where its ladders have ended.
+    pub fn highest(&self) -> BTreeMap<&str, u32> {
+        let workloads = self.plan.sweep.workloads.iter().zip(&self.highest);
+        let ended = workloads.filter(|(workload, _)| self.has_ended(workload));
+        ended
+            .map(|(workload, threads)| (workload.name.as_str(), *threads))
+            .collect()
+    }
+
+    /// Of each ladder how what is said of its end begins, and all of it where it has ended.
+    pub fn said(&self) -> impl Iterator<Item = (String, Option<String>)> {
+        self.ends.iter().map(|(system, workload, end)| {
+            let beginning = beginning(&system.name, &workload.name);
+            let whole = end.as_ref().map(|end| format!("{beginning}{end}"));
+            (beginning, whole)
+        })
+    }
+}
+
+/// The rung that a system is at, and where and why its ladder has ended if it has.
+fn place(
+    plan: &Plan,
+    known: &Known,
+    system: &SystemPlan,
+    workload: &Arc<Workload>,
+) -> (usize, Option<End>) {
+    let threads = &plan.sweep.threads;
+    let rungs = threads.iter().map_while(|&threads| {
+        let run = |repeat| {
+            let point = PlanPoint {
+                workload,
+                threads,
+                rate: None,
+                repeat,
+                begins_workload: false,
+            };
+            known.run(&point.key(plan, system, None))
+        };
+        let runs = (1..=plan.sweep.repeats).map(run);
+        let runs: Vec<_> = runs.collect::<Option<_>>()?;
+        Some(Rung {
+            threads,
+            ops_per_sec: runs.iter().map(|run| run.ops_per_sec).collect(),
+            is_client_saturated: runs.iter().any(|run| run.is_client_saturated),
+            fault: runs.iter().find_map(|run| run.fault),
+        })
+    });
+    let rungs: Vec<Rung> = rungs.collect();
+    match climb(&rungs, threads.last().copied().unwrap_or(0)) {
+        Climb::Ended(end) => (end.rung, Some(end)),
+        Climb::GoesOn => (rungs.len(), None),
+    }
+}

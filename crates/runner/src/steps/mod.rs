@@ -1,0 +1,470 @@
+//! The run as a list of steps: the one place that knows what comes next. [`crate::run`] carries the
+//! steps out, the dry run prints and counts them, and progress is counted by them.
+//!
+//! A step follows from the plan and from what is [`Known`]. Whoever carries it out tells what came
+//! of it where that decides what is next: a point that was measured may be the end of a ladder, the
+//! peak that a rate is a part of, or the longest warm-up. What is known at the beginning is what the
+//! study has, so a run that goes on leaves out what is there.
+//!
+//! First come the points of the plan in their order, in as many passes as it takes: a later pass has
+//! the rungs of a ladder that another system has reached since, and points whose peak has become
+//! known. Then come points again whose warm-up was shorter than that of others, and at last the
+//! searches.
+
+mod data;
+mod known;
+mod ladder;
+
+pub use data::{DataState, Make};
+pub use known::Known;
+pub use ladder::Ladders;
+
+use crate::warmup::WarmupLength;
+use std::{collections::VecDeque, time::Duration};
+use tailmark_model::{Point, PointKey, ResolvedRate};
+use tailmark_plan::{Order, Plan, PlanPoint, SystemPlan, is_searched};
+
+/// What a run does next. Systems are named by their places in [`Steps::systems`].
+pub enum Step<'a> {
+    /// A part of a peak is this rate from now on.
+    Rate {
+        system: usize,
+        point: PlanPoint<'a>,
+        rate: ResolvedRate,
+    },
+    /// A point has no rate, because there is no peak that it is a part of.
+    LeaveOut { system: usize, point: PlanPoint<'a> },
+    /// The turn passes to a system: the service of the one before stops.
+    Switch { from: Option<usize>, to: usize },
+    /// Looks what is there of a system; answered by [`Steps::looked`].
+    Look { system: usize },
+    /// The data set of a system is made for a point; answered by [`Steps::made`].
+    Make {
+        system: usize,
+        point: PlanPoint<'a>,
+        make: Make,
+    },
+    /// Measures a point; answered by [`Steps::measured`].
+    Point {
+        system: usize,
+        point: PlanPoint<'a>,
+        /// Without a rate where that is not known yet ([`Outlook::UpTo`]).
+        key: PointKey,
+        /// How long it warms up, where a rule says that.
+        warmup: Option<WarmupLength>,
+    },
+    /// That many points are measured again, because others warmed up for longer.
+    EvenOut { points: usize },
+    /// Asks what a search tries next; answered by [`Steps::searched`].
+    Search { system: usize, point: PlanPoint<'a> },
+    /// Measures a trial of a search.
+    Trial {
+        system: usize,
+        point: PlanPoint<'a>,
+        trial: NextTrial,
+    },
+}
+
+/// What a search tries next.
+#[derive(Debug, Clone, Copy)]
+pub struct NextTrial {
+    /// Operations per second.
+    pub rate: f64,
+    /// How often it has been tried then.
+    pub attempt: u32,
+    /// Whether it is the first of its search.
+    pub is_first: bool,
+    /// The most that it takes: no longer than there is time for the search.
+    pub longest: Duration,
+}
+
+/// Which steps are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outlook {
+    /// Those that are due by what is known, of which more becomes known with each.
+    Known,
+    /// All that may become due, for a list that is not carried out: every rung of a ladder that has
+    /// not ended, and points whose peak is not known.
+    UpTo,
+}
+
+/// The steps of a run.
+pub struct Steps<'a> {
+    plan: &'a Plan,
+    outlook: Outlook,
+    order: Order,
+    systems: Vec<System<'a>>,
+    known: Known,
+    ladders: Ladders<'a>,
+    stage: Stage<'a>,
+    /// What is left of the pass over the points.
+    pass: Box<dyn Iterator<Item = (usize, PlanPoint<'a>)> + 'a>,
+    /// A point of which the rate has just become known.
+    again: Option<(usize, PlanPoint<'a>)>,
+    /// The system whose turn it is.
+    turn: Option<usize>,
+    /// What is measured as soon as everything is as it has to be.
+    next: Option<Measurement<'a>>,
+    /// Points that were measured, and how many of them before this pass.
+    measured: usize,
+    measured_before: usize,
+    /// Points that were left out in this pass.
+    left_out: usize,
+    /// How many had been measured when the first one was left out.
+    measured_at_left_out: Option<usize>,
+}
+
+/// A system, and what is known of it.
+struct System<'a> {
+    plan: &'a SystemPlan,
+    /// None before it was looked at, and where other systems may have changed it since.
+    data: Option<DataState>,
+    /// The point before.
+    before: Option<PlanPoint<'a>>,
+}
+
+/// What is listed.
+enum Stage<'a> {
+    Points,
+    /// Points whose warm-up was shorter than that of others: so many before this pass.
+    Evening(usize),
+    Searches(Searches<'a>),
+}
+
+/// Groups of searches that take turns, and what the first one tries next where that was asked.
+#[derive(Default)]
+struct Searches<'a> {
+    groups: VecDeque<VecDeque<(usize, PlanPoint<'a>)>>,
+    is_asked: bool,
+    next: Option<NextTrial>,
+}
+
+/// A point or a trial, before it is measured.
+struct Measurement<'a> {
+    system: usize,
+    point: PlanPoint<'a>,
+    trial: Option<NextTrial>,
+    /// Whether the data set is as it has to be.
+    is_made: bool,
+}
+
+impl<'a> Steps<'a> {
+    /// The steps of a plan with these systems, in the order of the plan, that take turns so.
+    pub fn new(
+        plan: &'a Plan,
+        mut systems: Vec<&'a SystemPlan>,
+        order: Order,
+        known: Known,
+        outlook: Outlook,
+    ) -> Self {
+        if order == Order::Systems {
+            systems.sort_by_key(|system| !plan.is_first(system));
+        }
+        let ladders = Ladders::new(plan, &systems, &known, outlook);
+        let system = |plan| System {
+            plan,
+            data: None,
+            before: None,
+        };
+        Self {
+            plan,
+            outlook,
+            order,
+            pass: plan.points_of(order, systems.len()),
+            systems: systems.into_iter().map(system).collect(),
+            known,
+            ladders,
+            stage: Stage::Points,
+            again: None,
+            turn: None,
+            next: None,
+            measured: 0,
+            measured_before: 0,
+            left_out: 0,
+            measured_at_left_out: None,
+        }
+    }
+
+    /// The systems in the order of their first turn.
+    pub fn systems(&self) -> impl Iterator<Item = &'a SystemPlan> {
+        self.systems.iter().map(|system| system.plan)
+    }
+
+    /// The ladders, as far as they have been climbed.
+    pub const fn ladders(&self) -> &Ladders<'a> {
+        &self.ladders
+    }
+
+    /// The same, at the end.
+    pub fn into_ladders(self) -> Ladders<'a> {
+        self.ladders
+    }
+
+    /// Points that are to be measured, as far as is known by now.
+    pub fn pending(&self) -> usize {
+        let is_pending = |point: &PlanPoint<'_>, system| {
+            self.ladders.is_reached(point) && self.known.is_pending(self.plan, point, system)
+        };
+        let points = self.systems().flat_map(|system| {
+            let points = self.plan.points();
+            points.filter(move |point| is_pending(point, system))
+        });
+        points.count()
+    }
+
+    /// Points that were left out for want of a peak.
+    pub const fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// What is there of a system.
+    pub fn looked(&mut self, system: usize, data: DataState) {
+        self.systems[system].data = Some(data);
+    }
+
+    /// Whether the data set of a system is loaded since it was made.
+    pub fn made(&mut self, system: usize, is_loaded: bool) {
+        if let Some(data) = &mut self.systems[system].data {
+            data.is_loaded = is_loaded;
+        }
+    }
+
+    /// Takes up a point that was measured.
+    pub fn measured(&mut self, point: &Point) {
+        self.measured += 1;
+        self.known.add(self.plan, point);
+        let systems: Vec<_> = self.systems().collect();
+        self.ladders = Ladders::new(self.plan, &systems, &self.known, self.outlook);
+    }
+
+    /// What the search tries next that was asked for; none: it is over.
+    pub fn searched(&mut self, next: Option<NextTrial>) {
+        if let Stage::Searches(searches) = &mut self.stage {
+            searches.next = next;
+        }
+    }
+
+    /// What is to be measured next, or the step that comes before that is known.
+    fn choose(&mut self) -> Option<Result<Measurement<'a>, Step<'a>>> {
+        loop {
+            if let Stage::Searches(searches) = &mut self.stage {
+                return searches.choose();
+            }
+            let chosen = match self.again.take().or_else(|| self.pass.next()) {
+                Some((system, point)) => self.due(system, point),
+                None => self.end_pass().map(Err),
+            };
+            if chosen.is_some() {
+                return chosen;
+            }
+        }
+    }
+
+    /// A point that is due, or what comes of its rate.
+    fn due(
+        &mut self,
+        system: usize,
+        point: PlanPoint<'a>,
+    ) -> Option<Result<Measurement<'a>, Step<'a>>> {
+        let (plan, of) = (self.plan, self.systems[system].plan);
+        // A rung above the end that was measured before is evened out as the others are.
+        let is_evened =
+            matches!(self.stage, Stage::Evening(_)) && self.known.is_short(plan, &point, of);
+        if !is_evened && !self.ladders.is_reached(&point) {
+            return None;
+        }
+        let is_resolved =
+            self.outlook == Outlook::UpTo || self.known.key(plan, &point, of).is_some();
+        if is_resolved {
+            let is_due = is_evened || self.known.is_pending(plan, &point, of);
+            return is_due.then_some(Ok(Measurement {
+                system,
+                point,
+                trial: None,
+                is_made: false,
+            }));
+        }
+        Some(Err(match self.known.resolve(plan, &point, of) {
+            Some(rate) => {
+                self.known.add_rate(rate.clone());
+                self.again = Some((system, point));
+                Step::Rate {
+                    system,
+                    point,
+                    rate,
+                }
+            }
+            None => {
+                self.measured_at_left_out.get_or_insert(self.measured);
+                if matches!(self.stage, Stage::Points) {
+                    self.left_out += 1;
+                }
+                Step::LeaveOut { system, point }
+            }
+        }))
+    }
+
+    /// Begins what comes after a pass.
+    fn end_pass(&mut self) -> Option<Step<'a>> {
+        let systems: Vec<_> = self.systems().collect();
+        let short = self.known.short(self.plan, &systems);
+        let again = match self.stage {
+            Stage::Evening(before) => short < before,
+            _ => self.measured > self.measured_before && self.may_go_on(),
+        };
+        self.measured_before = self.measured;
+        self.pass = self.plan.points_of(self.order, systems.len());
+        if again {
+            self.stage = Stage::Points;
+            self.left_out = 0;
+            // Another system may have changed what is there, where both keep one data set.
+            self.systems
+                .iter_mut()
+                .for_each(|system| system.data = None);
+        } else if matches!(self.stage, Stage::Points) && short > 0 && self.outlook == Outlook::Known
+        {
+            self.stage = Stage::Evening(short);
+            return Some(Step::EvenOut { points: short });
+        } else {
+            self.stage = Stage::Searches(Searches::new(self.plan, self.order, &systems));
+        }
+        None
+    }
+
+    /// Whether a further pass may find points that are due: their peak may have been measured since,
+    /// or another system has reached their rung.
+    fn may_go_on(&self) -> bool {
+        let may_have_peak = self.left_out > 0
+            && self
+                .measured_at_left_out
+                .is_some_and(|before| self.measured > before);
+        may_have_peak || self.pending() > self.left_out
+    }
+}
+
+impl<'a> Iterator for Steps<'a> {
+    type Item = Step<'a>;
+
+    fn next(&mut self) -> Option<Step<'a>> {
+        let mut next = match self.next.take() {
+            Some(next) => next,
+            None => match self.choose()? {
+                Ok(next) => next,
+                Err(step) => return Some(step),
+            },
+        };
+        let (plan, index, point) = (self.plan, next.system, next.point);
+        let system = &mut self.systems[index];
+        if self.turn != Some(index) {
+            self.next = Some(next);
+            let from = self.turn.replace(index);
+            return Some(Step::Switch { from, to: index });
+        }
+        let Some(data) = &mut system.data else {
+            self.next = Some(next);
+            return Some(Step::Look { system: index });
+        };
+        if !next.is_made {
+            let before = system.before.replace(point);
+            if let Some(make) = data.make(&plan.sweep, before.as_ref(), &point) {
+                data.made(make, &point);
+                next.is_made = true;
+                self.next = Some(next);
+                return Some(Step::Make {
+                    system: index,
+                    point,
+                    make,
+                });
+            }
+        }
+        if let Some(trial) = next.trial {
+            return Some(Step::Trial {
+                system: index,
+                point,
+                trial,
+            });
+        }
+        let evens = matches!(self.stage, Stage::Evening(_));
+        let (of, known) = (system.plan, &self.known);
+        Some(Step::Point {
+            system: index,
+            point,
+            key: known
+                .key(plan, &point, of)
+                .unwrap_or_else(|| point.key(plan, of, None)),
+            warmup: known.warmup_length(plan, &point, of, evens),
+        })
+    }
+}
+
+impl<'a> Searches<'a> {
+    /// Those of a plan. Interleaved, the systems take turns trial by trial. A ceiling is there to say
+    /// what a device could do, and is not searched.
+    fn new(plan: &'a Plan, order: Order, systems: &[&SystemPlan]) -> Self {
+        let mut groups = VecDeque::new();
+        for point in searched(plan) {
+            let compared = (0..systems.len()).filter(|&system| is_compared(systems[system]));
+            let searches = compared.map(|system| (system, point));
+            match order {
+                Order::Interleaved => groups.push_back(searches.collect()),
+                Order::Systems => groups.extend(searches.map(|search| [search].into())),
+            }
+        }
+        Self {
+            groups,
+            ..Self::default()
+        }
+    }
+
+    fn choose(&mut self) -> Option<Result<Measurement<'a>, Step<'a>>> {
+        loop {
+            let group = self.groups.front_mut()?;
+            let Some(&(system, point)) = group.front() else {
+                self.groups.pop_front();
+                continue;
+            };
+            self.is_asked = !self.is_asked;
+            if self.is_asked {
+                return Some(Err(Step::Search { system, point }));
+            }
+            let Some(trial) = self.next.take() else {
+                group.pop_front();
+                continue;
+            };
+            group.rotate_left(1);
+            // Before the first of a workload its data set is loaded again where the plan wants that.
+            let point = PlanPoint {
+                begins_workload: trial.is_first,
+                ..point
+            };
+            return Some(Ok(Measurement {
+                system,
+                point,
+                trial: Some(trial),
+                is_made: false,
+            }));
+        }
+    }
+}
+
+/// Whether the searches of a plan are those of a system, too.
+pub fn is_compared(system: &SystemPlan) -> bool {
+    system.ceiling_for.is_none()
+}
+
+/// A point for each workload that a search has anything to judge in. Its data set is that of the last
+/// repeat.
+pub fn searched(plan: &Plan) -> impl Iterator<Item = PlanPoint<'_>> {
+    let settings = plan.slo.iter();
+    settings.flat_map(|settings| {
+        let workloads = plan.sweep.workloads.iter();
+        let searched = workloads.filter(|workload| is_searched(settings, workload));
+        searched.map(|workload| PlanPoint {
+            workload,
+            threads: settings.threads,
+            rate: None,
+            repeat: plan.sweep.repeats,
+            begins_workload: false,
+        })
+    })
+}

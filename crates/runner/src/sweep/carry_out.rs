@@ -1,0 +1,121 @@
+//! Carries out the steps of a run, one after the other.
+
+use super::{MeasuredPoint, Summary, Sweeper, notices::tell_points, turn::SystemState};
+use crate::{
+    Error, retry,
+    steps::{Step, Steps},
+};
+use tailmark_model::Point;
+
+impl<'a> Sweeper<'a> {
+    /// Takes all steps until a stop is requested; what the run did.
+    pub(super) fn carry_out(
+        mut self,
+        mut steps: Steps<'a>,
+        mut states: Vec<SystemState<'a>>,
+    ) -> Result<Summary, Error> {
+        // A run that ended may not have come to it.
+        self.say_ends(steps.ladders())?;
+        let mut interrupted = false;
+        while let Some(step) = steps.next() {
+            let taken = self.take(step, &mut steps, &mut states);
+            // What goes wrong when something is in the study already says so.
+            let taken = taken.map_err(|error| {
+                if self.has_measured {
+                    Error::Midway(Box::new(error))
+                } else {
+                    error
+                }
+            });
+            if !taken? {
+                interrupted = true;
+                break;
+            }
+        }
+        Ok(Summary {
+            failed: retry::failed_points(self.plan, &self.study)?,
+            points_skipped: steps.left_out(),
+            interrupted,
+            ..self.summary
+        })
+    }
+
+    /// Takes one step; false where that was stopped. What needs no database is done all the same, so
+    /// that a run which had nothing left to measure was not interrupted.
+    fn take(
+        &mut self,
+        step: Step<'a>,
+        steps: &mut Steps<'a>,
+        states: &mut [SystemState<'a>],
+    ) -> Result<bool, Error> {
+        match step {
+            Step::Rate {
+                system,
+                point,
+                rate,
+            } => self.keep_rate(&rate, &point, states[system].system)?,
+            Step::LeaveOut { system, point } => self.leave_out(&point, states[system].system)?,
+            Step::Search { system, point } => {
+                steps.searched(self.next_trial(states[system].system, &point)?);
+            }
+            _ if self.stop.requested() => return Ok(false),
+            Step::Switch { to, .. } => self.services.switch_to(states[to].system)?,
+            Step::Look { system } => match self.look(&mut states[system])? {
+                Some(data) => steps.looked(system, data),
+                None => return Ok(false),
+            },
+            Step::Make {
+                system,
+                point,
+                make,
+            } => match self.make(&states[system], &point, make)? {
+                Some(is_loaded) => steps.made(system, is_loaded),
+                None => return Ok(false),
+            },
+            Step::EvenOut { points } => self.observer.notice(&format!(
+                "{} measured again: other systems warmed up for longer",
+                match points {
+                    1 => "1 point is".to_owned(),
+                    _ => format!("{points} points are"),
+                }
+            )),
+            Step::Point {
+                system,
+                point,
+                key,
+                warmup,
+            } => {
+                let state = &mut states[system];
+                state.had_turn = true;
+                let Some(MeasuredPoint { point, settled }) =
+                    self.point(state, point, key, warmup)?
+                else {
+                    return Ok(false);
+                };
+                self.commit(&point, steps)?;
+                settled?;
+            }
+            Step::Trial {
+                system,
+                point,
+                trial,
+            } => {
+                let state = &mut states[system];
+                state.had_turn = true;
+                return self.trial(state, point, &trial);
+            }
+        }
+        Ok(true)
+    }
+
+    fn commit(&mut self, point: &Point, steps: &mut Steps<'a>) -> Result<(), Error> {
+        self.study.add_point(point)?;
+        self.has_measured = true;
+        self.summary.points_measured += 1;
+        self.summary.errors += point.phase.errors();
+        steps.measured(point);
+        tell_points(self.plan, steps.ladders(), self.observer);
+        self.observer.point_finished(point);
+        self.say_ends(steps.ladders())
+    }
+}

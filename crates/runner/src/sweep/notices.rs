@@ -1,0 +1,92 @@
+//! What a run says of its steps, and keeps in the study.
+
+use super::Sweeper;
+use crate::{Error, steps::Ladders};
+use tailmark_engine::Observer;
+use tailmark_model::{ResolvedRate, number};
+use tailmark_plan::{Plan, PlanPoint, SystemPlan};
+
+impl Sweeper<'_> {
+    /// Writes into the study what a part of a peak has come to, before anything is measured at it: a
+    /// kill, later repeats and other systems that take it from there cannot change it.
+    pub(super) fn keep_rate(
+        &self,
+        rate: &ResolvedRate,
+        point: &PlanPoint<'_>,
+        system: &SystemPlan,
+    ) -> Result<(), Error> {
+        self.study.add_resolved_rate(rate)?;
+        self.observer.notice(&format!(
+            "system `{}`, workload `{}`: {} of the peak of {} ({}) is {}",
+            rate.system,
+            rate.workload,
+            rate.requested,
+            rate.of_system,
+            number::ops(rate.peak_ops_per_sec),
+            number::ops(rate.rate)
+        ));
+        // An earlier run may have had no peak for it.
+        Ok(self
+            .study
+            .remove_notice(&skipped(self.plan, point, system))?)
+    }
+
+    /// Says once of a workload that its points at parts of a peak are left out.
+    pub(super) fn leave_out(
+        &mut self,
+        point: &PlanPoint<'_>,
+        system: &SystemPlan,
+    ) -> Result<(), Error> {
+        let notice = skipped(self.plan, point, system);
+        if !self.skipped.contains(&notice) {
+            self.observer.notice(&notice);
+            self.study.add_notice(&notice)?;
+            self.skipped.push(notice);
+        }
+        Ok(())
+    }
+
+    /// Says of each ladder that has ended where and why, once, and keeps that in the study. A rung
+    /// that is measured again may have taken that back.
+    pub(super) fn say_ends(&self, ladders: &Ladders<'_>) -> Result<(), Error> {
+        if self.plan.sweep.ladder.is_none() {
+            return Ok(());
+        }
+        let known = self.study.notices()?;
+        for (beginning, said) in ladders.said() {
+            let others = known.iter().filter(|notice| notice.starts_with(&beginning));
+            for outdated in others.filter(|notice| said.as_ref() != Some(notice)) {
+                self.study.remove_notice(outdated)?;
+            }
+            if let Some(said) = said.filter(|said| !known.contains(said)) {
+                self.observer.notice(&said);
+                self.study.add_notice(&said)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells how many points there are, where that changes while ladders are climbed.
+pub(super) fn tell_points(plan: &Plan, ladders: &Ladders<'_>, observer: &dyn Observer) {
+    if plan.sweep.ladder.is_some() {
+        observer.points_known(ladders.points(), ladders.have_ended());
+    }
+}
+
+/// Why the points of a workload at percentages are left out, and what to do.
+fn skipped(plan: &Plan, point: &PlanPoint<'_>, system: &SystemPlan) -> String {
+    let (name, workload) = (&system.name, &point.workload.name);
+    let of = plan.sweep.peak_of(system);
+    let own = if of == name {
+        "it".to_owned()
+    } else {
+        format!("system `{of}`")
+    };
+    format!(
+        "system `{name}`: the points of workload `{workload}` at percentages of a peak were left \
+         out: {own} had no valid point of the workload at a thread count, so there was no peak. \
+         Find out why, measure those points again (--retry-failed), or give rates in operations per \
+         second"
+    )
+}
