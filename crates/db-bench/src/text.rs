@@ -9,7 +9,7 @@ use super::{
 use std::{collections::BTreeMap, fmt::Write as _, fs};
 use tailmark_driver::OperationKind;
 use tailmark_engine::recorded_as;
-use tailmark_model::{Kind, KindResult, Phase};
+use tailmark_model::{Kind, KindResult, Phase, QUANTILES};
 use tailmark_workload::{Workload, db_bench::Op};
 
 const MIB: f64 = 1_048_576.0;
@@ -249,8 +249,8 @@ pub fn histograms(phase: &Phase, workload: &Workload) -> String {
     text
 }
 
-/// What db_bench does not show: the background writer, quantiles beyond P99.99 with three
-/// digits, and response time where a rate was given.
+/// What db_bench does not show: the background writer, quantiles up to P99.999 with three digits
+/// where enough samples are beyond them, and response time where a rate was given.
 pub fn hidden(phase: &Phase, workload: &Workload) -> Vec<String> {
     let own = own_kinds(workload);
     let mut lines = Vec::new();
@@ -262,12 +262,13 @@ pub fn hidden(phase: &Phase, workload: &Workload) -> Vec<String> {
         };
         let rate = result.count as f64 / phase.elapsed_s().max(1e-9);
         let micros = |latencies: &tailmark_model::Latencies| {
-            let at = |q| latencies.value_at_quantile(q) as f64 / 1e3;
-            let (p99, p9999, p99999) = (at(0.99), at(0.9999), at(0.99999));
-            format!(
-                "p99 {p99:.3}, p99.99 {p9999:.3}, p99.999 {p99999:.3}, max {:.3}",
-                latencies.max() as f64 / 1e3
-            )
+            let shown = [QUANTILES[3], QUANTILES[5], QUANTILES[6]].into_iter();
+            let known = shown.filter_map(|quantile| {
+                let ns = quantile.of(latencies)?;
+                Some(format!("{} {:.3}, ", quantile.name, ns as f64 / 1e3))
+            });
+            let max = latencies.max() as f64 / 1e3;
+            format!("{}max {max:.3}", known.collect::<String>())
         };
         let mut line = format!(
             "{}{background}: {rate:.0} a second; service us: {}",
@@ -319,6 +320,34 @@ mod tests {
             let workload = measure.workload(name, &flags).unwrap();
             assert_eq!(bytes(&kinds, &workload), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn quantiles_beyond_db_bench_are_those_of_exports_and_withheld_where_these_withhold_them() {
+        let mut read = KindResult::default();
+        (1..=1_000).for_each(|us| read.service.record(us * 1_000).unwrap());
+        let p99 = tailmark_model::quantile(&read.service, 0.99).unwrap();
+        assert!(
+            p99 > read.service.value_at_quantile(0.99),
+            "the 10th highest of 1,000"
+        );
+        let phase = Phase {
+            kinds: [(Kind::Read, read)].into(),
+            ..Phase::default()
+        };
+        let flags = Flags::parse(&[]).unwrap();
+        let row = BENCHMARKS.iter().find(|(name, _)| *name == "readrandom");
+        let Action::Measure(measure) = row.unwrap().1 else {
+            panic!("readrandom is measured")
+        };
+        let workload = measure.workload("readrandom", &flags).unwrap();
+        let line = &hidden(&phase, &workload)[0];
+        let (_, quantiles) = line.split_once("service us: ").unwrap();
+        let max = phase.kinds[&Kind::Read].service.max() as f64 / 1e3;
+        assert_eq!(
+            quantiles,
+            format!("p99 {:.3}, max {max:.3}", p99 as f64 / 1e3)
+        );
     }
 
     #[test]

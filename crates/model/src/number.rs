@@ -7,10 +7,12 @@
 use crate::{Bound, Bounded, PointKey};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Something a second: `42,012`; below 100 with one decimal.
+/// Something a second: `42,012`; below 100 with one decimal, below 1 with three digits.
 #[must_use]
 pub fn rate(value: f64) -> String {
-    if value < 99.95 {
+    if value > 0.0 && value < 0.9995 {
+        small(value)
+    } else if value < 99.95 {
         format!("{value:.1}")
     } else {
         whole(value)
@@ -37,8 +39,20 @@ pub fn rates(low: f64, high: f64) -> String {
 }
 
 fn outward_rate(bounded: Bounded) -> Bounded {
-    let step = if bounded.value < 99.95 { 0.1 } else { 1.0 };
+    let step = match bounded.value {
+        99.95.. => 1.0,
+        value if value > 0.0 && value < 0.9995 => 10_f64.powf(value.log10().floor() - 2.0),
+        _ => 0.1,
+    };
     outward(bounded, step)
+}
+
+/// A number below 1 with three digits: `0.00103`, and `1.03e-12` rather than a row of zeros.
+fn small(value: f64) -> String {
+    match value {
+        1e-6.. => format!("{value:.*}", (2.0 - value.log10().floor()) as usize),
+        _ => format!("{value:.2e}"),
+    }
 }
 
 /// Operations per second with their unit: `42,012 ops/s`.
@@ -335,6 +349,15 @@ mod tests {
         assert_eq!(rate(12_345.4), "12,345");
         assert_eq!(rate(99.96), "100");
         assert_eq!(rate(5.44), "5.4");
+        assert_eq!(
+            (rate(0.001_03), rate(0.001)),
+            ("0.00103".into(), "0.00100".into())
+        );
+        assert_eq!(
+            (rate(0.0), rate(1.03e-12)),
+            ("0.0".into(), "1.03e-12".into())
+        );
+        assert_eq!(bounded_rate(Bounded::at_least(0.001_039)), "≥ 0.00103");
     }
 
     #[test]

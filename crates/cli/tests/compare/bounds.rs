@@ -74,3 +74,28 @@ fn runs_without_noise_decide_no_gate() {
     let said = out(&output).replace("\n  ", " ");
     assert!(said.contains("nothing is known of their noise"), "{said}");
 }
+
+#[test]
+fn the_figures_of_peaks_are_those_that_their_ratio_is_of() {
+    let dir = TempDir::new().unwrap();
+    // The highest mean of `a` is at 32 threads, 1,034; its repeats choose 8 and 32 threads.
+    let points = [
+        ("a", 8, [1024.5, 1105.9, 947.1, 1063.1, 884.6]),
+        ("a", 16, [1015.5, 996.7, 964.0, 949.1, 984.3]),
+        ("a", 32, [897.1, 1031.3, 1120.0, 1030.6, 1107.0]),
+        ("b", 8, [925.2, 1001.0, 966.0, 952.1, 968.0]),
+        ("b", 16, [1030.5, 970.0, 1084.4, 947.0, 919.2]),
+        ("b", 32, [1016.1, 953.0, 1030.8, 968.3, 924.1]),
+    ];
+    let rows = points.iter().flat_map(|(system, threads, runs)| {
+        runs.map(|ops| format!("{system},w,{threads},{ops}\n"))
+    });
+    let head = "system,workload,threads,ops_per_sec\n".to_owned();
+    fs::write(dir.path().join("t.csv"), head + &rows.collect::<String>()).unwrap();
+    let args = ["import", "csv", "t.csv", "-o", "study"];
+    assert!(TAILMARK.run(dir.path(), &args).status.success());
+    let said = out(&compared(dir.path(), &["study", "--metric", "ops"]));
+    let (_, peaks) = said.split_once("at peaks").unwrap();
+    let found = cells(peaks);
+    assert_eq!(found[2..5], ["956", "988", "−3.3 %"], "{said}");
+}

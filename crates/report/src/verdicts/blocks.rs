@@ -114,7 +114,7 @@ fn table(of: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
         columns.insert(0, Column::text("system"));
     }
     let row = |comparison: &&Comparison| {
-        let mut cells = cells(of, comparison);
+        let mut cells = cells(comparison);
         if has_systems {
             let mut pairs = of.pairs.iter();
             let pair = pairs.find(|pair| pair.a.label == comparison.a);
@@ -133,14 +133,9 @@ fn table(of: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
     })
 }
 
-fn cells(of: &Verdicts, comparison: &Comparison) -> Vec<Cell> {
+fn cells(comparison: &Comparison) -> Vec<Cell> {
     let metric = comparison.metric;
-    let runs = of.points.compared(comparison);
-    let values = runs.map(|runs| runs.map(|runs| runs.center(metric)));
-    let [a, b] = values.unwrap_or_default().map(|bounded| match bounded {
-        Some(bounded) => metric_cell(metric, bounded),
-        None => Cell::default(),
-    });
+    let [a, b] = comparison.centers.map(|value| metric_cell(metric, value));
     let interval = comparison.interval.map(|ends| interval(metric, ends));
     let verdict = comparison.verdict;
     vec![

@@ -194,6 +194,8 @@ pub struct Comparison {
     pub a: String,
     /// The one it is compared with.
     pub b: String,
+    /// The geometric means of `values`, those that the ratio is of.
+    pub centers: [Bounded; 2],
     /// The geometric mean of the runs of `a` to that of `b`; one-sided where values are bounds.
     pub ratio: Bounded,
     /// By which test.
@@ -273,6 +275,7 @@ impl Comparison {
             },
             a: self.b.clone(),
             b: self.a.clone(),
+            centers: [self.centers[1], self.centers[0]],
             ratio: Bounded {
                 value: 1.0 / self.ratio.value,
                 bound: self.ratio.bound.reversed(),
@@ -422,6 +425,7 @@ fn compare(
         metric,
         a: a.to_owned(),
         b: b.to_owned(),
+        centers: [center_a, center_b],
         ratio,
         test,
         interval: difference.map(|d| (d.ratio.low, d.ratio.high)),

@@ -37,7 +37,9 @@ pub(super) fn at_peaks<'r>(
         } else {
             counts_b.is_subset(&counts_a)
         };
-        let bound = peak_a.bound().and(peak_b.bound().reversed())?;
+        let bounds = [peak_a.bound(), peak_b.bound()];
+        let bound = bounds[0].and(bounds[1].reversed())?;
+        (found.centers[0].bound, found.centers[1].bound) = (bounds[0], bounds[1]);
         found.bound_by(bound);
         if !is_alike {
             (found.verdict, found.p) = (Verdict::NotTestable, None);
