@@ -8,7 +8,7 @@ mod json;
 mod points;
 mod sides;
 
-pub use condition::{Condition, band, metric, report_metric};
+pub use condition::{Condition, any_metric, band, metric, report_metric};
 pub use gate::GateOutcome;
 
 use crate::{Error, Report};
