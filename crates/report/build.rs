@@ -1,29 +1,43 @@
-//! Brings Apache ECharts into the build: the script is taken from the package of the `charming`
-//! crate, which cargo has fetched already, and is checked against its known digest. So it is
-//! neither committed nor asked for over the network by a report.
+//! Brings Apache ECharts into the build. The script is taken from the sources of the crate that
+//! carries it, which cargo has unpacked because it is a dependency of this build, and is checked
+//! against its known digest. So it is neither committed nor fetched, by a build or by a report.
 
 use sha2::{Digest, Sha256};
-use std::{env, error::Error, fs, path::PathBuf, process::Command};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
 
-const PACKAGE: (&str, &str) = ("charming", "0.6.0");
+/// The crate that carries the script. No line of it is used. `Cargo.toml` pins this version.
+const CARRIER: &str = "charming-0.6.0";
 const SCRIPT: &str = "src/asset/echarts-5.5.1.min.js";
 const SHA256: &str = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf";
 
+/// Names the script where cargo keeps its sources elsewhere.
+const VARIABLE: &str = "TAILMARK_ECHARTS";
+
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
-    let script = package_directory()?.join(SCRIPT);
-    let text =
-        fs::read(&script).map_err(|e| format!("failed to read `{}`: {e}", script.display()))?;
+    println!("cargo::rerun-if-env-changed={VARIABLE}");
+    let looked_in = places()?;
+    let mut files = looked_in.iter();
+    let script = files.find(|file| file.is_file()).ok_or_else(|| {
+        let places: Vec<_> = looked_in.iter().map(|of| of.display().to_string()).collect();
+        format!(
+            "the ECharts script is in none of {}; set {VARIABLE} to the file `{SCRIPT}` of {CARRIER}",
+            places.join(", ")
+        )
+    })?;
+    let text = fs::read(script)?;
     let digest: String = Sha256::digest(&text)
         .iter()
         .map(|b| format!("{b:02x}"))
         .collect();
     if digest != SHA256 {
-        return Err(format!(
-            "`{}` has the SHA-256 {digest}, but {SHA256} is expected",
-            script.display()
-        )
-        .into());
+        let file = script.display();
+        return Err(format!("`{file}` has the SHA-256 {digest}, but {SHA256} is expected").into());
     }
     fs::write(
         PathBuf::from(env::var("OUT_DIR")?).join("echarts.min.js"),
@@ -32,38 +46,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where cargo keeps the package that carries the script.
-fn package_directory() -> Result<PathBuf, Box<dyn Error>> {
-    let metadata = metadata(&["--offline"]).or_else(|_| metadata(&[]))?;
-    let (name, version) = PACKAGE;
-    metadata["packages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|p| p["name"] == name && p["version"] == version)
-        .and_then(|p| {
-            PathBuf::from(p["manifest_path"].as_str()?)
-                .parent()
-                .map(PathBuf::from)
-        })
-        .ok_or_else(|| format!("cargo metadata names no package {name} {version}").into())
-}
-
-fn metadata(more: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
-    let output = Command::new(env::var("CARGO")?)
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--filter-platform",
-            &env::var("HOST")?,
-        ])
-        .args(more)
-        .current_dir(env::var("CARGO_MANIFEST_DIR")?)
-        .output()?;
-    if !output.status.success() {
-        let reason = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("cargo metadata failed: {}", reason.trim()).into());
+/// Where the script may be: in cargo's registries, or in a directory of vendored crates above this
+/// one.
+fn places() -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    if let Some(file) = env::var_os(VARIABLE) {
+        return Ok(vec![file.into()]);
     }
-    Ok(serde_json::from_slice(&output.stdout)?)
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
+    let registries = home
+        .ok_or("neither CARGO_HOME nor HOME is set")?
+        .join("registry/src");
+    let inside = fs::read_dir(&registries).into_iter().flatten().flatten();
+    let mut places: Vec<_> = inside
+        .map(|registry| registry.path().join(CARRIER))
+        .collect();
+    places.sort();
+    let own = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let (name, _) = CARRIER.split_once('-').ok_or("the carrier has a version")?;
+    let vendored = own.ancestors().map(|above| above.join("vendor"));
+    places.extend(vendored.flat_map(|vendor| [vendor.join(CARRIER), vendor.join(name)]));
+    places.iter_mut().for_each(|place| place.push(SCRIPT));
+    Ok(places)
 }

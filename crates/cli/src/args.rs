@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::{net::SocketAddr, path::PathBuf};
 use tailmark_model::Metric;
 use tailmark_plan::Consent;
-use tailmark_report::{Condition, band, metric, report_metric};
+use tailmark_report::{Condition, any_metric, band, metric, report_metric};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -274,6 +274,10 @@ pub struct HistoryArgs {
     /// The folder, whose page is FOLDER/index.html. Studies are looked for three directories deep
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
+    /// What is followed beside the peaks, at the highest thread count or rate: any metric, such as
+    /// 'p99.9 read'; repeat it for more. Default: report.metric of each study's plan
+    #[arg(long = "metric", value_name = "METRIC", value_parser = any_metric)]
+    pub metrics: Vec<Metric>,
 }
 
 /// `tailmark compare`

@@ -54,7 +54,7 @@ fn data(args: &ReportArgs) -> Result<Data, Error> {
 
 /// Writes the index page of a folder, and prints where it is. What changed goes to standard error.
 pub fn history(args: &HistoryArgs, console: &Console) -> anyhow::Result<Exit> {
-    let history = write_history(&args.folder)?;
+    let history = write_history(&args.folder, &args.metrics)?;
     for skipped in &history.skipped {
         console.warn(&format!("left out: {skipped}"));
     }

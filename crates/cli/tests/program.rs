@@ -514,3 +514,42 @@ fn a_report_says_what_changed_and_a_folder_has_its_history() {
         "error: there is no study in `empty` that can be read\n"
     );
 }
+
+#[test]
+fn any_metric_is_drawn_in_reports_and_followed_from_study_to_study() {
+    let dir = TempDir::new().unwrap();
+    for name in ["studies/one", "studies/two"] {
+        let words = "run --driver sim-threads --system a=x --records 1k --threads 1,2 \
+                     --duration 300ms --warmup 0s -o";
+        let words: Vec<&str> = words.split_whitespace().chain([name]).collect();
+        let run = TAILMARK.run(dir.path(), &words);
+        assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    }
+    let metric = ["--metric", "client_cpu_us_per_op"];
+    let words = ["report", "studies/two", "--format", "terminal"];
+    let report = TAILMARK.run(dir.path(), &[&words[..], &metric].concat());
+    let said = out(&report);
+    let title = "Client CPU per operation against operations per second";
+    let (_, chart) = said.split_once(title).expect(title);
+    assert!(chart.contains(" us │"), "{chart}");
+    // What ranks no system is followed too.
+    let words = ["history", "studies", "--metric", "bytes_per_read"];
+    let history = TAILMARK.run(dir.path(), &[&words[..], &metric].concat());
+    assert_eq!(history.status.code(), Some(0), "{}", err(&history));
+    let page = std::fs::read_to_string(dir.path().join("studies/index.html")).unwrap();
+    for title in [
+        "Operations per second at peak",
+        "Bytes a read at 2 threads",
+        "Client CPU per operation at 2 threads",
+    ] {
+        assert!(page.contains(title), "{title}");
+    }
+    let words = ["history", "studies", "--metric", "p98 read"];
+    let refused = TAILMARK.run(dir.path(), &words);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        err(&refused).contains("tailmark list metrics"),
+        "{}",
+        err(&refused)
+    );
+}

@@ -144,6 +144,12 @@ impl Metric {
         }
     }
 
+    /// Whether its values are known as upper bounds only.
+    #[must_use]
+    pub fn is_at_most(self) -> bool {
+        matches!(self.row().source, Source::AtMost(_))
+    }
+
     /// Whether one of two values is better, so that systems can be compared in it.
     #[must_use]
     pub fn ranks(self) -> bool {

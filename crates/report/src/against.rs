@@ -2,7 +2,7 @@
 
 use crate::{
     Data, Earlier, Error,
-    compared::{Comparisons, band, runs},
+    compared::{self, Comparisons, band},
 };
 use std::collections::BTreeSet;
 use tailmark_model::{
@@ -15,101 +15,76 @@ impl Data {
     /// # Errors
     /// Where that has none of the systems, or no point of theirs.
     pub fn against(mut self, earlier: &Self) -> Result<Self, Error> {
-        let (systems, _) = self.systems_and_ceilings();
-        let (known, _) = earlier.systems_and_ceilings();
-        let is_known = |system: &&&System| known.iter().any(|other| other.name == system.name);
-        let common: Vec<&System> = systems.iter().filter(is_known).copied().collect();
+        let common = compared::common(&self.names(), &earlier.names());
         if common.is_empty() {
-            let known: Vec<&str> = known.iter().map(|system| system.name.as_str()).collect();
             return Err(Error::NothingInCommon {
-                known: printable(&known.join(", ")).into_owned(),
+                known: printable(&earlier.names().join(", ")).into_owned(),
             });
         }
-        let comparisons = self.comparisons_with(earlier, &common);
-        let pairs = common.into_iter().map(|system| self.pair(earlier, system));
-        let pairs: Vec<Self> = pairs.collect();
-        if comparisons.is_empty() && pairs.iter().all(Self::has_no_point_in_common) {
-            let known = pairs.iter().flat_map(|pair| pair.points_of(1));
-            let known: BTreeSet<PointName> = known.map(|point| (&point.key).into()).collect();
+        let pairs = common.iter().map(|name| ((*name).to_owned(), before(name)));
+        let pairs: Vec<(String, String)> = pairs.collect();
+        let mut runs = compared::runs(&self);
+        runs.extend(compared::runs(earlier).into_iter().map(|mut run| {
+            run.key.system = before(&run.key.system);
+            run
+        }));
+        // All of them are one family of tests, as in `tailmark compare`.
+        let comparisons = Comparisons::from_pairs(&runs, &pairs, band(&self));
+        let (mut both, mut former) = (self.part(&common), earlier.part(&common));
+        let points = |of: &Self| -> BTreeSet<(String, PointName)> {
+            let points = of.points.iter();
+            points
+                .map(|Point { key, .. }| (key.system.clone(), key.into()))
+                .collect()
+        };
+        if comparisons.is_empty() && points(&both).is_disjoint(&points(&former)) {
+            let known: BTreeSet<PointName> = points(&former).into_iter().map(|of| of.1).collect();
             let known: Vec<String> = known.iter().map(ToString::to_string).collect();
             return Err(Error::NoPointInCommon { known: few(&known) });
         }
-        let of = |header: &Header| {
-            format!(
-                "{}, begun {}",
-                header.title,
-                number::instant(header.created_ms)
-            )
+        for (name, before) in &pairs {
+            former.rename(name, before);
+        }
+        both.systems.append(&mut former.systems);
+        both.points.append(&mut former.points);
+        let title = |header: &Header| {
+            let began = number::instant(header.created_ms);
+            format!("{}, begun {began}", header.title)
         };
-        let names: Vec<String> = earlier.headers.iter().map(of).collect();
+        let names: Vec<String> = earlier.headers.iter().map(title).collect();
         self.earlier = Some(Earlier {
             name: names.join("; "),
             changed: changed(&earlier.headers, &self.headers),
+            both: Box::new(both),
             pairs,
             comparisons,
         });
         Ok(self)
     }
 
-    /// How these systems compare with what they were: all of them are one family of tests, as in
-    /// `tailmark compare`.
-    fn comparisons_with(&self, earlier: &Self, systems: &[&System]) -> Comparisons {
-        let pairs = systems.iter().map(|of| (of.name.clone(), before(&of.name)));
-        let pairs: Vec<(String, String)> = pairs.collect();
-        let mut all = runs(self);
-        all.extend(runs(earlier).into_iter().map(|mut run| {
-            run.key.system = before(&run.key.system);
-            run
-        }));
-        Comparisons::from_pairs(&all, &pairs, band(self))
+    /// The names of the systems that are compared.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let (systems, _) = self.systems_and_ceilings();
+        systems.iter().map(|system| system.name.as_str()).collect()
     }
 
-    /// What both have of a system, what it was under a name of its own.
-    fn pair(&self, earlier: &Self, system: &System) -> Self {
-        let before = before(&system.name);
-        let is_it = |name: &str| name == system.name;
-        let renamed = System {
-            name: before.clone(),
+    /// What is measured of these systems alone, under the settings of all. Ceilings are systems here.
+    fn part(&self, systems: &[&str]) -> Self {
+        let is_of = |name: &String| systems.contains(&name.as_str());
+        let own = self.systems.iter().filter(|system| is_of(&system.name));
+        let own = own.map(|system| System {
             ceiling_for: None,
             ..system.clone()
-        };
-        let points = self.points.iter().filter(|point| is_it(&point.key.system));
-        let earlier = earlier
-            .points
-            .iter()
-            .filter(|point| is_it(&point.key.system));
-        let earlier = earlier.cloned().map(|mut point| {
-            point.key.system.clone_from(&before);
-            point
         });
+        let points = self.points.iter();
         Self {
             headers: self.headers.clone(),
-            systems: vec![
-                System {
-                    ceiling_for: None,
-                    ..system.clone()
-                },
-                renamed,
-            ],
-            points: points.cloned().chain(earlier).collect(),
+            systems: own.collect(),
+            points: points.filter(|of| is_of(&of.key.system)).cloned().collect(),
             resolved_rates: self.resolved_rates.clone(),
             settings: self.settings.clone(),
             ..Self::default()
         }
-    }
-
-    /// The points of one of a pair.
-    fn points_of(&self, index: usize) -> impl Iterator<Item = &Point> {
-        let name = &self.systems[index].name;
-        let points = self.points.iter();
-        points.filter(move |point| point.key.system == *name)
-    }
-
-    /// Whether no point is of both of a pair, valid or not.
-    fn has_no_point_in_common(&self) -> bool {
-        let names = |i| self.points_of(i).map(|point| PointName::from(&point.key));
-        let [now, before] = [0, 1].map(|i| names(i).collect::<BTreeSet<_>>());
-        now.is_disjoint(&before)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::borrow::Cow;
-use tailmark_model::Bounded;
+use tailmark_model::{Bounded, Metric};
 
 /// One part of a section.
 #[derive(Debug, Clone)]
@@ -394,11 +394,13 @@ pub struct Plot {
 pub enum PlotAxes {
     /// Bars over these categories.
     Categories(Vec<String>),
-    /// Lines from 0 on, over a logarithmic axis of microseconds.
-    Latency {
+    /// Lines from 0 on, over values of a metric.
+    Curve {
+        /// What y is, in the unit of its row.
+        metric: Metric,
         /// Of the axes, x first.
         titles: [String; 2],
-        /// The lower end of y.
+        /// The lower end of y. The axis is linear from 0, and logarithmic from any other value.
         low: f64,
         /// The upper end.
         high: f64,

@@ -110,15 +110,21 @@ impl Comparisons {
 /// The runs of all systems.
 pub(crate) fn runs(data: &Data) -> Vec<Run> {
     let allow_errors = data.allow_errors();
-    let take_turns = data
+    let takes_turns = data
         .headers
         .iter()
         .all(|header| header.settings.takes_turns);
     let run = |point: &Point| Run {
-        turn: point.phase.started_ms.filter(|_| take_turns),
+        takes_turns,
         ..Run::from_point(point, allow_errors)
     };
     data.points.iter().map(run).collect()
+}
+
+/// The names of systems that two studies have in common, in the order of the first.
+pub(crate) fn common<'a>(a: &[&'a str], b: &[&str]) -> Vec<&'a str> {
+    let names = a.iter().copied();
+    names.filter(|name| b.contains(name)).collect()
 }
 
 /// The band of practical equivalence, as a fraction; of several studies, the minimum.

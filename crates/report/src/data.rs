@@ -52,9 +52,10 @@ pub struct Earlier {
     pub name: String,
     /// Keys of the plan that it has other values of, with these and those of now.
     pub changed: Vec<String>,
-    /// What both have of each system that is in both: the system itself, and what it was as a system of
-    /// its own, second.
-    pub pairs: Vec<Data>,
+    /// The systems that are in both, and what they were as systems of their own.
+    pub both: Box<Data>,
+    /// Each of these systems with what it was.
+    pub pairs: Vec<(String, String)>,
     /// How they compare: those of all pairs, which are one family of tests.
     pub(crate) comparisons: Comparisons,
 }
@@ -255,14 +256,21 @@ impl Data {
 
     fn read_one(study: &Study) -> Result<Self, tailmark_study::Error> {
         Ok(Self {
-            headers: vec![study.header()?],
-            systems: study.systems()?,
-            facts: study.facts()?,
             loads: study.loads()?,
             points: study.points()?,
             resolved_rates: study.resolved_rates()?,
             searches: Search::of_study(study)?,
             notices: study.notices()?,
+            ..Self::described(study)?
+        })
+    }
+
+    /// What a study says of its systems, without what was measured.
+    pub(crate) fn described(study: &Study) -> Result<Self, tailmark_study::Error> {
+        Ok(Self {
+            headers: vec![study.header()?],
+            systems: study.systems()?,
+            facts: study.facts()?,
             ..Self::default()
         })
     }

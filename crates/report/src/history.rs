@@ -1,7 +1,6 @@
 //! The studies of a folder, one after the other: an index page with the headline of each, and how the peak of
-//! each system in each workload went, with the places marked at which its level changed.
+//! each system in each workload went, and any other metric, with the places marked at which its level changed.
 
-mod copies;
 mod trends;
 
 use crate::{
@@ -11,17 +10,19 @@ use crate::{
     section,
     sweep::SweepTable,
 };
-use copies::Copied;
 use serde_json::json;
 use std::{
     collections::BTreeSet,
     fs,
     path::{Component, Path, PathBuf},
 };
-use tailmark_model::{Header, in_one_line, number, printable};
-use tailmark_stats::statistics::{self, SIDE_MIN};
+use tailmark_model::{Bounded, Header, Metric, in_one_line, number, printable};
+use tailmark_stats::{
+    comparison::RunsRead,
+    statistics::{self, SIDE_MIN},
+};
 use tailmark_study::{OwnFiles, Study, own_files};
-use trends::{Change, Trend, trends};
+use trends::{Change, LevelName, Trend, trends};
 
 static CHANGES: Section = Section::of_page("changes", "Changes");
 static TRENDS: Section = Section::of_page("trends", "Trends");
@@ -37,17 +38,20 @@ const DEPTH: usize = 3;
 struct Entry {
     dir: PathBuf,
     header: Header,
+    /// By which copies are known.
+    runs: RunsRead,
     headline: String,
     systems: Vec<String>,
-    peaks: Vec<Peak>,
+    levels: Vec<Level>,
     has_page: bool,
 }
 
-/// The peak of a system in a workload.
-struct Peak {
-    workload: String,
+/// What a system came to.
+struct Level {
+    name: LevelName,
     system: String,
-    ops: f64,
+    /// In the unit of the metric.
+    value: Bounded,
 }
 
 /// What was written of a folder.
@@ -65,16 +69,17 @@ pub struct History {
     pub changes: Vec<String>,
 }
 
-/// Writes the index page of the studies in a folder into it.
+/// Writes the index page of the studies in a folder into it: the peaks, and these metrics at the
+/// highest thread count or rate. Without any, the metric that the report of a study is about.
 ///
 /// # Errors
 /// Where there are none, the page cannot be written, or there is one that is not of this program.
-pub fn write_history(folder: &Path) -> Result<History, Error> {
+pub fn write_history(folder: &Path, metrics: &[Metric]) -> Result<History, Error> {
     OwnFiles::read(folder, "")?.refuse_foreign([PAGE])?;
     let mut skipped = Vec::new();
     let mut entries = Vec::new();
     for dir in study_directories(folder, DEPTH) {
-        match entry(&dir) {
+        match entry(&dir, metrics) {
             Ok(entry) => entries.push(entry),
             Err(why) => {
                 let line = format!("{}: {}", dir.display(), in_one_line(&why));
@@ -91,8 +96,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         let key = |entry: &Entry| (entry.header.created_ms, entry.dir.clone());
         key(a).cmp(&key(b))
     });
-    let (entries, copies) = copies::apart(entries);
-    let copies: Vec<String> = copies.iter().map(Copied::words).collect();
+    let (entries, copies) = without_copies(entries);
     let trends = trends(&entries);
     let changes: Vec<Change> = trends
         .iter()
@@ -143,30 +147,63 @@ fn study_directories(folder: &Path, depth: usize) -> Vec<PathBuf> {
     found
 }
 
-fn entry(dir: &Path) -> Result<Entry, Error> {
+fn entry(dir: &Path, metrics: &[Metric]) -> Result<Entry, Error> {
     let study = Study::look_at(dir).map_err(Error::Study)?;
     let data = Data::read(&[study])?;
     let sweep = SweepTable::new(&data);
-    let peak = |group: &crate::sweep::WorkloadGrid<'_>, name: &str| {
-        Some(Peak {
-            workload: group.title_with_conditions(),
-            system: name.to_owned(),
-            ops: group.peak(name)?.ops.middle,
-        })
-    };
+    let of_report = sweep.settings.metric.filter(|_| metrics.is_empty());
+    let metrics: Vec<Metric> = metrics.iter().copied().chain(of_report).collect();
     let systems = || sweep.systems.iter().map(|system| system.name.as_str());
-    let peaks = sweep
-        .groups
-        .iter()
-        .flat_map(|group| systems().filter_map(|of| peak(group, of)));
+    let levels = sweep.all_groups().flat_map(|group| {
+        let level = |metric, at: &str, system: &str, value| Level {
+            name: LevelName {
+                workload: group.title_with_conditions(),
+                metric,
+                at: at.to_owned(),
+            },
+            system: system.to_owned(),
+            value,
+        };
+        let peak = |system| {
+            let ops = Bounded::exact(group.peak(system)?.ops.middle);
+            Some(level(Metric::OPS_PER_SEC, "at peak", system, ops))
+        };
+        let mut levels: Vec<Level> = systems().filter_map(peak).collect();
+        for (&metric, &step) in metrics.iter().zip(group.steps.last().into_iter().cycle()) {
+            let at = format!("at {}", step.place());
+            levels.extend(systems().filter_map(|system| {
+                let value = group.valid_cell(system, step)?.value(metric)?;
+                Some(level(metric, &at, system, metric.in_unit(value.middle)))
+            }));
+        }
+        levels
+    });
     Ok(Entry {
         dir: dir.to_owned(),
         header: data.headers[0].clone(),
+        runs: data.runs_read(),
         headline: section::headline(&data).unwrap_or_default(),
         systems: systems().map(str::to_owned).collect(),
-        peaks: peaks.collect(),
+        levels: levels.collect(),
         has_page: dir.join("report.html").exists(),
     })
+}
+
+/// The studies without copies of them, and which are copies of which: as backups are. Each would
+/// count as one more run of what was measured once. The first of equals counts.
+fn without_copies(all: Vec<Entry>) -> (Vec<Entry>, Vec<String>) {
+    let (mut own, mut copies) = (Vec::<Entry>::new(), Vec::new());
+    for entry in all {
+        let is_same = |other: &&Entry| other.header == entry.header && other.runs == entry.runs;
+        if let Some(other) = own.iter().find(is_same) {
+            let (copy, first) = (entry.dir.display(), other.dir.display());
+            let words = format!("{copy} is a copy of {first}");
+            copies.push(printable(&words).into_owned());
+        } else {
+            own.push(entry);
+        }
+    }
+    (own, copies)
 }
 
 fn facts(entries: &[Entry]) -> Vec<String> {
@@ -186,8 +223,8 @@ fn facts(entries: &[Entry]) -> Vec<String> {
 
 /// Every name that stands on the page.
 fn names(entries: &[Entry]) -> BTreeSet<String> {
-    let peaks = entries.iter().flat_map(|entry| &entry.peaks);
-    let names = peaks.flat_map(|peak| [&peak.system, &peak.workload]);
+    let levels = entries.iter().flat_map(|entry| &entry.levels);
+    let names = levels.flat_map(|level| [&level.system, &level.name.workload]);
     names
         .chain(entries.iter().map(|entry| &entry.header.title))
         .cloned()
@@ -205,7 +242,7 @@ fn systems(entries: &[Entry]) -> Vec<String> {
 
 fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
     let how = format!(
-        "A change is where the peaks of a system differ before and behind, by more than {} and with a chance \
+        "A change is where the values of a system differ before and behind, by more than {} and with a chance \
          of error of 1 % in each series, adjusted for the places that it could be at. It takes {SIDE_MIN} \
          studies on either side.",
         number::percent(statistics::EQUIVALENCE)
@@ -221,7 +258,8 @@ fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
             columns: vec![
                 Column::text("System"),
                 Column::text("Workload"),
-                Column::number("peak ops/s").unit("ratio"),
+                Column::text("Of"),
+                Column::number("change").unit("ratio"),
                 Column::text("From"),
                 Column::text("Study"),
             ],
@@ -233,13 +271,21 @@ fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
 }
 
 fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
-    let block = |trend: &Trend| {
-        let chart = Chart {
-            title: "Peak operations per second".into(),
-            hint: "higher is better; large marks are changes".into(),
+    let mut blocks = Vec::new();
+    for of_workload in trends.chunk_by(|a, b| a.name.workload == b.name.workload) {
+        let workload = &of_workload[0].name.workload;
+        let place = anchor(&["trend", workload]);
+        blocks.push(Block::Heading {
+            anchor: place.clone(),
+            title: workload.clone(),
+            about: String::new(),
+        });
+        let chart = |trend: &Trend| Chart {
+            title: trend.name.title(),
+            hint: trend.name.hint(),
             about: format!(
-                "The peaks of each system in {}, study by study.",
-                trend.workload
+                "{} of each system in {workload}, study by study.",
+                trend.name.title()
             ),
             height: 300,
             wide: true,
@@ -247,21 +293,13 @@ fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
             variants: vec![json!({})],
             plot: None,
         };
-        let place = anchor(&["trend", &trend.workload]);
-        [
-            Block::Heading {
-                anchor: place.clone(),
-                title: trend.workload.clone(),
-                about: String::new(),
-            },
-            Block::Figure(Figure {
-                anchor: anchor(&[&place, "chart"]),
-                controls: Vec::new(),
-                charts: vec![chart],
-            }),
-        ]
-    };
-    trends.iter().flat_map(block).collect()
+        blocks.push(Block::Figure(Figure {
+            anchor: anchor(&[&place, "chart"]),
+            controls: Vec::new(),
+            charts: of_workload.iter().map(chart).collect(),
+        }));
+    }
+    blocks
 }
 
 fn study_blocks(

@@ -47,5 +47,5 @@ pub use format::{
 pub use history::{History, PAGE as HISTORY_PAGE, write_history};
 pub use section::{SECTIONS, Section};
 pub use verdicts::{
-    Condition, GateOutcome, Verdicts, VerdictsRequest, band, metric, report_metric,
+    Condition, GateOutcome, Verdicts, VerdictsRequest, any_metric, band, metric, report_metric,
 };

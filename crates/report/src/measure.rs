@@ -55,10 +55,10 @@ impl Spread {
     }
 }
 
-/// A quantity over runs, of which some may be known as lower bounds only.
+/// A quantity over runs, of which some may be known as bounds only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// The geometric mean, a lower bound where one of the runs is; of a latency, nanoseconds.
+    /// The geometric mean, a bound where one of the runs is; of a latency, nanoseconds.
     pub middle: Bounded,
     /// The end below, as of [`Spread`]; the lowest where one of the runs is a bound.
     pub low: Bounded,
@@ -71,22 +71,35 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Of values that are exact or lower bounds; none of nothing.
+    /// Of values that are exact or bounds on one side; none of nothing.
     #[must_use]
     pub fn new(values: &[Bounded], solid: bool) -> Option<Self> {
         let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
         let spread = Spread::from_values(&numbers)?;
-        let Some(open) = lowest_bound(values) else {
-            let exact = Self::from(spread);
-            return Some(Self { solid, ..exact });
-        };
-        // What is below the lowest of the bounds stays in its place, whatever they come to.
-        let stated = |value| {
-            if value < open {
-                Bounded::exact(value)
-            } else {
-                Bounded::at_least(value)
+        let bounds = values.iter().filter(|value| !value.is_exact());
+        let (open, bound) = match bounds.clone().next().map(|value| value.bound) {
+            None | Some(Bound::Exact) => {
+                let exact = Self::from(spread);
+                return Some(Self { solid, ..exact });
             }
+            Some(Bound::AtLeast) => {
+                let lowest = bounds.map(|value| value.value).reduce(f64::min);
+                (lowest?, Bound::AtLeast)
+            }
+            Some(Bound::AtMost) => {
+                let highest = bounds.map(|value| value.value).reduce(f64::max);
+                (highest?, Bound::AtMost)
+            }
+        };
+        // What is below the lowest of lower bounds stays in its place, whatever they come to; so does
+        // what is above the highest of upper bounds.
+        let stated = |value| {
+            let is_exact = match bound {
+                Bound::AtMost => value > open,
+                Bound::AtLeast | Bound::Exact => value < open,
+            };
+            let bound = if is_exact { Bound::Exact } else { bound };
+            Bounded { value, bound }
         };
         let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
         let high = numbers.iter().copied().fold(0.0, f64::max);
@@ -123,11 +136,6 @@ impl From<Measured> for Spread {
             repeats: of.repeats,
         }
     }
-}
-
-fn lowest_bound(values: &[Bounded]) -> Option<f64> {
-    let bounds = values.iter().filter(|stated| stated.bound != Bound::Exact);
-    bounds.map(|stated| stated.value).reduce(f64::min)
 }
 
 impl From<Spread> for Measured {
@@ -201,5 +209,12 @@ mod tests {
         // Four runs of which one is a bound have no interval.
         let four = of(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
         assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));
+        // What devices counted in buckets is at most the end of one.
+        let most = Bounded::at_most;
+        let bounded = of(&[most(1.0), most(4.0)]);
+        assert_eq!(
+            (bounded.low, bounded.middle, bounded.high),
+            (most(1.0), most(2.0), most(4.0))
+        );
     }
 }

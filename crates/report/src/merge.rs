@@ -47,7 +47,7 @@ impl Data {
         merged
     }
 
-    fn append(&mut self, mut other: Self, read: &mut RunsRead) {
+    pub(crate) fn append(&mut self, mut other: Self, read: &mut RunsRead) {
         if !self.headers.is_empty() {
             self.separate_machine_facts(&mut other);
         }
@@ -78,6 +78,18 @@ impl Data {
                 }
             }
         }
+    }
+
+    /// Its runs and loads, by which copies are known.
+    pub(crate) fn runs_read(&self) -> RunsRead {
+        let mut read = RunsRead::default();
+        for point in &self.points {
+            read.is_new(point);
+        }
+        for load in &self.loads {
+            read.is_new_load(load);
+        }
+        read
     }
 
     /// Drops the runs and loads that were read before: a run counts once.
@@ -119,7 +131,7 @@ impl Data {
         }
     }
 
-    fn rename(&mut self, from: &str, to: &str) {
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
         let names = self
             .systems
             .iter_mut()
@@ -171,15 +183,13 @@ impl Data {
 
     /// Everything that shapes a system's numbers.
     fn conditions_of(&self, system: &System) -> Conditions {
-        let runs = self.points.iter().filter(|p| p.key.system == system.name);
-        let first_run = runs.filter_map(|point| point.phase.started_ms).min();
-        let header = self.headers.first();
-        let mut conditions = Conditions::new(header, system, &self.facts, first_run);
-        conditions.set(Part::Title, "title", self.title_of(system));
         let points = self.points.iter().filter(|p| p.key.system == system.name);
-        for point in points {
-            conditions.add_read_bytes(&point.key.workload, point.phase.read_bytes());
-        }
+        let runs = points.map(|Point { key, phase }| {
+            (key.workload.as_str(), phase.started_ms, phase.read_bytes())
+        });
+        let header = self.headers.first();
+        let mut conditions = Conditions::over_runs(header, system, &self.facts, runs);
+        conditions.set(Part::Title, "title", self.title_of(system));
         conditions
     }
 

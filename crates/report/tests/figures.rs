@@ -113,6 +113,7 @@ fn a_report_that_is_about_a_figure_states_it_first() {
         "Write amplification at 8 threads",
         "2.0X lower",
         "4.00",
+        "Write amplification against operations per second",
         "Write amplification by threads",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");

@@ -159,7 +159,7 @@ fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     }
     fs::create_dir_all(folder.path().join("broken")).unwrap();
     fs::write(folder.path().join("broken/study.sqlite"), "no study").unwrap();
-    let history = write_history(folder.path()).unwrap();
+    let history = write_history(folder.path(), &[]).unwrap();
     assert_eq!(history.studies, 8);
     assert!(history.skipped.len() == 1 && history.skipped[0].contains("broken"));
     assert_eq!(history.changes.len(), 1, "{:?}", history.changes);
@@ -186,7 +186,7 @@ fn a_link_leads_to_its_study_whatever_the_directory_is_called() {
         write(&dir, &study(1, 1.0), 1_790_000_000_000 + day as u64);
         fs::write(dir.join("report.html"), "a page").unwrap();
     }
-    let history = write_history(folder.path()).unwrap();
+    let history = write_history(folder.path(), &[]).unwrap();
     let page = fs::read_to_string(&history.path).unwrap();
     for link in [
         "href=\"./report.html\">.</a>",
@@ -214,7 +214,7 @@ fn copies_of_a_study_count_once_and_make_no_change() {
         &study(1, 0.81),
         1_790_000_000_003,
     );
-    let history = write_history(folder.path()).unwrap();
+    let history = write_history(folder.path(), &[]).unwrap();
     assert_eq!(history.studies, 5);
     assert_eq!(history.copies.len(), 2, "{:?}", history.copies);
     assert!(history.copies[0].contains("run-3-a is a copy of"));
@@ -234,22 +234,22 @@ fn a_page_of_others_is_not_written_over() {
     );
     let path = folder.path().join("index.html");
     fs::write(&path, "<!DOCTYPE html><title>My site</title>").unwrap();
-    let refused = write_history(folder.path());
+    let refused = write_history(folder.path(), &[]);
     assert!(
         matches!(refused, Err(Error::Files(Refused::ForeignFile { .. }))),
         "{refused:?}"
     );
     assert!(fs::read_to_string(&path).unwrap().contains("My site"));
     fs::remove_file(&path).unwrap();
-    write_history(folder.path()).unwrap();
-    write_history(folder.path()).expect("its own page is written again");
+    write_history(folder.path(), &[]).unwrap();
+    write_history(folder.path(), &[]).expect("its own page is written again");
 }
 
 #[test]
 fn a_folder_without_studies_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(matches!(
-        write_history(folder.path()),
+        write_history(folder.path(), &[]),
         Err(Error::NoStudies { .. })
     ));
 }

@@ -244,6 +244,21 @@ impl Conditions {
         self.named.insert((part, name.to_owned()), value.into());
     }
 
+    /// Those of a system over its runs: of each the workload, when it began, and what a read found.
+    pub fn over_runs<'r>(
+        header: Option<&Header>,
+        system: &System,
+        facts: &[Fact],
+        runs: impl Iterator<Item = (&'r str, Option<u64>, Option<f64>)> + Clone,
+    ) -> Self {
+        let first_run = runs.clone().filter_map(|(_, started_ms, _)| started_ms);
+        let mut conditions = Self::new(header, system, facts, first_run.min());
+        for (workload, _, bytes) in runs {
+            conditions.add_read_bytes(workload, bytes);
+        }
+        conditions
+    }
+
     /// Adds what a read of a run of a workload found, where that is known.
     pub fn add_read_bytes(&mut self, workload: &str, bytes: Option<f64>) {
         if let Some(bytes) = bytes {

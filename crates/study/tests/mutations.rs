@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod common;
+#[path = "inputs/imported.rs"]
+mod imported;
 mod inputs;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use common::small_study;
+use imported::import_as;
 use inputs::{
     COLUMNS, DB_BENCH, FIGURES, FIO_CLONES, FIO_PLUS, FIO_SECTIONS, FIO_WORDS, FIRST, JSON,
     PUBLISHED, SECOND, TABLE, TAGS, WORDS, YCSB, first_encoding, histogram, line, line_and_zeros,
@@ -22,7 +25,7 @@ use tailmark_model::{Packed, new_latencies};
 use tailmark_study::{
     FORMATS, Study,
     encoding::{decode, encode},
-    import::{Given, Source, find},
+    import::Given,
 };
 use tailmark_testing::{Mutator, Trial};
 use tempfile::TempDir;
@@ -30,28 +33,6 @@ use tempfile::TempDir;
 /// Reads the files in one format, as `tailmark import` does.
 fn import(format: &str, files: &[(&str, &[u8])]) {
     import_as(format, files, &Given::default());
-}
-
-fn import_as(format: &str, files: &[(&str, &[u8])], given: &Given) {
-    let source = |(path, bytes): &(&str, &[u8])| Source {
-        path: PathBuf::from(path),
-        bytes: bytes.to_vec(),
-    };
-    let sources: Vec<_> = files.iter().map(source).collect();
-    match find(format).unwrap().import(&sources, given) {
-        Ok(all) => all.iter().for_each(|imported| {
-            let rate = imported.phase.ops_per_sec();
-            assert!(rate.is_finite() && rate >= 0.0, "{rate} a second");
-            assert!(
-                imported
-                    .phase
-                    .intervals
-                    .iter()
-                    .all(|i| i.length_s.is_finite())
-            );
-        }),
-        Err(error) => assert!(!error.to_string().is_empty()),
-    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Bars: a metric against client counts, as in the 7400 study, the peaks of all workloads, and MB/s.
+//! Bars: operations per second against client counts, as in the 7400 study, the peaks of all workloads, and MB/s.
 
 use super::{axis, base, categories, line, narrow_base};
 use crate::{
@@ -10,19 +10,12 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_model::{Metric, System, number};
+use tailmark_model::{System, number};
 
-/// A metric of each system against client counts; ceilings as dashed lines.
-pub fn by_threads(
-    group: &WorkloadGrid<'_>,
-    sweep: &SweepTable<'_>,
-    metric: Metric,
-) -> (Value, Plot) {
+/// Operations per second of each system against client counts; ceilings as dashed lines.
+pub fn by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> (Value, Plot) {
     let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
-    let at = |system: &System, step| {
-        let measured = group.cell(&system.name, step)?.value(metric)?;
-        Some(Spread::from(measured))
-    };
+    let at = |system: &System, step| group.cell(&system.name, step)?.ops();
     let mut bars = Bars::new(sweep, |system| {
         group.steps.iter().map(|&s| at(system, s)).collect()
     });
@@ -35,13 +28,12 @@ pub fn by_threads(
         let data: Vec<Value> = group
             .steps
             .iter()
-            .map(|&s| rounded(at(ceiling, s)))
+            .map(|&s| at(ceiling, s).map(|ops| rounded(ops.middle)).into())
             .collect();
         bars.series.push(ceiling_line(&ceiling.name, &data));
     }
     let mut option = option(narrow_base(), categories("threads", &labels), bars.series);
     option["legend"]["selected"] = selected.into();
-    option["yAxis"]["name"] = metric.row().title.into();
     (option, plot(labels, bars.plotted))
 }
 
@@ -172,11 +164,11 @@ fn ceiling_line(name: &str, data: &[Value]) -> Value {
 }
 
 /// To whole numbers; below ten to four digits.
-fn rounded(value: Option<Spread>) -> Value {
-    match value {
-        None => Value::Null,
-        Some(v) if v.middle < 9.5 => quantised(v.middle),
-        Some(v) => json!(v.middle.round()),
+pub fn rounded(value: f64) -> Value {
+    if value < 9.5 {
+        quantised(value)
+    } else {
+        json!(value.round())
     }
 }
 
@@ -191,7 +183,10 @@ impl Bars {
         let (mut spreads, mut plotted) = (Vec::new(), Vec::new());
         for (i, system) in sweep.systems.iter().enumerate() {
             let values = values(system);
-            let data: Vec<Value> = values.iter().copied().map(rounded).collect();
+            let data = values
+                .iter()
+                .map(|value| value.map(|value| rounded(value.middle)).into());
+            let data: Vec<Value> = data.collect();
             let look = style::look(i);
             series.push(json!({
                 "type": "bar", "name": system.name, "itemStyle": {"color": look.color},

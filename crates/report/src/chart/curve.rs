@@ -1,7 +1,7 @@
-//! The curve of the studies: ops/s against a latency, one point a client count, one line a system.
+//! The curve of the studies: ops/s against a latency or another metric, one point a client count, one line a system.
 //! Past the peak it turns back, so points stay in the order of client counts, never of x.
 
-use super::{axis, base, line, log_axis, log_range, narrow_base};
+use super::{axis, base, line, linear_range, log_axis, log_range, narrow_base};
 use crate::{
     Plot, PlotAxes, PlotMark, PlotSeries,
     axis::Step,
@@ -11,55 +11,58 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_model::{Bound, Bounded, Fault, Kind, Statistic, System, TimeBasis};
+use tailmark_model::{Bound, Bounded, Fault, Metric, System, TimeBasis};
 
-/// Which latency a chart shows.
+/// What a chart shows of each point.
 #[derive(Debug, Clone, Copy)]
-pub struct LatencyChoice {
-    /// Of which requests.
-    pub kind: Kind,
-    /// From which instant on.
+pub struct Reading {
+    /// Any row of `METRICS`.
+    pub metric: Metric,
+    /// From which instant a latency counts. Other metrics have response time here.
     pub clock: TimeBasis,
-    /// Mean or quantile.
-    pub measure: Statistic,
 }
 
-impl LatencyChoice {
-    /// `p99 read latency`.
-    pub fn title(self) -> String {
-        format!("{} {} latency", self.measure.name, self.kind.name())
+impl Reading {
+    /// A metric as reports state it.
+    pub fn new(metric: Metric) -> Self {
+        let clock = TimeBasis::Response;
+        Self { metric, clock }
+    }
+
+    /// Latencies have a logarithmic axis. Other metrics may be 0.
+    pub fn is_latency(self) -> bool {
+        self.metric.latency().is_some()
     }
 }
 
-/// The part that all readings share.
-pub fn curve_base() -> Value {
-    let mut option = base();
-    option["tooltip"] = json!({"trigger": "item", "formatter": "@curve", "confine": true});
-    option["xAxis"] = axis("value", Along::Rate.title(), 28, "@rate");
-    option["yAxis"] = axis("log", "latency", 62, "@latency");
-    option
-}
-
-/// The part of the chart of latency against client counts that all readings share.
-pub fn latency_base(group: &WorkloadGrid<'_>) -> Value {
-    let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
-    let mut option = narrow_base();
-    option["tooltip"] = json!({"trigger": "item", "formatter": "@curve", "confine": true});
-    option["xAxis"] = super::categories(Along::Threads.title(), &labels);
-    option["yAxis"] = axis("log", "latency", 62, "@latency");
-    option
-}
-
-/// The part of the chart of latency against offered rates that all readings share.
-pub fn offered_base() -> Value {
-    let mut option = curve_base();
-    option["tooltip"]["formatter"] = "@offered".into();
-    option["xAxis"] = axis("value", Along::Offered.title(), 28, "@rate");
+/// The part of a chart that its variants share: all are latencies, or the only one is another metric.
+/// `labels` are those of the steps, for an axis of threads.
+pub fn option(along: Along, reading: Reading, labels: &[String]) -> Value {
+    let (mut option, x) = match along {
+        Along::Threads => (narrow_base(), super::categories(along.title(), labels)),
+        Along::Rate | Along::Offered => (base(), axis("value", along.title(), 28, "@rate")),
+    };
+    let tip = if along == Along::Offered {
+        "@offered"
+    } else {
+        "@curve"
+    };
+    let title = reading.metric.row().title;
+    let write = super::writer(reading.metric);
+    let (tip, y) = if reading.is_latency() {
+        (tip.to_owned(), axis("log", "latency", 62, "@latency"))
+    } else {
+        let tip = format!("{tip} {write} {title}");
+        (tip, axis("value", title, 62, &format!("@{write}")))
+    };
+    option["tooltip"] = json!({"trigger": "item", "formatter": tip, "confine": true});
+    option["xAxis"] = x;
+    option["yAxis"] = y;
     option
 }
 
 /// What x is.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Along {
     /// Operations per second.
     Rate,
@@ -86,8 +89,8 @@ pub struct CurveLines<'s, 'a> {
     pub group: &'s WorkloadGrid<'a>,
     /// Of which systems.
     pub sweep: &'s SweepTable<'a>,
-    /// Which latency.
-    pub reading: LatencyChoice,
+    /// What y is.
+    pub reading: Reading,
     /// Against what.
     pub along: Along,
 }
@@ -96,14 +99,18 @@ pub struct CurveLines<'s, 'a> {
 struct Mark {
     step: Step,
     ops: Spread,
-    ns: Measured,
+    value: Measured,
     fault: Option<Fault>,
 }
 
 impl Mark {
-    /// Whether middle, low and high are bounds.
+    /// Whether middle, low and high are lower bounds. Upper bounds are so for a whole metric, whose
+    /// axis says it.
     fn bounds(&self) -> [bool; 3] {
-        [self.ns.middle, self.ns.low, self.ns.high].map(|ns| !ns.is_exact())
+        let Measured {
+            middle, low, high, ..
+        } = self.value;
+        [middle, low, high].map(|value| value.bound == Bound::AtLeast)
     }
 }
 
@@ -139,7 +146,11 @@ impl<'a> CurveLines<'_, 'a> {
             }
             series.push(self.ceiling(system, marks));
         }
-        let mut y = log_axis(values.into_iter());
+        let mut y = if self.reading.is_latency() {
+            log_axis(values.into_iter())
+        } else {
+            json!({})
+        };
         y["name"] = self.y_title().into();
         json!({"yAxis": y, "legend": {"selected": selected}, "series": series})
     }
@@ -148,7 +159,12 @@ impl<'a> CurveLines<'_, 'a> {
     pub fn plot(&self) -> Option<Plot> {
         let (mut lines, mut ceilings) = (self.lines(&self.sweep.systems), self.ceilings());
         let values = self.values_in_sight(&lines, &ceilings);
-        let (low, high, ticks) = log_range(values.into_iter())?;
+        let values = values.into_iter();
+        let (low, high, ticks) = if self.reading.is_latency() {
+            log_range(values)?
+        } else {
+            linear_range(values)?
+        };
         if self.ceilings_in_sight() {
             lines.append(&mut ceilings);
         }
@@ -157,7 +173,7 @@ impl<'a> CurveLines<'_, 'a> {
                 Along::Offered => mark.step.rate.unwrap_or(0.0),
                 Along::Rate | Along::Threads => mark.ops.middle,
             },
-            y: mark.ns.middle.value / 1e3,
+            y: self.in_unit(mark.value.middle),
             label: match mark.fault {
                 Some(fault) => fault_label(&mark, fault),
                 None if mark.bounds() != [false; 3] => self.bounded_label(&mark),
@@ -172,7 +188,8 @@ impl<'a> CurveLines<'_, 'a> {
             marks: marks.into_iter().map(|of| of.map(mark)).collect(),
         });
         Some(Plot {
-            axes: PlotAxes::Latency {
+            axes: PlotAxes::Curve {
+                metric: self.reading.metric,
                 titles: [self.along.title().to_owned(), self.y_title()],
                 low,
                 high,
@@ -183,7 +200,19 @@ impl<'a> CurveLines<'_, 'a> {
     }
 
     fn y_title(&self) -> String {
-        format!("{} (log scale)", self.reading.title())
+        let metric = self.reading.metric;
+        let more = if self.reading.is_latency() {
+            " (log scale)"
+        } else if metric.is_at_most() {
+            " (at most)"
+        } else {
+            ""
+        };
+        format!("{}{more}", metric.row().title)
+    }
+
+    fn in_unit(&self, value: Bounded) -> f64 {
+        self.reading.metric.in_unit(value).value
     }
 
     fn lines(&self, systems: &[&'a System]) -> Vec<Line<'a>> {
@@ -198,19 +227,16 @@ impl<'a> CurveLines<'_, 'a> {
         lines
     }
 
-    /// The latencies that are shown at first, microseconds; nothing where no system was measured.
+    /// The values that are shown at first; nothing where no system was measured.
     fn values_in_sight(&self, systems: &[Line<'_>], ceilings: &[Line<'_>]) -> Vec<f64> {
         fn marks<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = &'l Measured> {
-            lines
-                .iter()
-                .flat_map(|(_, marks)| marks)
-                .flatten()
-                .map(|mark| &mark.ns)
+            let marks = lines.iter().flat_map(|(_, marks)| marks).flatten();
+            marks.map(|mark| &mark.value)
         }
-        let ends = marks(systems).flat_map(|ns| [ns.low.value / 1e3, ns.high.value / 1e3]);
-        let mut values: Vec<f64> = ends.collect();
+        let ends = marks(systems).flat_map(|value| [value.low, value.high]);
+        let mut values: Vec<f64> = ends.map(|end| self.in_unit(end)).collect();
         if !values.is_empty() && self.ceilings_in_sight() {
-            values.extend(marks(ceilings).map(|ns| ns.middle.value / 1e3));
+            values.extend(marks(ceilings).map(|value| self.in_unit(value.middle)));
         }
         values
     }
@@ -219,15 +245,15 @@ impl<'a> CurveLines<'_, 'a> {
     fn marks(&self, system: &'a System) -> Vec<Option<Mark>> {
         let mark = |step| {
             let cell = self.group.cell(&system.name, step)?;
-            let LatencyChoice {
-                kind,
-                clock,
-                measure,
-            } = self.reading;
+            let Reading { metric, clock } = self.reading;
+            let value = match metric.latency() {
+                Some((kind, statistic)) => cell.latency(kind, clock, statistic)?,
+                None => cell.value(metric)?,
+            };
             Some(Mark {
                 step,
                 ops: cell.ops()?,
-                ns: cell.latency(kind, clock, measure)?,
+                value,
                 fault: cell.fault,
             })
         };
@@ -240,21 +266,26 @@ impl<'a> CurveLines<'_, 'a> {
 
     fn point(&self, mark: Option<&Mark>, color: &str) -> Value {
         let Some(mark) = mark else { return Value::Null };
-        let us = |ns: Bounded| quantised(ns.value / 1e3);
+        let written = |value| quantised(self.in_unit(value));
         let ops = mark.ops.middle.round();
         let x = match self.along {
             Along::Rate => json!(ops),
             Along::Threads => json!(mark.step.label()),
             Along::Offered => json!(mark.step.rate),
         };
-        let ns = mark.ns;
-        let mut value = vec![x, us(ns.middle), mark.step.threads.into(), json!(ops)];
+        let measured = mark.value;
+        let mut value = vec![
+            x,
+            written(measured.middle),
+            mark.step.threads.into(),
+            json!(ops),
+        ];
         if mark.ops.repeats > 1 {
             value.extend([mark.ops.low, mark.ops.high].map(quantised));
-            value.extend([ns.low, ns.high].map(us));
+            value.extend([measured.low, measured.high].map(written));
         }
         let bounds = mark.bounds();
-        if bounds == [false; 3] && ns.solid && mark.fault.is_none() {
+        if bounds == [false; 3] && measured.solid && mark.fault.is_none() {
             return value.into();
         }
         let mut item = json!({"value": value});
@@ -272,13 +303,13 @@ impl<'a> CurveLines<'_, 'a> {
                 "show": true, "formatter": fault_label(mark, fault),
                 "color": style::FAULT,
             });
-        } else if !ns.solid {
+        } else if !measured.solid {
             item["itemStyle"] = json!({"color": "#fff", "borderColor": color, "borderWidth": 2});
         }
         item
     }
 
-    /// The label of a mark whose latency may be more than it is drawn at.
+    /// The label of a mark whose value may be more than it is drawn at.
     fn bounded_label(&self, mark: &Mark) -> String {
         let sign = Bound::AtLeast.sign().trim_end();
         match self.along {
@@ -327,7 +358,7 @@ impl<'a> CurveLines<'_, 'a> {
             .flatten()
             .filter(|m| m.ops.repeats > 1)
             .map(|m| {
-                let us = |ns: Bounded| quantised(ns.value / 1e3);
+                let written = |value| quantised(self.in_unit(value));
                 let x = match self.along {
                     Along::Rate => [m.ops.middle, m.ops.low, m.ops.high].map(quantised),
                     Along::Threads => [0; 3].map(|_: u8| json!(m.step.label())),
@@ -336,11 +367,11 @@ impl<'a> CurveLines<'_, 'a> {
                 let [middle, low, high] = x;
                 json!([
                     middle,
-                    us(m.ns.middle),
+                    written(m.value.middle),
                     low,
                     high,
-                    us(m.ns.low),
-                    us(m.ns.high),
+                    written(m.value.low),
+                    written(m.value.high),
                     m.step.threads
                 ])
             })

@@ -25,6 +25,8 @@ const charts = (function () {
     },
     bandwidth: (v) => { const [n, unit] = scaled(v, BYTES); return trimmed(n) + ' ' + unit; },
     percent: (v) => trimmed(v) + ' %',
+    bytes: (v) => write.bandwidth(v).replace('/s', ''),
+    figure: (params) => write.rate(params),
     /* A name on one line, as legends have room for. */
     name: (text) => String(text).replace(/\s+/g, ' '),
   };
@@ -33,6 +35,8 @@ const charts = (function () {
     rate: (v) => (v < 99.95 ? v.toFixed(1) : grouped(v)),
     bandwidth: (v) => { const [n, unit] = scaled(v, BYTES); return digits(n) + ' ' + unit; },
     percent: (v) => v.toFixed(1) + ' %',
+    bytes: (v) => full.bandwidth(v).replace('/s', ''),
+    figure: (v) => (v < 99.95 ? digits(v) : grouped(v)),
   };
 
   const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -48,27 +52,27 @@ const charts = (function () {
   /* Before a value that is a lower bound. */
   const sign = (least, which) => (least && least[which] ? '≥ ' : '');
 
-  /* What a tooltip says. */
+  /* What a tooltip says. An option may name behind it how values are written, and what they are. */
   const tips = {
-    curve: (params, before) => {
-      const offered = Array.isArray(before) ? before : [];
-      const [, latency, threads, ops, opsLow, opsHigh, low, high] = params.value;
+    curve: (params, how, what, offered) => {
+      const written = full[how || 'latency'];
+      const [, value, threads, ops, opsLow, opsHigh, low, high] = params.value;
       const least = params.data && params.data.atLeast;
       const rows = [
         ['ops/s', full.rate(ops) + between(opsLow, opsHigh, full.rate)],
-        ['latency', sign(least, 0) + full.latency(latency)
-          + between(low, high, full.latency, least)],
+        [what || 'latency', sign(least, 0) + written(value) + between(low, high, written, least)],
       ];
       if (least) { rows.push(['≥', 'operations were never done']); }
       if (params.data && params.data.itemStyle) {
         rows.push(['hollow', 'fewer than 100 samples beyond']);
       }
       const more = ', ' + threads + (threads === 1 ? ' thread' : ' threads');
-      return table(params.seriesName, offered.concat(rows), more);
+      return table(params.seriesName, (offered || []).concat(rows), more);
     },
-    offered: (params) =>
-      tips.curve(params, [['offered', full.rate(params.value[0]) + ' ops/s']]),
-    bars: (list) => {
+    offered: (params, how, what) =>
+      tips.curve(params, how, what, [['offered', full.rate(params.value[0]) + ' ops/s']]),
+    bars: (list, how) => {
+      const written = how ? full[how] : (v) => full.rate(v) + ' ops/s';
       const shown = list.filter((p) => p.seriesType !== 'custom' && typeof p.value === 'number');
       if (shown.length === 0) { return ''; }
       const threads = /^\d+$/.test(shown[0].name);
@@ -81,7 +85,7 @@ const charts = (function () {
         return bar ? between(bar.value[1], bar.value[2], full.rate) : '';
       };
       return table(title, shown.map((p) =>
-        [p.seriesName, sign(p.data && p.data.atLeast, 0) + full.rate(p.value) + ' ops/s' + around(p),
+        [p.seriesName, sign(p.data && p.data.atLeast, 0) + written(p.value) + around(p),
           p.marker]));
     },
     timeline: (list) => {
@@ -195,7 +199,11 @@ const charts = (function () {
       }
       if (typeof value === 'string' && value.charAt(0) === '@') {
         const name = value.slice(1);
-        if (key === 'formatter') { return tips[name] || write[name] || value; }
+        if (key === 'formatter') {
+          const [tip, how, ...what] = name.split(' ');
+          const said = tips[tip] && ((params) => tips[tip](params, how, what.join(' ')));
+          return said || write[name] || value;
+        }
         if (key === 'renderItem') { return shapes[name]; }
         if (key === 'labelLayout') { return layouts[name](option, view); }
       }

@@ -8,6 +8,7 @@ pub mod trials;
 
 use crate::style;
 use serde_json::{Value, json};
+use tailmark_model::Metric;
 
 /// Left of the labels of the y-axis, pixels. ECharts keeps room for labels and not for the name of an
 /// axis, which is at its own distance from the axis: this is enough for it beside the shortest labels.
@@ -97,6 +98,35 @@ pub fn log_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64, Vec<f64
         .filter(|t| (min..=max).contains(t))
         .collect();
     Some((min, max, ticks))
+}
+
+/// The ends and ticks of an axis from 0 on.
+pub fn linear_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64, Vec<f64>)> {
+    let highest = values.filter(|value| value.is_finite()).reduce(f64::max)?;
+    let end = round_up(highest);
+    Some((0.0, end, vec![0.0, end / 2.0, end]))
+}
+
+/// The next round number from here.
+pub fn round_up(highest: f64) -> f64 {
+    if highest <= 0.0 {
+        return 1.0;
+    }
+    let power = 10f64.powf(highest.log10().floor());
+    let steps = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    let mut ends = steps.into_iter().map(|step| step * power);
+    ends.find(|end| *end >= highest).unwrap_or(10.0 * power)
+}
+
+/// The function of `functions.js` that writes values of a metric.
+pub fn writer(metric: Metric) -> &'static str {
+    match metric.row().unit {
+        "us" => "latency",
+        "%" => "percent",
+        "bytes" => "bytes",
+        "ops/s" => "rate",
+        _ => "figure",
+    }
 }
 
 /// `step` times a power of ten, exact where that is exact.

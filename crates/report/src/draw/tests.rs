@@ -1,9 +1,13 @@
 //! What pictures of charts say is whole: labels, numbers on bars and names of legends.
 
 use super::{font, script::Script};
-use crate::chart;
+use crate::chart::{
+    self,
+    curve::{Along, Reading},
+};
 use resvg::usvg::{Group, Node, Options, Rect, Tree};
 use serde_json::{Value, json};
+use tailmark_model::Metric;
 
 const SIZE: (f32, f32) = (640.0, 300.0);
 
@@ -78,8 +82,13 @@ fn no_label_is_cut_by_an_edge() {
 
 #[test]
 fn the_title_of_the_y_axis_is_whole_beside_the_shortest_labels() {
+    let reading = Reading::new(Metric::from_name("p99 read").unwrap());
     let short = [
-        (chart::curve::curve_base(), "latency", [1.0, 9.0]),
+        (
+            chart::curve::option(Along::Rate, reading, &[]),
+            "latency",
+            [1.0, 9.0],
+        ),
         (
             chart::bars::of_rates(chart::base()),
             "operations per second",

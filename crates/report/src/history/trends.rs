@@ -1,25 +1,58 @@
-//! How the peaks of each workload went from study to study, and where their level changed.
+//! How the levels of each workload went from study to study, and where they changed.
 
-use super::{Entry, Peak, systems};
+use super::{Entry, Level, systems};
 use crate::{
     Cell, TableRow,
-    chart::{self, line},
-    style,
+    chart::{self, bars, line},
+    statement, style,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use tailmark_model::number;
+use tailmark_model::{Better, Bound, Bounded, Metric, number};
 use tailmark_stats::statistics::{self, change_points};
 
-/// The peaks of a workload: of each system, one for each study.
-pub struct Trend {
-    /// Its name.
+/// What a chart is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LevelName {
+    /// The workload.
     pub workload: String,
-    /// The place of each system among all, its name, and its peaks in ops/s.
-    systems: Vec<(usize, String, Vec<Option<f64>>)>,
+    /// Any row of `METRICS`.
+    pub metric: Metric,
+    /// `at peak`, `at 16 threads`.
+    pub at: String,
 }
 
-/// A place at which the level of a peak changes.
+impl LevelName {
+    /// `Operations per second at peak`
+    pub fn title(&self) -> String {
+        let most = if self.metric.is_at_most() {
+            " (at most)"
+        } else {
+            ""
+        };
+        format!("{}{most} {}", statement::title(self.metric), self.at)
+    }
+
+    /// Below the title.
+    pub fn hint(&self) -> String {
+        let better = match self.metric.row().better {
+            Better::Higher => "higher is better; ",
+            Better::Lower => "lower is better; ",
+            Better::Neither => "",
+        };
+        format!("{better}large marks are changes")
+    }
+}
+
+/// The levels of one name: of each system, one for each study.
+pub struct Trend {
+    /// Of what.
+    pub name: LevelName,
+    /// The place of each system among all, its name, and its levels.
+    systems: Vec<(usize, String, Vec<Option<Bounded>>)>,
+}
+
+/// A place at which a level changes.
 pub struct Change {
     /// In one line.
     pub words: String,
@@ -27,41 +60,46 @@ pub struct Change {
     pub row: TableRow,
 }
 
-/// The trends of all workloads, in the order in which they came.
+/// All trends, by workload in the order in which they came.
 pub fn trends(entries: &[Entry]) -> Vec<Trend> {
+    let levels = entries.iter().flat_map(|entry| &entry.levels);
     let mut seen = BTreeSet::new();
-    let peaks = entries.iter().flat_map(|entry| &entry.peaks);
-    let workloads = peaks.filter(|peak| seen.insert(peak.workload.clone()));
-    let workloads: Vec<String> = workloads.map(|peak| peak.workload.clone()).collect();
+    let mut names: Vec<&LevelName> = levels.map(|level| &level.name).collect();
+    names.retain(|name| seen.insert(*name));
+    let workloads: Vec<&str> = names.iter().map(|name| name.workload.as_str()).collect();
+    names.sort_by_key(|name| workloads.iter().position(|of| *of == name.workload));
     let systems = systems(entries);
-    let of = |workload: &str, system: &str| {
+    let values = |name: &LevelName, system: &str| {
         let value = |entry: &Entry| {
-            let is_it = |peak: &&Peak| peak.workload == workload && peak.system == system;
-            entry.peaks.iter().find(is_it).map(|peak| peak.ops)
+            let is_it = |level: &&Level| level.name == *name && level.system == system;
+            entry.levels.iter().find(is_it).map(|level| level.value)
         };
         entries.iter().map(value).collect::<Vec<_>>()
     };
-    let trend = |workload: String| Trend {
+    let trend = |name: &LevelName| Trend {
         systems: systems
             .iter()
             .enumerate()
-            .map(|(i, system)| (i, system.clone(), of(&workload, system)))
-            .filter(|(_, _, values)| values.iter().flatten().count() > 0)
+            .map(|(i, system)| (i, system.clone(), values(name, system)))
+            .filter(|(_, _, values)| values.iter().any(Option::is_some))
             .collect(),
-        workload,
+        name: name.clone(),
     };
-    workloads.into_iter().map(trend).collect()
+    names.into_iter().map(trend).collect()
 }
 
-/// Where the level of a series changes, as the place of the study and the ratio; gaps are passed over.
-fn changes_of(values: &[Option<f64>]) -> Vec<(usize, f64)> {
+/// Where the level of a series changes, as the place of the study and the ratio. Gaps are passed over, and
+/// so are bounds, which are in no ratio.
+fn changes_of(values: &[Option<Bounded>]) -> Vec<(usize, f64)> {
     let known = values.iter().enumerate();
     let known: Vec<(usize, f64)> = known
-        .filter_map(|(i, value)| Some((i, (*value)?)))
+        .filter_map(|(i, value)| Some((i, value.filter(|value| value.is_exact())?.value)))
         .collect();
     let series: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
     let points = change_points(&series, statistics::EQUIVALENCE).into_iter();
-    points.map(|of| (known[of.index].0, of.ratio)).collect()
+    points
+        .map(|point| (known[point.index].0, point.ratio))
+        .collect()
 }
 
 /// `+12 %`, `−7.3 %`.
@@ -115,15 +153,15 @@ impl Trend {
         let change = |system: &str, (at, ratio): (usize, f64)| {
             let when = number::instant(entries[at].header.created_ms);
             let dir = entries[at].dir.display().to_string();
-            let (workload, percent) = (&self.workload, percent(ratio));
+            let (LevelName { workload, at, .. }, percent) = (&self.name, percent(ratio));
+            let what = format!("{} {at}", self.name.metric.noun());
             Change {
-                words: format!(
-                    "{system}, {workload}: {percent} ops/s at peak from {when} on ({dir})"
-                ),
+                words: format!("{system}, {workload}: {percent} {what} from {when} on ({dir})"),
                 row: TableRow {
                     cells: vec![
                         Cell::new(system),
                         Cell::new(workload),
+                        Cell::new(what),
                         Cell::new(percent).with_value(ratio),
                         Cell::new(when),
                         Cell::new(dir),
@@ -132,36 +170,49 @@ impl Trend {
                 },
             }
         };
-        let of_system = |(_, system, values): &(usize, String, Vec<Option<f64>>)| {
+        let of_system = |(_, system, values): &(usize, String, Vec<Option<Bounded>>)| {
             let changes = changes_of(values).into_iter();
-            changes.map(|of| change(system, of)).collect::<Vec<_>>()
+            changes
+                .map(|found| change(system, found))
+                .collect::<Vec<_>>()
         };
         self.systems.iter().flat_map(of_system).collect()
     }
 
     /// A line for each system, its changes in large marks with a label.
     pub fn option(&self, entries: &[Entry]) -> Value {
+        let metric = self.name.metric;
+        let write = chart::writer(metric);
+        let tip = match write {
+            "rate" => "@bars".to_owned(),
+            _ => format!("@bars {write}"),
+        };
         let mut option = chart::base();
         option["tooltip"] = json!({
-            "trigger": "axis", "axisPointer": {"type": "shadow"}, "formatter": "@bars", "confine": true,
+            "trigger": "axis", "axisPointer": {"type": "shadow"}, "formatter": tip, "confine": true,
         });
         option["xAxis"] = chart::categories("study (UTC)", &labels(entries));
         option["xAxis"]["axisLabel"]["interval"] = "auto".into();
-        option["yAxis"] = chart::axis("value", "operations per second at peak", 44, "@rate");
+        let title = format!("{} {}", metric.row().title, self.name.at);
+        option["yAxis"] = chart::axis("value", &title, 44, &format!("@{write}"));
         option["series"] = self.systems.iter().map(series).collect();
         option
     }
 }
 
-fn series((index, system, values): &(usize, String, Vec<Option<f64>>)) -> Value {
+fn series((index, system, values): &(usize, String, Vec<Option<Bounded>>)) -> Value {
     let look = style::look(*index);
     let changes = changes_of(values);
-    let item = |(i, value): (usize, &Option<f64>)| {
+    let item = |(i, value): (usize, &Option<Bounded>)| {
         let Some(value) = value else {
             return Value::Null;
         };
-        let rounded = json!(value.round());
+        let rounded = bars::rounded(value.value);
+        let sign = Bound::AtLeast.sign().trim_end();
         match changes.iter().find(|(at, _)| *at == i) {
+            None if value.bound == Bound::AtLeast => json!({
+                "value": rounded, "atLeast": [true], "label": {"show": true, "formatter": sign},
+            }),
             None => rounded,
             Some((_, ratio)) => json!({
                 "value": rounded, "symbolSize": 15,
@@ -183,14 +234,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_where_they_are_although_a_study_is_missing() {
-        let mut values: Vec<Option<f64>> = [100.0, 101.0, 99.0, 100.5, 80.0, 81.0, 79.5, 80.5]
-            .map(Some)
+    fn changes_are_where_they_are_although_a_study_is_missing_or_a_bound() {
+        let mut values: Vec<Option<Bounded>> = [100.0, 101.0, 99.0, 100.5, 80.0, 81.0, 79.5, 80.5]
+            .map(|value| Some(Bounded::exact(value)))
             .into();
         values.insert(2, None);
+        values.insert(3, Some(Bounded::at_least(1_000.0)));
         let changes = changes_of(&values);
         assert_eq!(changes.len(), 1);
-        assert_eq!(changes[0].0, 5);
+        assert_eq!(changes[0].0, 6);
         assert_eq!(percent(changes[0].1), "−20 %");
     }
 

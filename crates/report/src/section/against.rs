@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{
     Block, Cell, Column, Data, Earlier, Table, TableRow, Text, compare,
-    compared::Comparisons,
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::number;
@@ -30,7 +29,7 @@ fn render(data: &Data) -> Vec<Block> {
     let Some(earlier) = &data.earlier else {
         return Vec::new();
     };
-    let all: Vec<Of> = of_pairs(earlier).collect();
+    let all = of_pairs(earlier);
     let rows: Vec<TableRow> = all.iter().map(|of| of.row.clone()).collect();
     let has_rows = !rows.is_empty();
     let table = Table {
@@ -60,21 +59,30 @@ struct Of {
     verdict: Verdict,
 }
 
-fn of_pairs(earlier: &Earlier) -> impl Iterator<Item = Of> {
-    let pairs = earlier.pairs.iter();
-    pairs.flat_map(|pair| of_pair(pair, &earlier.comparisons))
-}
-
-fn of_pair(pair: &Data, comparisons: &Comparisons) -> Vec<Of> {
-    let sweep = SweepTable {
-        comparisons,
-        ..SweepTable::new(pair)
+fn of_pairs(earlier: &Earlier) -> Vec<Of> {
+    let mut sweep = SweepTable {
+        comparisons: &earlier.comparisons,
+        ..SweepTable::new(&earlier.both)
     };
-    let [now, before] = [0, 1].map(|i| pair.systems[i].name.as_str());
-    let groups = sweep.all_groups();
-    groups
-        .flat_map(|group| rows(group, &sweep, (now, before)))
-        .collect()
+    let groups = std::mem::take(&mut sweep.groups);
+    let groups: Vec<_> = groups
+        .into_iter()
+        .chain(std::mem::take(&mut sweep.rate_groups))
+        .collect();
+    let systems = std::mem::take(&mut sweep.systems);
+    let mut all = Vec::new();
+    for (now, before) in &earlier.pairs {
+        let pair = systems
+            .iter()
+            .filter(|system| [now, before].contains(&&system.name));
+        sweep.systems = pair.copied().collect();
+        all.extend(
+            groups
+                .iter()
+                .flat_map(|group| rows(group, &sweep, (now, before))),
+        );
+    }
+    all
 }
 
 fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) -> Vec<Of> {

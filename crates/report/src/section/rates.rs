@@ -1,10 +1,7 @@
-//! A workload at several fixed rates: response time against the rate that was offered, and a table
-//! of each system. A part of the section of workloads.
+//! A workload at several fixed rates: a table of each system. A part of the section of workloads.
 
-use super::workload::hint;
 use crate::{
-    Block, Cell, Chart, Column, Table, TableRow, Text,
-    chart::curve::{self, Along, CurveLines, LatencyChoice},
+    Block, Cell, Column, Table, TableRow, Text,
     findings::Index,
     grid_cell::GridCell,
     measure::Measured,
@@ -14,35 +11,6 @@ use tailmark_model::{
     Bounded, Kind, LagCauses, Latencies, Phase, QUANTILES, RankedLatencies, STATISTICS, System,
     TimeBasis, number, quantile::P99,
 };
-
-/// The chart, in one variant for each choice of latency.
-pub fn chart(
-    group: &WorkloadGrid<'_>,
-    sweep: &SweepTable<'_>,
-    readings: &[LatencyChoice],
-    first: LatencyChoice,
-) -> Chart {
-    let lines = |reading| CurveLines {
-        group,
-        sweep,
-        reading,
-        along: Along::Offered,
-    };
-    let variants = readings.iter().map(|&reading| lines(reading).variant());
-    Chart {
-        title: "Latency against offered rate".into(),
-        hint: hint("lower is better; ≥ marks what may have been more", sweep),
-        about: format!(
-            "One line a system of {}, one point an offered rate.",
-            group.title
-        ),
-        height: 400,
-        wide: true,
-        base: curve::offered_base(),
-        variants: variants.collect(),
-        plot: lines(first).plot(),
-    }
-}
 
 /// What the table of each system says.
 pub fn tables<'a>(

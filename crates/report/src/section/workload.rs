@@ -7,7 +7,7 @@ use crate::{
     block::anchor,
     chart::{
         bars,
-        curve::{self, Along, CurveLines, LatencyChoice},
+        curve::{self, Along, CurveLines, Reading},
     },
     compare,
     findings::Index,
@@ -81,117 +81,113 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     } else {
         &TimeBasis::ALL[..1]
     };
-    let Some((kind, statistic)) = sweep.latency(group) else {
-        // Published figures may have rates alone.
-        let is_swept = group.axis == Axis::Threads && group.steps.len() > 1;
-        return is_swept.then(|| Figure {
-            anchor: anchor(&[&group.anchor, "charts"]),
-            controls: Vec::new(),
-            charts: vec![Chart {
-                wide: true,
-                ..bars_chart(group, sweep, Metric::OPS_PER_SEC)
-            }],
-        });
+    let is_by_threads = group.axis == Axis::Threads;
+    let is_swept = is_by_threads && group.steps.len() > 1;
+    let along = if is_by_threads {
+        Along::Rate
+    } else {
+        Along::Offered
     };
-    let initial = |index: Option<usize>| index.unwrap_or(0);
-    let initial = (
-        initial(kinds.iter().position(|known| *known == kind)),
-        initial(STATISTICS.iter().position(|known| *known == statistic)),
-    );
-    let readings: Vec<LatencyChoice> = kinds
-        .iter()
-        .flat_map(|&kind| clocks.iter().map(move |&clock| (kind, clock)))
-        .flat_map(|(kind, clock)| {
-            STATISTICS.iter().map(move |&measure| LatencyChoice {
-                kind,
-                clock,
-                measure,
-            })
-        })
-        .collect();
-    let first = LatencyChoice {
-        kind: kinds[initial.0],
-        clock: clocks[0],
-        measure: STATISTICS[initial.1],
-    };
-    let charts = match group.axis {
-        Axis::Threads => thread_charts(group, sweep, &readings, first),
-        Axis::Rates => vec![rates::chart(group, sweep, &readings, first)],
-    };
-    let anchor = anchor(&[&group.anchor, "charts"]);
-    Some(Figure {
-        anchor,
-        controls: controls(&kinds, clocks, initial),
+    // Published figures may have rates alone.
+    let latency = sweep.latency_metric(group).map(Reading::new);
+    let (readings, controls) = latency.map_or_else(Default::default, |first| {
+        (readings(&kinds, clocks), controls(&kinds, clocks, first))
+    });
+    let mut charts = Vec::new();
+    charts.extend(latency.map(|first| curves(group, sweep, &readings, first, along)));
+    charts.extend(is_swept.then(|| Chart {
+        wide: latency.is_none(),
+        ..bars_chart(group, sweep)
+    }));
+    let by_threads = latency.filter(|_| is_swept);
+    charts.extend(by_threads.map(|first| curves(group, sweep, &readings, first, Along::Threads)));
+    // What the report is about, where it is no latency.
+    let figure = sweep.metric(group).map(Reading::new);
+    if let Some(figure) = figure.filter(|figure| !figure.is_latency()) {
+        let alongs = [Some(along), is_swept.then_some(Along::Threads)];
+        let drawn = alongs.into_iter().flatten();
+        let drawn = drawn.map(|along| curves(group, sweep, &[figure], figure, along));
+        charts.extend(drawn.filter(|chart| !chart.variants[0].is_null()));
+    }
+    (!charts.is_empty()).then(|| Figure {
+        anchor: anchor(&[&group.anchor, "charts"]),
+        controls,
         charts,
     })
 }
 
-fn thread_charts(
+/// Every latency, in the order of the controls.
+fn readings(kinds: &[Kind], clocks: &[TimeBasis]) -> Vec<Reading> {
+    let of_clock = |kind, clock| {
+        STATISTICS.iter().map(move |&statistic| Reading {
+            metric: Metric::from_latency(kind, statistic),
+            clock,
+        })
+    };
+    let of_kind = |&kind| clocks.iter().flat_map(move |&clock| of_clock(kind, clock));
+    kinds.iter().flat_map(of_kind).collect()
+}
+
+/// Lines of these readings, in a variant each; `first` is shown where there is no choice.
+fn curves(
     group: &WorkloadGrid<'_>,
     sweep: &SweepTable<'_>,
-    readings: &[LatencyChoice],
-    first: LatencyChoice,
-) -> Vec<Chart> {
-    let lines = |along, reading| CurveLines {
+    readings: &[Reading],
+    first: Reading,
+    along: Along,
+) -> Chart {
+    let lines = |reading| CurveLines {
         group,
         sweep,
         reading,
         along,
     };
-    let variants = |along| -> Vec<_> {
-        let all = readings.iter();
-        all.map(|&reading| lines(along, reading).variant())
-            .collect()
+    let (title, noun) = if first.is_latency() {
+        ("Latency".to_owned(), "latency")
+    } else {
+        (statement::title(first.metric), first.metric.noun())
     };
-    let mut charts = vec![Chart {
-        title: "Latency against operations per second".into(),
-        hint: hint(
-            "lower and further right is better; labels are thread counts",
-            sweep,
+    let better = compare::better(first.metric);
+    let of = &group.title;
+    let (title, better, about) = match along {
+        Along::Rate => (
+            format!("{title} against operations per second"),
+            format!("{better} and further right is better; labels are thread counts"),
+            format!("One line a system of {of}, one point a thread count."),
         ),
-        about: format!(
-            "One line a system of {}, one point a thread count.",
-            group.title
+        Along::Threads => (
+            format!("{title} by threads"),
+            format!("{better} is better"),
+            format!("Lines of {noun} of each system in {of} by thread count."),
         ),
-        height: 400,
-        wide: true,
-        base: curve::curve_base(),
-        variants: variants(Along::Rate),
-        plot: lines(Along::Rate, first).plot(),
-    }];
-    if group.steps.len() > 1 {
-        charts.push(bars_chart(group, sweep, Metric::OPS_PER_SEC));
-        charts.push(Chart {
-            title: "Latency by threads".into(),
-            hint: hint("lower is better", sweep),
-            about: format!(
-                "Lines of latency of each system in {} by thread count.",
-                group.title
-            ),
-            height: 300,
-            wide: false,
-            base: curve::latency_base(group),
-            variants: variants(Along::Threads),
-            plot: None,
-        });
-        // A latency is in the chart above.
-        let figure = sweep
-            .metric(group)
-            .filter(|metric| metric.latency().is_none());
-        charts.extend(figure.map(|metric| bars_chart(group, sweep, metric)));
+        Along::Offered => (
+            format!("{title} against offered rate"),
+            format!("{better} is better; ≥ marks what may have been more"),
+            format!("One line a system of {of}, one point an offered rate."),
+        ),
+    };
+    let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
+    let is_wide = along != Along::Threads;
+    Chart {
+        title,
+        hint: hint(&better, sweep),
+        about,
+        height: if is_wide { 400 } else { 300 },
+        wide: is_wide,
+        base: curve::option(along, first, &labels),
+        variants: readings.iter().map(|&of| lines(of).variant()).collect(),
+        plot: is_wide.then(|| lines(first).plot()).flatten(),
     }
-    charts
 }
 
-/// Bars of a metric by thread count.
-fn bars_chart(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, metric: Metric) -> Chart {
-    let (base, plot) = bars::by_threads(group, sweep, metric);
+/// Bars of operations per second by thread count.
+fn bars_chart(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Chart {
+    let (base, plot) = bars::by_threads(group, sweep);
     Chart {
-        title: format!("{} by threads", statement::title(metric)),
-        hint: hint(&format!("{} is better", compare::better(metric)), sweep),
+        title: "Operations per second by threads".into(),
+        hint: hint("higher is better", sweep),
         about: format!(
-            "Bars of {} of each system in {} by thread count.",
-            metric.noun(),
+            "Bars of ops/s of each system in {} by thread count.",
             group.title
         ),
         height: 300,
@@ -211,35 +207,34 @@ pub fn hint(better: &str, sweep: &SweepTable<'_>) -> String {
 }
 
 /// In the order in which readings are made: kind, clock, measure.
-fn controls(
-    kinds: &[Kind],
-    clocks: &[TimeBasis],
-    (kind, statistic): (usize, usize),
-) -> Vec<Control> {
-    let control = |key, label: &str, names: Vec<&str>, initial| Control {
+fn controls(kinds: &[Kind], clocks: &[TimeBasis], first: Reading) -> Vec<Control> {
+    let control = |key, label: &str, names: Vec<&str>, initial: Option<usize>| Control {
         key,
         label: label.into(),
         choices: names.into_iter().map(ControlChoice::new).collect(),
-        initial,
+        initial: initial.unwrap_or(0),
     };
+    let (kind, statistic) = first.metric.latency().unzip();
     vec![
         control(
             "kind",
             "Requests",
             kinds.iter().map(|k| k.name()).collect(),
-            kind,
+            kinds.iter().position(|known| Some(*known) == kind),
         ),
         control(
             "clock",
             "Clock",
             clocks.iter().map(|c| c.name()).collect(),
-            0,
+            None,
         ),
         control(
             "measure",
             "Latency",
             STATISTICS.iter().map(|m| m.name).collect(),
-            statistic,
+            STATISTICS
+                .iter()
+                .position(|known| Some(*known) == statistic),
         ),
     ]
 }

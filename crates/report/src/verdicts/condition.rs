@@ -151,6 +151,15 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     })
 }
 
+/// Any metric, as it is typed: what is followed over time need not rank systems.
+///
+/// # Errors
+/// Says where the names are.
+pub fn any_metric(text: &str) -> Result<Metric, String> {
+    let named = metric(text).ok().or_else(|| Metric::from_name(text));
+    named.ok_or_else(|| format!("`{text}` is not a metric; `tailmark list metrics` has them"))
+}
+
 /// The metric that a report is about, as it is typed: any of the above but `ops`, which every report
 /// states.
 ///

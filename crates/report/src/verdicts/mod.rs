@@ -8,14 +8,14 @@ mod json;
 mod points;
 mod sides;
 
-pub use condition::{Condition, band, metric, report_metric};
+pub use condition::{Condition, any_metric, band, metric, report_metric};
 pub use gate::GateOutcome;
 
 use crate::{Error, Report};
 use gate::Gate;
 use points::Points;
 use serde_json::Value;
-use sides::{Pair, Sides, Times};
+use sides::{Pair, Sides};
 use std::{collections::BTreeSet, path::PathBuf};
 use tailmark_model::{Metric, PointName, Statistic};
 use tailmark_stats::{
@@ -48,7 +48,7 @@ pub struct Verdicts {
     pairs: Vec<Pair>,
     points: Points,
     /// When the first run and the last one began, milliseconds since 1970.
-    began: Option<Times>,
+    began: Option<(u64, u64)>,
     /// The metrics that are shown, in the order of reports.
     metrics: BTreeSet<Metric>,
     comparisons: Vec<Comparison>,
@@ -74,26 +74,26 @@ impl Verdicts {
     /// If a study cannot be read, or does not have what is to be compared.
     pub fn new(request: &VerdictsRequest) -> Result<Self, Error> {
         let sides = Sides::open(request)?;
-        let mut measured = sides.read()?;
+        let mut runs = sides.runs()?;
         let unequal_of = |(index, pair)| {
-            let unequal = sides.unequal(pair, &measured).into_iter();
+            let unequal = sides.unequal(pair, &runs).into_iter();
             unequal.map(move |inequality| (index, inequality))
         };
         let pairs = sides.pairs.iter().enumerate();
         let unequal = pairs.flat_map(unequal_of).collect();
-        let times = measured.times.values();
-        let began = times.copied().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
-        let metrics = metrics(request, &measured.runs);
-        keep(&mut measured.runs, &metrics);
+        let times = || runs.iter().filter_map(|run| run.started_ms);
+        let began = times().min().zip(times().max());
+        let metrics = metrics(request, &runs);
+        keep(&mut runs, &metrics);
         let family = sides.family();
         let band = request.equivalence.unwrap_or_else(|| sides.equivalence());
-        let all = comparisons(&measured.runs, &family, band);
+        let all = comparisons(&runs, &family, band);
         let of_pairs = all.iter().filter_map(|c| asked_for(&sides.pairs, c));
         let mut verdicts = Self {
             comparisons: of_pairs.collect(),
             pairs_of_family: family.len(),
             pairs: sides.pairs,
-            points: Points::from_runs(measured.runs),
+            points: Points::from_runs(runs),
             began,
             metrics,
             unequal,

@@ -1,15 +1,12 @@
 //! What is compared with what: two systems of a study, or those that two studies have in common.
 
 use super::VerdictsRequest;
-use crate::Error;
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
-use tailmark_model::{Fact, Header, System, printable};
+use crate::{Data, Error, compared};
+use std::path::{Path, PathBuf};
+use tailmark_model::{Header, printable};
 use tailmark_stats::{
     Conditions, Inequality, Run,
-    comparison::{RunsRead, all_pairs, equivalence},
+    comparison::{all_pairs, equivalence},
 };
 use tailmark_study::Study;
 
@@ -17,9 +14,8 @@ use tailmark_study::Study;
 struct Source {
     path: PathBuf,
     study: Study,
-    header: Header,
-    systems: Vec<System>,
-    facts: Vec<Fact>,
+    /// Without its points, which are read one by one.
+    data: Data,
 }
 
 /// A system of one of the studies.
@@ -52,17 +48,6 @@ impl Pair {
     }
 }
 
-/// When the first and the last run of a system began, milliseconds since 1970.
-pub type Times = (u64, u64);
-
-/// What was measured of what is compared.
-pub struct Measured {
-    /// Of all pairs of the family; their systems are the labels.
-    pub runs: Vec<Run>,
-    /// By label; none of imports that do not say.
-    pub times: BTreeMap<String, Times>,
-}
-
 /// The studies, and what of them is compared.
 pub struct Sides {
     sources: Vec<Source>,
@@ -86,7 +71,7 @@ impl Sides {
             label: label(&sources, source, &system),
             system,
             study: sources[source].path.clone(),
-            title: sources[source].header.title.clone(),
+            title: sources[source].header().title.clone(),
             source,
         };
         let pair = |(a, b)| Pair {
@@ -99,7 +84,7 @@ impl Sides {
 
     /// The band of practical equivalence of the plan of what is judged, as a fraction.
     pub fn equivalence(&self) -> f64 {
-        equivalence(&self.sources[0].header)
+        equivalence(self.sources[0].header())
     }
 
     /// Every pair that is a test of the same family: those that are compared, of one study all its
@@ -107,9 +92,10 @@ impl Sides {
     /// that both say the same of two systems, whichever were asked for.
     pub fn family(&self) -> Vec<(String, String)> {
         let mut family = match &self.sources[..] {
-            [only] => all_pairs(&only.names()),
+            [only] => all_pairs(&only.data.names()),
             sources => self
                 .in_both()
+                .into_iter()
                 .map(|name| (label(sources, 0, name), label(sources, 1, name)))
                 .collect(),
         };
@@ -126,56 +112,38 @@ impl Sides {
     }
 
     /// The systems that two studies have in common.
-    fn in_both(&self) -> impl Iterator<Item = &str> {
-        let [now, before] = [0, self.sources.len() - 1].map(|of| self.sources[of].names());
-        common(now, before)
+    fn in_both(&self) -> Vec<&str> {
+        let [now, before] = [0, self.sources.len() - 1].map(|of| self.sources[of].data.names());
+        compared::common(&now, &before)
     }
 
-    /// Reads the runs, one at a time.
-    pub fn read(&self) -> Result<Measured, Error> {
-        let (mut runs, mut times) = (Vec::new(), BTreeMap::new());
+    /// The runs of all pairs of the family; their systems are the labels.
+    pub fn runs(&self) -> Result<Vec<Run>, Error> {
+        let mut all = Vec::new();
         for (index, source) in self.sources.iter().enumerate() {
             let subjects = self.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
             let own = subjects.filter(|subject| subject.source == index);
-            let requested = own.map(|of| of.system.as_str());
-            let names = requested.chain(self.in_both());
-            let labels: BTreeMap<&str, String> = names
-                .map(|name| (name, label(&self.sources, index, name)))
-                .collect();
-            let mut known = RunsRead::default();
-            let read = source.study.each_point_total(|point| {
-                let Some(label) = labels.get(point.key.system.as_str()) else {
-                    return;
-                };
-                if !known.is_new(&point) {
-                    return;
-                }
-                if let Some(ms) = point.phase.started_ms {
-                    let (first, last) = times.entry(label.clone()).or_insert((ms, ms));
-                    (*first, *last) = (ms.min(*first), ms.max(*last));
-                }
-                let mut run = Run::of_study(&point, &source.header);
-                run.key.system.clone_from(label);
-                runs.push(run);
-            });
-            read.map_err(Error::Study)?;
+            let mut names = self.in_both();
+            names.extend(own.map(|subject| subject.system.as_str()));
+            let mut runs = source.study.runs(source.header()).map_err(Error::Study)?;
+            runs.retain(|run| names.contains(&run.key.system.as_str()));
+            for run in &mut runs {
+                run.key.system = label(&self.sources, index, &run.key.system);
+            }
+            all.append(&mut runs);
         }
-        Ok(Measured { runs, times })
+        Ok(all)
     }
 
     /// What differs between the conditions of a pair.
-    pub fn unequal(&self, pair: &Pair, measured: &Measured) -> Vec<Inequality> {
+    pub fn unequal(&self, pair: &Pair, runs: &[Run]) -> Vec<Inequality> {
         let conditions = |of: &Subject| {
-            let source = &self.sources[of.source];
-            let system = source.systems.iter().find(|s| s.name == of.system)?;
-            let first_run = measured.times.get(&of.label).map(|(first, _)| *first);
-            let header = Some(&source.header);
-            let mut conditions = Conditions::new(header, system, &source.facts, first_run);
-            let runs = measured.runs.iter();
-            for run in runs.filter(|run| run.key.system == of.label) {
-                conditions.add_read_bytes(&run.key.workload, run.read_bytes);
-            }
-            Some(conditions)
+            let data = &self.sources[of.source].data;
+            let system = data.systems.iter().find(|s| s.name == of.system)?;
+            let own = runs.iter().filter(|run| run.key.system == of.label);
+            let own = own.map(|run| (run.key.workload.as_str(), run.started_ms, run.read_bytes));
+            let header = data.headers.first();
+            Some(Conditions::over_runs(header, system, &data.facts, own))
         };
         let both = conditions(&pair.a).zip(conditions(&pair.b));
         both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, pair.is_same_system()))
@@ -187,28 +155,24 @@ impl Source {
         let study = Study::open_read_only(path).map_err(Error::Study)?;
         Ok(Self {
             path: path.to_owned(),
-            header: study.header().map_err(Error::Study)?,
-            systems: study.systems().map_err(Error::Study)?,
-            facts: study.facts().map_err(Error::Study)?,
+            data: Data::described(&study).map_err(Error::Study)?,
             study,
         })
     }
 
-    /// Whether both were begun as one: at the same millisecond, under one title.
-    fn is_copy_of(&self, other: &Self) -> bool {
-        let name = |of: &Self| (of.header.created_ms, of.header.title.clone());
-        name(self) == name(other)
+    fn header(&self) -> &Header {
+        &self.data.headers[0]
     }
 
-    /// The systems that are no ceilings of others, in the order of the plan.
-    fn names(&self) -> Vec<&str> {
-        let own = self.systems.iter().filter(|s| s.ceiling_for.is_none());
-        own.map(|system| system.name.as_str()).collect()
+    /// Whether both were begun as one: at the same millisecond, under one title.
+    fn is_copy_of(&self, other: &Self) -> bool {
+        let name = |of: &Self| (of.header().created_ms, of.header().title.clone());
+        name(self) == name(other)
     }
 
     /// Says which systems there are.
     fn said(&self) -> String {
-        let names: Vec<_> = self.systems.iter().map(|s| s.name.as_str()).collect();
+        let names: Vec<_> = self.data.systems.iter().map(|s| s.name.as_str()).collect();
         let names = if names.is_empty() {
             "no systems".to_owned()
         } else {
@@ -218,7 +182,7 @@ impl Source {
     }
 
     fn find(&self, flag: &str, name: &str) -> Result<String, Error> {
-        if self.systems.iter().any(|system| system.name == name) {
+        if self.data.systems.iter().any(|system| system.name == name) {
             Ok(name.to_owned())
         } else {
             Err(Error::Refused(format!(
@@ -237,11 +201,6 @@ fn label(sources: &[Source], source: usize, system: &str) -> String {
     }
 }
 
-/// The names that both have.
-fn common<'a>(a: Vec<&'a str>, b: Vec<&str>) -> impl Iterator<Item = &'a str> {
-    a.into_iter().filter(move |name| b.contains(name))
-}
-
 /// The first system of the plan against the second, unless flags say otherwise.
 fn of_one_study(
     source: &Source,
@@ -251,9 +210,9 @@ fn of_one_study(
     let a = a.map(|name| source.find("--system", name)).transpose()?;
     let b = request.baseline.as_deref();
     let b = b.map(|name| source.find("--baseline", name)).transpose()?;
-    let names = source.names();
+    let names = source.data.names();
     // What the plan says, where it is another system that is compared with it.
-    let planned = source.header.settings.report.baseline.clone();
+    let planned = source.header().settings.report.baseline.clone();
     let planned = planned.filter(|name| names.contains(&name.as_str()) && a.as_ref() != Some(name));
     let b = b.or(planned);
     let other = |than: &str| match names
@@ -312,7 +271,7 @@ fn of_two_studies(
             b.find("--baseline", baseline)?,
         )]);
     }
-    let common = common(a.names(), b.names());
+    let common = compared::common(&a.data.names(), &b.data.names()).into_iter();
     let pairs: Vec<_> = common
         .map(|name| (name.to_owned(), name.to_owned()))
         .collect();

@@ -11,7 +11,7 @@ use tailmark_model::{KindResult, Latencies, Load, Phase, Point, PointName, Summa
 
 /// The runs and loads that were read so far. Whoever reads runs leaves out those that are not new, so
 /// that a copy is in no value, interval, verdict or count.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct RunsRead(HashSet<u64>);
 
 impl RunsRead {

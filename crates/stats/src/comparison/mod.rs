@@ -29,8 +29,10 @@ pub struct Run {
     pub is_valid: bool,
     /// Whether the client was the limit: the system may do more.
     pub is_client_limit: bool,
-    /// When it began, milliseconds since 1970 UTC, in a study whose systems take turns.
-    pub turn: Option<u64>,
+    /// When it began, milliseconds since 1970 UTC.
+    pub started_ms: Option<u64>,
+    /// Whether the systems of its study take turns.
+    pub takes_turns: bool,
     /// What is known of it.
     pub values: BTreeMap<Metric, Bounded>,
     /// Whether its rate was reached, where it has one: otherwise a latency says how long it was.
@@ -48,7 +50,8 @@ impl Run {
             key: point.key.clone(),
             is_valid: point.phase.fault(allow_errors).is_none(),
             is_client_limit: CLIENT_SATURATED.is_among(&point.phase.findings),
-            turn: None,
+            started_ms: point.phase.started_ms,
+            takes_turns: false,
             values: Metric::all()
                 .filter(|metric| metric.ranks())
                 .filter_map(known)
@@ -61,12 +64,8 @@ impl Run {
     /// The same of a study of this header, whose plan says whether systems take turns.
     #[must_use]
     pub fn of_study(point: &Point, header: &Header) -> Self {
-        let turn = point
-            .phase
-            .started_ms
-            .filter(|_| header.settings.takes_turns);
         Self {
-            turn,
+            takes_turns: header.settings.takes_turns,
             ..Self::from_point(point, header.settings.allow_errors)
         }
     }

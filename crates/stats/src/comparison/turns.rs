@@ -8,13 +8,13 @@ pub(super) struct Positions(Vec<u64>);
 
 impl Positions {
     pub(super) fn from_runs(runs: &[Run]) -> Self {
-        let mut instants: Vec<u64> = runs.iter().filter_map(|run| run.turn).collect();
+        let mut instants: Vec<u64> = runs.iter().filter_map(turn).collect();
         instants.sort_unstable();
         Self(instants)
     }
 
     pub(super) fn of_run(&self, run: &Run) -> Option<f64> {
-        let turn = run.turn?;
+        let turn = turn(run)?;
         Some(self.0.partition_point(|instant| *instant < turn) as f64)
     }
 
@@ -34,6 +34,11 @@ impl Positions {
     }
 }
 
+/// When a run began, of a study whose systems take turns.
+fn turn(run: &Run) -> Option<u64> {
+    run.started_ms.filter(|_| run.takes_turns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Test, Verdict, all_pairs, comparisons, tests::runs};
@@ -46,7 +51,7 @@ mod tests {
         for ((run, at), noise) in all.iter_mut().zip(began).zip([1.001, 0.999, 1.0, 1.001]) {
             let value = ops * noise * (-0.015 * at as f64).exp();
             run.values = [(Metric::OPS_PER_SEC, Bounded::exact(value))].into();
-            run.turn = Some(1_000 + at);
+            (run.started_ms, run.takes_turns) = (Some(1_000 + at), true);
         }
         all
     }
@@ -71,7 +76,7 @@ mod tests {
             drifting("b", 100.0, [1, 2, 5, 6]),
         ]
         .concat();
-        untimed.iter_mut().for_each(|run| run.turn = None);
+        untimed.iter_mut().for_each(|run| run.takes_turns = false);
         let welch = &comparisons(&untimed, &all_pairs(&["a", "b"]), 0.03)[0];
         assert_eq!(
             (welch.verdict, welch.test),

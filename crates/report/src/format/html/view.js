@@ -11,8 +11,8 @@ const viewOf = function (all) {
     ? item.value : item);
 
   const isLatency = (base) => !Array.isArray(base.yAxis) && base.yAxis && base.yAxis.type === 'log';
-  const isCurve = (base) => isLatency(base) && base.xAxis.type === 'value'
-    && base.tooltip.formatter === '@curve';
+  const tipOf = (base) => String((base.tooltip || {}).formatter).split(' ')[0];
+  const isCurve = (base) => base.xAxis && base.xAxis.type === 'value' && tipOf(base) === '@curve';
   const isByThreads = (base) => base.xAxis && base.xAxis.name === 'threads';
 
   /* Every thread count that a chart has, ascending. */
@@ -47,13 +47,13 @@ const viewOf = function (all) {
     list(option.series).forEach((series) => {
       series.data = series.data.filter((item, i) => {
         const value = valueOf(item);
-        if (!isLatency(base)) { return series.type === 'custom' ? value[0] < count : i < count; }
+        if (tipOf(base) !== '@curve') { return series.type === 'custom' ? value[0] < count : i < count; }
         return !Array.isArray(value) || !(threadsOf(series, value) > state.threads);
       });
     });
   };
 
-  /* Latency against threads, where it was against ops/s. */
+  /* A curve against threads, where it was against ops/s. */
   const alongThreads = (option, base) => {
     if (option.xAxis) {
       const labels = counts.filter((n) => n <= state.threads).map(String);

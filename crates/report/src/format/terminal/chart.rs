@@ -1,4 +1,4 @@
-//! Small charts in lines of text: bars of categories, and curves over a logarithmic axis. Others are left
+//! Small charts in lines of text: bars of categories, and curves over thread counts or rates. Others are left
 //! to the page.
 
 mod bars;
@@ -14,7 +14,8 @@ pub fn draw(plot: &Plot, screen: Screen) -> Option<Vec<String>> {
     match &plot.axes {
         _ if plot.series.is_empty() => None,
         PlotAxes::Categories(categories) => Some(bars::lines(categories, &plot.series, screen)),
-        PlotAxes::Latency {
+        PlotAxes::Curve {
+            metric,
             titles,
             low,
             high,
@@ -23,6 +24,7 @@ pub fn draw(plot: &Plot, screen: Screen) -> Option<Vec<String>> {
             let series: Vec<_> = plot.series.iter().filter(|one| is_shown(one)).collect();
             let curve = Curve {
                 series,
+                metric: *metric,
                 titles,
                 ticks,
                 ends: (*low, *high),
@@ -54,6 +56,7 @@ fn letter(curve: usize) -> char {
 mod tests {
     use super::{super::text::width, *};
     use crate::PlotMark;
+    use tailmark_model::Metric;
 
     fn mark(x: f64, y: f64, label: &str) -> Option<PlotMark> {
         Some(PlotMark {
@@ -80,7 +83,8 @@ mod tests {
     }
 
     fn curve(series: Vec<PlotSeries>) -> Option<Vec<String>> {
-        let axes = PlotAxes::Latency {
+        let axes = PlotAxes::Curve {
+            metric: Metric::from_name("p99 read").unwrap(),
             titles: ["operations per second", "p99"].map(str::to_owned),
             low: 50.0,
             high: 2_000.0,

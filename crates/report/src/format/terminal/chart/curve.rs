@@ -1,13 +1,15 @@
-//! Curves over a logarithmic axis, in letters and dots.
+//! Curves of a latency or another metric, in letters and dots.
 
 use super::{clean, legend, letter};
-use crate::{PlotMark, PlotSeries, format::terminal::Screen};
-use tailmark_model::number;
+use crate::{PlotMark, PlotSeries, chart::round_up, format::terminal::Screen};
+use tailmark_model::{Bounded, Metric, number};
 
-/// Points over a logarithmic axis of microseconds; each system has a letter.
+/// Points whose y is a metric; each system has a letter.
 pub struct Curve<'p> {
     /// The systems that have any.
     pub series: Vec<&'p PlotSeries>,
+    /// What y is.
+    pub metric: Metric,
     /// Of x and y.
     pub titles: &'p [String; 2],
     /// Of y.
@@ -23,16 +25,23 @@ impl Curve<'_> {
         /// Before the axis: `500 us`.
         const LABEL: usize = 8;
         let columns = screen.columns - LABEL - 2;
+        let (low, high) = self.ends;
+        let is_log = low > 0.0;
         let all = self.series.iter().map(|series| {
             let marks = series.marks.iter().flatten();
-            marks.filter(|mark| mark.y > 0.0).collect::<Vec<_>>()
+            marks
+                .filter(|mark| !is_log || mark.y > 0.0)
+                .collect::<Vec<_>>()
         });
         let all: Vec<Vec<&PlotMark>> = all.collect();
         let marks = all.iter().flatten();
-        let right = ends_at(marks.map(|mark| mark.x).fold(0.0, f64::max));
-        let (low, high) = self.ends;
+        let right = round_up(marks.map(|mark| mark.x).fold(1.0, f64::max));
         let row = |y: f64| {
-            let part = (y / low).ln() / (high / low).ln();
+            let part = if is_log {
+                (y / low).ln() / (high / low).ln()
+            } else {
+                y / high
+            };
             ROWS - 1 - (part.clamp(0.0, 1.0) * (ROWS - 1) as f64).round() as usize
         };
         let column = |x: f64| ((x / right).clamp(0.0, 1.0) * (columns - 1) as f64).round() as usize;
@@ -51,7 +60,7 @@ impl Curve<'_> {
         let mut lines = vec![self.titles[1].clone()];
         for (at, cells) in plot.rows.iter().enumerate() {
             let tick = self.ticks.iter().find(|&&tick| row(tick) == at);
-            let label = tick.map_or_else(String::new, |us| latency_tick(*us));
+            let label = tick.map_or_else(String::new, |value| self.tick(*value));
             let cells = self.written(cells, screen);
             lines.push(format!("{label:>LABEL$} │{cells}").trim_end().to_owned());
         }
@@ -68,6 +77,14 @@ impl Curve<'_> {
             screen,
         ));
         lines
+    }
+
+    fn tick(&self, value: f64) -> String {
+        match self.metric.row().unit {
+            "us" => latency_tick(value),
+            "%" => format!("{value} %"),
+            _ => self.metric.text(Bounded::exact(value)),
+        }
     }
 
     fn written(&self, cells: &[PlotCell], screen: Screen) -> String {
@@ -91,16 +108,6 @@ fn latency_tick(us: f64) -> String {
         _ => (us * 1e3, "ns"),
     };
     format!("{} {unit}", (value * 100.0).round() / 100.0)
-}
-
-/// The next round number from here: 1, 2, 2.5 or 5 times a power of ten.
-fn ends_at(highest: f64) -> f64 {
-    let power = 10f64.powf(highest.max(1.0).log10().floor());
-    let steps = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
-    let ends = steps.map(|step| step * power);
-    ends.into_iter()
-        .find(|end| *end >= highest)
-        .unwrap_or(10.0 * power)
 }
 
 #[derive(Clone, Copy)]
