@@ -264,7 +264,7 @@ pub fn hidden(phase: &Phase, workload: &Workload) -> Vec<String> {
         let micros = |latencies: &tailmark_model::Latencies| {
             let shown = [QUANTILES[3], QUANTILES[5], QUANTILES[6]].into_iter();
             let known = shown.filter_map(|quantile| {
-                let ns = quantile.of(latencies)?;
+                let ns = quantile.value_in(latencies)?;
                 Some(format!("{} {:.3}, ", quantile.name, ns as f64 / 1e3))
             });
             let max = latencies.max() as f64 / 1e3;
