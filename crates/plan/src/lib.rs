@@ -12,6 +12,7 @@ mod caches;
 mod check;
 mod db_bench;
 mod db_bench_text;
+mod device_options;
 mod effective;
 mod emulate;
 mod error;

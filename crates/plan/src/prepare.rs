@@ -4,7 +4,13 @@
 //! which all systems share, so only `[prepare]` has them. What destroys data is done only for
 //! devices whose serial numbers are given on the command line.
 
-use super::{Error, emulate::Emulate, reader::TableReader, units};
+use super::{
+    Error,
+    device_options::{refused_by_mkfs, refused_by_mount},
+    emulate::Emulate,
+    reader::TableReader,
+    units,
+};
 use std::{
     path::{Component, Path, PathBuf},
     time::Duration,
@@ -228,31 +234,24 @@ impl Prepare {
         Ok(prepare)
     }
 
-    /// Refuses options that lead to another device, which nobody has looked at or agreed to.
+    /// Refuses options that could lead to another device or a file, which nobody has agreed to lose.
     fn refuse_other_devices(&self, own: &TableReader<'_>) -> Result<(), Error> {
-        const LEADING: &[&str] = &[
-            "dev=", "device=", "name=", "path=", "/dev/", "UUID=", "LABEL=",
-        ];
-        let all = [
-            ("mkfs_options", &self.mkfs_options),
-            ("mount_options", &self.mount_options),
-        ];
-        for (key, words) in all {
-            let leads = |word: &&String| {
-                let is_path = word.starts_with('/');
-                is_path || LEADING.iter().any(|part| word.contains(part))
-            };
-            if let Some(word) = words.iter().find(leads) {
-                return Err(Error::BadValue {
-                    key: own.label(key),
-                    value: word.clone(),
-                    accepted: "options of the device alone, and none that names another one or a \
-                               file (logdev, rtdev, journal)"
+        let file_system = self.filesystem.as_deref().unwrap_or_default();
+        let made = refused_by_mkfs(file_system, &self.mkfs_options);
+        let mounted = refused_by_mount(&self.mount_options);
+        let refused = [("mkfs_options", made), ("mount_options", mounted)];
+        let mut refused = refused.into_iter();
+        match refused.find_map(|(key, word)| Some((key, word?))) {
+            None => Ok(()),
+            Some((key, word)) => Err(Error::BadValue {
+                key: own.label(key),
+                value: word.clone(),
+                accepted:
+                    "options of `filesystem` that docs/DEVICES.md lists, each with its value, and \
+                           none that names another device or a file"
                         .to_owned(),
-                });
-            }
+            }),
         }
-        Ok(())
     }
 
     /// Refuses what does not go together.

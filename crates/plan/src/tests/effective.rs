@@ -124,7 +124,7 @@ erase = 'discard'
 precondition = 2
 steady = { over = 'filesystem', fill = 50, read = 35, block = '8KiB', depth = 8, round = '30s' }
 filesystem = 'xfs'
-mkfs_options = ['-K']
+mkfs_options = ['-m', '0']
 mount = '/x'
 mount_options = ['noatime']
 ";
@@ -331,7 +331,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("prepare.precondition", PREPARING, "precondition = 2", "precondition = 1"),
     ("prepare.steady", PREPARING, "read = 35", "read = 36"),
     ("prepare.filesystem", PREPARING, "'xfs'", "'ext4'"),
-    ("prepare.mkfs_options", PREPARING, "['-K']", "['-f']"),
+    ("prepare.mkfs_options", PREPARING, "'0']", "'1']"),
     ("prepare.mount", PREPARING, "mount = '/x'", "mount = '/x/y'"),
     ("prepare.mount_options", PREPARING, "['noatime']", "'noatime,discard'"),
     ("prepare.sysctls", SETTING, "['vm.swappiness=1']", "[]"),

@@ -115,11 +115,15 @@ fn what_does_not_go_together_is_refused_by_its_key() {
         ),
         (
             "device = 'x', filesystem = 'xfs', mount = '/mnt', mkfs_options = ['-l', 'logdev=/dev/y']",
-            "none that names another one",
+            "none that names another device",
         ),
         (
             "device = 'x', filesystem = 'xfs', mount = '/mnt', mount_options = ['rtdev=/dev/y']",
-            "none that names another one",
+            "none that names another device",
+        ),
+        (
+            "device = 'x', filesystem = 'ext4', mount = '/mnt', mkfs_options = ['-m', '0', 'loop1', '-L']",
+            "`loop1`",
         ),
         (
             "device = 'x', sysctls = ['vm.swappiness=1']",
