@@ -148,7 +148,7 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
     assert!(!said.contains("OVERWRITES"), "{said}");
     let said = bench.done("wipefs --no-act $device");
     assert!(said.is_empty(), "{said}");
-    // But not while somebody uses a part of it.
+    // It is refused while a loop device lies over a part of it.
     let over = bench.done("losetup --find --show --offset 4M $device");
     let again = run.replace("-o out", "-o again").replace("200", "400");
     assert_refused(

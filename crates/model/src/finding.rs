@@ -171,7 +171,7 @@ findings! {
     }
     DATA_ADOPTED {
         name: "data-adopted",
-        about: "the data set was loaded by somebody else",
+        about: "another program loaded the data set",
         means: "What was loaded, and how, is known from a sample alone. Load the data set with \
                 tailmark where that matters.",
         changes_headline: false,

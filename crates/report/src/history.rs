@@ -169,8 +169,11 @@ fn entry(dir: &Path, metrics: &[Metric]) -> Result<Entry, Error> {
             Some(level(Metric::OPS_PER_SEC, "at peak", system, ops))
         };
         let mut levels: Vec<Level> = systems().filter_map(peak).collect();
-        for (&metric, &step) in metrics.iter().zip(group.steps.last().into_iter().cycle()) {
-            let at = format!("at {}", step.place());
+        let Some(&step) = group.steps.last() else {
+            return levels;
+        };
+        let at = format!("at {}", step.place());
+        for &metric in &metrics {
             levels.extend(systems().filter_map(|system| {
                 let value = group.valid_cell(system, step)?.value(metric)?;
                 Some(level(metric, &at, system, metric.in_unit(value.middle)))
@@ -242,9 +245,9 @@ fn systems(entries: &[Entry]) -> Vec<String> {
 
 fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
     let how = format!(
-        "A change is where the values of a system differ before and behind, by more than {} and with a chance \
-         of error of 1 % in each series, adjusted for the places that it could be at. It takes {SIDE_MIN} \
-         studies on either side.",
+        "A change is a study from which on the values of a system are higher or lower by more than {}. Its \
+         chance of error is 1 % in each series, adjusted for all places at which it could be. It takes \
+         {SIDE_MIN} studies on either side.",
         number::percent(statistics::EQUIVALENCE)
     );
     let text = match changes.len() {
@@ -258,7 +261,7 @@ fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
             columns: vec![
                 Column::text("System"),
                 Column::text("Workload"),
-                Column::text("Of"),
+                Column::text("Metric"),
                 Column::number("change").unit("ratio"),
                 Column::text("From"),
                 Column::text("Study"),

@@ -258,7 +258,7 @@ fn files_of_a_run_belong_to_the_user_of_sudo_and_a_study_is_not_for_all() {
     command.env("SUDO_UID", "12345").env("SUDO_GID", "23456");
     assert_eq!(command.output().unwrap().status.code(), Some(0));
     assert_eq!((at("study.json").0, at("study.json").1), (12345, 23456));
-    // What was somebody's stays theirs.
+    // A file that is there keeps its owner.
     std::os::unix::fs::chown(dir.path().join("study.json"), Some(7), Some(8)).unwrap();
     assert_eq!(command.output().unwrap().status.code(), Some(0));
     assert_eq!((at("study.json").0, at("study.json").1), (7, 8));

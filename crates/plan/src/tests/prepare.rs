@@ -122,10 +122,6 @@ fn what_does_not_go_together_is_refused_by_its_key() {
             "none that names another device",
         ),
         (
-            "device = 'x', filesystem = 'ext4', mount = '/mnt', mkfs_options = ['-m', '0', 'loop1', '-L']",
-            "`loop1`",
-        ),
-        (
             "device = 'x', sysctls = ['vm.swappiness=1']",
             "of the machine",
         ),

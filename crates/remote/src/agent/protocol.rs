@@ -181,7 +181,7 @@ pub struct Sample {
     pub probe: String,
     /// When, in ns of the agent's clock.
     pub at_ns: u64,
-    /// What the values are of; none where that is as in the probe's last sample.
+    /// The names of the values; none if they are the same as in the probe's last sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<Sampled>>,
     /// The values, in the same order.

@@ -71,7 +71,7 @@ impl<'a> Work<'a> {
                     *searches += u64::from(!is_over);
                 }
                 Step::Rate { .. }
-                | Step::LeaveOut { .. }
+                | Step::Skip { .. }
                 | Step::EvenOut { .. }
                 | Step::Trial { .. } => {}
             }

@@ -195,7 +195,7 @@ impl Known {
         let counts = threads.map(|&threads| at(threads));
         let counts: Vec<_> = counts.filter(|runs| !runs.is_empty()).collect();
         let value = |(index, repeat): &(usize, u32)| {
-            let run = counts[*index].iter().find(|(of, _)| of == repeat);
+            let run = counts[*index].iter().find(|(number, _)| number == repeat);
             run.map(|(_, ops)| *ops)
         };
         let chosen = statistics::leave_one_out(&counts);

@@ -64,7 +64,7 @@ impl<'a> Ladders<'a> {
         let mut own = self
             .ends
             .iter()
-            .filter(|(_, of, _)| of.name == workload.name);
+            .filter(|(_, climbed, _)| climbed.name == workload.name);
         own.all(|(_, _, end)| end.is_some())
     }
 

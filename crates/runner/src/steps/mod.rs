@@ -32,8 +32,8 @@ pub enum Step<'a> {
         point: PlanPoint<'a>,
         rate: ResolvedRate,
     },
-    /// A point has no rate, because there is no peak that it is a part of.
-    LeaveOut { system: usize, point: PlanPoint<'a> },
+    /// A point is skipped: there is no peak that its rate is a part of.
+    Skip { system: usize, point: PlanPoint<'a> },
     /// The turn passes to a system: the service of the one before stops.
     Switch { from: Option<usize>, to: usize },
     /// Looks what is there of a system; answered by [`Steps::looked`].
@@ -108,10 +108,10 @@ pub struct Steps<'a> {
     /// Points that were measured, and how many of them before this pass.
     measured: usize,
     measured_before: usize,
-    /// Points that were left out in this pass.
-    left_out: usize,
-    /// How many had been measured when the first one was left out.
-    measured_at_left_out: Option<usize>,
+    /// Points that were skipped in this pass.
+    skipped: usize,
+    /// How many had been measured when the first one was skipped.
+    measured_at_first_skip: Option<usize>,
 }
 
 /// A system, and what is known of it.
@@ -180,8 +180,8 @@ impl<'a> Steps<'a> {
             next: None,
             measured: 0,
             measured_before: 0,
-            left_out: 0,
-            measured_at_left_out: None,
+            skipped: 0,
+            measured_at_first_skip: None,
         }
     }
 
@@ -212,9 +212,9 @@ impl<'a> Steps<'a> {
         points.count()
     }
 
-    /// Points that were left out for want of a peak.
-    pub const fn left_out(&self) -> usize {
-        self.left_out
+    /// Points that were skipped for want of a peak.
+    pub const fn skipped(&self) -> usize {
+        self.skipped
     }
 
     /// What is there of a system.
@@ -266,17 +266,19 @@ impl<'a> Steps<'a> {
         system: usize,
         point: PlanPoint<'a>,
     ) -> Option<Result<Measurement<'a>, Step<'a>>> {
-        let (plan, of) = (self.plan, self.systems[system].plan);
+        let (plan, named) = (self.plan, self.systems[system].plan);
         // A rung above the end that was measured before is evened out as the others are.
-        let is_evened =
-            matches!(self.stage, Stage::Evening(_)) && self.known.is_short(plan, &point, of);
+        let is_evened = match self.stage {
+            Stage::Evening(_) => self.known.is_short(plan, &point, named),
+            Stage::Points | Stage::Searches(_) => false,
+        };
         if !is_evened && !self.ladders.is_reached(&point) {
             return None;
         }
         let is_resolved =
-            self.outlook == Outlook::UpTo || self.known.key(plan, &point, of).is_some();
+            self.outlook == Outlook::UpTo || self.known.key(plan, &point, named).is_some();
         if is_resolved {
-            let is_due = is_evened || self.known.is_pending(plan, &point, of);
+            let is_due = is_evened || self.known.is_pending(plan, &point, named);
             return is_due.then_some(Ok(Measurement {
                 system,
                 point,
@@ -284,7 +286,7 @@ impl<'a> Steps<'a> {
                 is_made: false,
             }));
         }
-        Some(Err(match self.known.resolve(plan, &point, of) {
+        Some(Err(match self.known.resolve(plan, &point, named) {
             Some(rate) => {
                 self.known.add_rate(rate.clone());
                 self.again = Some((system, point));
@@ -295,11 +297,11 @@ impl<'a> Steps<'a> {
                 }
             }
             None => {
-                self.measured_at_left_out.get_or_insert(self.measured);
+                self.measured_at_first_skip.get_or_insert(self.measured);
                 if matches!(self.stage, Stage::Points) {
-                    self.left_out += 1;
+                    self.skipped += 1;
                 }
-                Step::LeaveOut { system, point }
+                Step::Skip { system, point }
             }
         }))
     }
@@ -316,7 +318,7 @@ impl<'a> Steps<'a> {
         self.pass = self.plan.points_of(self.order, systems.len());
         if again {
             self.stage = Stage::Points;
-            self.left_out = 0;
+            self.skipped = 0;
             // Another system may have changed what is there, where both keep one data set.
             self.systems
                 .iter_mut()
@@ -334,11 +336,11 @@ impl<'a> Steps<'a> {
     /// Whether a further pass may find points that are due: their peak may have been measured since,
     /// or another system has reached their rung.
     fn may_go_on(&self) -> bool {
-        let may_have_peak = self.left_out > 0
+        let may_have_peak = self.skipped > 0
             && self
-                .measured_at_left_out
+                .measured_at_first_skip
                 .is_some_and(|before| self.measured > before);
-        may_have_peak || self.pending() > self.left_out
+        may_have_peak || self.pending() > self.skipped
     }
 }
 
@@ -385,14 +387,14 @@ impl<'a> Iterator for Steps<'a> {
             });
         }
         let evens = matches!(self.stage, Stage::Evening(_));
-        let (of, known) = (system.plan, &self.known);
+        let (named, known) = (system.plan, &self.known);
         Some(Step::Point {
             system: index,
             point,
             key: known
-                .key(plan, &point, of)
-                .unwrap_or_else(|| point.key(plan, of, None)),
-            warmup: known.warmup_length(plan, &point, of, evens),
+                .key(plan, &point, named)
+                .unwrap_or_else(|| point.key(plan, named, None)),
+            warmup: known.warmup_length(plan, &point, named, evens),
         })
     }
 }

@@ -34,7 +34,7 @@ impl<'a> Sweeper<'a> {
         }
         Ok(Summary {
             failed: retry::failed_points(self.plan, &self.study)?,
-            points_skipped: steps.left_out(),
+            points_skipped: steps.skipped(),
             interrupted,
             ..self.summary
         })
@@ -54,7 +54,7 @@ impl<'a> Sweeper<'a> {
                 point,
                 rate,
             } => self.keep_rate(&rate, &point, states[system].system)?,
-            Step::LeaveOut { system, point } => self.leave_out(&point, states[system].system)?,
+            Step::Skip { system, point } => self.skip(&point, states[system].system)?,
             Step::Search { system, point } => {
                 steps.searched(self.next_trial(states[system].system, &point)?);
             }

@@ -32,11 +32,7 @@ impl Sweeper<'_> {
     }
 
     /// Says once of a workload that its points at parts of a peak are left out.
-    pub(super) fn leave_out(
-        &mut self,
-        point: &PlanPoint<'_>,
-        system: &SystemPlan,
-    ) -> Result<(), Error> {
+    pub(super) fn skip(&mut self, point: &PlanPoint<'_>, system: &SystemPlan) -> Result<(), Error> {
         let notice = skipped(self.plan, point, system);
         if !self.skipped.contains(&notice) {
             self.observer.notice(&notice);

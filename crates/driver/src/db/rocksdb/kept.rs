@@ -74,11 +74,12 @@ impl<'a> Existing<'a> {
         let newest = facts::newest_options(self.place);
         let text = newest.and_then(|path| read_text(&path, INPUT_BYTES_MAX).ok());
         let theirs = Ini::parse(&text.unwrap_or_default());
-        if let Some(maker) = theirs.value(OptionsSection::Database, "", MAKER.0) {
+        let maker = theirs.value(OptionsSection::Database, "", MAKER.0);
+        let keeps_shape = maker != Some(MAKER.1) && settings.text("options_file").is_none();
+        if let Some(maker) = maker {
             let line = format!("{}={maker}", MAKER.0);
             ini.set(OptionsSection::Database, "", &line);
         }
-        let has_file = settings.text("options_file").is_some();
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);
         for family in families.chain(is_new.then_some(table)) {
@@ -89,8 +90,7 @@ impl<'a> Existing<'a> {
                 family
             };
             ini.add_empty_family(family);
-            let is_theirs = theirs.value(OptionsSection::Database, "", MAKER.0) != Some(MAKER.1);
-            for name in SHAPE.iter().filter(|_| is_theirs && !has_file) {
+            for name in SHAPE.iter().filter(|_| keeps_shape) {
                 if let Some(value) = theirs.value(OptionsSection::Family, alike, name) {
                     ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
                 }

@@ -156,7 +156,7 @@ pub(super) fn access(
 pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let newest = NewestOptions::read(place).ok().flatten();
-    // A relative path is below a directory that nobody knows.
+    // The directory that a relative path starts from is not recorded.
     if let Some(wal) = newest.and_then(|newest| newest.wal_dir)
         && settings.text("wal_dir").is_none()
         && wal.is_absolute()
