@@ -47,10 +47,14 @@ fn outward_rate(bounded: Bounded) -> Bounded {
     outward(bounded, step)
 }
 
-/// A number below 1 with three digits: `0.00103`, and `1.03e-12` rather than a row of zeros.
+/// A number below 1 with up to three digits: `0.5`, `0.00103`, and `1.03e-12` rather than a row of zeros.
 fn small(value: f64) -> String {
     match value {
-        1e-6.. => format!("{value:.*}", (2.0 - value.log10().floor()) as usize),
+        1e-6.. => {
+            let digits = (2.0 - value.log10().floor()) as usize;
+            let text = format!("{value:.digits$}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
         _ => format!("{value:.2e}"),
     }
 }

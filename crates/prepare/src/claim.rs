@@ -356,6 +356,24 @@ fn look(
     Ok((guard::refusals(&scene), found.unwrap_or_default()))
 }
 
+/// What uses a device that carries our stamp: another program may have put something on a part of it since.
+/// What is on the device itself is ours, so no program is asked for signatures.
+pub(super) fn in_use(target: &Target, consent: &Consent) -> Vec<Objection> {
+    const GUARDS: &[&str] = &["mounted", "swap", "held", "stacked"];
+    let scene = GuardScene {
+        target,
+        reached: std::slice::from_ref(&target.identity),
+        consent,
+        uses: &Uses::look(),
+        is_own: false,
+        signatures: Ok(Vec::new()),
+        reserved: Ok(None),
+    };
+    let mut all = guard::refusals(&scene);
+    all.retain(|objection| GUARDS.contains(&objection.guard));
+    all
+}
+
 /// What is on the devices and their partitions.
 pub(super) fn on_all(uses: &Uses, files: &[(&Identity, &File)]) -> Result<Vec<Signature>, Error> {
     let mut all = Vec::new();

@@ -13,10 +13,6 @@ use super::{
 use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path};
 use tailmark_model::in_one_line;
 
-/// The guards that hold for a device of ours too: another program may have put something on a part of
-/// it since.
-const TAKEN: &[&str] = &["mounted", "swap", "held", "stacked"];
-
 /// A device that a driver writes itself.
 #[derive(Debug)]
 pub struct RawDevice {
@@ -96,11 +92,10 @@ impl RawDevice {
         if self.consent.has_made(&self.target.identity) {
             return Ok(Vec::new());
         }
-        let mut all = Claim::refusals_watched(&self.target, Reach::Device, &self.consent, watch)?;
         if self.is_ours {
-            all.retain(|objection| TAKEN.contains(&objection.guard));
+            return Ok(claim::in_use(&self.target, &self.consent));
         }
-        Ok(all)
+        Claim::refusals_watched(&self.target, Reach::Device, &self.consent, watch)
     }
 
     /// Refuses where something speaks against it.
