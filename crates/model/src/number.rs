@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(rate(5.44), "5.4");
         assert_eq!(
             (rate(0.001_03), rate(0.001)),
-            ("0.00103".into(), "0.00100".into())
+            ("0.00103".into(), "0.001".into())
         );
         assert_eq!(
             (rate(0.0), rate(1.03e-12)),

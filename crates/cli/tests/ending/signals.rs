@@ -67,9 +67,18 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c_and_goes_on_later() {
         .open(ptsname_r(&master).unwrap())
         .unwrap();
     let stdio = || Stdio::from(terminal.try_clone().unwrap());
-    // A session of its own, whose terminal is this one.
+    // A session of its own, whose terminal is this one. Its points last longer than it may take this
+    // process to read of the first.
+    let longer = |word| {
+        if word == "--duration=1s" {
+            "--duration=3s"
+        } else {
+            word
+        }
+    };
+    let words: Vec<_> = run().into_iter().map(longer).collect();
     let mut command = Command::new("setsid");
-    command.arg("--ctty").arg(TAILMARK.0).args(run());
+    command.arg("--ctty").arg(TAILMARK.0).args(&words);
     // One that nothing is drawn on is told of each point all the same.
     command.current_dir(dir.path()).env_remove("TERM");
     let mut child = command
@@ -99,7 +108,7 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c_and_goes_on_later() {
     };
     assert_eq!(status.code(), Some(130), "{status}");
     assert!(dir.path().join("out/report.html").exists());
-    let on = output(dir.path(), &run());
+    let on = output(dir.path(), &words);
     assert_eq!(on.status.code(), Some(0), "{}", err(&on));
     assert!(err(&on).contains("kept from before"), "{}", err(&on));
     assert_eq!(TAILMARK.points(dir.path()).len(), 3);

@@ -1,11 +1,9 @@
 //! The program under test: started, watched line by line, signalled, and waited for.
 
 use crate::broken::{Kept, expect};
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, test_kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::{
-    fmt,
+    fmt, fs,
     io::{BufRead, BufReader, Read},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::Path,
@@ -177,7 +175,7 @@ impl Running {
     /// Waits until it has ended, and checks what holds for every end.
     pub fn end(mut self) -> Kept<Ended> {
         let status = self.wait()?;
-        let nobody = test_kill_process_group(self.pid()).is_err();
+        let nobody = left_over(self.pid()).next().is_none();
         self.listen_for(|_| false);
         let Self { said, out, .. } = self;
         let end = match (status.code(), status.signal()) {
@@ -256,4 +254,19 @@ impl Ended {
             .find(|text| self.out.contains(**text) || self.says(text));
         expect(text.is_none(), "messages are for people", || self.seen())
     }
+}
+
+/// The processes of a group that have not ended. One that has, and whose parent is gone, is there until
+/// process 1 takes note of it.
+fn left_over(group: Pid) -> impl Iterator<Item = i32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(move |number: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        // The name before it may hold any character.
+        let (_, stat) = stat.rsplit_once(") ").unwrap_or_default();
+        let mut words = stat.split(' ');
+        let (state, own) = (words.next(), words.nth(1));
+        own == Some(&*group.as_raw_nonzero().to_string()) && state != Some("Z")
+    })
 }
