@@ -152,19 +152,27 @@ pub fn bytes(value: f64) -> String {
     format!("{} {}", three_digits(scaled), UNITS[unit])
 }
 
-/// Anything else to about three digits, of which only a bound may be known: `1,234`, `≤ 12.3`, `1.23`.
+/// Anything else to about three digits, of which only a bound may be known: `1,234`, `≤ 12.3`, `1.23`,
+/// `0.0123`.
 #[must_use]
 pub fn bounded_figure(bounded: Bounded) -> String {
     let step = match bounded.value {
         100.0.. => 1.0,
         10.0.. => 0.1,
+        value if is_tiny(value) => 10_f64.powf(value.log10().floor() - 2.0),
         _ => 0.01,
     };
     outward(bounded, step).text(|value| match value {
         100.0.. => count(value.round() as u64),
         10.0.. => format!("{value:.1}"),
+        _ if is_tiny(value) => small(value),
         _ => format!("{value:.2}"),
     })
+}
+
+/// Whether two decimals would leave no three digits of it.
+fn is_tiny(value: f64) -> bool {
+    value > 0.0 && value < 0.095
 }
 
 fn three_digits(value: f64) -> String {
@@ -378,6 +386,19 @@ mod tests {
         );
         assert_eq!(change(1e21), "+1e23 %");
         assert_eq!(rate(1e15), "1,000,000,000,000,000");
+    }
+
+    #[test]
+    fn small_figures_have_three_digits_and_are_still_bounds() {
+        for (value, text) in [
+            (Bounded::exact(0.732), "0.73"),
+            (Bounded::exact(0.012_34), "0.0123"),
+            (Bounded::exact(0.0), "0.00"),
+            (Bounded::at_least(0.000_456_9), "≥ 0.000456"),
+            (Bounded::exact(0.099_96), "0.10"),
+        ] {
+            assert_eq!(bounded_figure(value), text);
+        }
     }
 
     #[test]

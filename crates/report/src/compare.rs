@@ -185,7 +185,8 @@ impl Outcome {
             Verdict::Equivalent => Self::Equivalent,
             Verdict::NoDifferenceShown => Self::NoDifferenceShown,
             Verdict::NotTestable if comparison.ratio.is_exact() => Self::UnlikePeaks,
-            Verdict::TooFewRuns | Verdict::NotTestable => Self::as_measured(comparison.ratio, band),
+            Verdict::NotTestable => Self::Open,
+            Verdict::TooFewRuns => Self::as_measured(comparison.ratio, band),
         }
     }
 }
@@ -232,13 +233,10 @@ impl Lead {
             return Self::Open;
         };
         let band = comparisons.band;
-        // What is a bound is certain without a test, or not at all.
-        let is_tested =
-            has_verdict(comparison) || !comparisons.has_verdicts() || !comparison.ratio.is_exact();
+        let is_tested = has_verdict(comparison) || !comparisons.has_verdicts();
         match Outcome::new(comparison, band) {
             Outcome::UnlikePeaks => Self::Unlike,
             Outcome::Open => Self::Open,
-            _ if !is_certain(comparison.ratio) => Self::Open,
             Outcome::Equivalent => Self::Equivalent,
             _ if !is_tested => Self::Untested,
             _ => match is_ahead(comparison, band) {

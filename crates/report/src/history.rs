@@ -165,7 +165,7 @@ fn entry(dir: &Path, metrics: &[Metric]) -> Result<Entry, Error> {
             value,
         };
         let peak = |system| {
-            let ops = Bounded::exact(group.peak(system)?.ops.middle);
+            let ops = group.peak(system)?.bounded();
             Some(level(Metric::OPS_PER_SEC, "at peak", system, ops))
         };
         let mut levels: Vec<Level> = systems().filter_map(peak).collect();

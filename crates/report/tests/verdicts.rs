@@ -375,36 +375,44 @@ fn a_bound_within_the_band_leaves_it_open_whether_two_differ() {
 }
 
 #[test]
-fn a_bound_is_stated_and_not_tested() {
-    let mut data = study(&[SLOW, FAST]);
-    for point in &mut data.points {
-        point.key.target_rate = Some(1_000.0 * f64::from(point.key.threads));
-        point.key.arrivals = Some(Arrivals::Even);
-        if point.key.system == "slow" {
-            let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
-            let mut censored = Censored::default();
-            censored.service.record_n(50 * MS, 100).unwrap();
-            censored.response.record_n(50 * MS, 100).unwrap();
-            read.censored = Some(Box::new(censored));
-            point.phase.censored = 100;
+fn a_bound_has_a_verdict_where_its_values_as_they_stand_have_one() {
+    let with_never_done = |never: u64| {
+        let mut data = study(&[SLOW, FAST]);
+        for point in &mut data.points {
+            point.key.target_rate = Some(1_000.0 * f64::from(point.key.threads));
+            point.key.arrivals = Some(Arrivals::Even);
+            if point.key.system == "slow" {
+                let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+                let mut censored = Censored::default();
+                censored.service.record_n(50 * MS, never).unwrap();
+                censored.response.record_n(50 * MS, never).unwrap();
+                read.censored = Some(Box::new(censored));
+                point.phase.censored = never;
+            }
         }
-    }
-    data.headers[0].settings.has_rates = true;
-    let workloads = said("workloads", &data);
+        data.headers[0].settings.has_rates = true;
+        data
+    };
+    let improvement = |data: &Data| {
+        let table = &tables("workloads", data)[0];
+        let is_it = |column: &tailmark_report::Column| column.title == "improvement";
+        let at = table.columns.iter().position(is_it).unwrap();
+        table.rows[0].cells[at].clone()
+    };
+    // Above 1 % of the requests in every run, and in three of five, whose p99 is 12 times the others'.
+    let shown = with_never_done(200);
+    let workloads = said("workloads", &shown);
     assert!(workloads.contains("fast is at least "), "{workloads}");
-    let table = &tables("workloads", &data)[0];
-    let at = table
-        .columns
-        .iter()
-        .position(|c| c.title == "improvement")
-        .unwrap();
-    let cell = &table.rows[0].cells[at];
-    assert!(
-        cell.text.starts_with('≥') || cell.text.starts_with('≤'),
-        "{}",
-        cell.text
-    );
-    assert_eq!((cell.detail.as_str(), cell.hint.as_str()), ("", ""));
+    let cell = improvement(&shown);
+    assert!(cell.text.starts_with('≥'), "{}", cell.text);
+    assert_eq!(cell.detail, "better");
+    let open = with_never_done(100);
+    let workloads = said("workloads", &open);
+    let expected = "whether fast and slow differ is open, because a value is a bound";
+    assert!(workloads.contains(expected), "{workloads}");
+    let cell = improvement(&open);
+    assert!(cell.text.starts_with('≥'), "{}", cell.text);
+    assert_eq!(cell.detail, "not testable");
 }
 
 #[test]

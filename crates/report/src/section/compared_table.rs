@@ -21,8 +21,7 @@ const BESIDE: usize = 2;
 /// anywhere, nothing is said of that in each cell. Its value is the ratio.
 pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
     let verdict = match comparison.verdict {
-        Verdict::TooFewRuns if !comparisons.has_verdicts() => String::new(),
-        Verdict::NotTestable => String::new(),
+        Verdict::TooFewRuns | Verdict::NotTestable if !comparisons.has_verdicts() => String::new(),
         Verdict::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
         verdict => verdict.name().to_owned(),
     };

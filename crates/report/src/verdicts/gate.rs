@@ -269,6 +269,7 @@ fn said(
     }
     match comparison.one_sided {
         Some(ends) if condition.is_ruled_out(ends) => (Reason::RuledOut, None),
+        _ if !comparison.ratio.is_exact() => (Reason::Bound, None),
         _ => (Reason::Noise, needed()),
     }
 }

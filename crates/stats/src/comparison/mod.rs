@@ -107,9 +107,9 @@ pub enum Verdict {
     /// Fewer than four runs of one of them, copies of a run not counted. Or no run of either differs
     /// from the others, so that nothing is known of their noise.
     TooFewRuns,
-    /// A value is a bound: requests failed, operations were due and never done, or the clients were
-    /// the limit. Or a peak is above another whose system has no valid point at some of the thread
-    /// counts. Nothing can be tested.
+    /// A value is a bound, because requests failed, operations were due and never done, or the clients
+    /// were the limit, and the runs do not show which one is better whatever lies beyond it. Or a peak
+    /// is above another whose system has no valid point at some of the thread counts.
     NotTestable,
 }
 
@@ -201,7 +201,8 @@ pub struct Comparison {
     pub test: Test,
     /// The 95 % interval of the ratio; none under two runs, and of bounds.
     pub interval: Option<(f64, f64)>,
-    /// The one-sided ends with 95 %: the true ratio is not below, and not above.
+    /// The one-sided ends with 95 %: the true ratio is not below, and not above. Of a bound one of them
+    /// is 0 or infinite.
     pub one_sided: Option<(f64, f64)>,
     /// Runs of `a`.
     pub runs_a: usize,
@@ -242,11 +243,11 @@ impl Comparison {
         ))
     }
 
-    /// What other tests say; none where there is no verdict.
+    /// What other tests say; none where there is no verdict, and of bounds.
     #[must_use]
     pub fn diagnostics(&self) -> Option<Diagnostics> {
         let [a, b] = &self.values;
-        self.p?;
+        self.p.filter(|_| self.ratio.is_exact())?;
         Some(Diagnostics {
             bootstrap: statistics::resampled_ratio(a, b)?,
             rank_sum_p: statistics::rank_sum_p(a, b)?,
@@ -255,6 +256,36 @@ impl Comparison {
                 Test::Welch | Test::Peaks => None,
             },
         })
+    }
+
+    /// Makes a bound of the ratio, whose values were tested as they stand. What lies beyond it can only
+    /// make the better one better still, so a difference that they show is one; anything else is open.
+    fn bound_by(&mut self, bound: Bound) {
+        let beyond = |low: f64, high: f64| match bound {
+            Bound::Exact => true,
+            Bound::AtLeast => low > 1.0,
+            Bound::AtMost => high < 1.0,
+        };
+        let ratio = self.ratio.value;
+        let is_shown = |(low, high)| self.p.is_none() || beyond(low, high);
+        let is_certain = beyond(ratio, ratio) && self.interval.is_none_or(is_shown);
+        self.ratio.bound = bound;
+        if !is_certain {
+            self.leave_open();
+        } else if bound != Bound::Exact {
+            self.interval = None;
+            self.one_sided = self.one_sided.map(|(low, high)| match bound {
+                Bound::AtMost => (0.0, high),
+                _ => (low, f64::INFINITY),
+            });
+        }
+    }
+
+    /// Takes back what was tested.
+    fn leave_open(&mut self) {
+        self.verdict = Verdict::NotTestable;
+        (self.p, self.p_adjusted) = (None, None);
+        (self.interval, self.one_sided) = (None, None);
     }
 
     /// The same, said of the second against the first.
@@ -409,15 +440,8 @@ fn compare(
         }
         None => (Test::Welch, statistics::welch(&of_a, &of_b)),
     };
-    let difference = difference.filter(|_| ratio.is_exact());
-    let verdict = match () {
-        () if !ratio.is_exact() => Verdict::NotTestable,
-        () if of_a.len().min(of_b.len()) < RUNS_MIN => Verdict::TooFewRuns,
-        () if difference.is_none() => Verdict::TooFewRuns,
-        () => Verdict::NoDifferenceShown,
-    };
-    let is_tested = verdict == Verdict::NoDifferenceShown;
-    Some(Comparison {
+    let is_tested = difference.is_some() && of_a.len().min(of_b.len()) >= RUNS_MIN;
+    let mut found = Comparison {
         workload: runs_a[0].key.workload.clone(),
         distribution: runs_a[0].key.distribution.clone(),
         place,
@@ -425,7 +449,7 @@ fn compare(
         a: a.to_owned(),
         b: b.to_owned(),
         centers: [center_a, center_b],
-        ratio,
+        ratio: Bounded::exact(ratio.value),
         test,
         interval: difference.map(|d| (d.ratio.low, d.ratio.high)),
         one_sided: difference.map(|d| (d.at_least(), d.at_most())),
@@ -434,9 +458,15 @@ fn compare(
         p: difference.filter(|_| is_tested).map(|d| d.p),
         p_adjusted: None,
         family: 0,
-        verdict,
+        verdict: if is_tested {
+            Verdict::NoDifferenceShown
+        } else {
+            Verdict::TooFewRuns
+        },
         values: [of_a, of_b],
-    })
+    };
+    found.bound_by(ratio.bound);
+    Some(found)
 }
 
 /// Adjusts p over each family of tests and gives the verdicts.
@@ -455,6 +485,9 @@ fn judge(comparisons: &mut [Comparison], families: &Families, band: f64) {
             let comparison = &mut comparisons[index];
             comparison.p_adjusted = Some(p_adjusted);
             comparison.verdict = verdict(comparison, p_adjusted, band);
+            if !comparison.ratio.is_exact() && !comparison.verdict.is_difference() {
+                comparison.leave_open();
+            }
         }
     }
 }

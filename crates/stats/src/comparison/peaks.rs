@@ -42,30 +42,11 @@ pub(super) fn at_peaks<'r>(
         (found.centers[0].bound, found.centers[1].bound) = (bounds[0], bounds[1]);
         found.bound_by(bound);
         if !is_alike {
-            (found.verdict, found.p) = (Verdict::NotTestable, None);
-            (found.interval, found.one_sided) = (None, None);
+            found.leave_open();
         }
         Some(found)
     });
     common.collect()
-}
-
-impl Comparison {
-    /// Makes a bound of the ratio, where the client was the limit at a peak. Where that can only make
-    /// the better one better still the test stands, and so does the verdict.
-    fn bound_by(&mut self, bound: Bound) {
-        let ratio = self.ratio.value;
-        let is_on_the_side_of_the_better = match bound {
-            Bound::Exact => return,
-            Bound::AtLeast => ratio > 1.0,
-            Bound::AtMost => ratio < 1.0,
-        };
-        self.ratio.bound = bound;
-        (self.interval, self.one_sided) = (None, None);
-        if !is_on_the_side_of_the_better {
-            (self.verdict, self.p) = (Verdict::NotTestable, None);
-        }
-    }
 }
 
 /// Two peaks: the ratio of what each repeat has where the others have theirs, and where there are

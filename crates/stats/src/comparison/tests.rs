@@ -44,3 +44,54 @@ fn a_comparison_the_other_way_round_says_the_same() {
     assert!(low.abs() < 1e-12 && high.abs() < 1e-12);
     assert_eq!(turned.values, other.values);
 }
+
+/// p99 of runs at a rate, milliseconds; those of the first as bounds.
+fn bounded(a: [f64; 4], b: [f64; 4]) -> Comparison {
+    let metric = Metric::from_name("p99 read").unwrap();
+    let with = |system: &str, ms: [f64; 4], bound: fn(f64) -> Bounded| {
+        let mut all = runs(system, 4, 1_000.0, true);
+        for (run, ms) in all.iter_mut().zip(ms) {
+            run.values = [(metric, bound(ms * 1e6))].into();
+        }
+        all
+    };
+    let all = [
+        with("a", a, Bounded::at_least),
+        with("b", b, Bounded::exact),
+    ]
+    .concat();
+    comparisons(&all, &all_pairs(&["a", "b"]), 0.03)[0].clone()
+}
+
+#[test]
+fn a_bound_is_worse_only_where_its_values_as_they_stand_are_shown_to_be() {
+    let shown = bounded([50.0, 52.0, 49.0, 51.0], [10.0, 11.0, 9.0, 10.0]);
+    assert_eq!(
+        (shown.verdict, shown.ratio.bound),
+        (Verdict::Worse, Bound::AtLeast)
+    );
+    assert!(shown.p_adjusted.is_some() && shown.interval.is_none());
+    assert_eq!(shown.diagnostics(), None);
+    let (at_least, at_most) = shown.one_sided.unwrap();
+    assert!(
+        4.0 < at_least && at_least < 5.1 && at_most.is_infinite(),
+        "{shown:?}"
+    );
+    assert_eq!(shown.reversed().one_sided, Some((0.0, 1.0 / at_least)));
+    // 14 % apart in runs that differ by 30 %, lower than the other, and the same within the band.
+    let noisy = [8.0, 14.0, 9.0, 13.0];
+    let equal = [10.0, 10.1, 9.9, 10.0];
+    for (a, b) in [
+        (noisy.map(|ms| ms * 1.14), noisy),
+        ([5.0, 5.1, 4.9, 5.0], equal),
+        (equal, equal),
+    ] {
+        let open = bounded(a, b);
+        assert_eq!(
+            (open.verdict, open.p, open.p_adjusted),
+            (Verdict::NotTestable, None, None)
+        );
+        assert_eq!((open.interval, open.one_sided), (None, None));
+        assert_eq!(open.ratio.bound, Bound::AtLeast);
+    }
+}

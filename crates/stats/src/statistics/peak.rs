@@ -342,6 +342,11 @@ impl Gap {
 mod tests {
     use super::*;
     use crate::statistics::welch;
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// How many are drawn of each kind.
+    const STUDIES: u32 = 4_000;
 
     fn untimed(counts: &[&[f64]]) -> Vec<Vec<CountRun>> {
         let runs = |runs: &&[f64]| runs.iter().map(|value| (None, *value)).collect();
@@ -405,6 +410,28 @@ mod tests {
         let high = [&at_8[..], &[1103.9, 1106.4]];
         let of_high = peak_ratio(&untimed(&high), &untimed(&[&b])).unwrap();
         assert_eq!(of_high.runs_min, 2);
+    }
+
+    #[test]
+    fn the_peak_of_equal_counts_with_unequal_repeats_is_on_average_what_they_are() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut noise = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+        for repeats in [[5, 3], [5, 2], [10, 4]] {
+            let mut logs = 0.0;
+            for _ in 0..STUDIES {
+                let counts = repeats.map(|count| {
+                    let run = |repeat| (repeat, (0.2 * noise()).exp());
+                    (1..=count).map(run).collect::<Vec<_>>()
+                });
+                let chosen = leave_one_out(&counts);
+                let log =
+                    |(index, repeat): &(usize, u32)| counts[*index][*repeat as usize - 1].1.ln();
+                logs += chosen.iter().map(log).sum::<f64>() / chosen.len() as f64;
+            }
+            // Of what a run differs from the next.
+            let bias = logs / f64::from(STUDIES) / (0.2 / 12_f64.sqrt());
+            assert!(bias.abs() < 0.05, "{repeats:?}: {bias}");
+        }
     }
 
     #[test]
