@@ -23,6 +23,8 @@ pub struct Look {
     pub marker: Option<String>,
     /// Whether what holds the records exists.
     pub exists: bool,
+    /// What the server names it by, if one that is created again in its place has another name.
+    pub id: Option<String>,
     /// Whether it holds no record.
     pub is_empty: bool,
     /// What exists, has no marker and was not created by tailmark, although tables would be created

@@ -346,6 +346,32 @@ fn a_load_ends_at_once_when_its_table_is_created_again() {
 }
 
 #[test]
+fn adopted_records_are_left_alone_when_their_table_is_created_again_between_points() {
+    let keyspace = Keyspace::missing("adopted_again");
+    succeeded(&keyspace.run(&["-o", "loaded"]));
+    keyspace.cql("DROP TABLE $.tailmark");
+    // Each point takes five seconds.
+    let rate = ["--rate=20", "--set=sweep.repeats=4"];
+    let adopts = ["--adopt=overwrite", "--workload=ycsb-a", "-o", "out"];
+    let said = std::thread::scope(|scope| {
+        let run = scope.spawn(|| keyspace.run(&[&rate[..], &adopts].concat()));
+        let study = keyspace.dir.path().join("out/study.sqlite");
+        while !study.exists() || TAILMARK.points(keyspace.dir.path()).is_empty() {
+            assert!(!run.is_finished(), "it ended");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        keyspace.cql("DROP TABLE $.usertable");
+        keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
+        keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
+        err(&run.join().unwrap())
+    });
+    assert_says(
+        &said,
+        &["was replaced since this run adopted it", "its identity was"],
+    );
+}
+
+#[test]
 fn what_the_server_refuses_for_good_ends_a_run_at_once_with_its_message() {
     let mut keyspace = Keyspace::missing("refused");
     let own = std::mem::replace(&mut keyspace.name, "system_auth".to_owned());

@@ -14,10 +14,10 @@ use tailmark_plan::SystemPlan;
 /// Which data was adopted. Nothing is written to say so, so it is known as long as the run lasts.
 #[derive(Debug)]
 pub(super) struct Adopted {
-    /// The name of the database, if it has one.
+    /// The name of the database, or of a table on a server, if it has one.
     id: Option<String>,
-    /// Device and inode of its file or directory.
-    file: (u64, u64),
+    /// Device and inode of its file or directory; none on a server.
+    file: Option<(u64, u64)>,
 }
 
 impl Adopted {
@@ -141,6 +141,14 @@ impl Dataset<'_> {
     }
 
     fn found_to_adopt(&self) -> Result<Option<Adopted>, Error> {
+        if self.store == Store::Server {
+            let look = self.look_at_server()?;
+            let found = Adopted {
+                id: look.id,
+                file: None,
+            };
+            return Ok(look.exists.then_some(found));
+        }
         if !matches!(self.store, Store::File(_)) {
             return Ok(None);
         }
@@ -150,7 +158,7 @@ impl Dataset<'_> {
         let file = fs::metadata(path).map_err(failed("read", path))?;
         Ok(Some(Adopted {
             id: found.id,
-            file: (file.dev(), file.ino()),
+            file: Some((file.dev(), file.ino())),
         }))
     }
 

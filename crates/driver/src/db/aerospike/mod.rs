@@ -294,6 +294,7 @@ fn look_of_empty(params: &Params) -> Look {
         name: format!("set {}", full_set(params)),
         marker: None,
         exists: false,
+        id: None,
         is_empty: true,
         foreign: None,
         is_bare: false,

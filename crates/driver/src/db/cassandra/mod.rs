@@ -203,8 +203,8 @@ impl Database for Cassandra {
 
     fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
         let statements = self.removal(made)?;
-        let keyspace = &self.tables.keyspace;
-        let removed = removal::carry_out(&self.connection, keyspace, statements);
+        let (tables, opened) = (&self.tables, &self.existing);
+        let removed = removal::carry_out(&self.connection, tables, opened, statements);
         let removed = self.pool.wait(removed);
         removed.map_err(|source| self.failed("remove the data set of", source))
     }

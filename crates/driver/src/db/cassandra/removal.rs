@@ -27,7 +27,7 @@ pub(super) async fn statements(
     } = tables;
     let existing = tables.existing(session).await?;
     if existing != *opened {
-        return Err(format!("the tables of {keyspace} were changed meanwhile").into());
+        return Err(changed(keyspace));
     }
     let has_marker = tables.marker(session, &existing).await?.is_some();
     if !has_marker && existing.made_for() != Some(&tables.study) {
@@ -51,6 +51,10 @@ pub(super) async fn statements(
     };
     let around = is_alone.then(|| drop_keyspace(keyspace));
     Ok(data.into_iter().chain(marker).chain(around).collect())
+}
+
+fn changed(keyspace: &str) -> BoxError {
+    format!("the tables of {keyspace} were changed meanwhile").into()
 }
 
 fn drop_keyspace(keyspace: &str) -> String {
@@ -85,18 +89,29 @@ async fn names(session: &Session, select: String, keyspace: &str) -> Result<Vec<
 }
 
 /// Carries out statements in their order, and returns those that it did: what is left of them, the next
-/// time. The keyspace goes last, and only if it is empty then: another program may have made something in
-/// it since the statements were made.
+/// time. Another program may have made something since they were made, or while one is carried out: the
+/// keyspace goes last, and only if it is empty then, and a table only if it is the one that was `opened`.
 pub(super) async fn carry_out(
     session: &Session,
-    keyspace: &str,
+    tables: &Tables,
+    opened: &Existing,
     statements: Vec<String>,
 ) -> Result<Vec<String>, BoxError> {
+    let keyspace = &tables.keyspace;
     let mut done = Vec::new();
     for statement in statements {
         session.await_schema_agreement().await?;
-        if statement == drop_keyspace(keyspace) && !objects(session, keyspace).await?.is_empty() {
-            continue;
+        if statement == drop_keyspace(keyspace) {
+            if !objects(session, keyspace).await?.is_empty() {
+                continue;
+            }
+        } else {
+            let now = tables.existing(session).await?;
+            // The table of records is the first that is dropped.
+            let has_table = now.table == opened.table || !done.is_empty();
+            if now.markers != opened.markers || !has_table {
+                return Err(changed(keyspace));
+            }
         }
         session.query_unpaged(statement.as_str(), ()).await?;
         done.push(statement);
