@@ -10,6 +10,7 @@ mod agent;
 mod assumed;
 mod caches;
 mod check;
+mod choices;
 mod db_bench;
 mod db_bench_text;
 mod device_options;
@@ -27,12 +28,9 @@ mod prepare;
 mod rate;
 mod raw;
 mod reader;
-mod report;
 mod requests;
 mod service;
 mod shipped;
-mod slo;
-mod sweep;
 mod systems;
 #[cfg(test)]
 mod tests;
@@ -45,12 +43,13 @@ pub use abort::{AbortLimit, Broken};
 pub use accept::Accept;
 pub use agent::Agent;
 pub use caches::DropCaches;
+pub use choices::{Adopt, Order, Reload};
 pub use effective::file_sums;
 pub use emulate::Emulate;
 pub use error::Error;
 pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
-pub use keys::KEYS;
+pub use keys::{DataSetPlan, KEYS, MachinePlan, Sweep, is_searched};
 pub use points::PlanPoint;
 pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare, Steady};
 pub use rate::AskedRate;
@@ -58,12 +57,9 @@ pub use raw::RawPlan;
 pub use requests::requests_per_operation;
 pub use service::{Service, ServiceControl, shown};
 pub use shipped::{PLANS, ShippedPlan};
-pub use slo::is_searched;
-pub use sweep::{Adopt, Order, Reload, Sweep};
 pub use threads::Ladder;
 pub use warmup::Warmup;
 
-use bytesize::ByteSize;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -78,6 +74,8 @@ pub struct Plan {
     pub header: Header,
     /// At least one; names are unique.
     pub systems: Vec<SystemPlan>,
+    /// What is loaded, and what may be done to data that is there.
+    pub dataset: DataSetPlan,
     /// The axes and the budget of the sweep.
     pub sweep: Sweep,
     /// What is done to the machine.
@@ -212,45 +210,5 @@ impl SystemPlan {
         let is_here =
             self.driver.place != Place::Hosts || !self.watch.is_empty() || self.location.is_here();
         is_here && self.ssh.is_empty()
-    }
-}
-
-/// What is done to the machine.
-#[derive(Debug, Clone, Default)]
-pub struct MachinePlan {
-    /// Bytes of memory that the run may use, page cache included.
-    pub memory_limit: Option<u64>,
-    /// What `scale` made of it, where that is less than a run needs.
-    pub memory_limit_scaled: Option<u64>,
-    /// Whose caches are dropped before each point.
-    pub drop_caches: DropCaches,
-    /// Probes that are sampled beside those that always are; with `none`, they alone.
-    pub probes: Vec<String>,
-}
-
-impl MachinePlan {
-    /// What is said where the limit of memory is less than a run may need for itself.
-    #[must_use]
-    pub fn too_little(&self) -> Option<String> {
-        let needed = check::MEMORY_LIMIT_FLOOR;
-        let limit = self.memory_limit.filter(|limit| *limit < needed)?;
-        Some(format!(
-            "machine.memory_limit is {}, and a run may need {} for itself: the kernel kills a run that \
-             needs more than its limit",
-            ByteSize(limit),
-            ByteSize(needed)
-        ))
-    }
-
-    /// What is said where the limit of memory was not scaled as far as the data.
-    #[must_use]
-    pub fn limit_notice(&self) -> Option<String> {
-        let (limit, scaled) = self.memory_limit.zip(self.memory_limit_scaled)?;
-        Some(format!(
-            "machine.memory_limit is {} and not {}, as scaled: a run needs so much. A larger part \
-             of the data fits in it than at full scale",
-            ByteSize(limit),
-            ByteSize(scaled)
-        ))
     }
 }

@@ -133,6 +133,15 @@ fn decimal(text: &str) -> Option<f64> {
 /// `--time-scale` makes no time shorter than this that was longer.
 const TIME_SCALE_FLOOR: Duration = Duration::from_secs(10);
 
+/// A count times `scale`.
+pub(super) fn times(count: u64, scale: f64) -> u64 {
+    if scale == 1.0 {
+        count
+    } else {
+        (count as f64 * scale).round() as u64
+    }
+}
+
 /// A time times `scale`; one that was 10 s or more stays so.
 pub(super) fn timed(time: Duration, scale: f64) -> Duration {
     time.mul_f64(scale).max(time.min(TIME_SCALE_FLOOR))

@@ -318,7 +318,7 @@ fn steps(plan: &Plan, work: &SystemWork<'_>, facts: &Facts) -> Vec<String> {
         return steps;
     }
     steps.extend(server::lines(plan, system, known));
-    let load = load(system, known, sweep);
+    let load = load(plan, system, known);
     steps.extend(load);
     match sweep.reload {
         Reload::Never => {}
@@ -368,9 +368,10 @@ fn points_of_a_workload(
     lines
 }
 
-fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<String> {
+fn load(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Option<String> {
+    let Plan { dataset, sweep, .. } = plan;
     let data = &system.data;
-    if known.adopted || (sweep.adopt != Adopt::No && !known.data.is_loaded) {
+    if known.adopted || (dataset.adopt != Adopt::No && !known.data.is_loaded) {
         return Some(
             "adopt the data set that is there, if a sample of it is the plan's".to_owned(),
         );
@@ -390,7 +391,7 @@ fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<Strin
     } else {
         ""
     };
-    let at = match (sweep.load_rate, system.driver.place) {
+    let at = match (dataset.load_rate, system.driver.place) {
         (Some(rate), _) => format!(" at {}", number::ops(rate)),
         (None, Place::Hosts) => " at full rate".to_owned(),
         (None, _) => String::new(),

@@ -176,7 +176,7 @@ fn look(
         system.driver.place,
         Place::Directory | Place::DirectoryOrDevice
     ) {
-        if plan.sweep.adopt == Adopt::No {
+        if plan.dataset.adopt == Adopt::No {
             places.claim(system)?;
         } else {
             refuse_missing(system)?;

@@ -250,7 +250,7 @@ fn a_file_of_others_is_adopted_only_where_its_records_are_the_plans() {
     let error = run(&bench.plan, out.path()).unwrap_err().to_string();
     assert!(error.contains("--adopt"), "{error}");
 
-    bench.plan.sweep.adopt = Adopt::Read;
+    bench.plan.dataset.adopt = Adopt::Read;
     run(&bench.plan, out.path()).unwrap();
     assert!(loads(out.path()).is_empty() && !bench.marker().exists());
     let findings = &points(out.path())[0].phase.findings;
@@ -280,7 +280,7 @@ fn a_device_without_a_stamp_is_not_loaded_over_where_data_is_to_be_adopted() {
     let dir = tempfile::tempdir().unwrap();
     let device = LoopDevice::new(&dir.path().join("disk"), 16 << 20);
     let (mut plan, out) = on_device(&device);
-    plan.sweep.adopt = Adopt::Read;
+    plan.dataset.adopt = Adopt::Read;
     let error = run(&plan, out.path()).unwrap_err();
     assert!(
         matches!(error, Error::NotAdopted { number: 0, .. }),
@@ -450,7 +450,7 @@ fn a_run_that_ends_before_its_load_does_not_take_what_others_load_then_for_its_o
     let bytes = of_others(&bench);
     let error = run(&bench.plan, bench.out.path()).unwrap_err();
     assert!(matches!(error, Error::ForeignData { .. }), "{error:?}");
-    bench.plan.sweep.adopt = Adopt::Read;
+    bench.plan.dataset.adopt = Adopt::Read;
     run(&bench.plan, bench.out.path()).unwrap();
     assert!(loads(bench.out.path()).is_empty());
     assert!(fs::read(bench.place.path().join("slots.dat")).unwrap() == bytes);
@@ -464,7 +464,7 @@ fn what_others_put_beside_a_marker_of_nothing_is_theirs_and_may_be_adopted() {
     let bytes = of_others(&bench);
     let error = run(&bench.plan, bench.out.path()).unwrap_err();
     assert!(matches!(error, Error::ForeignData { .. }), "{error:?}");
-    bench.plan.sweep.adopt = Adopt::Read;
+    bench.plan.dataset.adopt = Adopt::Read;
     run(&bench.plan, bench.out.path()).unwrap();
     assert!(fs::read(bench.place.path().join("slots.dat")).unwrap() == bytes);
 }

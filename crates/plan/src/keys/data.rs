@@ -3,10 +3,12 @@
 use super::roles::{DATA_SET, LOAD, RUN, SYSTEM};
 use crate::{
     Accept::{Choice, Count, Flag, FlagOr, Number, Size, Text},
-    Adopt, Plan, PlanKey,
+    Adopt, Error, Plan, PlanKey, Reload, Sweep, SystemPlan,
     limits::{DRIVER_DEFAULT, RATE_MAX, RATE_MIN, RECORDS_MAX},
+    reader::TableReader,
+    units::times,
 };
-use tailmark_driver::{DataSet, Semantics};
+use tailmark_driver::{DataSet, Schema, Semantics};
 
 /// Whose semantics a system can keep.
 const SEMANTICS: &[&str] = &[Semantics::Faithful.name(), Semantics::Correct.name()];
@@ -32,15 +34,15 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
         .or("1M")
         .flag(3, "--records", "COUNT")
         .help("Records to load: 250_000_000, 100k, 2.5M, 10G")
-        .sets(|plan| Some(data_set(plan)?.records.to_string())),
+        .sets(|plan| Some(of_plan(plan)?.records.to_string())),
     PlanKey::new("dataset", "fields", DATA_SET, Count(1, 1_000))
         .about("fields of a record")
         .or("4")
-        .sets(|plan| Some(data_set(plan)?.schema.fields.len().to_string())),
+        .sets(|plan| Some(of_plan(plan)?.schema.fields.len().to_string())),
     PlanKey::new("dataset", "field_length", DATA_SET, Size(1, 16 << 20))
         .about("bytes of a field")
         .or("1024")
-        .sets(|plan| Some(data_set(plan)?.field_length.to_string())),
+        .sets(|plan| Some(of_plan(plan)?.field_length.to_string())),
     PlanKey::new("dataset", "key_length", DATA_SET, Count(1, 1_000))
         .about("bytes of a key, with db_bench's workloads")
         .or("16")
@@ -57,16 +59,16 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "compressibility", DATA_SET, Number(0.0, 1.0))
         .about("the part of each value that a compressor can remove")
         .or("0")
-        .sets(|plan| Some(plan.sweep.compressibility.to_string())),
+        .sets(|plan| Some(plan.dataset.compressibility.to_string())),
     PlanKey::new("dataset", "write_all_fields", DATA_SET, Flag)
         .about("whether an update writes all fields instead of one")
         .or("false")
-        .sets(|plan| Some(plan.sweep.write_all_fields.to_string())),
+        .sets(|plan| Some(plan.dataset.write_all_fields.to_string())),
     PlanKey::new("dataset", "load_rate", LOAD, Number(RATE_MIN, RATE_MAX))
         .about("records per second of a load over all its clients; none: as fast as they can")
         .flag(27, "--load-rate", "OPS")
         .help("Records per second of a load; without it, as fast as its clients can")
-        .sets(|plan| Some(plan.sweep.load_rate?.to_string())),
+        .sets(|plan| Some(plan.dataset.load_rate?.to_string())),
     PlanKey::new("dataset", "adopt", DATA_SET, FlagOr(Adopt::OVERWRITE))
         .about("whether data that tailmark did not load is used; overwrite: workloads may write")
         .or(Adopt::No.name())
@@ -77,7 +79,7 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
              created, loaded or removed, and workloads that write are refused, except with \
              --adopt=overwrite",
         )
-        .sets(|plan| (plan.sweep.adopt != Adopt::No).then(|| plan.sweep.adopt.name().to_owned())),
+        .sets(|plan| (plan.dataset.adopt != Adopt::No).then(|| plan.dataset.adopt.name().to_owned())),
     PlanKey::new("dataset", "upgrade", DATA_SET, Flag)
         .about("whether adopted data may become unreadable for the version that wrote it")
         .or("false")
@@ -86,7 +88,7 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
             "Let workloads write to adopted data even if the version of the database that wrote \
              it cannot read it afterwards",
         )
-        .sets(|plan| plan.sweep.upgrade.then(|| true.to_string())),
+        .sets(|plan| plan.dataset.upgrade.then(|| true.to_string())),
     PlanKey::new("dataset", "into_existing", RUN, Flag)
         .about("whether tables are created in a keyspace that tailmark did not create")
         .or("false")
@@ -94,7 +96,105 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
         .help("Create tables in a keyspace that exists and that tailmark did not create"),
 ];
 
+/// What is loaded, and what may be done to data that is there.
+#[derive(Debug, Clone)]
+pub struct DataSetPlan {
+    /// Whether data that tailmark did not load is used.
+    pub adopt: Adopt,
+    /// Whether that may become unreadable for the version of the database that wrote it.
+    pub upgrade: bool,
+    /// Whether data is loaded into a keyspace that exists and that tailmark did not create.
+    pub into_existing: bool,
+    /// Records per second of a load over all its clients; none: as fast as they can.
+    pub load_rate: Option<f64>,
+    /// Whether an update writes all fields instead of one.
+    pub write_all_fields: bool,
+    /// How much of each value is not random: 0 (incompressible) to 1.
+    pub compressibility: f64,
+}
+
+impl DataSetPlan {
+    pub(crate) fn read(keys: &TableReader<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            adopt: keys.get("adopt")?,
+            upgrade: keys.get("upgrade")?,
+            into_existing: keys.get("into_existing")?,
+            load_rate: keys.optional("load_rate")?,
+            write_all_fields: keys.get("write_all_fields")?,
+            compressibility: keys.get("compressibility")?,
+        })
+    }
+
+    /// Adopted data is never created, loaded or removed, so a plan that needs one of these is refused,
+    /// and so is one that writes without saying so.
+    pub(crate) fn refuse_to_change_adopted(
+        &self,
+        dataset: &TableReader<'_>,
+        sweep: &Sweep,
+        systems: &[SystemPlan],
+    ) -> Result<(), Error> {
+        if self.adopt == Adopt::No {
+            return Ok(());
+        }
+        let empties = sweep.workloads.iter().find(|w| w.starts_empty());
+        let writes = sweep.workloads.iter().find(|w| w.writes());
+        let erased = systems.iter().find(|system| system.prepare.destroys());
+        let accepted = if sweep.reload != Reload::Never {
+            let reload = sweep.reload.name();
+            format!("`false` where sweep.reload is `{reload}`: adopted data is never removed")
+        } else if let Some(workload) = empties {
+            let name = &workload.name;
+            format!(
+                "`false` with workload `{name}`, which begins with an empty database: adopted data is \
+             never removed"
+            )
+        } else if let Some(system) = erased {
+            let name = &system.name;
+            format!("`false` where system `{name}` is prepared, which erases what is to be adopted")
+        } else if self.into_existing {
+            "`false` with dataset.into_existing: nothing is loaded where data is adopted".to_owned()
+        } else if let Some(workload) = writes.filter(|_| self.adopt == Adopt::Read) {
+            let name = &workload.name;
+            format!(
+                "`{}` (--adopt=overwrite) with workload `{name}`, which writes to the adopted data; or \
+             choose workloads that only read, such as ycsb-c",
+                Adopt::OVERWRITE
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Error::BadValue {
+            key: dataset.label("adopt"),
+            value: self.adopt.name().to_owned(),
+            accepted,
+        })
+    }
+}
+
+/// The records, before they are scaled.
+pub(crate) fn data_set(reader: &TableReader<'_>) -> Result<DataSet, Error> {
+    let fields: u64 = reader.get("fields")?;
+    Ok(DataSet {
+        schema: Schema {
+            table: "usertable".to_owned(),
+            fields: (0..fields).map(|index| format!("field{index}")).collect(),
+        },
+        records: reader.get("records")?,
+        field_length: reader.get("field_length")?,
+    })
+}
+
+/// The data set times `scale`, but at least a record a client where there were as many.
+pub(crate) fn scaled(data: &DataSet, scale: f64, clients: u32) -> DataSet {
+    let min = u64::from(clients).min(data.records);
+    let records = times(data.records, scale).clamp(min, RECORDS_MAX);
+    DataSet {
+        records,
+        ..data.clone()
+    }
+}
+
 /// The data set, the same of every system.
-fn data_set(plan: &Plan) -> Option<&DataSet> {
+fn of_plan(plan: &Plan) -> Option<&DataSet> {
     plan.systems.first().map(|system| &system.data)
 }

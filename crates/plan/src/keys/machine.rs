@@ -4,9 +4,12 @@
 use super::roles::{EVERY_POINT, PREPARATION};
 use crate::{
     Accept::{Choice, Count, Size, Table, Text, Time, Words},
-    DropCaches, PlanKey,
+    DropCaches, Error, PlanKey,
     prepare::{ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX, STEADY_OVER},
+    reader::TableReader,
+    units::times,
 };
+use bytesize::ByteSize;
 
 /// The keys of `machine`.
 pub(super) const MACHINE_KEYS: &[PlanKey] = &[
@@ -39,6 +42,62 @@ pub(super) const MACHINE_KEYS: &[PlanKey] = &[
             (!probes.is_empty()).then(|| probes.join(", "))
         }),
 ];
+
+/// `--scale` makes no memory limit smaller than this that was larger: the program, its clients and
+/// the write buffers of a database, which stay as they are, need about so much.
+const MEMORY_LIMIT_FLOOR: u64 = 512 << 20;
+
+/// What is done to the machine.
+#[derive(Debug, Clone, Default)]
+pub struct MachinePlan {
+    /// Bytes of memory that the run may use, page cache included.
+    pub memory_limit: Option<u64>,
+    /// What `scale` made of it, where that is less than a run needs.
+    pub memory_limit_scaled: Option<u64>,
+    /// Whose caches are dropped before each point.
+    pub drop_caches: DropCaches,
+    /// Probes that are sampled beside those that always are; with `none`, they alone.
+    pub probes: Vec<String>,
+}
+
+impl MachinePlan {
+    pub(crate) fn read(reader: &TableReader<'_>, scale: f64) -> Result<Self, Error> {
+        let given: Option<u64> = reader.optional("memory_limit")?;
+        let scaled = given.map(|bytes| times(bytes, scale));
+        let min = given.map(|bytes| bytes.min(MEMORY_LIMIT_FLOOR));
+        Ok(Self {
+            memory_limit: scaled.max(min),
+            memory_limit_scaled: scaled.filter(|_| scaled < min),
+            drop_caches: reader.get("drop_caches")?,
+            probes: reader.optional("probes")?.unwrap_or_default(),
+        })
+    }
+
+    /// What is said where the limit of memory is less than a run may need for itself.
+    #[must_use]
+    pub fn too_little(&self) -> Option<String> {
+        let needed = MEMORY_LIMIT_FLOOR;
+        let limit = self.memory_limit.filter(|limit| *limit < needed)?;
+        Some(format!(
+            "machine.memory_limit is {}, and a run may need {} for itself: the kernel kills a run that \
+             needs more than its limit",
+            ByteSize(limit),
+            ByteSize(needed)
+        ))
+    }
+
+    /// What is said where the limit of memory was not scaled as far as the data.
+    #[must_use]
+    pub fn limit_notice(&self) -> Option<String> {
+        let (limit, scaled) = self.memory_limit.zip(self.memory_limit_scaled)?;
+        Some(format!(
+            "machine.memory_limit is {} and not {}, as scaled: a run needs so much. A larger part \
+             of the data fits in it than at full scale",
+            ByteSize(limit),
+            ByteSize(scaled)
+        ))
+    }
+}
 
 /// The keys of `prepare`.
 pub(super) const PREPARE_KEYS: &[PlanKey] = &[

@@ -2,16 +2,21 @@
 //! of `tailmark run`, the errors, `list keys` and the tests of the documentation go by. Each part of
 //! it has a file, in which what a key sets stands beside its row.
 
-mod data;
+pub(super) mod data;
 mod machine;
-mod report;
+pub(super) mod report;
 mod roles;
-mod slo;
+pub(super) mod slo;
 mod sweep;
 mod system;
 mod texts;
 mod top;
 mod workload;
+
+pub use data::DataSetPlan;
+pub use machine::MachinePlan;
+pub use slo::is_searched;
+pub use sweep::Sweep;
 
 use super::PlanKey;
 use tailmark_model::Role;

@@ -8,11 +8,17 @@ use crate::{
     Accept::{
         Choice, Count, Distribution, Number, Percent, Rates, Text, Threads, Time, TimeOrAuto, Words,
     },
-    DefaultInputs, Order, Plan, PlanKey, Reload, Sweep,
+    AskedRate, DefaultInputs, Error, Ladder, Order, Plan, PlanKey, Reload, Warmup,
     limits::{ARRIVALS, AUTO, NO_GAIN, RATE_MAX, RATE_MIN, THREADS_MAX, YEAR},
-    units,
+    rate::Rates as AskedRates,
+    reader::TableReader,
+    threads::Threads as ThreadPoints,
+    units::{self, timed, times},
+    workloads::Workloads,
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+use tailmark_model::Arrivals;
+use tailmark_workload::Workload;
 
 /// The most that is warmed up where the plan does not say.
 const WARMUP_DEFAULT_MAX: Duration = Duration::from_secs(60);
@@ -168,6 +174,115 @@ pub(super) const THREADS_KEYS: &[PlanKey] = &[
     PlanKey::new("threads", "until", POINTS, Choice(&[NO_GAIN]))
         .about("ends the series sooner: each is measured, and the next where there was a gain"),
 ];
+
+/// The product of axes, and the budget of each point.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    /// In this order; each with the distribution that takes effect.
+    pub workloads: Vec<Arc<Workload>>,
+    /// Client counts, in this order, each from 1 to 1,024; empty where rates alone are measured.
+    pub threads: Vec<u32>,
+    /// Where client counts are climbed until there is no gain: `threads` are all its rungs, of which
+    /// those above its end are not measured.
+    pub ladder: Option<Ladder>,
+    /// From 1.
+    pub repeats: u32,
+    /// In which order the points of several systems are measured.
+    pub order: Order,
+    /// Operations per second over all clients, at every thread count; none: a closed loop.
+    pub rate: Option<f64>,
+    /// Rates, in this order, each a point of its own beside the thread counts.
+    pub rates: Vec<AskedRate>,
+    /// Clients of such a point, which bound what is in flight: from 1 to 1,024.
+    pub rate_threads: u32,
+    /// The system whose peak percentages are of; none: of the same system.
+    pub rates_of: Option<String>,
+    /// How operations arrive at a rate, in one sequence that all clients share; none: each client
+    /// has a schedule of its own, as in studies that were begun before there was another way.
+    pub arrivals: Option<Arrivals>,
+    /// Ends a point after this many operations; at least one of this and `duration` is set.
+    pub operations: Option<u64>,
+    /// Ends a point after this time.
+    pub duration: Option<Duration>,
+    /// Runs before the measured part, not counted.
+    pub warmup: Warmup,
+    /// Of every random draw.
+    pub seed: u64,
+    /// When the data set is loaded again.
+    pub reload: Reload,
+    /// Clients that load.
+    pub load_threads: u32,
+    /// How long to wait for background work to come to rest.
+    pub settle: Duration,
+    /// How long to wait for a server to answer.
+    pub ready_timeout: Duration,
+    /// The part of a point's operations that may fail, 0 to 1: one with more is no peak.
+    pub allow_errors: f64,
+}
+
+impl Sweep {
+    /// Reads what is run; operations and times are scaled.
+    pub(crate) fn read(
+        keys: &TableReader<'_>,
+        workloads: &Workloads,
+        scale: f64,
+        time_scale: f64,
+    ) -> Result<Self, Error> {
+        let rates = AskedRates::read(keys)?;
+        let threads = thread_points(keys, &rates)?;
+        let operations: Option<u64> = keys.optional("operations")?;
+        let clients = clients(&threads.counts, &rates);
+        let operations = operations.map(|n| times(n, scale).max(n.min(u64::from(clients))));
+        let mut inputs = DefaultInputs {
+            operations,
+            ..DefaultInputs::default()
+        };
+        let duration: Option<Duration> = keys.computed("duration", &inputs)?;
+        inputs.duration = duration.map(|time| timed(time, time_scale));
+        let warmup = Warmup::read(keys, &inputs, time_scale)?;
+        inputs.repeats = keys.get("repeats")?;
+        let order = keys.computed("order", &inputs)?;
+        Ok(Self {
+            workloads: workloads.chosen(keys)?,
+            threads: threads.counts,
+            ladder: threads.ladder,
+            repeats: inputs.repeats,
+            order: order.unwrap_or(Order::of_repeats(inputs.repeats)),
+            rate: rates.rate,
+            rates: rates.rates,
+            rate_threads: rates.threads,
+            rates_of: rates.of,
+            arrivals: Some(rates.arrivals),
+            operations,
+            duration: inputs.duration,
+            warmup,
+            seed: keys.get("seed")?,
+            reload: keys.get("reload")?,
+            load_threads: keys.get("load_threads")?,
+            settle: keys.get("settle")?,
+            ready_timeout: keys.get("ready_timeout")?,
+            allow_errors: keys.get("allow_errors")?,
+        })
+    }
+}
+
+/// The most clients of a point.
+fn clients(threads: &[u32], rates: &AskedRates) -> u32 {
+    let of_rates = (!rates.rates.is_empty()).then_some(rates.threads);
+    threads.iter().copied().chain(of_rates).max().unwrap_or(1)
+}
+
+/// The client counts that are measured: none where there are rates that need no peak, and `threads`
+/// was not given.
+fn thread_points(keys: &TableReader<'_>, rates: &AskedRates) -> Result<ThreadPoints, Error> {
+    let is_given = keys.given().contains_key("threads");
+    let needs_peak = rates.rates.iter().any(|rate| rate.is_of_peak());
+    if rates.rates.is_empty() || needs_peak || is_given {
+        ThreadPoints::read(keys)
+    } else {
+        Ok(ThreadPoints::default())
+    }
+}
 
 fn workload_names(plan: &Plan) -> Option<String> {
     let names = plan.sweep.workloads.iter().map(|w| w.name.as_str());

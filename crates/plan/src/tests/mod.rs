@@ -133,13 +133,9 @@ fn every_key_takes_effect() {
         database = { semantics = 'faithful' }\n\
         [[workload]]\nname = 'mine'\nread = 3\nscan = 1\nscan_length_max = 50\n\
         distribution = { name = 'hotspot', data_fraction = 0.1 }\n";
-    let Plan {
-        header,
-        systems,
-        sweep,
-        machine,
-        ..
-    } = plan(text);
+    let plan = plan(text);
+    let (header, machine, dataset) = (&plan.header, &plan.machine, &plan.dataset);
+    let (systems, sweep) = (&plan.systems, &plan.sweep);
     assert_eq!((header.title.as_str(), header.source.as_str()), ("T", text));
     assert_eq!(
         header.assumed,
@@ -186,7 +182,8 @@ fn every_key_takes_effect() {
     );
     assert_eq!((sweep.reload, sweep.load_threads), (Reload::Workload, 3));
     assert_eq!(sweep.order, Order::Systems);
-    assert_eq!((sweep.write_all_fields, sweep.compressibility), (true, 0.5));
+    assert!(dataset.write_all_fields);
+    assert_eq!(dataset.compressibility, 0.5);
     assert_eq!(
         (machine.memory_limit, machine.drop_caches),
         (Some(2 << 30), DropCaches::Never)

@@ -292,7 +292,8 @@ fn why(gate: &Gate, judged: &Judged) -> String {
         (Reason::Met, Some(comparison)) => {
             let p = comparison.p_adjusted.map_or_else(String::new, probability);
             let interval = comparison.interval.map(|ends| interval(metric, ends));
-            format!("{found} ({}), p {p}", interval.unwrap_or_default())
+            let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
+            format!("{found}{interval}, p {p}")
         }
         (Reason::TooFewRuns, Some(comparison)) => {
             let runs = format!("{} and {} runs", comparison.runs_a, comparison.runs_b);

@@ -76,7 +76,7 @@ impl Dataset<'_> {
             client: 0,
             operations: None,
             write_all_fields: true,
-            compressibility: plan.sweep.compressibility,
+            compressibility: plan.dataset.compressibility,
         })?)
     }
 

@@ -72,13 +72,13 @@ impl Dataset<'_> {
             enough: abort.enough(),
             terms: Terms {
                 threads,
-                rate: plan.sweep.load_rate,
-                arrivals: plan.sweep.load_rate.map(|_| Arrivals::Even),
+                rate: plan.dataset.load_rate,
+                arrivals: plan.dataset.load_rate.map(|_| Arrivals::Even),
                 operations: Some(records - from),
                 // What goes on from a marker draws other values than what was written before.
                 seed: seeds.load(from),
                 write_all_fields: true,
-                compressibility: plan.sweep.compressibility,
+                compressibility: plan.dataset.compressibility,
                 ends_at_failure: true,
                 ..Terms::default()
             },

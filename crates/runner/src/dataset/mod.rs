@@ -102,7 +102,7 @@ impl<'a> Dataset<'a> {
             (Store::Device, Location::Directory(path)) => Location::Device(path.clone()),
             _ => system.location.clone(),
         };
-        let adopts = plan.sweep.adopt != Adopt::No;
+        let adopts = plan.dataset.adopt != Adopt::No;
         let settings = match location.path() {
             Some(place) if adopts && identity::is_foreign(system, &store, place) => {
                 (system.driver.adopted)(place, &system.settings)
@@ -127,7 +127,7 @@ impl<'a> Dataset<'a> {
             made: Mutex::default(),
             adopts,
             adopted: OnceLock::new(),
-            into_existing: plan.sweep.into_existing,
+            into_existing: plan.dataset.into_existing,
             has_begun: plan.begun_on.contains(&system.name),
         }
     }
@@ -552,7 +552,7 @@ fn access(plan: &Plan) -> Access {
             .iter()
             .any(|workload| workload.writes())
     };
-    if plan.sweep.adopt == Adopt::No || (plan.sweep.upgrade && writes()) {
+    if plan.dataset.adopt == Adopt::No || (plan.dataset.upgrade && writes()) {
         Access::Upgrade
     } else if writes() {
         Access::Write
@@ -598,7 +598,7 @@ fn describe(plan: &Plan, system: &SystemPlan) -> BTreeMap<String, String> {
         ("records", data.records.to_string()),
         ("fields", data.schema.fields.len().to_string()),
         ("field_length", data.field_length.to_string()),
-        ("compressibility", plan.sweep.compressibility.to_string()),
+        ("compressibility", plan.dataset.compressibility.to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();

@@ -36,7 +36,7 @@ impl Dataset<'_> {
             Reload::Workload | Reload::Point => true,
         };
         let mut workloads = sweep.workloads.iter();
-        if sweep.adopt != Adopt::No
+        if self.plan.dataset.adopt != Adopt::No
             || !(reloads || workloads.any(|workload| workload.starts_empty()))
         {
             return Ok(());

@@ -87,7 +87,7 @@ fn load_time(
     bytes: u64,
     loads: &dyn Fn(&SystemWork<'_>) -> u64,
 ) -> (Duration, String) {
-    let Some(rate) = plan.sweep.load_rate else {
+    let Some(rate) = plan.dataset.load_rate else {
         let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
         return (time, "100 MB/s".to_owned());
     };

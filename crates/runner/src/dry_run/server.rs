@@ -60,7 +60,7 @@ pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
     if let Some(why) = unreached {
         lines.push(format!("server not reached: {why}"));
     }
-    if plan.sweep.adopt != Adopt::No || known.refusal.is_some() {
+    if plan.dataset.adopt != Adopt::No || known.refusal.is_some() {
         return lines;
     }
     let changes = changes(plan, known, look);
@@ -125,7 +125,7 @@ pub(super) fn written(
 ) -> String {
     let kinds = workload.kinds().into_iter();
     let writes: Vec<_> = kinds.filter(|k| k.writes()).map(|k| k.name()).collect();
-    let is_told = system.driver.place == Place::Hosts || plan.sweep.adopt == Adopt::Overwrite;
+    let is_told = system.driver.place == Place::Hosts || plan.dataset.adopt == Adopt::Overwrite;
     if writes.is_empty() || !is_told {
         String::new()
     } else {

@@ -102,7 +102,7 @@ pub(crate) fn refuse_overwrites(
     let started = started(out)?;
     let pending = plan.systems.iter().filter(|system| is_pending(system));
     for system in pending.filter(|system| !system.optional && system.emulate.is_none()) {
-        if is_prepared(plan, system, out, &started) || plan.sweep.adopt != Adopt::No {
+        if is_prepared(plan, system, out, &started) || plan.dataset.adopt != Adopt::No {
             continue;
         }
         let Some(device) = device_of(plan, system)? else {

@@ -21,7 +21,7 @@ pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<St
     let data = plan
         .systems
         .iter()
-        .filter(|_| plan.sweep.adopt == Adopt::No);
+        .filter(|_| plan.dataset.adopt == Adopt::No);
     let data = data.filter_map(|system| system.location.path());
     for draft in data.chain([out]).flat_map(left_drafts) {
         // One that stays does no harm.

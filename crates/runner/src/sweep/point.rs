@@ -71,7 +71,7 @@ impl Sweeper<'_> {
         self.observer.step("opening the database");
         let database = dataset.open()?;
         let _open = self.ranks.open(system)?;
-        let all_fields = plan.sweep.write_all_fields;
+        let all_fields = plan.dataset.write_all_fields;
         let was_reshaped = dataset.note_reshaping(database.as_ref(), asked.workload, all_fields)?;
         let started = self.run_awaited(database.as_ref(), state, asked, &key)?;
         let Some((settled_before, measured)) = started else {
@@ -202,7 +202,7 @@ impl Sweeper<'_> {
         asked: &Asked<'_>,
         key: &PointKey,
     ) -> Result<Measured, Error> {
-        let sweep = &self.plan.sweep;
+        let dataset = &self.plan.dataset;
         let records = system.data.records;
         let workload = asked.workload.as_ref().clone();
         let workload = Arc::new(workload.with_semantics(system.semantics));
@@ -220,8 +220,8 @@ impl Sweeper<'_> {
                 duration: asked.duration,
                 seed: asked.seeds.measure(),
                 warmup_seed: asked.seeds.warmup(),
-                write_all_fields: sweep.write_all_fields,
-                compressibility: sweep.compressibility,
+                write_all_fields: dataset.write_all_fields,
+                compressibility: dataset.compressibility,
                 ..Terms::default()
             },
             ..Spec::new(database, &workload, &system.data, &keys)

@@ -47,7 +47,7 @@ fn data_that_takes_the_place_of_what_was_adopted_is_neither_opened_nor_changed()
                 &[workload],
                 &[1, 2],
             );
-            plan.sweep.adopt = adopt;
+            plan.dataset.adopt = adopt;
             let openings = AtomicU32::new(0);
             let swap = At("opening the database", || {
                 if openings.fetch_add(1, Relaxed) == 1 {
@@ -115,7 +115,7 @@ impl Session for SilencedSession {
 fn a_stop_ends_the_sample_of_adopted_records_within_a_second() {
     let mut bench = Bench::new("ycsb-c");
     load_as_theirs(bench.place.path(), "file", "slots.dat");
-    bench.plan.sweep.adopt = Adopt::Read;
+    bench.plan.dataset.adopt = Adopt::Read;
     let file = bench.plan.systems[0].driver;
     let slow = |params: &_| -> Result<Box<dyn Database>, _> {
         Ok(Box::new(Slow((db::find("file")?.open)(params)?)))

@@ -10,7 +10,8 @@ use tailmark_model::{
     StudySettings,
 };
 use tailmark_plan::{
-    Adopt, Agent, Expect, MachinePlan, Order, Plan, Reload, Sweep, SystemPlan, Unexpected, Warmup,
+    Adopt, Agent, DataSetPlan, Expect, MachinePlan, Order, Plan, Reload, Sweep, SystemPlan,
+    Unexpected, Warmup,
 };
 use tailmark_runner::{Error, Summary};
 use tailmark_study::Study;
@@ -83,6 +84,14 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             assumed: vec![],
         },
         systems,
+        dataset: DataSetPlan {
+            adopt: Adopt::No,
+            upgrade: false,
+            into_existing: false,
+            load_rate: None,
+            write_all_fields: false,
+            compressibility: 0.0,
+        },
         sweep: Sweep {
             workloads,
             threads: threads.to_vec(),
@@ -99,13 +108,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             warmup: Warmup::Fixed(Duration::ZERO),
             seed: 1,
             reload: Reload::Never,
-            adopt: Adopt::No,
-            upgrade: false,
-            into_existing: false,
             load_threads: 2,
-            load_rate: None,
-            write_all_fields: false,
-            compressibility: 0.0,
             settle: Duration::from_secs(1),
             ready_timeout: Duration::from_secs(1),
             allow_errors: ALLOW_ERRORS,
