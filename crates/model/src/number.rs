@@ -117,6 +117,12 @@ pub fn bounded_change(share: Bounded) -> String {
     outward(share, 0.01).text(change)
 }
 
+/// A share of one as a percentage, of which only a bound may be known: `≤ 89 %`.
+#[must_use]
+pub fn bounded_share(bounded: Bounded) -> String {
+    outward(bounded, 0.01).text(share)
+}
+
 /// From this ratio on a change is written as one: below, the percentage rounds to less than 100.
 pub const TWICE: f64 = 1.995;
 

@@ -17,20 +17,20 @@ const VALUE: &str =
     r#"(?P<secret>(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\\;&|<>()]|\\.)+)"#;
 
 /// A name that says that its value is a secret.
-const NAME: &str = r"[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|primary|private|s3|secondary|shared|signing)[_-]?key)[\w.-]*";
+const NAME: &str = r"[\w.-]*(?:passw(?:or)?d|storepass|keypass|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|primary|private|s3|secondary|shared|signing)[_-]?key)[\w.-]*";
 /// The same in short: DB_PASS, --pw; not --passes, --author.
 const SHORT: &str = r"(?:[\w.-]*[_.-])?(?:pass|pw|auth)";
 
 /// What stands before a secret. [`VALUE`] follows. `NAME` and `SHORT` are those above.
 const BEFORE: &[&str] = &[
-    // PASSWORD=x, db.password=x, password: x, WITH PASSWORD = 'x', "password": "x"
-    r#"(?i)(?P<name>NAME)["']?\s*(?:=|:)\s*"#,
-    // --password x
-    r"(?i)(?P<name>(?:^|[\s'\x22])--?NAME)\s+",
+    // PASSWORD=x, db.password=x, password: x, WITH PASSWORD = 'x', "password": "x", \"password\": \"x\"
+    r#"(?i)(?P<name>NAME)(?:\\?["'])?\s*(?:=|:)\s*"#,
+    // --password x, '--password' x, also with the value in the next line
+    r"(?i)(?P<name>(?:^|[\s'\x22])--?NAME)['\x22]?(?:\s|\\\n)+",
     // DB_PASS=x, --pw=x, "auth": "x"; not --passes=3, --author=x, http://auth:80
     r#"(?i)\bSHORT(?:["']?\s*=\s*|["']?\s*:\s+|["']\s*:\s*)"#,
     // --pass x, -pw x, --redis-auth x
-    r"(?i)(?P<option>(?:^|[\s'\x22])--?SHORT)\s+",
+    r"(?i)(?P<option>(?:^|[\s'\x22])--?SHORT)['\x22]?(?:\s|\\\n)+",
     // openssl -passin pass:x
     r"\s-pass(?:in|out)\s+pass:",
     // CQL and SQL
@@ -47,8 +47,8 @@ const BEFORE: &[&str] = &[
     r"(?P<attached>(?:^|[\s'\x22])-[pP])",
 ];
 
-/// `scheme://user:x@host`
-const ADDRESS: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s/@"']+)@"#;
+/// `scheme://user:x@host`, where x may have `/` and `@`.
+const ADDRESS: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s"']+)@"#;
 
 /// How a word in quotes begins: the secret is all of its rest, as it may have spaces. `Q` is the quote.
 const QUOTED: &[&str] = &[
@@ -203,6 +203,15 @@ mod tests {
         ("cassandra -f", "cassandra -f"),
         ("db --password=hunter2 -f", "db --password=*** -f"),
         ("db --pass hunter2 -f", "db --pass *** -f"),
+        ("db --password \\\n hunter2 -f", "db --password \\\n *** -f"),
+        ("db '--password' 'hunter2' -f", "db '--password' *** -f"),
+        ("keytool -storepass hunter2 -v", "keytool -storepass *** -v"),
+        ("curl https://me:hunt@er2@h/x", "curl https://me:***@h/x"),
+        ("curl https://me:hunt/er2@h/x", "curl https://me:***@h/x"),
+        (
+            r#"curl -d "{\"password\": \"hunter2\"}" h"#,
+            r#"curl -d "{\"password\": ***" h"#,
+        ),
         ("db --pass=hunter2 -f", "db --pass=*** -f"),
         ("db --db-pass 'hunter 2' -f", "db --db-pass *** -f"),
         ("db --pw=hunter2 -f", "db --pw=*** -f"),

@@ -29,7 +29,7 @@ pub struct SpreadPeak {
     pub threads: u32,
     /// Operations per second.
     pub ops: Spread,
-    /// Whether the clients were the limit: the system may do more.
+    /// Whether the clients were the limit at a count that may be the peak: the system may do more.
     pub is_at_least: bool,
 }
 
@@ -45,17 +45,20 @@ impl SpreadPeak {
         };
         let values: Vec<f64> = chosen.iter().filter_map(value).collect();
         let mut ops = Spread::from_values(&values).or_else(|| highest.ops())?;
-        if counts.len() > 1 && runs.iter().all(|repeats| repeats.len() >= RUNS_MIN) {
-            let of_count = |own: &Vec<(u32, f64)>| own.iter().map(|(_, one)| *one).collect();
-            let repeats: Vec<_> = runs.iter().map(of_count).collect();
-            if let Some((low, high)) = statistics::peak_interval(&repeats) {
-                (ops.low, ops.high) = (low.min(ops.middle), high.max(ops.middle));
-            }
+        let of_count = |own: &Vec<(u32, f64)>| own.iter().map(|(_, one)| *one).collect();
+        let repeats: Vec<_> = runs.iter().map(of_count).collect();
+        let mut may_be_peak = counts.iter().zip(statistics::may_be_peak(&repeats));
+        if counts.len() > 1
+            && runs.iter().all(|repeats| repeats.len() >= RUNS_MIN)
+            && let Some((low, high)) = statistics::peak_interval(&repeats)
+        {
+            (ops.low, ops.high) = (low.min(ops.middle), high.max(ops.middle));
         }
         Some(Self {
             threads: highest.step.threads,
             ops,
-            is_at_least: highest.has_finding(&CLIENT_SATURATED),
+            is_at_least: may_be_peak
+                .any(|(cell, may_be)| may_be && cell.has_finding(&CLIENT_SATURATED)),
         })
     }
 

@@ -226,7 +226,15 @@ fn look_at(
                 .map(|(k, v)| (k.to_owned(), v.to_owned()))
                 .collect()
         }
-        None => system.settings.clone(),
+        None => {
+            // What else a study says of a system, as its records, is no setting of the driver.
+            let is_known = |name: &str| driver.settings.iter().any(|known| known.name == name);
+            let settings = system.settings.iter();
+            settings
+                .filter(|(name, _)| is_known(name))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect()
+        }
     };
     let has_password = settings.get(PASSWORD).is_some_and(|file| !file.is_empty());
     if planned.is_none() && has_password {

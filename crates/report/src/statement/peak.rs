@@ -6,7 +6,7 @@ use crate::{
     compared::Comparisons,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, number};
+use tailmark_model::{Bounded, Metric, number};
 use tailmark_stats::Comparison;
 
 /// The peaks of a workload: of the only system, of every one against the baseline, or of the highest
@@ -139,8 +139,12 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
         return None;
     }
     let shares = others.iter().rev().map(|other| {
-        let share = last.peak.ops.middle / other.peak.ops.middle;
-        format!("{} of {}", number::share(share), other.system)
+        let share = Bounded {
+            value: last.peak.ops.middle / other.peak.ops.middle,
+            bound: other.peak.bounded().bound.reversed(),
+        };
+        let share = number::bounded_share(share).replace("≤ ", "at most ");
+        format!("{share} of {}", other.system)
     });
     let shares: Vec<String> = shares.collect();
     let shares: Vec<&str> = shares.iter().map(String::as_str).collect();

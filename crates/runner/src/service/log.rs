@@ -4,9 +4,11 @@
 //! the study, and only such a file is appended to, shown in an error or removed.
 
 use crate::Error;
+use rustix::fs::OFlags;
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 use tailmark_model::file_name;
@@ -112,7 +114,9 @@ fn opened(path: &Path, first_line: &str) -> io::Result<Option<File>> {
 /// it cannot be read.
 pub(super) fn read(path: &Path, from: u64) -> String {
     let end = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
+        // Nobody is waited for to write to a pipe.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let mut file = File::options().read(true).custom_flags(flags).open(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(from.max(length.saturating_sub(READ_MAX))))?;
         let mut bytes = Vec::new();
@@ -147,6 +151,15 @@ mod tests {
         assert_eq!(read(&path, (3 << 30) + 6), "last\n");
         assert_eq!(read(&path, 4 << 30), "");
         assert_eq!(read(&dir.path().join("none"), 0), "");
+        let pipe = dir.path().join("pipe");
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert_eq!(read(&pipe, 0), "");
     }
 
     #[test]

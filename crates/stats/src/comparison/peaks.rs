@@ -115,15 +115,19 @@ struct Peak<'c, 'r> {
     /// Where the geometric mean is highest, the one with fewer clients of equals.
     threads: u32,
     highest: f64,
-    /// Whether the client was the limit there.
-    is_at_least: bool,
     /// The runs of each thread count that has a value.
     counts: Vec<&'c Vec<&'r Run>>,
 }
 
 impl<'r> Peak<'_, 'r> {
-    const fn bound(&self) -> Bound {
-        if self.is_at_least {
+    /// A lower bound where the client was the limit at a thread count that may be the peak.
+    fn bound(&self) -> Bound {
+        let value = |run: &&Run| run.values[&Metric::OPS_PER_SEC].value;
+        let values = |runs: &&Vec<&Run>| runs.iter().map(value).collect();
+        let values: Vec<Vec<f64>> = self.counts.iter().map(values).collect();
+        let is_limit = |runs: &Vec<&Run>| runs.iter().any(|run| run.is_client_limit);
+        let mut counts = self.counts.iter().zip(statistics::may_be_peak(&values));
+        if counts.any(|(runs, may_be_peak)| may_be_peak && is_limit(runs)) {
             Bound::AtLeast
         } else {
             Bound::Exact
@@ -156,18 +160,15 @@ fn peaks<'c, 'r>(
         let Some(ops) = values(runs, Metric::OPS_PER_SEC).and_then(|ops| center(&ops)) else {
             continue;
         };
-        let is_at_least = runs.iter().any(|run| run.is_client_limit);
         let of_workload = peaks.entry((name.workload.as_str(), name.distribution.as_str()));
         let peak = of_workload.or_insert_with(|| Peak {
             threads: name.threads,
             highest: ops.value,
-            is_at_least,
             counts: Vec::new(),
         });
         peak.counts.push(runs);
         if ops.value > peak.highest {
             (peak.threads, peak.highest) = (name.threads, ops.value);
-            peak.is_at_least = is_at_least;
         }
     }
     peaks
@@ -271,6 +272,24 @@ mod tests {
         let (low, high) = found.interval.unwrap();
         assert!(low < 1.0 && 1.0 < high, "{found:?}");
         assert!(!found.verdict.is_difference(), "{found:?}");
+    }
+
+    #[test]
+    fn a_client_that_was_the_limit_at_a_count_that_may_be_the_peak_makes_a_bound() {
+        let verdict = |limited: [f64; 4]| {
+            let lower = noisy("a", &[(8, [100.0, 101.0, 99.0, 100.0]), (16, limited)]);
+            let limited = lower.into_iter().map(|run| Run {
+                is_client_limit: run.key.threads == 16,
+                ..run
+            });
+            let higher = noisy("b", &[(8, [150.0, 151.0, 149.0, 150.0])]);
+            let found = peak(&[limited.collect(), higher]);
+            (found.verdict, found.centers[0].bound)
+        };
+        let close = verdict([99.0, 101.0, 98.0, 100.0]);
+        assert_eq!(close, (Verdict::NotTestable, Bound::AtLeast));
+        let below = verdict([70.0, 71.0, 69.0, 70.0]);
+        assert_eq!(below, (Verdict::Worse, Bound::Exact));
     }
 
     #[test]

@@ -83,6 +83,24 @@ pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
     Some((low.exp(), high.exp()))
 }
 
+/// Whether each of the counts of a system may be its peak, as [`peak_ratio`] takes them for it; where
+/// one has a single run, the highest alone.
+#[must_use]
+pub fn may_be_peak(counts: &[Vec<f64>]) -> Vec<bool> {
+    let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
+    let Some(logs) = logs else {
+        return vec![false; counts.len()];
+    };
+    if logs.iter().any(|own| own.count < 2.0) {
+        let means = logs.iter().map(|own| own.mean);
+        let highest = means.fold(f64::NEG_INFINITY, f64::max);
+        return logs.iter().map(|own| own.mean >= highest).collect();
+    }
+    let limit = IMPLAUSIBLE * SIGNIFICANCE / counts.len() as f64;
+    let chances = chances(&logs).into_iter();
+    chances.map(|chance| chance >= limit).collect()
+}
+
 /// Of each repeat, the count with the highest geometric mean over the other repeats: its index, and
 /// the repeat. A repeat that this count does not have is left out. Where fewer than two are left,
 /// every run of the highest count. Of equal counts the first. `counts` has the repeats and values of each count;
@@ -432,6 +450,19 @@ mod tests {
             let bias = logs / f64::from(STUDIES) / (0.2 / 12_f64.sqrt());
             assert!(bias.abs() < 0.05, "{repeats:?}: {bias}");
         }
+    }
+
+    #[test]
+    fn counts_that_noise_may_have_put_below_the_highest_may_be_the_peak() {
+        let counts = [
+            vec![100.0, 101.0, 99.0, 100.0],
+            vec![99.0, 102.0, 98.0, 100.0],
+            vec![80.0, 81.0, 79.0, 80.0],
+        ];
+        assert_eq!(may_be_peak(&counts), [true, true, false]);
+        let single = [vec![100.0], vec![99.0, 99.5]];
+        assert_eq!(may_be_peak(&single), [true, false]);
+        assert_eq!(may_be_peak(&[vec![0.0]]), [false]);
     }
 
     #[test]
