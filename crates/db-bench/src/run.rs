@@ -415,7 +415,8 @@ impl<'a> BenchmarkRun<'a> {
         let message = if measure.needs.is_small() {
             format!("({} ops)", data.records)
         } else {
-            text::message(phase, workload, &tally, measurement.count)
+            let configured = measurement.count * u64::from(measurement.threads);
+            text::message(phase, workload, &tally, configured)
         };
         self.console
             .say(&result.line(measurement.entry.name, &message))?;

@@ -71,19 +71,19 @@ fn summary(name: &str, tally: &super::tally::Tally, format: OutputFormat) -> Str
     match format {
         OutputFormat::Hdr => {
             let us = microseconds(latencies);
+            let max = latencies.max() / 1000;
             let min = if us.is_empty() {
                 i64::MAX as u64
             } else {
-                us.min()
+                latencies.min() / 1000
             };
             let mut line = format!(
-                "[{name}: Count={}, Max={}, Min={min}, Avg={}",
+                "[{name}: Count={}, Max={max}, Min={min}, Avg={}",
                 us.len(),
-                us.max(),
                 decimal(mean)
             );
             for percentile in [90.0, 99.0, 99.9, 99.99] {
-                let value = us.value_at_quantile(percentile / 100.0);
+                let value = us.value_at_quantile(percentile / 100.0).min(max);
                 line.push_str(&format!(", {percentile}={value}"));
             }
             line + "]"

@@ -256,7 +256,6 @@ fn said(
     let needed = || needed(condition, comparison, verdicts);
     match comparison.verdict {
         Verdict::NotTestable if comparison.ratio.is_exact() => return (Reason::UnlikePeaks, None),
-        Verdict::NotTestable => return (Reason::Bound, None),
         Verdict::TooFewRuns if comparison.runs_a.min(comparison.runs_b) >= RUNS_MIN => {
             return (Reason::NoNoise, None);
         }

@@ -272,7 +272,8 @@ impl Comparison {
         self.ratio.bound = bound;
         if !is_certain {
             self.leave_open();
-        } else if bound != Bound::Exact {
+        }
+        if bound != Bound::Exact {
             self.interval = None;
             self.one_sided = self.one_sided.map(|(low, high)| match bound {
                 Bound::AtMost => (0.0, high),
@@ -281,11 +282,10 @@ impl Comparison {
         }
     }
 
-    /// Takes back what was tested.
+    /// Takes back what was tested. What the ratio is not below, or not above, stays.
     fn leave_open(&mut self) {
         self.verdict = Verdict::NotTestable;
-        (self.p, self.p_adjusted) = (None, None);
-        (self.interval, self.one_sided) = (None, None);
+        (self.p, self.p_adjusted, self.interval) = (None, None, None);
     }
 
     /// The same, said of the second against the first.

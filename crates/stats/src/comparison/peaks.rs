@@ -43,6 +43,7 @@ pub(super) fn at_peaks<'r>(
         found.bound_by(bound);
         if !is_alike {
             found.leave_open();
+            found.one_sided = None;
         }
         Some(found)
     });

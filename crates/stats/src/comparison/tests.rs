@@ -91,7 +91,13 @@ fn a_bound_is_worse_only_where_its_values_as_they_stand_are_shown_to_be() {
             (open.verdict, open.p, open.p_adjusted),
             (Verdict::NotTestable, None, None)
         );
-        assert_eq!((open.interval, open.one_sided), (None, None));
+        assert_eq!(open.interval, None);
+        // The true ratio is not far below that of the bounds, whatever lies beyond them.
+        let (at_least, at_most) = open.one_sided.unwrap();
+        assert!(
+            at_least < open.ratio.value && at_most.is_infinite(),
+            "{open:?}"
+        );
         assert_eq!(open.ratio.bound, Bound::AtLeast);
     }
 }
