@@ -216,22 +216,37 @@ fn drafts_of_a_killed_run_are_removed_and_no_other_file() {
     let others = [
         ".tailmark-abcdef.txt",
         ".tailmark-a.new",
-        ".tailmark-ab.def.new",
+        ".tailmark-aB3dEf.new",
         "a.new",
     ];
     for line in [format!("{run} out"), "clean out --yes".to_owned()] {
         for place in ["out", "data"].map(|name| dir.join(name)) {
-            fs::write(place.join(".tailmark-aB3dEf.new"), "half").unwrap();
-            fs::write(place.join(".tailmark-aB3dEf.new-journal"), "half").unwrap();
+            fs::write(
+                place.join(".tailmark-aB3dEfaB3dEfaB3dEfaB3dEfaB3dEf12.new"),
+                "half",
+            )
+            .unwrap();
+            fs::write(
+                place.join(".tailmark-aB3dEfaB3dEfaB3dEfaB3dEfaB3dEf12.new-journal"),
+                "half",
+            )
+            .unwrap();
             for name in others {
                 fs::write(place.join(name), "mine").unwrap();
             }
         }
         ends(dir, &line, 0);
         for place in ["out", "data"].map(|name| dir.join(name)) {
-            assert!(!place.join(".tailmark-aB3dEf.new").exists(), "{line}");
             assert!(
-                !place.join(".tailmark-aB3dEf.new-journal").exists(),
+                !place
+                    .join(".tailmark-aB3dEfaB3dEfaB3dEfaB3dEfaB3dEf12.new")
+                    .exists(),
+                "{line}"
+            );
+            assert!(
+                !place
+                    .join(".tailmark-aB3dEfaB3dEfaB3dEfaB3dEfaB3dEf12.new-journal")
+                    .exists(),
                 "{line}"
             );
             assert!(

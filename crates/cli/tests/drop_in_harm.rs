@@ -77,6 +77,34 @@ fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
 }
 
 #[test]
+fn a_path_that_means_another_place_once_it_is_made_or_is_inside_a_database_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let database = DB::open(&options, dir.join("db")).unwrap();
+    database.put("theirs", "kept").unwrap();
+    drop(database);
+    let before = files(dir);
+    let bench = "--num=100 --benchmarks=fillseq";
+    let core = "-p workload=site.ycsb.workloads.CoreWorkload -p recordcount=100";
+    for (place, why) in [
+        ("none/../db", "goes back from `none`"),
+        ("db/sub", "another database"),
+    ] {
+        for line in [
+            format!("db-bench --db={place} {bench}"),
+            format!("ycsb load rocksdb {core} -p rocksdb.dir={place}"),
+        ] {
+            let refused = tailmark(dir, &line);
+            assert!(!refused.status.success(), "{line}");
+            assert_says(&err(&refused), &[place, why]);
+        }
+    }
+    assert!(files(dir) == before && !dir.join("none").exists());
+}
+
+#[test]
 fn ycsb_loads_a_database_of_which_a_killed_load_made_nothing_but_its_default_family() {
     let dir = TempDir::new().unwrap();
     let mut options = Options::default();

@@ -246,6 +246,14 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
         &["killed at 77\n1\n", "is unmounted\n", "restored to 64\n0\n"],
     );
     assert!(said.ends_with("and nothing is left:\n"), "{said}");
+    // Somebody has made another file system on the device since, and mounted it there.
+    let other = killed.replace("-o out", "-o other");
+    let said = bench.done(&format!(
+        "{other}umount mounted && mkfs.ext4 -q -F $device && mount $device mounted && echo mine > \
+         mounted/file\n$tailmark restore && cat mounted/file && umount mounted && \
+         wipefs -a -q $device"
+    ));
+    assert_says(&said, &["is left: ", "another file system", "mine\n"]);
     // One that is stopped puts it back itself.
     let stopped = killed
         .replace("kill -9", "kill -TERM")

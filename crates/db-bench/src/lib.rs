@@ -20,7 +20,7 @@ mod text;
 mod tools;
 mod watch;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use flags::{Asked, Flags};
 use std::path::PathBuf;
 use tailmark_console::{Console, Exit, listen};
@@ -107,5 +107,5 @@ fn location(flags: &Flags, driver: &Driver) -> anyhow::Result<Location> {
     if let Some(accepted) = driver.refuses_place(path) {
         bail!("--db is `{path}`, but it must be {accepted}");
     }
-    Ok(Location::Directory(path.into()))
+    Location::of_directory(path).map_err(|why| anyhow!("--db is `{path}`, but {why}"))
 }

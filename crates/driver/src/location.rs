@@ -2,8 +2,8 @@
 
 use crate::HostPort;
 use std::{
-    fmt,
-    path::{Path, PathBuf},
+    fmt, fs,
+    path::{Component, Path, PathBuf},
 };
 
 /// Where the data of a system is. Displayed as users write it: studies keep that text, and compare
@@ -25,6 +25,37 @@ impl Location {
     #[must_use]
     pub fn of_hosts(text: &str) -> Self {
         Self::Hosts(text.split(',').map(HostPort::parse).collect())
+    }
+
+    /// The directory of a database, as it is typed.
+    ///
+    /// # Errors
+    /// Why it is none: it goes back (`..`) from a directory that is not there, so that it means another
+    /// place once that is made, or it is in the directory of another database.
+    pub fn of_directory(text: &str) -> Result<Self, String> {
+        let path = PathBuf::from(text);
+        let mut before = PathBuf::new();
+        for part in path.components() {
+            if part == Component::ParentDir && !before.as_os_str().is_empty() && !before.exists() {
+                return Err(format!(
+                    "it goes back from `{}`, which does not exist: name it without `..`",
+                    before.display()
+                ));
+            }
+            before.push(part);
+        }
+        let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+        let absolute = absolute.canonicalize().unwrap_or(absolute);
+        let is_rocksdb = |above: &&Path| {
+            fs::read(above.join("CURRENT")).is_ok_and(|current| current.starts_with(b"MANIFEST-"))
+        };
+        match absolute.ancestors().skip(1).find(is_rocksdb) {
+            Some(database) => Err(format!(
+                "it is in the directory of another database, `{}`: name another directory",
+                database.display()
+            )),
+            None => Ok(Self::Directory(path)),
+        }
     }
 
     /// The directory or device, where it is one.

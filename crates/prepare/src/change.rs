@@ -1,6 +1,6 @@
 //! A change of the machine: how the journal says it, and how it is put back.
 
-use super::{Error, Kernel, Log, real_path, watch::Logged};
+use super::{Error, Kernel, Log, real_path, signature, watch::Logged};
 use serde_json::{Value, json};
 use std::{
     fs::{self, OpenOptions},
@@ -26,8 +26,13 @@ pub(super) enum Change {
         /// What was there afterwards; none as long as that is not known.
         now: Option<String>,
     },
-    /// A file system that was mounted.
-    Mount { point: PathBuf, device: String },
+    /// A file system that was mounted, with the name of its signature: the number of a device is given
+    /// to another one when it is gone.
+    Mount {
+        point: PathBuf,
+        device: String,
+        file_system: Option<String>,
+    },
     /// A volume that is emulated in a directory.
     Emulated { directory: PathBuf },
 }
@@ -92,7 +97,11 @@ pub(super) fn put_back(
             requested,
             now,
         } => put_back_value(path, old, [Some(requested), now.as_ref()]),
-        Change::Mount { point, device } => put_back_mount(point, device, log),
+        Change::Mount {
+            point,
+            device,
+            file_system,
+        } => put_back_mount(point, device, file_system.as_deref(), log),
         Change::Emulated { directory: volume } => {
             match super::remove_emulated(volume, &Logged(log)) {
                 Ok(()) => Ok(format!("`{}` is removed", volume.display())),
@@ -106,7 +115,7 @@ pub(super) fn put_back(
 fn impossible<'a>(change: &'a Change, kernel: &Kernel, state: &Path) -> Option<&'a Path> {
     let (path, is_possible) = match change {
         Change::Value { path, .. } => (path, kernel.step_of(path).is_some()),
-        Change::Mount { point, device } => (point, point.is_absolute() && device.contains(':')),
+        Change::Mount { point, device, .. } => (point, point.is_absolute() && device.contains(':')),
         Change::Emulated { directory } => {
             let volumes = real_path(state).join(VOLUMES);
             let is_there = real_path(directory).parent() == Some(&volumes);
@@ -140,7 +149,12 @@ fn put_back_value(path: &Path, old: &str, ours: [Option<&String>; 2]) -> Result<
 }
 
 /// Unmounts what was mounted, where it is the last on its directory.
-fn put_back_mount(point: &Path, device: &str, log: Log<'_>) -> Result<String, String> {
+fn put_back_mount(
+    point: &Path,
+    device: &str,
+    file_system: Option<&str>,
+    log: Log<'_>,
+) -> Result<String, String> {
     let mounts = mount::mounts();
     // The kernel tells where a mount really is.
     let point = &fs::canonicalize(point).unwrap_or_else(|_| point.to_owned());
@@ -154,12 +168,21 @@ fn put_back_mount(point: &Path, device: &str, log: Log<'_>) -> Result<String, St
                 last.source, last.kind
             ))
         }
+        Some(last) if last.device == device && !is_still(&last.source, file_system) => Ok(format!(
+            "`{name}` is left: `{}` has another file system than the one that tailmark mounted",
+            last.source
+        )),
         Some(last) if last.device == device => match super::unmount(point, &Logged(log)) {
             Ok(()) => Ok(format!("`{name}` is unmounted")),
             Err(error) => Err(format!("`{name}` stays mounted: {}", cause(&error))),
         },
         _ => Ok(format!("`{name}` is not mounted by us any more")),
     }
+}
+
+/// Whether what is mounted from a device is the file system of this name.
+fn is_still(source: &str, file_system: Option<&str>) -> bool {
+    file_system.is_none_or(|name| signature::is_on(Path::new(source), name).unwrap_or(false))
 }
 
 /// Why a step failed, without its name, which the caller has printed.
@@ -182,7 +205,11 @@ pub(super) fn document(change: &Change) -> Value {
             requested,
             now,
         } => json!({ "path": path, "old": old, "requested": requested, "now": now }),
-        Change::Mount { point, device } => json!({ "mounted": point, "device": device }),
+        Change::Mount {
+            point,
+            device,
+            file_system,
+        } => json!({ "mounted": point, "device": device, "file_system": file_system }),
         Change::Emulated { directory } => json!({ "emulated": directory }),
     }
 }
@@ -218,6 +245,7 @@ pub(super) fn parse_change(row: &Value) -> io::Result<Change> {
         Some(point) => Change::Mount {
             point: text(point)?.into(),
             device: text(&row["device"])?,
+            file_system: row["file_system"].as_str().map(str::to_owned),
         },
         None => Change::Value {
             path: text(&row["path"])?.into(),
@@ -273,6 +301,7 @@ mod tests {
             Change::Mount {
                 point: "/mnt/a b".into(),
                 device: "259:0".to_owned(),
+                file_system: Some("xfs:5f0c".to_owned()),
             },
             Change::Emulated {
                 directory: "/var/lib/tailmark/emulated/a b".into(),

@@ -29,9 +29,12 @@ use tailmark_machine::{BlockDevice, mount, sysfs};
 
 /// The program that throttles (Debian: qemu-system-common).
 const PROGRAM: &str = "qemu-storage-daemon";
+/// What the mark of a directory says.
+const MARKED: &str = "tailmark: an emulated volume\n";
 /// How long it may take to be there, and to be gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Names in the directory of a volume.
+const MARK: &str = "tailmark";
 const IMAGE: &str = "image";
 const EXPORT: &str = "export";
 const PROCESS: &str = "process";
@@ -231,6 +234,7 @@ fn make(volume: &Volume, directory: &Path, watch: &dyn Watch) -> io::Result<()> 
         state::make_directory(above)?;
     }
     fs::create_dir(directory)?;
+    fs::write(directory.join(MARK), MARKED)?;
     File::create_new(directory.join(IMAGE))?.set_len(volume.bytes)?;
     let export = directory.join(EXPORT);
     File::create_new(&export)?;
@@ -292,11 +296,12 @@ fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a volume, whoever made it and however much of it there is.
+/// Removes a volume, however much of it there is.
 ///
 /// # Errors
-/// Where something of it is in use.
+/// Where something of it is in use, or the directory is a link or not of a volume.
 pub fn remove_emulated(directory: &Path, watch: &dyn Watch) -> Result<(), Error> {
+    let is_link = fs::symlink_metadata(directory).is_ok_and(|found| found.is_symlink());
     let directory = &real_path(directory);
     let failed = |source| Error::Step {
         action: "remove",
@@ -305,6 +310,13 @@ pub fn remove_emulated(directory: &Path, watch: &dyn Watch) -> Result<(), Error>
     };
     if !directory.exists() {
         return Ok(());
+    }
+    let has_mark = fs::read(directory.join(MARK)).is_ok_and(|text| text == MARKED.as_bytes());
+    let is_empty = || fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
+    if is_link || !(has_mark || is_empty()) {
+        let why =
+            "it is not of a volume that tailmark made; remove it, or name the system otherwise";
+        return Err(failed(io::Error::other(why)));
     }
     let export = directory.join(EXPORT);
     detach(&export, watch).map_err(failed)?;
@@ -324,7 +336,7 @@ pub fn remove_emulated(directory: &Path, watch: &dyn Watch) -> Result<(), Error>
         fs::remove_dir(&control).map_err(failed)?;
     }
     let files = [
-        DEVICE, EXPORT, IMAGE, LIMITED, DELAYED, PROCESS, DELAYING, SHOWING,
+        DEVICE, EXPORT, IMAGE, LIMITED, DELAYED, PROCESS, DELAYING, SHOWING, MARK,
     ];
     for name in files {
         match fs::remove_file(directory.join(name)) {

@@ -102,12 +102,18 @@ impl FileSystem {
 /// # Errors
 /// Where that cannot be told.
 pub fn file_system_on(target: &Target) -> Result<Option<String>, Error> {
-    let file = claim::read_only(&target.path())?;
-    claim::confirm(&target.identity, &file)?;
-    let found = signatures(&file, &target.identity)?;
-    let kind = found.first().and_then(|s| s.name.split(':').next());
+    let name = signature_on(target)?;
+    let kind = name.as_ref().and_then(|name| name.split(':').next());
     let kind = kind.filter(|kind| FILE_SYSTEMS.iter().any(|row| row.name == *kind));
     Ok(kind.map(str::to_owned))
+}
+
+/// The name of the first signature on a device: `xfs:UUID`.
+pub(super) fn signature_on(target: &Target) -> Result<Option<String>, Error> {
+    let file = claim::read_only(&target.path())?;
+    claim::confirm(&target.identity, &file)?;
+    let found = signatures(&file, &target.identity)?.into_iter();
+    Ok(found.map(|signature| signature.name).next())
 }
 
 /// The command that mounts a device on a directory.

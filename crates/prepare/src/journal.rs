@@ -155,10 +155,16 @@ impl<'a> Journal<'a> {
     ///
     /// # Errors
     /// Where the journal cannot be written.
-    pub fn mounts(&mut self, point: &Path, device: (u32, u32)) -> Result<(), Error> {
+    pub fn mounts(
+        &mut self,
+        point: &Path,
+        device: (u32, u32),
+        file_system: Option<String>,
+    ) -> Result<(), Error> {
         self.changes.push(Change::Mount {
             point: point.to_owned(),
             device: format!("{}:{}", device.0, device.1),
+            file_system,
         });
         self.write()
     }

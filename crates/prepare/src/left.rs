@@ -108,7 +108,7 @@ fn still(change: &Change) -> Option<String> {
             let is_ours = is == *requested || Some(&is) == now.as_ref();
             (is != *old && is_ours).then(|| told_value(path, &is, old))
         }
-        Change::Mount { point, device } => {
+        Change::Mount { point, device, .. } => {
             let mounts = mount::mounts();
             // The kernel shows where a mount really is.
             let real = fs::canonicalize(point).unwrap_or_else(|_| point.clone());
@@ -298,6 +298,7 @@ mod tests {
             Change::Mount {
                 point: "/mnt/a\nb".into(),
                 device: "259:0".to_owned(),
+                file_system: None,
             },
         ];
         write(dir.path(), &changes).unwrap();

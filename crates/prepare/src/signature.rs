@@ -8,7 +8,7 @@
 
 use super::{Error, Identity, command, data, tag, watch::Unwatched};
 use serde_json::Value;
-use std::{fs::File, io, os::unix::fs::FileExt, process::Stdio};
+use std::{fs::File, io, os::unix::fs::FileExt, path::Path, process::Stdio};
 
 /// The label of the file systems that we make: by it they are known as ours.
 pub const LABEL: &str = "tailmark";
@@ -90,10 +90,19 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
 
 /// What `wipefs` knows of the device.
 fn known(file: &File, identity: &Identity) -> io::Result<Vec<Signature>> {
+    parse(&wipefs(file)?, &identity.name, &whose(identity))
+}
+
+fn wipefs(file: &File) -> io::Result<Vec<u8>> {
     // The program opens what its standard input is, which no other program can rename.
     let words = ["wipefs", "--no-act", "--json", "/proc/self/fd/0"];
-    let said = command::output(&words, Stdio::from(file.try_clone()?), &Unwatched)?;
-    parse(&said, &identity.name, &whose(identity))
+    command::output(&words, Stdio::from(file.try_clone()?), &Unwatched)
+}
+
+/// Whether a signature of this name, with an identifier of its own, is on a device.
+pub(super) fn is_on(device: &Path, name: &str) -> io::Result<bool> {
+    let found = parse(&wipefs(&File::open(device)?)?, "", "")?;
+    Ok(found.iter().any(|signature| signature.name == name))
 }
 
 /// Which device something is on that has no identifier of its own: its serial number, with the

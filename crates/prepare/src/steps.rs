@@ -4,7 +4,9 @@
 //! claim that the interlock has given.
 
 use super::{
-    Claim, Error, Job, Journal, Reach, Setting, Target, Watch, command::line, file_system,
+    Claim, Error, Job, Journal, Reach, Setting, Target, Watch,
+    command::line,
+    file_system::{self, signature_on},
     make_namespaces, mount, mount_command, plan_namespaces, plan_precondition, plan_steady,
     precondition, steady_device, steady_file, unmount, unmount_command,
 };
@@ -215,7 +217,7 @@ pub const STEPS: &[PrepareStep] = &[
             let Some((row, target, point)) = job.mount() else {
                 return Ok(());
             };
-            journal.mounts(point, target.identity.number)?;
+            journal.mounts(point, target.identity.number, signature_on(target)?)?;
             let options = &job.request.devices.mount_options;
             mount(target, row.name, options, point, watch)
         },

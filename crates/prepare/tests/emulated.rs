@@ -96,6 +96,28 @@ fn shortest(file: &File, reads: u64) -> Duration {
 }
 
 #[test]
+fn a_directory_that_is_not_of_a_volume_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let (theirs, link) = (dir.path().join("theirs"), dir.path().join("link"));
+    fs::create_dir(&theirs).unwrap();
+    fs::write(theirs.join("image"), "precious").unwrap();
+    std::os::unix::fs::symlink(&theirs, &link).unwrap();
+    let volume = Volume {
+        bytes: BYTES,
+        ..Volume::default()
+    };
+    for place in [&theirs, &link] {
+        let removed = remove_emulated(place, &Quiet);
+        let why = std::error::Error::source(&removed.unwrap_err())
+            .unwrap()
+            .to_string();
+        assert!(why.contains("not of a volume"), "{why}");
+        assert!(emulate(&volume, place, &Quiet).is_err());
+        assert_eq!(fs::read(theirs.join("image")).unwrap(), b"precious");
+    }
+}
+
+#[test]
 fn a_delay_is_what_each_request_takes_at_least() {
     let delay = Duration::from_millis(20);
     let delayed = Emulated::new(Volume {

@@ -14,8 +14,10 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// How the name of a draft begins and ends: `.tailmark-x1Y2z3.new`.
+/// How the name of a draft begins and ends. Between them are so many random letters and digits that
+/// nobody else has a file of that name.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
+const RANDOM: usize = 32;
 /// The permissions of a new file, of which the umask takes its part.
 pub(crate) const MODE: u32 = 0o666;
 
@@ -177,7 +179,7 @@ pub fn create_dir_with(directory: &Path, file: &str, bytes: &[u8]) -> io::Result
 pub(crate) fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let (prefix, suffix) = DRAFT;
     let mut draft = tempfile::Builder::new();
-    let draft = draft.prefix(prefix).suffix(suffix);
+    let draft = draft.prefix(prefix).suffix(suffix).rand_bytes(RANDOM);
     let draft = draft.permissions(Permissions::from_mode(mode));
     // Not the path of a temporary file in it: where it will be.
     let draft = draft.tempfile_in(directory)?;
@@ -208,7 +210,7 @@ fn is_draft(name: &str) -> bool {
         .strip_prefix(prefix)
         .and_then(|name| name.strip_suffix(suffix));
     random.is_some_and(|random| {
-        random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
 

@@ -1,7 +1,7 @@
 //! YCSB's bindings, and what they are here: a driver, where its data is, and its settings.
 
 use super::properties::Properties;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -187,7 +187,8 @@ impl Binding {
             bail!("{name} is `{place}`, but it must be {accepted}");
         }
         let Some(port) = self.port else {
-            return Ok(Location::Directory(place.into()));
+            let directory = Location::of_directory(place);
+            return directory.map_err(|why| anyhow!("{name} is `{place}`, but {why}"));
         };
         let own_port = driver
             .and_then(|driver| driver.port)

@@ -16,6 +16,9 @@ use std::path::Path;
 /// The settings that decide who can read a table file; RocksDB's options have the same names.
 pub(super) const FORMAT: &[&str] = &["checksum", "format_version"];
 
+/// Whether the manifest has the identity of the database.
+pub(super) const IDENTIFIED: &str = "write_dbid_to_manifest";
+
 /// The shape of the tree: a program that sets its own cannot open a database with more levels.
 const SHAPE: &[&str] = &["compaction_style", "num_levels"];
 
@@ -79,6 +82,13 @@ impl<'a> Existing<'a> {
         if let Some(maker) = maker {
             let line = format!("{}={maker}", MAKER.0);
             ini.set(OptionsSection::Database, "", &line);
+        }
+        if let Some(value) = theirs.value(OptionsSection::Database, "", IDENTIFIED) {
+            ini.set(
+                OptionsSection::Database,
+                "",
+                &format!("{IDENTIFIED}={value}"),
+            );
         }
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);

@@ -9,7 +9,7 @@
 
 use super::{
     ini::{Ini, OptionsSection},
-    kept::{Existing, FORMAT},
+    kept::{Existing, FORMAT, IDENTIFIED},
     version::MAKER,
 };
 use crate::{INPUT_BYTES_MAX, Setting, SettingKind, Settings, read_text};
@@ -297,6 +297,8 @@ pub(super) fn load(
         None => {
             let line = format!("{}={}", MAKER.0, MAKER.1);
             ini.set(OptionsSection::Database, "", &line);
+            // By it the database is known again, whatever an options file of an older version says.
+            ini.set(OptionsSection::Database, "", &format!("{IDENTIFIED}=true"));
         }
     }
 

@@ -18,8 +18,10 @@ use std::{
 
 /// The name of the marker.
 const MARKER: &str = "tailmark.wal.json";
-/// How the name of a draft of it begins and ends, which a kill leaves.
+/// How the name of a draft of it begins and ends, which a kill leaves. Between them are so many random
+/// letters and digits that nobody else has a file of that name.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
+const RANDOM: usize = 32;
 /// Where RocksDB keeps log files that it no longer needs, if an option says so.
 const ARCHIVE: &str = "archive";
 /// Files and logs take their numbers from one counter. A log that has no file with a number near to
@@ -219,7 +221,9 @@ impl LogDirectory {
         let is_draft = |entry: &fs::DirEntry| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            name.starts_with(DRAFT.0) && name.ends_with(DRAFT.1)
+            let random = name.strip_prefix(DRAFT.0);
+            let random = random.and_then(|name| name.strip_suffix(DRAFT.1));
+            random.is_some_and(|random| random.len() == RANDOM)
         };
         entries.filter(is_draft).map(|entry| entry.path())
     }
@@ -266,7 +270,7 @@ impl LogDirectory {
         let text = serde_json::to_string_pretty(marker).expect("a marker is plain data");
         let write = || {
             let mut draft = tempfile::Builder::new();
-            let draft = draft.prefix(DRAFT.0).suffix(DRAFT.1);
+            let draft = draft.prefix(DRAFT.0).suffix(DRAFT.1).rand_bytes(RANDOM);
             let mut draft = draft.tempfile_in(&self.directory)?;
             io::Write::write_all(&mut draft, text.as_bytes())?;
             draft.as_file().sync_all()?;

@@ -114,6 +114,22 @@ fn a_database_that_is_in_use_is_refused_and_no_file_of_it_changes() {
 }
 
 #[test]
+fn an_options_file_of_an_older_version_does_not_take_the_identity_from_the_manifest() {
+    let mut bench = Bench::new("rocksdb");
+    let file = bench.path("base.ini");
+    let text = "[Version]\nrocksdb_version=7.8.3\noptions_file_version=1.1\n[DBOptions]\n\
+                write_dbid_to_manifest=false\n[CFOptions \"default\"]\n";
+    fs::write(&file, text).unwrap();
+    let settings = bench.params.settings.clone();
+    bench.params.settings = settings.with("options_file", &file.to_string_lossy());
+    for access in [Access::Create, Access::Write] {
+        bench.params.access = access;
+        drop(bench.open());
+        assert!(identity(&bench).unwrap().is_confirmed, "{access:?}");
+    }
+}
+
+#[test]
 fn a_database_is_told_from_another_one_in_its_place_and_not_from_its_copy() {
     let bench = Bench::new("rocksdb");
     assert_eq!(identity(&bench), None);
