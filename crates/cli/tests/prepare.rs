@@ -249,9 +249,8 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
     // Somebody has made another file system on the device since, and mounted it there.
     let other = killed.replace("-o out", "-o other");
     let said = bench.done(&format!(
-        "{other}umount mounted && mkfs.ext4 -q -F $device && mount $device mounted && echo mine > \
-         mounted/file\n$tailmark restore && cat mounted/file && umount mounted && \
-         wipefs -a -q $device"
+        "{other}umount mounted && mkfs.ext4 -q -F -L tailmark $device && mount $device mounted && echo mine > \
+         mounted/file\n$tailmark restore && cat mounted/file && umount mounted"
     ));
     assert_says(&said, &["is left: ", "another file system", "mine\n"]);
     // One that is stopped puts it back itself.

@@ -253,13 +253,11 @@ pub fn histograms(phase: &Phase, workload: &Workload) -> String {
 /// where enough samples are beyond them, and response time where a rate was given.
 pub fn hidden(phase: &Phase, workload: &Workload) -> Vec<String> {
     let own = own_kinds(workload);
+    let is_update = matches!(op(workload), Some(Op::Update));
     let mut lines = Vec::new();
     for (kind, result) in &phase.kinds {
-        let background = if own.contains(kind) {
-            ""
-        } else {
-            " (background clients)"
-        };
+        let is_own = own.contains(kind) || (*kind == Kind::ReadModifyWrite && is_update);
+        let background = if is_own { "" } else { " (background clients)" };
         let rate = result.count as f64 / phase.elapsed_s().max(1e-9);
         let micros = |latencies: &tailmark_model::Latencies| {
             let shown = [QUANTILES[3], QUANTILES[5], QUANTILES[6]].into_iter();

@@ -101,6 +101,12 @@ impl Comparisons {
         self.all.iter().any(|comparison| comparison.p.is_some())
     }
 
+    /// Whether a side has too few runs for a verdict anywhere.
+    pub fn have_too_few_runs(&self) -> bool {
+        let mut all = self.all.iter();
+        all.any(|comparison| comparison.verdict == tailmark_stats::Verdict::TooFewRuns)
+    }
+
     /// Whether nothing is compared.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -189,7 +189,11 @@ fn span(seen: &[&Observation]) -> Option<String> {
     if low == high {
         return Some(low);
     }
-    let value = |text: &'_ str| text.rsplit_once(' ').map_or(0, |(value, _)| value.len());
+    // `1 h 38 min` has no unit of its own.
+    let value = |text: &'_ str| {
+        let parts = text.split_once(' ').filter(|(_, unit)| !unit.contains(' '));
+        parts.map_or(0, |(value, _)| value.len())
+    };
     let (low_value, high_value) = (value(&low), value(&high));
     let is_same_unit = low_value > 0 && low[low_value..] == high[high_value..];
     let low = if is_same_unit {

@@ -258,7 +258,13 @@ impl<'a> WorkloadGrid<'a> {
             fault: None,
         });
         cell.points.push(point);
-        cell.fault = cell.fault.or(fault);
+        // Of several runs in which operations failed, the most of one.
+        cell.fault = match (cell.fault, fault) {
+            (Some(Fault::Failed(one)), Some(Fault::Failed(other))) => {
+                Some(Fault::Failed(one.max(other)))
+            }
+            (known, other) => known.or(other),
+        };
     }
 
     /// The title, and the rates where there are any.

@@ -6,7 +6,7 @@ use crate::{
     findings::Index,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{System, number};
+use tailmark_model::{Bounded, System, number};
 
 pub const SECTION: Section = Section {
     name: "ceilings",
@@ -88,23 +88,32 @@ fn cells<'a>(
     let rate = |own: &'a System| match group.peak(&own.name) {
         None => (None, Cell::none()),
         Some(peak) => {
-            let ops = peak.ops.middle;
             let at_peak = group.cells_of(&own.name);
             let at_peak = at_peak.filter(|cell| cell.step.threads == peak.threads);
             let cell = Cell {
                 badges: index.headline_badges(at_peak.flat_map(|cell| cell.points.iter().copied())),
-                ..Cell::new(number::rate(ops)).with_value(ops)
+                ..Cell::new(peak.text()).with_bounded(peak.bounded())
             };
-            (Some(ops), cell)
+            (Some(peak.bounded()), cell)
         }
     };
     let ((own, own_cell), (highest, highest_cell)) = (rate(system), rate(ceiling));
-    let share = match (own, highest) {
-        (Some(own), Some(highest)) if highest > 0.0 => Cell {
+    let share = own.zip(highest).filter(|(_, highest)| highest.value > 0.0);
+    // Two bounds make no share.
+    let share = share.and_then(|(own, highest)| {
+        let bound = own.bound.and(highest.bound.reversed())?;
+        let value = own.value / highest.value;
+        Some(Bounded { value, bound })
+    });
+    let share = share.map_or_else(Cell::none, |share| {
+        let percent = Bounded {
+            value: share.value * 100.0,
+            ..share
+        };
+        Cell {
             strong: true,
-            ..Cell::new(number::share(own / highest)).with_value(own / highest * 100.0)
-        },
-        _ => Cell::none(),
-    };
+            ..Cell::new(number::bounded_share(share)).with_bounded(percent)
+        }
+    });
     [own_cell, highest_cell, share]
 }

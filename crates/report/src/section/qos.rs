@@ -361,9 +361,9 @@ impl<'a> Service<'a> {
     }
 }
 
-/// Requests of a kind per second, with those that failed: the samples that a quality leaves a part of.
-/// It is the kind's share of ops/s, in which nothing is that was done after the end. None where another
-/// program gave the latencies of a kind without its count.
+/// Requests of a kind per second, with those that failed or were never done: the samples that a quality
+/// leaves a part of. It is the kind's share of ops/s, in which nothing is that was done after the end.
+/// None where another program gave the latencies of a kind without its count.
 fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
     let is_counted = |result: &KindResult| result.count > 0 || result.summary.is_none();
     let own = phase.kinds.get(&kind)?;
@@ -379,7 +379,14 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
     let (pairs, halves) = (count(true), count(false));
     let operations = halves.checked_sub(pairs).filter(|n| *n > 0);
     let operations = operations.unwrap_or(pairs);
-    let requests = own.count.saturating_add(own.errors);
+    let never_done = own
+        .censored
+        .as_ref()
+        .map_or(0, |never| never.response.len());
+    let requests = own
+        .count
+        .saturating_add(own.errors)
+        .saturating_add(never_done);
     (operations > 0).then(|| phase.ops_per_sec() * requests as f64 / operations as f64)
 }
 
@@ -409,7 +416,7 @@ fn few(per_second: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_model::Summary;
+    use tailmark_model::{Censored, Summary};
 
     #[test]
     fn few_requests_a_second_keep_two_digits() {
@@ -468,6 +475,18 @@ mod tests {
             kinds.map(|kind| rounded(&pairs, kind)),
             [Some(5_000.0), Some(3_000.0), Some(3_000.0)]
         );
+        // 1,000 requests a second are due, of which half is done.
+        let mut never = Censored::default();
+        never.response.record_n(1_000_000, 5_000).unwrap();
+        let late = KindResult {
+            censored: Some(Box::new(never)),
+            ..counted(5_000, 0)
+        };
+        let overloaded = Phase {
+            operations: 5_000,
+            ..phase(&[(Kind::Read, late)])
+        };
+        assert_eq!(rounded(&overloaded, Kind::Read), Some(1_000.0));
         let mut summary = Summary::default();
         summary.set_percentile(99.0, 9_000.0);
         let uncounted = KindResult {

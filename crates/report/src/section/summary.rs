@@ -79,10 +79,18 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
         ));
     }
     let families = families(sweep);
+    if families.is_empty() {
+        return Text::default();
+    }
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
+    let few = if sweep.comparisons.have_too_few_runs() {
+        "Where a side has too few runs for a verdict, what is said is as it was measured. "
+    } else {
+        ""
+    };
     Text::plain(format!(
         "Better and worse are verdicts about these devices under this load on these days: with a \
-         chance of error of 5 %, adjusted (Holm) for {}, and by more than {}. ",
+         chance of error of 5 %, adjusted (Holm) for {}, and by more than {}. {few}",
         number::list(&families),
         compare::within(sweep.comparisons).trim_start_matches("within "),
     ))

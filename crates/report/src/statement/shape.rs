@@ -1,12 +1,13 @@
-//! Sentences about the shape of one system's curve: saturated, flat, with a spike, or still rising
+//! Sentences about the shape of one system's curve: saturated, nearly flat, with a spike, or still rising
 //! where the sweep ended. Of what was measured, without a test.
 
 use crate::{axis::Step, block::Text, grid_cell::GridCell, sweep::WorkloadGrid};
 use tailmark_model::{Bounded, Metric, System, number};
+use tailmark_stats::statistics;
 
 /// A step that gains no more than this gains next to nothing.
 const NEXT_TO_NOTHING: f64 = 0.03;
-/// A latency that rises by this factor rises steeply, and one within it stays flat.
+/// A latency that rises by this factor rises steeply.
 const STEEP: f64 = 1.25;
 /// A latency this many times that of both its neighbours is a spike.
 const SPIKE: f64 = 2.0;
@@ -14,10 +15,11 @@ const SPIKE: f64 = 2.0;
 const WIDE: u32 = 4;
 
 /// One valid point of the curve.
-#[derive(Clone, Copy)]
 struct CurvePoint {
     step: Step,
     ops: f64,
+    /// Operations per second of each run.
+    runs: Vec<f64>,
     /// Nanoseconds, where it is known and no bound.
     ns: Option<f64>,
 }
@@ -30,6 +32,11 @@ pub fn of_curve(group: &WorkloadGrid<'_>, system: &System, latency: Option<Metri
         Some(CurvePoint {
             step: cell.step,
             ops: cell.ops()?.middle,
+            runs: cell
+                .ops_by_repeat()
+                .into_iter()
+                .map(|(_, ops)| ops)
+                .collect(),
             ns: ns.map(|ns| ns.middle.value),
         })
     };
@@ -86,14 +93,16 @@ fn rise(ratio: f64) -> String {
     text.trim_start_matches('+').to_owned()
 }
 
-/// That the highest thread count is the best, and how much it gained.
+/// That the highest thread count is the best, and how much it gained, where the runs tell it from none.
 fn still_rising(curve: &[CurvePoint]) -> Option<String> {
     let [.., before, last] = curve else {
         return None;
     };
     let is_highest = curve.iter().all(|point| point.ops <= last.ops);
     let gain = last.ops / before.ops - 1.0;
-    (is_highest && gain > NEXT_TO_NOTHING).then(|| {
+    let is_more =
+        statistics::welch(&last.runs, &before.runs).is_none_or(|gain| gain.ratio.low > 1.0);
+    (is_highest && gain > NEXT_TO_NOTHING && is_more).then(|| {
         format!(
             " still gains at {} ({} over {}): more threads were not tested.",
             last.step.place(),
@@ -111,7 +120,8 @@ fn flat(curve: &[CurvePoint], name: &str) -> Option<String> {
     let is_wide = last.threads >= first.threads.saturating_mul(WIDE);
     (is_wide && high < low * STEEP).then(|| {
         format!(
-            "'s {name} stays flat from {} to {}: {} to {}.",
+            "'s {name} stays within {} from {} to {}: {} to {}.",
+            number::share(STEEP - 1.0),
             first.label(),
             last.place(),
             number::latency(low),

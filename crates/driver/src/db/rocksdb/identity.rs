@@ -9,8 +9,8 @@ use crate::{Identity, read_text};
 use std::{
     collections::BTreeSet,
     fs::{self, File},
-    io::{self, Read, Write},
-    os::unix::fs::OpenOptionsExt,
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -40,7 +40,8 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     Ok(Some(Identity {
         is_confirmed: id.as_ref().is_some_and(|id| is_confirmed(place, id)),
         id,
-        is_new: kept::is_new(place),
+        // Of another program's database the tables may be in other directories.
+        is_new: kept::is_new(place) && !has_others_options(place),
     }))
 }
 
@@ -64,6 +65,11 @@ fn is_confirmed(place: &Path, id: &str) -> bool {
 pub(super) fn is_tailmarks(place: &Path) -> bool {
     let newest = NewestOptions::read(place).ok().flatten();
     newest.is_some_and(|newest| newest.is_tailmarks)
+}
+
+fn has_others_options(place: &Path) -> bool {
+    let newest = NewestOptions::read(place).ok().flatten();
+    newest.is_some_and(|newest| !newest.is_tailmarks)
 }
 
 /// The name of the manifest that `CURRENT` names; none if it names none.
@@ -179,11 +185,43 @@ pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
     }
 }
 
+/// Whether all that is left in a directory is of the database whose removal was killed: tables have its
+/// name, and nothing else is newer than the note.
+fn is_being_removed(place: &Path) -> bool {
+    let note = place.join(REMOVING);
+    let (Some(id), Ok(noted)) = (name(&note), fs::symlink_metadata(&note)) else {
+        return false;
+    };
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    // RocksDB makes these anew while it removes the others.
+    let is_data = |name: &str| remove::is_name(name) && !name.starts_with("LO");
+    let mut data = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_data));
+    data.all(|entry| {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "sst") {
+            return is_table_of(&path, &id).unwrap_or(false);
+        }
+        let found = entry.metadata();
+        let changed = |found: &fs::Metadata| (found.ctime(), found.ctime_nsec());
+        found.is_ok_and(|found| changed(&found) <= changed(&noted))
+    })
+}
+
+/// Whether a table has the name of a database among its properties, which are near its end.
+fn is_table_of(table: &Path, id: &str) -> io::Result<bool> {
+    let mut file = File::open(table)?;
+    let from = file.metadata()?.len().saturating_sub(HEAD_BYTES);
+    file.seek(SeekFrom::Start(from))?;
+    let mut end = Vec::new();
+    file.take(HEAD_BYTES).read_to_end(&mut end)?;
+    Ok(end.windows(id.len()).any(|part| part == id.as_bytes()))
+}
+
 /// Refuses a directory with files that are called like RocksDB's, but without a `CURRENT` that names a
 /// manifest. RocksDB would take it for an empty one, and remove its tables and logs. What a killed
 /// creation or removal left holds no data.
 pub(super) fn refuse_damaged(place: &Path) -> Result<(), String> {
-    if !place.is_dir() || manifest(place).is_some() || place.join(REMOVING).exists() {
+    if !place.is_dir() || manifest(place).is_some() || is_being_removed(place) {
         return Ok(());
     }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();

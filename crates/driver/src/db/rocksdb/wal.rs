@@ -10,10 +10,11 @@ use super::{identity, ini::Ini, remove, version::NewestOptions};
 use crate::{INPUT_BYTES_MAX, Settings, read_text};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 /// The name of the marker.
@@ -46,7 +47,43 @@ struct Marker {
     /// those below may be its own then.
     open: bool,
     /// Its log files, as they were when it was opened or closed last.
-    logs: BTreeSet<String>,
+    logs: BTreeMap<String, LogFile>,
+}
+
+/// What tells a log file from another one of its name: the first log of every new database has the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct LogFile {
+    inode: u64,
+    /// When it was made, where the file system knows, and when it was written last; nanoseconds since
+    /// 1970.
+    made: Option<u64>,
+    written: u64,
+    bytes: u64,
+}
+
+impl LogFile {
+    fn look(path: &Path) -> io::Result<Self> {
+        let found = fs::symlink_metadata(path)?;
+        let since_1970 = |time: SystemTime| {
+            let since = time
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .unwrap_or_default();
+            since.as_nanos() as u64
+        };
+        Ok(Self {
+            inode: found.ino(),
+            made: found.created().ok().map(since_1970),
+            written: since_1970(found.modified()?),
+            bytes: found.len(),
+        })
+    }
+
+    /// Whether it is what was there, or a copy that kept its time; while the database was `open` it may
+    /// have grown.
+    fn is(&self, other: &Self, open: bool) -> bool {
+        let is_file = (self.inode, self.made) == (other.inode, other.made);
+        (open && is_file) || (self.written, self.bytes) == (other.written, other.bytes)
+    }
 }
 
 /// The log directory of a database that keeps its log apart.
@@ -139,7 +176,7 @@ impl LogDirectory {
             study: found.as_ref().and_then(|marker| marker.study.clone()),
             made: made || found.as_ref().is_some_and(|marker| marker.made),
             open: true,
-            logs: present,
+            logs: self.files(&present),
         };
         let is_ours = !exists || found.is_some() || identity::is_tailmarks(&self.database);
         let marker = is_ours.then_some(marker);
@@ -210,6 +247,15 @@ impl LogDirectory {
             }
         }
         Ok(())
+    }
+
+    /// What tells these files of the log from others.
+    fn files(&self, names: &BTreeSet<String>) -> BTreeMap<String, LogFile> {
+        let file = |name: &String| {
+            let found = LogFile::look(&self.directory.join(name)).ok()?;
+            Some((name.clone(), found))
+        };
+        names.iter().filter_map(file).collect()
     }
 
     /// What writers of the marker left that were killed.
@@ -319,13 +365,18 @@ impl LogDirectory {
 
     /// Which of the log files present are not the owner's.
     fn foreign(&self, marker: &Marker, present: &BTreeSet<String>) -> BTreeSet<String> {
-        let newest = marker.logs.iter().filter_map(|name| number(name)).max();
+        let newest = marker.logs.keys().filter_map(|name| number(name)).max();
         let last = highest_number(&self.database).saturating_add(NEAR);
         let since_open = |name: &String| {
             let number = number(name).unwrap_or(0);
             marker.open && newest.is_none_or(|newest| number > newest) && number < last
         };
-        let is_foreign = |name: &&String| !marker.logs.contains(*name) && !since_open(name);
+        let is_known = |name: &String| {
+            let found = LogFile::look(&self.directory.join(name));
+            let known = marker.logs.get(name);
+            known.is_some_and(|known| found.is_ok_and(|found| found.is(known, marker.open)))
+        };
+        let is_foreign = |name: &&String| !is_known(name) && !since_open(name);
         present.iter().filter(is_foreign).cloned().collect()
     }
 
@@ -355,7 +406,7 @@ impl Claim {
             return Ok(());
         };
         marker.identity = identity::id(&self.log.database);
-        marker.logs = logs(&self.log.directory)?;
+        marker.logs = self.log.files(&logs(&self.log.directory)?);
         self.log.write(marker)
     }
 }
@@ -376,7 +427,9 @@ impl Drop for Claim {
             return;
         };
         let foreign = self.log.foreign(marker, &present);
-        marker.logs = present.difference(&foreign).cloned().collect();
+        marker.logs = self
+            .log
+            .files(&present.difference(&foreign).cloned().collect());
         marker.open = false;
         // If that fails, the log is taken for that of a process that was killed.
         let _ = self.log.write(marker);

@@ -167,6 +167,30 @@ fn a_log_of_the_same_name_is_foreign_once_the_database_is_gone() {
 }
 
 #[test]
+fn a_log_of_the_same_name_is_foreign_though_the_database_is_there() {
+    // Every new database has a first log of the same name.
+    let folder = tempfile::tempdir().unwrap();
+    let bench = with_log(folder.path());
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let own = logs(folder.path()).into_keys().next().unwrap();
+    fs::remove_file(&own).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let theirs = foreign(other.path(), folder.path());
+    assert_eq!(theirs, own);
+    let before = logs(folder.path());
+    for refused in [
+        refusal(bench.try_open()),
+        refusal((bench.driver.destroy)(&bench.params)),
+    ] {
+        assert!(
+            refused.contains("log files of another database"),
+            "{refused}"
+        );
+    }
+    assert_eq!(logs(folder.path()), before);
+}
+
+#[test]
 fn a_log_directory_that_is_known_by_a_relative_path_is_asked_for() {
     let bench = Bench::new("rocksdb");
     insert(&mut *bench.open().session().unwrap(), 1).unwrap();

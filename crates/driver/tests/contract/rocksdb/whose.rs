@@ -191,6 +191,37 @@ fn a_log_directory_with_tables_of_another_database_is_refused() {
 }
 
 #[test]
+fn a_note_of_a_removal_says_nothing_of_the_files_of_another_database() {
+    let mut bench = Bench::new("rocksdb");
+    fs::create_dir_all(bench.data_path()).unwrap();
+    let note = "fb43cd75-5b0f-4c9c-a3b3-6b3f9b0e8c11";
+    for (name, is_before) in [
+        ("000007.sst", true),
+        ("000007.sst", false),
+        ("000004.log", false),
+    ] {
+        let (note_at, theirs) = (
+            bench.data_path().join("tailmark.removing"),
+            bench.data_path().join(name),
+        );
+        let files = [(&note_at, note), (&theirs, "theirs")];
+        for (at, text) in if is_before {
+            [files[1], files[0]]
+        } else {
+            files
+        } {
+            fs::write(at, text).unwrap();
+            // The clock of a file system has ticks of some milliseconds.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let removal = refusals(&mut bench).remove(0).source().unwrap().to_string();
+        assert!(removal.contains(name), "{removal}");
+        assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
+        fs::remove_file(theirs).unwrap();
+    }
+}
+
+#[test]
 fn a_removal_that_was_killed_is_known_by_its_note_and_is_finished() {
     let bench = Bench::new("rocksdb");
     let database = bench.open();

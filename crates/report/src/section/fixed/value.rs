@@ -156,7 +156,7 @@ pub fn at_rate<'g, 'a>(
     })
 }
 
-/// The curve of a system by client count, from the first point of which the latency is known exactly
+/// The curve of a system by client count in a closed loop, from the first point of which the latency is known exactly
 /// to the next of which it is not, that is not valid or is missing: nothing is read across a gap.
 pub fn curve<'a>(
     group: &WorkloadGrid<'a>,
@@ -169,7 +169,8 @@ pub fn curve<'a>(
         let ops = cell.ops()?.middle;
         is_known.then_some(CurvePoint { ops, ns: ns.value })
     };
-    let steps = group.steps.iter();
+    // At a rate, service time says little of how long requests took.
+    let steps = group.steps.iter().filter(|_| group.has_peaks());
     let points = steps.map(|&step| group.cell(system, step).and_then(point));
     let points = points.skip_while(Option::is_none);
     points.map_while(|known| known).collect()
@@ -188,6 +189,7 @@ pub fn is_above<'a>(
         cell.fault.is_none() && known.is_some_and(|latency| latency.middle.value > ns)
     };
     let first = group.steps.first();
-    first.is_some_and(|&first| group.cell(system, first).is_some())
+    group.has_peaks()
+        && first.is_some_and(|&first| group.cell(system, first).is_some())
         && group.cells_of(system).all(is)
 }
