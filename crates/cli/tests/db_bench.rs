@@ -355,7 +355,7 @@ fn what_benchmark_sh_looks_for_is_where_it_looks() {
         assert_eq!((line[5], line[7]), ("ops/sec", "seconds"), "{line:?}");
         assert!(line.len() >= 12 && line[11] == "MB/s", "{line:?}");
         assert!(words("Cumulative writes").contains(&"ingest:"));
-        let starting = log.lines().filter(|line| line.starts_with(name)).count();
+        let starting = log.lines().filter(|l| l.starts_with(name)).count();
         assert_eq!(starting, 1, "one line begins with the benchmark: {log}");
         if name != "fillseq" {
             let rows = std::fs::read_to_string(rows).unwrap();
@@ -508,11 +508,11 @@ fn another_databases_logs_and_version_are_left_as_they_are() {
     assert!(found(result(&read, "readrandom")).starts_with("(100 of 100 found)"));
     assert!(files() == before, "reads changed the database");
     for list in ["overwrite", "readrandom,compact"] {
-        let refused = existing(list, &[]);
+        let changed = existing(list, &[]);
         assert!(
-            stderr(&refused).contains("--upgrade"),
+            stderr(&changed).contains("--upgrade"),
             "{}",
-            stderr(&refused)
+            stderr(&changed)
         );
         assert!(files() == before, "{list} changed the database");
     }

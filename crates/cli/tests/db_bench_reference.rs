@@ -166,8 +166,8 @@ fn every_flag_of_db_bench_is_known() {
     assert!(flags.len() > 350, "{}", flags.len());
     flags.push("--help".to_owned());
     let flags: Vec<_> = flags.iter().map(String::as_str).collect();
-    let text = stdout(&ours(dir.path(), &flags));
-    assert!(text.contains("--benchmarks="), "{text}");
+    let printed = stdout(&ours(dir.path(), &flags));
+    assert!(printed.contains("--benchmarks="), "{printed}");
 }
 
 #[test]
@@ -277,6 +277,6 @@ fn a_ycsb_load_into_a_database_of_db_bench_is_refused_and_db_bench_reads_it_stil
     stdout(&read());
     stdout(&load(&["--upgrade"]));
     let locked_out = read();
-    let said = String::from_utf8_lossy(&locked_out.stderr);
-    assert!(said.contains("Column families not opened"), "{said}");
+    let locked = String::from_utf8_lossy(&locked_out.stderr);
+    assert!(locked.contains("Column families not opened"), "{locked}");
 }

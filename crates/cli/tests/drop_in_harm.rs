@@ -36,7 +36,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = entries.map(|entry| entry.unwrap().path());
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     let files = entries.map(|path| (name(&path), fs::read(path).unwrap()));
-    files.filter(|(name, _)| !name.starts_with("LOG")).collect()
+    files.filter(|(file, _)| !file.starts_with("LOG")).collect()
 }
 
 fn code(output: &Output) -> Option<i32> {
@@ -67,9 +67,9 @@ fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
     assert_says(&err(&load), &["added the column family", "--upgrade"]);
     assert!(files(dir) == before, "a file changed");
     // Its own program, which knows of no column family, can open it.
-    let database = DB::open(&options, dir.join("db")).unwrap();
-    assert_eq!(database.get("theirs").unwrap().unwrap(), b"kept");
-    drop(database);
+    let reopened = DB::open(&options, dir.join("db")).unwrap();
+    assert_eq!(reopened.get("theirs").unwrap().unwrap(), b"kept");
+    drop(reopened);
     for action in ["load", "run"] {
         let done = ycsb(dir, action, "--upgrade");
         assert_eq!(code(&done), Some(0), "{}", err(&done));
@@ -143,8 +143,8 @@ fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it
     }
     // Used by another program, it is that program's.
     drop(DB::open(&options, dir.join("db")).unwrap());
-    let refused = tailmark(dir, fill);
-    assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+    let foreign = tailmark(dir, fill);
+    assert_eq!(code(&foreign), Some(1), "{}", err(&foreign));
 }
 
 #[test]
@@ -278,8 +278,8 @@ fn db_bench_leaves_the_log_directory_of_another_database() {
         assert_eq!(code(&bench), Some(1), "{more}: {}", err(&bench));
         assert!(all_files(dir) == before, "{more}: {}", err(&bench));
     }
-    let theirs = DB::open(&options, dir.join("theirs")).unwrap();
-    assert_eq!(theirs.get("acknowledged").unwrap().unwrap(), b"yes");
+    let reopened = DB::open(&options, dir.join("theirs")).unwrap();
+    assert_eq!(reopened.get("acknowledged").unwrap().unwrap(), b"yes");
 }
 
 #[test]

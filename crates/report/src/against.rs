@@ -126,7 +126,7 @@ fn changed(before: &[Header], now: &[Header]) -> Vec<String> {
     let values = |key: &&String| (value(before, key), value(now, key));
     let changed = keys.into_iter().map(|key| (key, values(&key)));
     changed
-        .filter(|(_, (before, now))| before != now)
-        .map(|(key, (before, now))| format!("{key} ({before}, now {now})"))
+        .filter(|(_, (earlier, later))| earlier != later)
+        .map(|(key, (earlier, later))| format!("{key} ({earlier}, now {later})"))
         .collect()
 }

@@ -81,7 +81,7 @@ impl Comparisons {
     }
 
     fn find(&self, point: &PointName, metric: Metric, (a, b): (&str, &str)) -> Option<Comparison> {
-        let name = |a: &str, b: &str| (a.to_owned(), b.to_owned(), point.clone(), metric);
+        let name = |one: &str, two: &str| (one.to_owned(), two.to_owned(), point.clone(), metric);
         if let Some(&index) = self.by_name.get(&name(a, b)) {
             return Some(self.all[index].clone());
         }

@@ -182,12 +182,12 @@ mod tests {
         assert!((spread.middle - 2.0).abs() < 1e-12);
         assert_eq!((spread.low, spread.high), (1.0, 8.0));
         let runs = [90.0, 110.0, 95.0, 105.0];
-        let spread = Spread::from_values(&runs).unwrap();
+        let interval = Spread::from_values(&runs).unwrap();
         let mean = statistics::mean_of_runs(&runs).unwrap();
-        assert_eq!((spread.low, spread.high), (mean.low, mean.high));
+        assert_eq!((interval.low, interval.high), (mean.low, mean.high));
         assert!(
-            spread.low < 90.0,
-            "the interval is not the range: {spread:?}"
+            interval.low < 90.0,
+            "the interval is not the range: {interval:?}"
         );
         assert!(Spread::from_values(&[]).is_none());
         assert_eq!(Spread::from_values(&[0.0, 4.0]).unwrap().middle, 0.0);
@@ -211,9 +211,9 @@ mod tests {
         assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));
         // What devices counted in buckets is at most the end of one.
         let most = Bounded::at_most;
-        let bounded = of(&[most(1.0), most(4.0)]);
+        let upper = of(&[most(1.0), most(4.0)]);
         assert_eq!(
-            (bounded.low, bounded.middle, bounded.high),
+            (upper.low, upper.middle, upper.high),
             (most(1.0), most(2.0), most(4.0))
         );
     }

@@ -73,9 +73,7 @@ impl Data {
         for (name, of) in other.conditions {
             match self.conditions.entry(name) {
                 Entry::Vacant(vacant) => drop(vacant.insert(of)),
-                Entry::Occupied(mut known) => {
-                    known.get_mut().conditions.complete_from(of.conditions)
-                }
+                Entry::Occupied(mut kept) => kept.get_mut().conditions.complete_from(of.conditions),
             }
         }
     }
@@ -316,7 +314,7 @@ fn labels(
     let free = |label: String| {
         let numbered = (2..).map(|n: u32| format!("{label} ({n})"));
         let mut all = std::iter::once(label.clone()).chain(numbered);
-        all.find(|label| taken.insert(label.clone()))
+        all.find(|candidate| taken.insert(candidate.clone()))
             .expect("there are more numbers than systems")
     };
     labels.into_iter().map(free).collect()

@@ -222,8 +222,8 @@ fn systems_that_are_as_fast_are_equivalent_and_none_leads() {
     let mut with_baseline = data;
     with_baseline.settings.baseline = Some("slow".into());
     let expected = "again and slow are equivalent at peak in YCSB C.";
-    let summary = said("summary", &with_baseline);
-    assert!(summary.starts_with(expected), "{summary}");
+    let against_slow = said("summary", &with_baseline);
+    assert!(against_slow.starts_with(expected), "{against_slow}");
 }
 
 #[test]
@@ -407,12 +407,12 @@ fn a_bound_has_a_verdict_where_its_values_as_they_stand_have_one() {
     assert!(cell.text.starts_with('≥'), "{}", cell.text);
     assert_eq!(cell.detail, "better");
     let open = with_never_done(100);
-    let workloads = said("workloads", &open);
+    let undecided = said("workloads", &open);
     let expected = "whether fast and slow differ is open, because a value is a bound";
-    assert!(workloads.contains(expected), "{workloads}");
-    let cell = improvement(&open);
-    assert!(cell.text.starts_with('≥'), "{}", cell.text);
-    assert_eq!(cell.detail, "not testable");
+    assert!(undecided.contains(expected), "{undecided}");
+    let open_cell = improvement(&open);
+    assert!(open_cell.text.starts_with('≥'), "{}", open_cell.text);
+    assert_eq!(open_cell.detail, "not testable");
 }
 
 #[test]
@@ -425,8 +425,8 @@ fn values_are_geometric_means_with_their_interval_so_that_their_ratio_is_the_one
     let range = format!("{} – {}", number::rate(mean.low), number::rate(mean.high));
     assert_eq!(cell.detail.replace('\u{a0}', " "), range);
     let three = study(&[Runs("wide", &WIDE.1[..3]), SLOW]);
-    let cell = &tables("workloads", &three)[0].rows[0].cells[1];
-    assert_eq!(cell.detail.replace('\u{a0}', " "), "500 – 2,000");
+    let range_cell = &tables("workloads", &three)[0].rows[0].cells[1];
+    assert_eq!(range_cell.detail.replace('\u{a0}', " "), "500 – 2,000");
 }
 
 fn figure(data: &Data) -> Figure {
@@ -467,9 +467,9 @@ fn error_bars_are_the_interval_of_the_mean_from_four_runs_on_else_the_extremes()
     is_close(ops[1], mean.low);
     is_close(ops[2], mean.high);
     assert_eq!(latency[latency.len() - 3..], curve[4..]);
-    let [_, ops, _] = bars(&study(&[Runs("fast", &FAST.1[..3]), SLOW]));
-    is_close(ops[1], 1_190.0);
-    is_close(ops[2], 1_210.0);
+    let [_, range, _] = bars(&study(&[Runs("fast", &FAST.1[..3]), SLOW]));
+    is_close(range[1], 1_190.0);
+    is_close(range[2], 1_210.0);
     let hint = |data: &Data| figure(data).charts[1].hint.clone();
     assert!(hint(&study(&[FAST, SLOW])).contains("95 % interval"));
 }
@@ -491,7 +491,7 @@ fn runs_of_two_studies_are_enough_together_and_the_narrower_band_counts() {
     let [first, mut second] = halves();
     assert!(said("summary", &first).starts_with("Too few runs"));
     second.headers[0].settings.report.equivalence = Some(0.25);
-    let merged = |second: &Data| Data::merged(vec![first.clone(), second.clone()]);
+    let merged = |half: &Data| Data::merged(vec![first.clone(), half.clone()]);
     let summary = said("summary", &merged(&second));
     assert!(
         summary.contains("by 20 %") && summary.contains("by more than 3 %"),
@@ -585,8 +585,8 @@ fn two_devices_of_a_study_are_unequal_in_their_settings_alone() {
     data.systems[1]
         .settings
         .insert("cache_size".into(), "2GiB".into());
-    let merged = Data::merged(vec![data]);
-    let pairs = merged.unequal_pairs();
+    let resized = Data::merged(vec![data]);
+    let pairs = resized.unequal_pairs();
     let said: Vec<String> = pairs[0].unequal.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["cache_size 1GiB against 2GiB"]);
 }

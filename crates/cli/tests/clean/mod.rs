@@ -154,7 +154,7 @@ fn a_study_of_a_stranger_has_clean_remove_nothing() {
     let path = |name: &str| dir.path().join(name);
     // The data of another study, and directories of a user.
     succeeded(&run(&path("place"), &path("study")));
-    let text = |path: PathBuf| path.display().to_string();
+    let text = |place: PathBuf| place.display().to_string();
     let home = path("home");
     fs::create_dir_all(home.join("rocksdb")).unwrap();
     fs::write(home.join("rocksdb/000001.log"), "mine").unwrap();

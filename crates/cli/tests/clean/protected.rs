@@ -64,13 +64,13 @@ fn a_broken_limit_ends_the_run_and_the_same_command_without_it_resumes() {
     let dir = TempDir::new().unwrap();
     let limit = "p50 read > 100ns for 2s";
     let said = aborted(dir.path(), limit, &[]);
-    let parts = [
+    let limits = [
         limit,
         "system `disk`",
         "ycsb-c ran with 2 threads",
         "p50 read was",
     ];
-    assert_says(&said, &parts);
+    assert_says(&said, &limits);
     let study = Study::open_read_only(&dir.path().join("out")).unwrap();
     assert_eq!(
         (study.points().unwrap().len(), study.loads().unwrap().len()),
@@ -179,7 +179,7 @@ fn a_run_that_a_limit_ended_keeps_its_points_and_the_same_command_measures_the_r
             "--records=1k",
             "--workload=ycsb-c",
         ];
-        let points = [
+        let key_values = [
             "--threads=1,8,16",
             "--duration=5s",
             "--warmup=0s",
@@ -188,7 +188,7 @@ fn a_run_that_a_limit_ended_keeps_its_points_and_the_same_command_measures_the_r
         ];
         let mut run = Command::new(PROGRAM);
         run.args(fixed)
-            .args(points)
+            .args(key_values)
             .args(["--set", model, "--abort", limit]);
         let ran = run.current_dir(dir.path()).output().unwrap();
         let study = Study::open_read_only(&dir.path().join("out")).unwrap();

@@ -405,16 +405,16 @@ fn of_runs_that_begin_at_once_in_one_place_one_has_it_and_nothing_is_left_after_
         let dir = TempDir::new().unwrap();
         let place = dir.path().join("place");
         let studies = ["1", "2", "3"].map(|name| dir.path().join(name));
-        let ended = std::thread::scope(|scope| {
+        let outputs = std::thread::scope(|scope| {
             let place = &place;
             let runs = studies
                 .each_ref()
                 .map(|study| scope.spawn(move || run(place, study)));
             runs.map(|run| run.join().unwrap())
         });
-        assert!(ended.iter().any(|ended| ended.status.success()));
-        for ended in ended.iter().filter(|ended| !ended.status.success()) {
-            refused(ended, &["another tailmark run is using"]);
+        assert!(outputs.iter().any(|run| run.status.success()));
+        for loser in outputs.iter().filter(|run| !run.status.success()) {
+            refused(loser, &["another tailmark run is using"]);
         }
         // Whichever it was: the same command resumes, or finds the data of the other.
         for study in &studies {

@@ -400,23 +400,23 @@ fn numbers_that_are_bounds_or_not_known_cannot_tell() {
         5,
         "ycsb-c zipfian, 20,000/s even, 16 threads: the rate was not reached, so that latencies",
     );
-    let gate = compared(
+    let tail = compared(
         dir.path(),
         &["out", "--fail-if", "p99.999 read worse by 5%"],
     );
     assert_gate(
-        &gate,
+        &tail,
         5,
         "cannot tell: p99.999 read worse by 5% (at 1 of 1 point)",
     );
     assert!(
-        out(&gate).contains("the rate was not reached"),
+        out(&tail).contains("the rate was not reached"),
         "{}",
-        out(&gate)
+        out(&tail)
     );
     // How much is done in a second is known.
-    let gate = compared(dir.path(), &["out", "--fail-if", "ops worse by 50%"]);
-    assert_gate(&gate, 4, "shown: ops worse by 50% (at 1 of 1 point)");
+    let throughput = compared(dir.path(), &["out", "--fail-if", "ops worse by 50%"]);
+    assert_gate(&throughput, 4, "shown: ops worse by 50% (at 1 of 1 point)");
 }
 
 #[test]

@@ -150,9 +150,9 @@ fn days(instants: &[String]) -> Vec<String> {
 impl Trend {
     /// Where its level changes.
     pub fn changes(&self, entries: &[Entry]) -> Vec<Change> {
-        let change = |system: &str, (at, ratio): (usize, f64)| {
-            let when = number::instant(entries[at].header.created_ms);
-            let dir = entries[at].dir.display().to_string();
+        let change = |system: &str, (index, ratio): (usize, f64)| {
+            let when = number::instant(entries[index].header.created_ms);
+            let dir = entries[index].dir.display().to_string();
             let (LevelName { workload, at, .. }, percent) = (&self.name, percent(ratio));
             let what = format!("{} {at}", self.name.metric.noun());
             Change {

@@ -24,26 +24,29 @@ static UNEQUAL: Section = Section::of_page("unequal", "Unequal conditions");
 static GATES: Section = Section::of_page("gates", "Gates");
 
 /// Everything, in the order of reading.
-pub fn page(of: &Verdicts) -> Report {
-    let subjects = || of.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
-    let names = subjects().flat_map(|of| [&of.label, &of.system, &of.title]);
+pub fn page(verdicts: &Verdicts) -> Report {
+    let subjects = || verdicts.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
+    let names = subjects().flat_map(|side| [&side.label, &side.system, &side.title]);
     let head = Head {
         kicker: "Verdicts on storage",
         title: "A against B".to_owned(),
         facts: vec![
             "+ means that A is better; below it is the 95 % interval".to_owned(),
-            format!("equivalent: within {} either way", number::percent(of.band)),
+            format!(
+                "equivalent: within {} either way",
+                number::percent(verdicts.band)
+            ),
         ],
         names: names.cloned().collect(),
-        began_ms: of.began.map(|(first, _)| first),
+        began_ms: verdicts.began.map(|(first, _)| first),
         ..Head::default()
     };
     let mut sections: Rendered = vec![
-        (&SIDES, vec![Block::Statements(sides(of))]),
-        (&VERDICTS, verdicts(of)),
-        (&SKIPPED, statements(skipped(of))),
-        (&UNEQUAL, unequal(of)),
-        (&GATES, gates(of)),
+        (&SIDES, vec![Block::Statements(sides(verdicts))]),
+        (&VERDICTS, tables(verdicts)),
+        (&SKIPPED, statements(skipped(verdicts))),
+        (&UNEQUAL, unequal(verdicts)),
+        (&GATES, gates(verdicts)),
     ];
     sections.retain(|(_, blocks)| !blocks.is_empty());
     Report::with_sections(head, sections)
@@ -74,7 +77,7 @@ fn sides(of: &Verdicts) -> Vec<Text> {
     ]
 }
 
-fn verdicts(of: &Verdicts) -> Vec<Block> {
+fn tables(of: &Verdicts) -> Vec<Block> {
     let at_points = of.metrics.iter().map(|metric| (*metric, false));
     let all = at_points.chain([(Metric::OPS_PER_SEC, true)]);
     let tables = all.filter_map(|(metric, are_peaks)| table(of, metric, are_peaks));

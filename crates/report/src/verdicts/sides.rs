@@ -230,10 +230,10 @@ fn of_one_study(
             )));
         }
         (Some(a), Some(b)) => Some((a, b)),
-        (Some(a), None) => other(&a).map(|b| (a, b)),
-        (None, Some(b)) => other(&b).map(|a| (a, b)),
+        (Some(a), None) => other(&a).map(|second| (a, second)),
+        (None, Some(b)) => other(&b).map(|first| (first, b)),
         (None, None) => match names[..] {
-            [a, b] => Some((a.to_owned(), b.to_owned())),
+            [first, second] => Some((first.to_owned(), second.to_owned())),
             _ => None,
         },
     };

@@ -50,8 +50,8 @@ fn bounded(a: [f64; 4], b: [f64; 4]) -> Comparison {
     let metric = Metric::from_name("p99 read").unwrap();
     let with = |system: &str, ms: [f64; 4], bound: fn(f64) -> Bounded| {
         let mut all = runs(system, 4, 1_000.0, true);
-        for (run, ms) in all.iter_mut().zip(ms) {
-            run.values = [(metric, bound(ms * 1e6))].into();
+        for (run, p99) in all.iter_mut().zip(ms) {
+            run.values = [(metric, bound(p99 * 1e6))].into();
         }
         all
     };
