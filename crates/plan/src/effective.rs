@@ -61,8 +61,8 @@ fn put_workload(workload: &Workload, put: &mut impl FnMut(&str, Role, String)) {
             GroupOperations::Mix(mixed) => {
                 put_mixed(mixed, &mut |name, value| put(name, consists_of, value));
             }
-            GroupOperations::DbBench(workload) => {
-                put("task", consists_of, db_bench_text::text(workload));
+            GroupOperations::DbBench(task) => {
+                put("task", consists_of, db_bench_text::text(task));
             }
         }
         let drawn = distribution(&group.distribution());

@@ -320,11 +320,11 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
                 accepted: format!("absent: driver `{}` takes one `{accepted}`", driver.name),
             });
         }
-        if let Some(accepted) = driver.refuses_place(&text) {
+        if let Some(wanted) = driver.refuses_place(&text) {
             return Err(Error::BadValue {
                 key: reader.label(key),
                 value: text,
-                accepted,
+                accepted: wanted,
             });
         }
         found = Some(match key {

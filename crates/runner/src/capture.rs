@@ -108,7 +108,7 @@ impl Watched {
 
     /// Whether a probe is sampled.
     pub(crate) fn has(&self, name: &str, is_default: bool) -> bool {
-        let is_asked = |name: &str| self.probes.iter().any(|requested| requested == name);
+        let is_asked = |probe: &str| self.probes.iter().any(|requested| requested == probe);
         is_asked(name) || (is_default && !is_asked(NO_PROBES))
     }
 }

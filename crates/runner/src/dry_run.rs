@@ -112,9 +112,9 @@ impl Facts {
         let mismatches = Mismatches::from_systems(plan.systems.iter());
         notices.extend(mismatches.unknown.iter().cloned());
         let systems = plan.systems.iter().zip(earlier_studies).zip(finished);
-        let systems = systems.map(|((system, earlier), finished)| {
+        let systems = systems.map(|((system, earlier), over)| {
             let mut facts = SystemFacts {
-                searches_over: finished.into_iter().map(str::to_owned).collect(),
+                searches_over: over.into_iter().map(str::to_owned).collect(),
                 earlier,
                 unexpected: mismatches.about(&system.name).to_vec(),
                 ..SystemFacts::of_place(plan, system)
@@ -358,7 +358,7 @@ fn points_of_a_workload(
         let of = sweep.peak_of(system);
         let resolved = |rate: &AskedRate| {
             let known = facts.known.rate(system, workload, rate);
-            known.map_or_else(String::new, |rate| format!(" ({})", number::ops(rate)))
+            known.map_or_else(String::new, |ops| format!(" ({})", number::ops(ops)))
         };
         let rate = |rate: &AskedRate| rate.described(of) + &resolved(rate);
         let rates: Vec<_> = sweep.rates.iter().map(rate).collect();

@@ -156,10 +156,10 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<EarlierStudy> {
             let own = resolved.iter().filter(|rate| rate.system == system.name);
             earlier.resolved.extend(own.cloned());
             if is_there(system) {
-                let own = points
+                let measured = points
                     .iter()
                     .filter(|point| point.key.system == system.name);
-                earlier.add(plan, &dir, &own.collect::<Vec<_>>());
+                earlier.add(plan, &dir, &measured.collect::<Vec<_>>());
             }
         }
     }

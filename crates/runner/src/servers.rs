@@ -214,8 +214,8 @@ impl Servers {
     pub fn put_back_since(&self, system: &SystemPlan, before: &[u64]) -> Vec<String> {
         let hosts = self.of(system);
         let each = hosts.iter().zip(before);
-        let is_put_back = |(server, before): &(&Arc<Server>, &u64)| {
-            server.is_changed() && server.losses() > **before
+        let is_put_back = |(server, count): &(&Arc<Server>, &u64)| {
+            server.is_changed() && server.losses() > **count
         };
         let lost = each.filter(is_put_back);
         lost.map(|(server, _)| server.name().to_owned()).collect()

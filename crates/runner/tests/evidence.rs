@@ -188,9 +188,9 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     assert!(!known.contains("      ops/s: "), "{known}");
     // The study of the run itself counts too, and is the newest.
     earlier(&at("out"), 4_000, &null(), &runs(2, 700.0));
-    let own = said(&plan, &at("out"));
+    let report = said(&plan, &at("out"));
     let part = format!("({}, 2 degrees of freedom)", at("out").display());
-    assert!(own.contains(&part), "{own}");
+    assert!(report.contains(&part), "{report}");
 }
 
 #[test]

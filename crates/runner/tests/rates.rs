@@ -335,8 +335,8 @@ fn a_workload_is_loaded_once_for_its_thread_counts_and_its_rates() {
         order(Reload::Workload, &[]),
         ["load", "4 at 50000"].repeat(2)
     );
-    let each = ["load", "1", "load", "4 at 50000"];
-    assert_eq!(order(Reload::Point, &[1]), [each, each].concat());
+    let reloaded = ["load", "1", "load", "4 at 50000"];
+    assert_eq!(order(Reload::Point, &[1]), [reloaded, reloaded].concat());
 }
 
 fn plan_workload(name: &str) -> std::sync::Arc<tailmark_workload::Workload> {

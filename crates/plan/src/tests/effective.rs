@@ -436,7 +436,7 @@ fn a_key_that_may_change_while_a_study_grows_is_none_that_shapes_points() {
             let all = of.iter();
             let shaping = all.filter(|(_, given)| given.role.shapes_points());
             shaping
-                .map(|(key, given)| (key.clone(), given.clone()))
+                .map(|(name, given)| (name.clone(), given.clone()))
                 .collect::<Vec<_>>()
         };
         assert_eq!(shaping(&is), shaping(&was), "{key}");

@@ -239,12 +239,12 @@ fn bad_assignments_are_refused() {
     let error = message(&raw.check().unwrap_err());
     assert!(error.contains("did you mean `threads`?"), "{error}");
     for given in ["disk", "=x", "disk="] {
-        let error = message(
+        let refusal = message(
             &RawPlan::default()
                 .set_systems(&[given.to_owned()])
                 .unwrap_err(),
         );
-        assert!(error.contains("NAME=WHERE"), "{error}");
+        assert!(refusal.contains("NAME=WHERE"), "{refusal}");
     }
 }
 

@@ -193,7 +193,7 @@ fn an_emulated_device_is_a_place_of_its_own_or_what_a_directory_is_on() {
     ));
     assert_eq!(on.systems[0].location.to_string(), "/mnt/a/data");
     assert_eq!(on.systems[0].prepare.devices, [device]);
-    for (device, words) in [
+    for (table, words) in [
         ("{ size = '1GiB' }", "device.emulate"),
         ("{ emulate = 'volume' }", "device.size"),
         ("{ emulate = 'tape', size = '1GiB' }", "volume"),
@@ -218,8 +218,8 @@ fn an_emulated_device_is_a_place_of_its_own_or_what_a_directory_is_on() {
             "device.delay",
         ),
     ] {
-        let said = refused(&file(&format!("device = {device}")));
-        assert!(said.contains(words), "{device}: {said}");
+        let said = refused(&file(&format!("device = {table}")));
+        assert!(said.contains(words), "{table}: {said}");
     }
 }
 
@@ -256,7 +256,7 @@ fn shipped_plans_prepare_what_their_studies_say() {
     for plan in crate::PLANS {
         if let Ok(plan) = crate::RawPlan::find(plan.name).unwrap().check() {
             let mut systems = plan.systems.iter();
-            assert!(systems.all(|of| of.emulate.is_some() || of.prepare.devices.is_empty()));
+            assert!(systems.all(|s| s.emulate.is_some() || s.prepare.devices.is_empty()));
         }
     }
 }

@@ -121,9 +121,9 @@ fn the_system_whose_peak_the_rates_are_of_comes_first() {
     let (own, peaks) = order("rates = '60%'");
     assert_eq!(own, ["0 a", "1 b", "2 c"]);
     assert_eq!(peaks, ["a", "b", "c"]);
-    let (of_c, peaks) = order("rates = '60%'\nrates_of = 'c'");
+    let (of_c, peaks_of_c) = order("rates = '60%'\nrates_of = 'c'");
     assert_eq!(of_c, ["2 c", "0 a", "1 b"]);
-    assert_eq!(peaks, ["c", "c", "c"]);
+    assert_eq!(peaks_of_c, ["c", "c", "c"]);
 }
 
 #[test]

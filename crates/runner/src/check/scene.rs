@@ -303,8 +303,8 @@ fn activity(
 ) -> BTreeMap<String, DiskActivity> {
     let names: BTreeSet<&String> = after.iter().map(|reading| &reading.subject).collect();
     let of = |name: &String| {
-        let per_s = |names: &[&str]| {
-            let is_it = |r: &Reading| r.subject == *name && names.contains(&r.name.as_str());
+        let per_s = |counters: &[&str]| {
+            let is_it = |r: &Reading| r.subject == *name && counters.contains(&r.name.as_str());
             rise(before, after, is_it) / time.as_secs_f64().max(1e-9)
         };
         DiskActivity {

@@ -84,13 +84,13 @@ impl Dataset<'_> {
             },
             ..Spec::new(database.as_ref(), &workload, &self.system.data, &keys)
         };
-        let stop = abort.stop();
-        let together = ranks.begin(&spec, self.system, stop)?;
+        let ending = abort.stop();
+        let together = ranks.begin(&spec, self.system, ending)?;
         let Measured { phase, .. } = std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();
             let mark = || self.mark(database.as_ref(), &started, keys.acknowledged());
             scope.spawn(move || checkpoint(mark, &wait, observer));
-            let measured = point::measure_together(together, &spec, watched, observer, stop);
+            let measured = point::measure_together(together, &spec, watched, observer, ending);
             drop(done);
             measured
         })?;

@@ -196,8 +196,8 @@ fn point_time(sweep: &Sweep, point: &PlanPoint<'_>) -> Duration {
         // What is not known may take the whole time.
         Some(AskedRate::OfPeak(_)) | None => None,
     };
-    let at = |(operations, rate): (u64, f64)| {
-        Duration::try_from_secs_f64(operations as f64 / rate).unwrap_or(Duration::MAX)
+    let at = |(operations, per_s): (u64, f64)| {
+        Duration::try_from_secs_f64(operations as f64 / per_s).unwrap_or(Duration::MAX)
     };
     let by_rate = sweep.operations.zip(rate).map(at);
     let measured = by_rate.into_iter().chain(sweep.duration).min();

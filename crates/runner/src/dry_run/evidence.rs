@@ -23,14 +23,14 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
     let earlier_studies: Vec<EarlierStudy> = earlier_studies.collect();
     let mut lines = differences(plan, &earlier_studies);
     lines.extend(Wanted::from_plan(plan).into_iter().flat_map(|wanted| {
-        let mut lines = lengths(plan, &earlier_studies, &wanted);
+        let mut own = lengths(plan, &earlier_studies, &wanted);
         let too_short = too_short(plan, &earlier_studies);
-        lines.extend(
+        own.extend(
             too_short
                 .iter()
                 .map(|notice| format!("      TOO SHORT: {notice}")),
         );
-        lines
+        own
     }));
     lines
 }
@@ -88,11 +88,11 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
             ));
         }
         if is_unknown {
-            let each = NOISE.map(|noise| {
+            let each = NOISE.map(|apart| {
                 format!(
                     "{} where runs are {} apart",
-                    smallest(noise),
-                    number::percent(noise)
+                    smallest(apart),
+                    number::percent(apart)
                 )
             });
             lines.push(format!("      {name}: {}", each.join(", ")));

@@ -68,9 +68,9 @@ fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<S
         let commands = commands.into_iter();
         lines.extend(commands.map(|command| format!("  emulate: {command}")));
         lines.push("    undone: removed with all that is on it, when the run ends".to_owned());
-        let keys = of.prepare.keys().into_iter();
-        let keys = keys.filter(|(key, _)| *key != "device");
-        lines.extend(keys.map(|(key, text)| format!("  {key} = {text}, on that")));
+        let settings = of.prepare.keys().into_iter();
+        let settings = settings.filter(|(key, _)| *key != "device");
+        lines.extend(settings.map(|(key, text)| format!("  {key} = {text}, on that")));
         return lines;
     }
     let has_begun = is_run && started(out).is_ok_and(|started| started.contains(name));

@@ -251,7 +251,7 @@ mod tests {
         };
         let namespace = |system, minor| with(system, (259, minor), Some("S1"));
         assert!(refused(vec![namespace("a", 1), namespace("b", 2)]).is_none());
-        let twice = refused(vec![with("a", (8, 0), None), with("b", (8, 0), None)]);
-        assert!(twice.unwrap().to_string().contains("8:0 on db1"));
+        let same = refused(vec![with("a", (8, 0), None), with("b", (8, 0), None)]);
+        assert!(same.unwrap().to_string().contains("8:0 on db1"));
     }
 }

@@ -347,13 +347,13 @@ impl Shared<'_> {
         for (rank, part) in done {
             let bytes = part.measured.map_err(|why| self.job.failed(rank, why))?;
             let phase = unpack_phase(&bytes)?;
-            let host = &self.job.names[rank as usize];
+            let machine = &self.job.names[rank as usize];
             not_sampled.extend(
                 part.not_sampled
                     .iter()
-                    .map(|why| format!("{why} (on {host})")),
+                    .map(|why| format!("{why} (on {machine})")),
             );
-            parts.push(self.part(rank, host, phase, (part.late_ns, part.ahead_ns)));
+            parts.push(self.part(rank, machine, phase, (part.late_ns, part.ahead_ns)));
         }
         let mut phase = Phase::of_parts(parts);
         phase.duration_s = self.order.duration_s(&phase);
@@ -444,10 +444,10 @@ impl Job {
             series.subject = format!("{} on {whose}", series.subject);
         }
         for finding in &mut phase.findings {
-            let whose = Sentence::new("Rank {Rank} on {Machine}: ");
-            let whose = whose.count("Rank", rank.into()).text("Machine", host);
-            finding.wording.insert_str(0, &whose.wording);
-            finding.evidence.splice(0..0, whose.evidence);
+            let prefix = Sentence::new("Rank {Rank} on {Machine}: ");
+            let prefix = prefix.count("Rank", rank.into()).text("Machine", host);
+            finding.wording.insert_str(0, &prefix.wording);
+            finding.evidence.splice(0..0, prefix.evidence);
         }
     }
 }

@@ -118,9 +118,9 @@ impl Ranks {
             hosts: ranks.hosts().to_vec(),
             consent: plan.consent.clone(),
         })?;
-        if let Some(job) = &mut ranks.job {
+        if let Some(known) = &mut ranks.job {
             for (answer, rank) in answers.into_iter().zip(1..) {
-                job.learn(rank, answer);
+                known.learn(rank, answer);
             }
         }
         Ok(ranks)
@@ -149,7 +149,7 @@ impl Ranks {
         let host = self.hosts().get(own as usize);
         let ranks = (0_u32..).zip(self.hosts());
         let beside = ranks.filter(move |(rank, other)| *rank != own && Some(*other) == host);
-        beside.filter_map(move |(rank, host)| Some(written?.at_rank(rank, host)))
+        beside.filter_map(move |(rank, other)| Some(written?.at_rank(rank, other)))
     }
 
     fn rank(&self) -> u32 {
