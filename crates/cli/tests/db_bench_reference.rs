@@ -200,8 +200,8 @@ fn what_db_bench_printed_is_imported() {
     let points = json["points"].as_array().unwrap();
     assert_eq!(points.len(), 6, "a compaction is no point");
     let misses = |system: &str| {
-        let of = |p: &&serde_json::Value| p["system"] == system && p["workload"] == "readrandom";
-        let point = points.iter().find(of).unwrap();
+        let is_it = |p: &&serde_json::Value| p["system"] == system && p["workload"] == "readrandom";
+        let point = points.iter().find(is_it).unwrap();
         let read = &point["kinds"]["read"];
         assert_eq!(
             (&point["threads"], &read["count"]),

@@ -289,7 +289,7 @@ fn a_check_names_what_would_spoil_a_result_and_is_a_gate() {
     let exported = TAILMARK.run(dir, &["check", "plan.toml", "--format", "json"]);
     let document: serde_json::Value = serde_json::from_slice(&exported.stdout).unwrap();
     let checks = document["checks"].as_array().unwrap();
-    let found = |name: &str| checks.iter().find(|of| of["name"] == name).unwrap()["found"].clone();
+    let found = |name: &str| checks.iter().find(|c| c["name"] == name).unwrap()["found"].clone();
     assert_eq!(found("discard").as_array().unwrap().len(), 1);
     assert_eq!(found("client-host"), serde_json::Value::Null);
     assert!(
@@ -297,8 +297,8 @@ fn a_check_names_what_would_spoil_a_result_and_is_a_gate() {
         "a place that is not there yet is on a disk"
     );
     let sum = |severity: &str| -> u64 {
-        let of = checks.iter().filter(|of| of["severity"] == severity);
-        of.filter_map(|of| of["found"].as_array())
+        let own = checks.iter().filter(|check| check["severity"] == severity);
+        own.filter_map(|check| check["found"].as_array())
             .map(|places| places.len() as u64)
             .sum()
     };
@@ -324,7 +324,7 @@ fn devices_are_listed_and_shown_down_to_the_last_one() {
     let devices = document["devices"].as_array().unwrap();
     let own = devices
         .iter()
-        .find(|of| of["name"] == disk.device.name())
+        .find(|device| device["name"] == disk.device.name())
         .unwrap();
     assert_eq!(own["size_bytes"], 128 << 20);
     for name in [

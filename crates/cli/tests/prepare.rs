@@ -313,7 +313,7 @@ fn a_device_is_brought_to_its_steady_state_and_the_study_has_every_round() {
         let said = bench.done(&format!("rm -rf out; {RUN}"));
         let facts = bench.facts();
         let name = format!("{step} found");
-        let found = facts.iter().find(|(of, _)| *of == name);
+        let found = facts.iter().find(|(key, _)| *key == name);
         let (_, found) = found.unwrap_or_else(|| panic!("{facts:?}"));
         let (rounds, verdict) = found.split_once("; ").unwrap();
         let rounds: Vec<_> = rounds
@@ -416,7 +416,7 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
         .map(|point| point["findings"].to_string())
         .collect();
     assert!(
-        !findings.is_empty() && findings.iter().all(|of| of.contains("settings-left")),
+        !findings.is_empty() && findings.iter().all(|f| f.contains("settings-left")),
         "{findings:?}"
     );
     let study = Study::open_read_only(&bench.dir().join("second/out")).unwrap();

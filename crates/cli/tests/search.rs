@@ -102,14 +102,14 @@ fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
 
 #[test]
 fn what_a_search_cannot_find_is_said_so() {
-    let of = |more: &[&str]| {
+    let search = |more: &[&str]| {
         let dir = TempDir::new().unwrap();
         let (code, said) = run(dir.path(), &[&["--quick"], more].concat());
         assert_eq!(code, Some(0), "{said}");
         searches(dir.path()).remove(0)
     };
     // 1 ms on average: one in a hundred takes 4.6 ms even if it is alone.
-    let never = of(&[
+    let never = search(&[
         "--set",
         MODEL,
         "--slo",
@@ -119,13 +119,13 @@ fn what_a_search_cannot_find_is_said_so() {
     ]);
     assert_eq!(never["status"], "not-at-any-rate");
     assert_eq!(never["low"], Value::Null);
-    let all = of(&["--set", MODEL, "--slo", LIMIT, "--set", "slo.max_rate=300"]);
+    let all = search(&["--set", MODEL, "--slo", LIMIT, "--set", "slo.max_rate=300"]);
     assert_eq!(
         (&all["status"], &all["low"]),
         (&"max-rate".into(), &300.0.into())
     );
     // Two clients in flight at 5 ms each: no more than 400/s, whatever the database can do.
-    let client = of(&[
+    let client = search(&[
         "--set",
         "database.model=constant 5ms",
         "--slo",
@@ -148,7 +148,7 @@ fn what_a_search_cannot_find_is_said_so() {
         "{evidence:?}"
     );
     // A tenth of the requests fails: they are over every limit.
-    let failing = of(&[
+    let failing = search(&[
         "--set",
         "database.model=constant 1ms; errors 0s 1h 10%",
         "--slo",
@@ -182,9 +182,9 @@ fn all_limits_must_hold_and_workloads_without_such_requests_are_not_searched() {
     assert_eq!(found.len(), 2);
     // p99 of updates is 8 ms at 424/s, that of reads 15 ms at 693/s: what is looked for in the mix of
     // both is found below what is looked for in reads alone.
-    let [mix, reads] = [&found[0], &found[1]].map(|of| {
-        let ends = [&of["low"], &of["high"]].map(Value::as_f64);
-        assert!(ends[0].or(ends[1]).is_some(), "{of}");
+    let [mix, reads] = [&found[0], &found[1]].map(|answer| {
+        let ends = [&answer["low"], &answer["high"]].map(Value::as_f64);
+        assert!(ends[0].or(ends[1]).is_some(), "{answer}");
         ends
     });
     assert!(mix[0].is_none_or(|low| low <= 424.0 * 1.1), "{mix:?}");
@@ -289,7 +289,7 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
         if dir.join("out/study.sqlite").exists() {
             searches(dir)
                 .first()
-                .map_or(0, |of| of["trials"].as_array().unwrap().len())
+                .map_or(0, |search| search["trials"].as_array().unwrap().len())
         } else {
             0
         }

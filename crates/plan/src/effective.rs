@@ -137,8 +137,8 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, Role, String)) {
     if let Some(version) = &system.version {
         put("version", database("version"), version.clone());
     }
-    if let Some(of) = &system.ceiling_for {
-        put("ceiling_for", role("system", "ceiling_for"), of.clone());
+    if let Some(name) = &system.ceiling_for {
+        put("ceiling_for", role("system", "ceiling_for"), name.clone());
     }
     if !system.watch.is_empty() {
         let watched = system.watch.iter().map(|path| path.display().to_string());

@@ -128,12 +128,12 @@ impl Measured {
 
 impl From<Measured> for Spread {
     /// Without what is known of its bounds.
-    fn from(of: Measured) -> Self {
+    fn from(measured: Measured) -> Self {
         Self {
-            middle: of.middle.value,
-            low: of.low.value,
-            high: of.high.value,
-            repeats: of.repeats,
+            middle: measured.middle.value,
+            low: measured.low.value,
+            high: measured.high.value,
+            repeats: measured.repeats,
         }
     }
 }
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn a_spread_is_exact_below_the_lowest_of_its_bounds() {
         let (exact, least) = (Bounded::exact, Bounded::at_least);
-        let of = |values: &[Bounded]| Measured::new(values, true).unwrap();
-        let bounded = of(&[exact(1.0), least(4.0)]);
+        let measured = |values: &[Bounded]| Measured::new(values, true).unwrap();
+        let bounded = measured(&[exact(1.0), least(4.0)]);
         assert_eq!(
             (bounded.low, bounded.middle, bounded.high),
             (exact(1.0), least(2.0), least(4.0))
@@ -207,11 +207,11 @@ mod tests {
             "1.0\u{a0}–\u{a0}≥\u{a0}4.0"
         );
         // Four runs of which one is a bound have no interval.
-        let four = of(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
+        let four = measured(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
         assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));
         // What devices counted in buckets is at most the end of one.
         let most = Bounded::at_most;
-        let upper = of(&[most(1.0), most(4.0)]);
+        let upper = measured(&[most(1.0), most(4.0)]);
         assert_eq!(
             (upper.low, upper.middle, upper.high),
             (most(1.0), most(2.0), most(4.0))

@@ -70,10 +70,10 @@ impl Data {
         self.resolved_rates.append(&mut other.resolved_rates);
         self.searches.append(&mut other.searches);
         self.notices.append(&mut other.notices);
-        for (name, of) in other.conditions {
+        for (name, c) in other.conditions {
             match self.conditions.entry(name) {
-                Entry::Vacant(vacant) => drop(vacant.insert(of)),
-                Entry::Occupied(mut kept) => kept.get_mut().conditions.complete_from(of.conditions),
+                Entry::Vacant(vacant) => drop(vacant.insert(c)),
+                Entry::Occupied(mut kept) => kept.get_mut().conditions.complete_from(c.conditions),
             }
         }
     }
@@ -171,12 +171,12 @@ impl Data {
 
     /// Those of each system, by its name.
     fn conditions_of_systems(&self) -> BTreeMap<String, SystemConditions> {
-        let of = |system: &System| SystemConditions {
+        let conditions = |system: &System| SystemConditions {
             name: system.name.clone(),
             conditions: self.conditions_of(system),
         };
         let systems = self.systems.iter();
-        systems.map(|s| (s.name.clone(), of(s))).collect()
+        systems.map(|s| (s.name.clone(), conditions(s))).collect()
     }
 
     /// Everything that shapes a system's numbers.
@@ -192,8 +192,8 @@ impl Data {
     }
 
     fn has_points_of(&self, other: &Self, system: &str) -> bool {
-        let of = |p: &&Point| p.key.system == system;
-        let mut points = self.points.iter().filter(of);
+        let is_own = |p: &&Point| p.key.system == system;
+        let mut points = self.points.iter().filter(is_own);
         points.any(|p| other.points.iter().any(|q| q.key == p.key))
     }
 

@@ -145,12 +145,12 @@ fn data_sets_that_differ_make_two_systems_that_say_so() {
             "file (records 100,000)"
         ]
     );
-    let of: Vec<_> = merged
+    let ceilings: Vec<_> = merged
         .systems
         .iter()
         .filter_map(|s| s.ceiling_for.as_deref())
         .collect();
-    assert_eq!(of, ["disk (records 1,000)", "disk (records 100,000)"]);
+    assert_eq!(ceilings, ["disk (records 1,000)", "disk (records 100,000)"]);
     assert!(
         merged
             .points
@@ -248,12 +248,12 @@ fn a_ceiling_follows_the_system_that_it_is_of() {
         .settings
         .insert("cache".into(), "128".into());
     let merged = Data::merged(vec![study("same", &[]), other]);
-    let of: Vec<_> = merged
+    let ceilings: Vec<_> = merged
         .systems
         .iter()
         .filter_map(|s| s.ceiling_for.as_deref())
         .collect();
-    assert_eq!(of, ["disk (cache 64)", "disk (cache 128)"]);
+    assert_eq!(ceilings, ["disk (cache 64)", "disk (cache 128)"]);
 }
 
 #[test]

@@ -512,13 +512,13 @@ fn kernel(release: &str) -> Fact {
 
 #[test]
 fn conditions_that_differ_are_a_finding_beside_the_headline_and_in_a_table() {
-    let of = |release: &str, title: &str| {
+    let study_on = |release: &str, title: &str| {
         let mut data = study(&[FAST]);
         data.headers[0].title = title.into();
         data.facts.push(kernel(release));
         data
     };
-    let merged = Data::merged(vec![of("6.1", "old"), of("6.18", "new")]);
+    let merged = Data::merged(vec![study_on("6.1", "old"), study_on("6.18", "new")]);
     let summary = said("summary", &merged);
     assert!(
         summary.contains("Unequal conditions: ") && summary.contains("kernel release (finding a)"),
@@ -624,14 +624,14 @@ fn two_studies_have_the_same_verdicts_in_a_report_and_by_compare() {
         };
         let document = Verdicts::new(&request).unwrap().document();
         let all = document["comparisons"].as_array().unwrap().clone();
-        let is_x = |of: &Value| of["a"].as_str().unwrap().starts_with("x in ");
+        let is_x = |row: &Value| row["a"].as_str().unwrap().starts_with("x in ");
         all.into_iter().filter(is_x).collect::<Vec<_>>()
     };
     let all = compared(None);
     assert_eq!(all, compared(Some("x")), "whichever system is asked for");
     let find = |place: &str, metric: &str| {
         let is_it =
-            |of: &&Value| of["place"] == place && of["metric"] == metric && of["threads"] != 4;
+            |row: &&Value| row["place"] == place && row["metric"] == metric && row["threads"] != 4;
         all.iter().find(is_it).unwrap()
     };
     let rows = tables("against", &now.against(&before).unwrap())
@@ -640,15 +640,15 @@ fn two_studies_have_the_same_verdicts_in_a_report_and_by_compare() {
     let of_x = rows.iter().filter(|row| row.cells[0].text == "x");
     let changes: Vec<&Cell> = of_x.map(|row| row.cells.last().unwrap()).collect();
     assert_eq!(changes.len(), 2);
-    for (cell, of) in changes
+    for (cell, row) in changes
         .into_iter()
         .zip([find("peak", "ops_per_sec"), find("point", "p99 read")])
     {
-        let [p, adjusted] = ["p", "p_adjusted"].map(|name| of[name].as_f64().unwrap());
-        assert!(adjusted > p && adjusted < 1.0, "{of}");
+        let [p, adjusted] = ["p", "p_adjusted"].map(|name| row[name].as_f64().unwrap());
+        assert!(adjusted > p && adjusted < 1.0, "{row}");
         assert_eq!(cell.hint, format!("p {p:.4}, adjusted {adjusted:.4}"));
-        let verdict = of["verdict"].as_str().unwrap();
-        assert!(cell.detail.ends_with(verdict), "{cell:?} {of}");
+        let verdict = row["verdict"].as_str().unwrap();
+        assert!(cell.detail.ends_with(verdict), "{cell:?} {row}");
     }
     let points = find("point", "p99 read");
     let [p, adjusted] = ["p", "p_adjusted"].map(|name| points[name].as_f64().unwrap());

@@ -238,7 +238,7 @@ impl<'a> Capture<'a> {
 
 /// By probe, subject and name.
 fn in_order(mut all: Vec<Series>) -> Vec<Series> {
-    let key = |of: &Series| (of.probe.clone(), of.subject.clone(), of.name.clone());
+    let key = |s: &Series| (s.probe.clone(), s.subject.clone(), s.name.clone());
     all.sort_by_cached_key(key);
     all
 }
@@ -464,7 +464,7 @@ mod tests {
         }
         let series = capture.into_series();
         assert!(
-            series.iter().all(|of| of.at_s == [-3.0, 0.0, 2.0]),
+            series.iter().all(|s| s.at_s == [-3.0, 0.0, 2.0]),
             "{series:?}"
         );
         assert!(!series.is_empty());

@@ -217,11 +217,11 @@ fn look_at(
     let driver = db::find(&system.driver).map_err(|error| in_one_line(&error))?;
     let planned = plan.and_then(|plan| {
         let mut systems = plan.systems.iter();
-        systems.find(|of| of.name == system.name && of.location.to_string() == system.place)
+        systems.find(|s| s.name == system.name && s.location.to_string() == system.place)
     });
     let settings: BTreeMap<String, String> = match planned {
-        Some(of) => {
-            let settings = of.settings.iter();
+        Some(s) => {
+            let settings = s.settings.iter();
             settings
                 .map(|(k, v)| (k.to_owned(), v.to_owned()))
                 .collect()

@@ -195,11 +195,11 @@ mod tests {
 
     #[test]
     fn a_ceiling_is_on_the_device_of_its_system_but_not_on_that_of_another() {
-        let system = |name: &str, of: &str| {
-            format!("[[system]]\nname = '{name}'\npath = 'DIR/{name}'\n{of}")
+        let system = |name: &str, keys: &str| {
+            format!("[[system]]\nname = '{name}'\npath = 'DIR/{name}'\n{keys}")
         };
-        let plan = |of: &str| {
-            let ceiling = system("c", &format!("ceiling_for = '{of}'\n"));
+        let plan = |lower: &str| {
+            let ceiling = system("c", &format!("ceiling_for = '{lower}'\n"));
             let memory = "[[system]]\nname = 'm'\npath = 'DIR/memory'\n";
             "[database]\ndriver = 'DRIVER'\n".to_owned() + &system("a", "") + &ceiling + memory
         };

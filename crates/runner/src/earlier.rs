@@ -212,7 +212,7 @@ fn is_same(system: &SystemPlan, other: &System) -> bool {
         && system
             .settings
             .iter()
-            .all(|(name, value)| other.settings.get(name).is_some_and(|of| of == value))
+            .all(|(name, value)| other.settings.get(name).is_some_and(|own| own == value))
 }
 
 /// The values of the valid runs of each point of a system.

@@ -307,7 +307,7 @@ fn agreed(device: &LoopDevice) -> Consent {
     let unseen = Uses::look().unseen().to_vec();
     Consent {
         serials: vec![fs::read_to_string(file).unwrap().trim().to_owned()],
-        unseen: unseen.iter().map(|of| of.name.clone()).collect(),
+        unseen: unseen.iter().map(|u| u.name.clone()).collect(),
         destroys: Vec::new(),
     }
 }

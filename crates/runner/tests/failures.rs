@@ -46,7 +46,7 @@ fn what_failed_is_counted_apart_from_operations_per_second() {
     assert_eq!((phase.operations, phase.failed), (10_000, 2_500));
     let rates = phase.ops_per_sec() + phase.errors_per_sec();
     assert!((phase.ops_per_sec() / rates - 0.75).abs() < 1e-9);
-    let sum = |of: fn(&tailmark_model::Interval) -> u64| phase.intervals.iter().map(of).sum();
+    let sum = |count: fn(&tailmark_model::Interval) -> u64| phase.intervals.iter().map(count).sum();
     let (operations, failed): (u64, u64) = (sum(|i| i.operations), sum(|i| i.failed));
     assert_eq!((operations, failed), (10_000, 2_500));
     assert_eq!(summary.failed, [(point.key, Fault::Failed(0.25))]);

@@ -252,7 +252,7 @@ fn points_that_failed_are_measured_again_in_the_order_of_the_plan() {
 
 #[test]
 fn all_systems_have_the_rates_of_a_peak_that_is_measured_before() {
-    for of in ["a", "b"] {
+    for system in ["a", "b"] {
         let out = TempDir::new().unwrap();
         let latencies = [("a", "100"), ("b", "400")];
         let systems = latencies.map(|(name, latency)| {
@@ -260,7 +260,7 @@ fn all_systems_have_the_rates_of_a_peak_that_is_measured_before() {
         });
         let mut plan = interleaved(systems.to_vec(), &[1, 2], 2);
         plan.sweep.rates = vec![AskedRate::OfPeak(0.5)];
-        plan.sweep.rates_of = Some(of.to_owned());
+        plan.sweep.rates_of = Some(system.to_owned());
         let (measured, _) = seen(&plan, out.path());
         let there = ["a1 1", "b1 1", "b1 2", "a1 2", "a1 4@", "b1 4@"];
         let back = ["b2 1", "a2 1", "a2 2", "b2 2", "b2 4@", "a2 4@"];
@@ -269,7 +269,7 @@ fn all_systems_have_the_rates_of_a_peak_that_is_measured_before() {
         let rates: BTreeSet<_> = rates
             .filter_map(|p| p.key.target_rate.map(f64::to_bits))
             .collect();
-        assert_eq!(rates.len(), 1, "all at one rate, that of `{of}`");
+        assert_eq!(rates.len(), 1, "all at one rate, that of `{system}`");
     }
 }
 

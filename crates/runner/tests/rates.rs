@@ -171,8 +171,8 @@ fn each_system_has_its_own_peak_where_none_is_named() {
     plan.sweep.operations = Some(20);
     run(&plan, out.path()).unwrap();
     let resolved = resolved(out.path());
-    let of = |index: usize| resolved[index].of_system.as_str();
-    assert_eq!((of(0), of(1)), ("fast", "slow"));
+    let system = |index: usize| resolved[index].of_system.as_str();
+    assert_eq!((system(0), system(1)), ("fast", "slow"));
     // Of 200 a second.
     assert_eq!(resolved[1].rate, 100.0);
 }

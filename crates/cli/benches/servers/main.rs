@@ -111,9 +111,9 @@ impl Meter {
         Self::new(Of::Children)
     }
 
-    fn new(of: Of) -> Self {
-        let began = processor_s(of);
-        Self { began, of }
+    fn new(whose: Of) -> Self {
+        let began = processor_s(whose);
+        Self { began, of: whose }
     }
 
     /// Seconds until now.
@@ -128,11 +128,11 @@ impl Meter {
 }
 
 /// User and system time so far, from `/proc/self/stat`, which counts hundredths of a second.
-fn processor_s(of: Of) -> f64 {
+fn processor_s(whose: Of) -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     // Behind the name, which may hold blanks: the state is the third column of the manual.
     let columns: Vec<&str> = stat[stat.rfind(')').unwrap()..].split(' ').collect();
-    let first = match of {
+    let first = match whose {
         Of::Own => 12,
         Of::Children => 14,
     };

@@ -211,7 +211,7 @@ fn a_directory_in_the_place_of_a_trial_is_used_only_if_it_holds_nothing_of_other
     let dir = TempDir::new().unwrap();
     let (place, study) = (dir.path().join("place"), dir.path().join("study"));
     let trial = place.join("rocksdb.tailmark-trial");
-    let mark = |of: &str| format!("{{\"trial_of_study\":\"{of}\",\"made\":true}}");
+    let mark = |id: &str| format!("{{\"trial_of_study\":\"{id}\",\"made\":true}}");
     let id = "0123456789abcdef0123456789abcdef";
     for (text, with) in [
         ("", "notes.txt"),

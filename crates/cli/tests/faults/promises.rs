@@ -133,8 +133,8 @@ fn of_point(round: &Round, point: &Point, name: &str) -> Kept {
 /// Kinds, intervals and operations agree.
 fn of_phase(phase: &Phase, name: &str) -> Kept {
     let all = |kind: &KindResult| kind.count + kind.errors;
-    let of = |kind: Kind| phase.kinds.get(&kind).map_or(0, all);
-    let pairs = of(Kind::ReadModifyWrite);
+    let count = |kind: Kind| phase.kinds.get(&kind).map_or(0, all);
+    let pairs = count(Kind::ReadModifyWrite);
     let sent: u64 = phase.kinds.values().map(all).sum();
     // A read-modify-write is one operation of three kinds: its read, its update, and the pair.
     let expected = sent.checked_sub(2 * pairs);

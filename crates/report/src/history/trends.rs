@@ -67,7 +67,7 @@ pub fn trends(entries: &[Entry]) -> Vec<Trend> {
     let mut names: Vec<&LevelName> = levels.map(|level| &level.name).collect();
     names.retain(|name| seen.insert(*name));
     let workloads: Vec<&str> = names.iter().map(|name| name.workload.as_str()).collect();
-    names.sort_by_key(|name| workloads.iter().position(|of| *of == name.workload));
+    names.sort_by_key(|name| workloads.iter().position(|known| *known == name.workload));
     let systems = systems(entries);
     let values = |name: &LevelName, system: &str| {
         let value = |entry: &Entry| {

@@ -64,8 +64,8 @@ impl Dataset<'_> {
             .min(u32::try_from(records - from).unwrap_or(u32::MAX))
             .max(1);
         let keys = Arc::new(ranks.keys(self.system, from, threads));
-        let of = (self.system.name.as_str(), database.as_ref());
-        let abort = AbortWatch::new(ranks.limits(plan), of, None, stop);
+        let target = (self.system.name.as_str(), database.as_ref());
+        let abort = AbortWatch::new(ranks.limits(plan), target, None, stop);
         let spec = Spec {
             clients: self.system.driver.clients,
             system: &self.system.name,

@@ -94,8 +94,8 @@ impl<'a> Work<'a> {
     }
 
     /// A sum over all systems.
-    pub fn sum(&self, of: impl Fn(&SystemWork<'a>) -> u64) -> u64 {
-        self.systems.iter().map(of).fold(0, u64::saturating_add)
+    pub fn sum(&self, count: impl Fn(&SystemWork<'a>) -> u64) -> u64 {
+        self.systems.iter().map(count).fold(0, u64::saturating_add)
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
 /// Whether anything of the machine or a device is changed, for which the journal is needed.
 fn is_changed(plan: &Plan) -> bool {
     let mut systems = here(plan);
-    (!plan.consent.serials.is_empty() && here(plan).any(|of| !of.prepare.devices.is_empty()))
+    (!plan.consent.serials.is_empty() && here(plan).any(|s| !s.prepare.devices.is_empty()))
         || (!plan.settings.is_empty() && not_set(plan).is_none())
         || systems.any(|system| system.prepare.mount.is_some() || system.emulate.is_some())
 }
@@ -328,12 +328,12 @@ impl<'a> Prepared<'a> {
         };
         for done in steps {
             self.facts.push(fact(&done.step, done.command));
-            let texts: Vec<_> = done.found.iter().map(|of| of.text.as_str()).collect();
+            let texts: Vec<_> = done.found.iter().map(|line| line.text.as_str()).collect();
             if !texts.is_empty() {
                 let found = format!("{} found", done.step);
                 self.facts.push(fact(&found, texts.join("; ")));
             }
-            let warnings = done.found.iter().filter_map(|of| of.warning.as_ref());
+            let warnings = done.found.iter().filter_map(|line| line.warning.as_ref());
             let warnings = warnings.map(|warning| format!("{whose}: {}: {warning}", done.step));
             self.notices.extend(warnings);
         }

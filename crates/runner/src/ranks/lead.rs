@@ -384,7 +384,7 @@ impl Shared<'_> {
             clock_bound_ns: before.bound_ns.max(bound_ns),
             clock_drift_ns: drift_ns + ahead_ns,
             cpu_busy: phase.cpu_busy(),
-            cpu_client: phase.cpu_shares().map(|of| of.of_processes(of.client)),
+            cpu_client: phase.cpu_shares().map(|s| s.of_processes(s.client)),
             quantiles: RankPart::quantiles_of(&phase),
         }];
         if rank > 0 {
@@ -399,7 +399,7 @@ impl Job {
     fn clocks(&self, ranks: u32) -> Vec<Clock> {
         let now = self.link.cluster.now_ns();
         let state = self.link.state();
-        let of = |rank: u32| {
+        let clock = |rank: u32| {
             let line = &state.others[rank as usize].clock;
             let same = || Clock {
                 leader_ns: now,
@@ -416,7 +416,7 @@ impl Job {
                 faster: line.drift_ppm().unwrap_or(0.0) * 1e-6,
             })
         };
-        (0..ranks).map(of).collect()
+        (0..ranks).map(clock).collect()
     }
 
     /// By how much the clock of a rank differs now from what was expected at the start of a phase,

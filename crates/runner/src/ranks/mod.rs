@@ -306,11 +306,11 @@ impl Job {
         let until = Instant::now() + JOIN;
         let own = self.link.cluster.host();
         let found = self.link.wait(|state| {
-            let of = |rank: u32| {
+            let hello = |rank: u32| {
                 let other = &state.others[rank as usize];
                 other.version.clone().zip(other.host.clone())
             };
-            let hellos = (1..self.link.cluster.size()).map(|rank| of(rank).ok_or(rank));
+            let hellos = (1..self.link.cluster.size()).map(|rank| hello(rank).ok_or(rank));
             match hellos.collect::<Result<Vec<_>, u32>>() {
                 Ok(hellos) => Some(Ok(hellos)),
                 Err(rank) => (Instant::now() > until).then_some(Err(rank)),
