@@ -39,6 +39,16 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     files.filter(|(file, _)| !file.starts_with("LOG")).collect()
 }
 
+/// Another program makes a database, with one record in its log: to recover it RocksDB writes a table,
+/// and begins a new log.
+fn make_theirs(dir: &Path) -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let database = DB::open(&options, dir.join("db")).unwrap();
+    database.put("theirs", "kept").unwrap();
+    options
+}
+
 fn code(output: &Output) -> Option<i32> {
     output.status.code()
 }
@@ -47,12 +57,7 @@ fn code(output: &Output) -> Option<i32> {
 fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
     let dir = TempDir::new().unwrap();
     let dir = dir.path();
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    // The record is in the log: to recover it RocksDB writes a table, and begins a new log.
-    let database = DB::open(&options, dir.join("db")).unwrap();
-    database.put("theirs", "kept").unwrap();
-    drop(database);
+    let options = make_theirs(dir);
     let before = files(dir);
     for mix in ["readproportion=1", "updateproportion=1"] {
         for upgrade in ["", "--upgrade"] {
@@ -118,11 +123,7 @@ fn db_bench_uses_a_database_with_foreign_files_and_removes_none() {
 fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it() {
     let dir = TempDir::new().unwrap();
     let dir = dir.path();
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    let database = DB::open(&options, dir.join("db")).unwrap();
-    database.put("theirs", "kept").unwrap();
-    drop(database);
+    let options = make_theirs(dir);
     let before = files(dir);
     let fill = "db-bench --db=db --num=500 --benchmarks=fillrandom";
     let refused = tailmark(dir, fill);

@@ -3,6 +3,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod sections;
+
+use sections::{blocks, tables};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -13,9 +16,7 @@ use tailmark_model::{
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
     number,
 };
-use tailmark_report::{
-    Block, Cell, Data, Figure, SECTIONS, Table, Text, Verdicts, VerdictsRequest, html,
-};
+use tailmark_report::{Block, Cell, Data, Figure, Table, Text, Verdicts, VerdictsRequest, html};
 use tailmark_stats::{Comparison, Run, comparison::Place, comparisons, statistics};
 use tailmark_study::Study;
 
@@ -80,11 +81,6 @@ fn study(systems: &[Runs]) -> Data {
 const FAST: Runs = Runs("fast", &[1_210.0, 1_190.0, 1_205.0, 1_195.0, 1_200.0]);
 const SLOW: Runs = Runs("slow", &[1_000.0, 1_010.0, 990.0, 1_005.0, 995.0]);
 
-fn blocks(section: &str, data: &Data) -> Vec<Block> {
-    let section = SECTIONS.iter().find(|s| s.name == section).unwrap();
-    (section.render)(data)
-}
-
 /// Statements, texts and cards.
 fn said(section: &str, data: &Data) -> String {
     let texts = blocks(section, data)
@@ -99,15 +95,6 @@ fn said(section: &str, data: &Data) -> String {
             _ => Vec::new(),
         });
     texts.collect::<Vec<_>>().join("\n").replace('\u{a0}', " ")
-}
-
-fn tables(section: &str, data: &Data) -> Vec<Table> {
-    let tables = blocks(section, data).into_iter();
-    let tables = tables.filter_map(|block| match block {
-        Block::Table(table) => Some(table),
-        _ => None,
-    });
-    tables.collect()
 }
 
 /// The improvement cell of operations per second in a row of the first workload's table.

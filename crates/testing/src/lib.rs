@@ -19,7 +19,7 @@ mod sys;
 mod trial;
 
 pub use cql::cql;
-pub use disk::{LoopDevice, Mounted, Tmpfs, make_ext4, system};
+pub use disk::{LoopDevice, Mounted, Tmpfs, contents, make_ext4, system};
 pub use emulation::need_emulation;
 pub use harness::{Test, is_ci, not_here, not_installed, run, server};
 pub use hostile::{HOSTILE_NAMES, is_raw};

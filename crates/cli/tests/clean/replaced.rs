@@ -4,29 +4,13 @@ use super::super::{PROGRAM, begun_by, promising_nothing, refused, run, run_with,
 use super::clean;
 use rust_rocksdb::{DB, Options};
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 use tailmark_study::Study;
-use tailmark_testing::{assert_says, err, out};
+use tailmark_testing::{assert_says, contents, err, out};
 use tempfile::TempDir;
-
-/// Every file below a directory, and what is in it; but for RocksDB's lock, which is empty, and which a
-/// process that has it gives up if it reads it.
-fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let entries = fs::read_dir(place).unwrap();
-    let mut all = BTreeMap::new();
-    for path in entries.map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            all.extend(contents(&path));
-        } else if !path.ends_with("LOCK") {
-            all.insert(path.clone(), fs::read(&path).unwrap());
-        }
-    }
-    all
-}
 
 /// Another program makes a database, with one record in its log.
 fn make_theirs(database: &Path) {

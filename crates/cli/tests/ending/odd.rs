@@ -1,10 +1,8 @@
 //! Odd surroundings: words that are no text, a signal before anything was begun, a run directory that
 //! cannot be written, a terminal without colours.
 
-use crate::support::{Running, SHORT, TAILMARK, output, tailmark};
+use crate::support::{Running, SHORT, TAILMARK, open_terminal, output, tailmark};
 use nix::{
-    fcntl::OFlag,
-    pty::{grantpt, posix_openpt, ptsname_r, unlockpt},
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
@@ -12,11 +10,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File},
     io::Read,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{OpenOptionsExt, PermissionsExt},
-        process::ExitStatusExt,
-    },
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt, process::ExitStatusExt},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -170,16 +164,7 @@ fn a_run_directory_that_cannot_be_written_is_wrong_usage() {
 /// What a run shows on a terminal of this kind.
 fn shown(term: &str, more: (&str, &str)) -> String {
     let dir = TempDir::new().unwrap();
-    let flags = OFlag::O_RDWR | OFlag::O_NOCTTY;
-    let mut master = posix_openpt(flags | OFlag::O_CLOEXEC).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    let terminal = File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(OFlag::O_NOCTTY.bits())
-        .open(ptsname_r(&master).unwrap())
-        .unwrap();
+    let (mut master, terminal) = open_terminal();
     let stdio = || Stdio::from(terminal.try_clone().unwrap());
     let mut command = Command::new(TAILMARK.0);
     command.args(SHORT).current_dir(dir.path());

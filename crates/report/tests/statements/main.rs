@@ -5,6 +5,8 @@
 
 mod fixed;
 mod hard;
+#[path = "../sections/mod.rs"]
+mod sections;
 mod support;
 
 use support::*;

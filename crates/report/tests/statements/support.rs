@@ -1,8 +1,10 @@
 //! Studies of curves whose every number is known, and the sentences about them.
 
+pub use crate::sections::{blocks, tables};
+
 use std::collections::BTreeMap;
 use tailmark_model::{Header, Kind, KindResult, Phase, Point, PointKey, System, new_latencies};
-use tailmark_report::{Block, Data, SECTIONS, Table, Text};
+use tailmark_report::{Block, Data, Text};
 
 /// The thread counts of all curves.
 pub const THREADS: [u32; 4] = [4, 8, 16, 32];
@@ -86,11 +88,6 @@ pub fn one(curves: &[Curve]) -> Data {
     study(&[("ycsb-a", curves)])
 }
 
-pub fn blocks(section: &str, data: &Data) -> Vec<Block> {
-    let section = SECTIONS.iter().find(|s| s.name == section).unwrap();
-    (section.render)(data)
-}
-
 /// The statements of a section.
 pub fn lines(section: &str, data: &Data) -> Vec<String> {
     let lines = |block| match block {
@@ -109,15 +106,6 @@ pub fn headline(data: &Data) -> String {
         Block::Text(text) => text.to_plain(),
         other => panic!("{other:?}"),
     }
-}
-
-pub fn tables(section: &str, data: &Data) -> Vec<Table> {
-    let blocks = blocks(section, data).into_iter();
-    let tables = blocks.filter_map(|block| match block {
-        Block::Table(table) => Some(table),
-        _ => None,
-    });
-    tables.collect()
 }
 
 #[track_caller]
