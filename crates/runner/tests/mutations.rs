@@ -3,6 +3,7 @@
 
 mod planned;
 
+use arbtest::arbtest;
 use tailmark_plan::{KEYS, PLANS, RawPlan};
 use tailmark_testing::Trial;
 
@@ -74,6 +75,22 @@ fn a_plan_is_checked_or_refused() {
         inputs: 1_000,
     };
     trial.run(planned::plan);
+}
+
+#[test]
+fn lines_of_any_plans_are_checked_or_refused() {
+    let plans = PLANS.iter().map(|plan| plan.text).chain([PLAN]);
+    let lines: Vec<&str> = plans.flat_map(str::lines).collect();
+    arbtest(|source| {
+        let mut text = String::new();
+        while !source.is_empty() {
+            text += &[source.choose(&lines)?, "\n"].concat();
+        }
+        planned::plan(text.as_bytes());
+        Ok(())
+    })
+    .size_max(200)
+    .budget_ms(1_000);
 }
 
 #[test]

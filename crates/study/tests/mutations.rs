@@ -8,6 +8,7 @@ mod common;
 mod imported;
 mod inputs;
 
+use arbtest::arbtest;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use common::small_study;
 use imported::import_as;
@@ -33,6 +34,22 @@ use tempfile::TempDir;
 /// Reads the files in one format, as `tailmark import` does.
 fn import(format: &str, files: &[(&str, &[u8])]) {
     import_as(format, files, &Given::default());
+}
+
+#[test]
+fn lines_of_any_format_are_read_or_refused() {
+    let samples = [YCSB, DB_BENCH, TABLE, PUBLISHED, FIGURES, FIO_SECTIONS];
+    let lines: Vec<&str> = samples.iter().flat_map(|sample| sample.lines()).collect();
+    arbtest(|source| {
+        let mut input = vec![source.arbitrary()?];
+        while !source.is_empty() {
+            input.extend([source.choose(&lines)?, "\n"].concat().bytes());
+        }
+        imported::import(&input);
+        Ok(())
+    })
+    .size_max(1_000)
+    .budget_ms(1_000);
 }
 
 #[test]
