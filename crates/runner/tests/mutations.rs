@@ -3,9 +3,8 @@
 
 mod planned;
 
-use arbtest::arbtest;
 use tailmark_plan::{KEYS, PLANS, RawPlan};
-use tailmark_testing::Trial;
+use tailmark_testing::{Trial, draw};
 
 /// A plan with a table and a value of every kind.
 const PLAN: &str = r#"
@@ -81,16 +80,12 @@ fn a_plan_is_checked_or_refused() {
 fn lines_of_any_plans_are_checked_or_refused() {
     let plans = PLANS.iter().map(|plan| plan.text).chain([PLAN]);
     let lines: Vec<&str> = plans.flat_map(str::lines).collect();
-    arbtest(|source| {
-        let mut text = String::new();
-        while !source.is_empty() {
-            text += &[source.choose(&lines)?, "\n"].concat();
-        }
-        planned::plan(text.as_bytes());
-        Ok(())
-    })
-    .size_max(200)
-    .budget_ms(1_000);
+    for at in 0..500 {
+        draw(&("lines of plans", at), |mut mutator| {
+            let drawn = (0..mutator.below(50)).map(|_| *mutator.one(&lines));
+            planned::plan(drawn.collect::<Vec<_>>().join("\n").as_bytes());
+        });
+    }
 }
 
 #[test]

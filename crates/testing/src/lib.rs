@@ -27,7 +27,7 @@ pub use inventory;
 pub use live_page::LivePage;
 pub use memory::MemoryWatch;
 pub use mpirun::{Ended, Job, Mpirun};
-pub use mutator::Mutator;
+pub use mutator::{Mutator, draw};
 pub use network::Hosts;
 pub use program::{Program, assert_says, err, out};
 pub use ssh::{
