@@ -7,7 +7,7 @@
 
 mod db_bench_support;
 
-use db_bench_support::{TAILMARK, found, ours, result, stdout};
+use db_bench_support::{TAILMARK, found, ours, points, result, stdout};
 use std::{
     path::Path,
     process::{Command, Output},
@@ -192,12 +192,7 @@ fn what_db_bench_printed_is_imported() {
         .current_dir(&dir)
         .output();
     stdout(&import.unwrap());
-    let export = Command::new(TAILMARK)
-        .args(["export", "--format", "json"])
-        .arg(&out)
-        .output();
-    let json: serde_json::Value = serde_json::from_slice(&export.unwrap().stdout).unwrap();
-    let points = json["points"].as_array().unwrap();
+    let points = points(&out);
     assert_eq!(points.len(), 6, "a compaction is no point");
     let misses = |system: &str| {
         let is_it = |p: &&serde_json::Value| p["system"] == system && p["workload"] == "readrandom";

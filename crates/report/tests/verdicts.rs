@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod sections;
+mod systems;
 
 use sections::{blocks, tables};
 use serde_json::Value;
@@ -11,8 +12,9 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
+use systems::system;
 use tailmark_model::{
-    Arrivals, Censored, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey, System,
+    Arrivals, Censored, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
     number,
 };
@@ -62,17 +64,9 @@ fn study(systems: &[Runs]) -> Data {
             })
         })
     });
-    let system = |Runs(name, _): &Runs| System {
-        name: (*name).into(),
-        driver: "rocksdb".into(),
-        place: format!("/mnt/{name}"),
-        semantics: "faithful".into(),
-        settings: BTreeMap::new(),
-        ceiling_for: None,
-    };
     Data {
         headers: vec![Header::without_plan("Verdicts", String::new())],
-        systems: systems.iter().map(system).collect(),
+        systems: systems.iter().map(|Runs(name, _)| system(name)).collect(),
         points: points.collect(),
         ..Data::default()
     }

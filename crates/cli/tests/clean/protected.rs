@@ -1,6 +1,9 @@
 //! Keys that protect what is measured on: the rate of a load, and limits that end a run.
 
-use super::super::{PROGRAM, succeeded};
+use super::{
+    super::{PROGRAM, succeeded},
+    null_run,
+};
 use std::{
     path::Path,
     process::{Command, Output},
@@ -136,17 +139,8 @@ fn nodes_that_a_driver_does_not_know_of_are_refused_by_its_name() {
 fn runs_without_a_directory_that_begin_in_one_second_have_one_each() {
     let dir = TempDir::new().unwrap();
     let begin = |_| {
-        Command::new(PROGRAM)
-            .args([
-                "run",
-                "--driver",
-                "null",
-                "--system",
-                "a=x",
-                "--threads",
-                "1",
-            ])
-            .args(["--duration", "100ms", "--warmup", "0s", "--format", "md"])
+        null_run()
+            .args(["--format", "md"])
             .current_dir(dir.path())
             .spawn()
             .unwrap()

@@ -2,8 +2,9 @@
 
 pub use crate::sections::{blocks, tables};
 
+use crate::systems::system;
 use std::collections::BTreeMap;
-use tailmark_model::{Header, Kind, KindResult, Phase, Point, PointKey, System, new_latencies};
+use tailmark_model::{Header, Kind, KindResult, Phase, Point, PointKey, new_latencies};
 use tailmark_report::{Block, Data, Text};
 
 /// The thread counts of all curves.
@@ -68,17 +69,9 @@ pub fn study(workloads: &[(&str, &[Curve])]) -> Data {
             points.extend(all.map(|(threads, at)| point(system, workload, threads, *at)));
         }
     }
-    let system = |name: &&str| System {
-        name: (*name).into(),
-        driver: "rocksdb".into(),
-        place: format!("/mnt/{name}"),
-        semantics: "faithful".into(),
-        settings: BTreeMap::new(),
-        ceiling_for: None,
-    };
     Data {
         headers: vec![Header::without_plan("Statements", String::new())],
-        systems: names.iter().map(system).collect(),
+        systems: names.into_iter().map(system).collect(),
         points,
         ..Data::default()
     }
