@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let looked_in = places()?;
     let mut files = looked_in.iter();
     let script = files.find(|file| file.is_file()).ok_or_else(|| {
-        let places: Vec<_> = looked_in.iter().map(|of| of.display().to_string()).collect();
+        let places: Vec<_> = looked_in.iter().map(|place| place.display().to_string()).collect();
         format!(
             "the ECharts script is in none of {}; set {VARIABLE} to the file `{SCRIPT}` of {CARRIER}",
             places.join(", ")

@@ -41,7 +41,7 @@ fn main() {
     let mut args = std::env::args().skip(1).filter(|word| word != "--bench");
     let mut next = |default: &str| args.next().unwrap_or_else(|| default.to_owned());
     let (pairs, seconds) = (next("5").parse().unwrap(), next("3"));
-    let (threads, benchmarks) = (next("1,2,16,64"), next(BENCHMARKS));
+    let (counts, benchmarks) = (next("1,2,16,64"), next(BENCHMARKS));
     let flags: Vec<_> = args.collect();
     let programs = programs();
     assert!(
@@ -54,7 +54,7 @@ fn main() {
     let ours = (env!("CARGO_BIN_EXE_tailmark").to_owned(), Some("db-bench"));
     measure(&ours, &base, "fillseq,compact", &[]);
     for benchmark in benchmarks.split(',') {
-        for count in threads.split(',') {
+        for count in counts.split(',') {
             let count = count.trim();
             let (time, threads) = (
                 format!("--duration={seconds}"),

@@ -147,8 +147,8 @@ fn sweep(
         thread::sleep(Duration::from_millis(100));
     };
     let took = began.elapsed();
-    let said = fs::read_to_string(dir.path().join("said")).unwrap();
-    assert!(status.success(), "{said}");
+    let text = fs::read_to_string(dir.path().join("said")).unwrap();
+    assert!(status.success(), "{text}");
     (took.as_secs_f64(), seen)
 }
 

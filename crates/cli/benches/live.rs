@@ -53,7 +53,7 @@ fn main() {
         kept.borrow_mut().push(cost.ops_per_processor_s / 1e6);
         cost.ops_per_s / 1e6
     };
-    let [followed, unread, none] = &efficiency;
+    let [efficiency_followed, efficiency_unread, efficiency_none] = &efficiency;
     compare(
         &format!("null, reads, {clients} clients, --live with a browser"),
         "million ops/s",
@@ -61,15 +61,15 @@ fn main() {
         vec![
             (
                 "followed".into(),
-                Box::new(|| measured(Page::Followed, followed)),
+                Box::new(|| measured(Page::Followed, efficiency_followed)),
             ),
             (
                 "--live that nobody reads".into(),
-                Box::new(|| measured(Page::Unread, unread)),
+                Box::new(|| measured(Page::Unread, efficiency_unread)),
             ),
             (
                 "a run without".into(),
-                Box::new(|| measured(Page::None, none)),
+                Box::new(|| measured(Page::None, efficiency_none)),
             ),
         ],
     );
@@ -110,8 +110,8 @@ fn run(page: Page, clients: usize, seconds: u64) -> Cost {
         .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let browser = (page == Page::Followed).then(|| {
-        let page = LivePage::said(&mut said);
-        thread::spawn(move || follow(&page))
+        let opened = LivePage::said(&mut said);
+        thread::spawn(move || follow(&opened))
     });
     let mut rest = String::new();
     said.read_to_string(&mut rest).unwrap();

@@ -256,11 +256,11 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
                     let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
                         panic!("reads only");
                     };
-                    let found = database
+                    let value = database
                         .get_into_buffer_cf_opt(family, key.name, &mut [], &options)
                         .unwrap();
                     assert!(matches!(
-                        black_box(found),
+                        black_box(value),
                         rocksdb::GetIntoBufferResult::BufferTooSmall(_)
                     ));
                     operations += 1;

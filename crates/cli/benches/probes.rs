@@ -135,7 +135,7 @@ fn ops_per_s(
 fn keeps(name: &str, database: &dyn Database, place: &Path, pairs: usize, budget: Budget) {
     let watched = |probes: &[&str]| Watched {
         places: vec![place.to_owned()],
-        probes: probes.iter().map(|name| (*name).to_owned()).collect(),
+        probes: probes.iter().map(|probe| (*probe).to_owned()).collect(),
         ..Watched::default()
     };
     let (with, without) = (watched(&[]), watched(&["none"]));
@@ -175,10 +175,10 @@ fn costs(database: &dyn Database, place: &Path, ticks: u32) {
     let mut spent = vec![(0.0, 0); open.len() + 1];
     for _ in 0..ticks {
         let tick = Instant::now();
-        for ((_, _, probe), spent) in open.iter_mut().zip(&mut spent) {
+        for ((_, _, probe), total) in open.iter_mut().zip(&mut spent) {
             let before = cpu_us();
             let read = probe.sample().unwrap().len();
-            *spent = (spent.0 + cpu_us() - before, read);
+            *total = (total.0 + cpu_us() - before, read);
         }
         let before = cpu_us();
         let told = database.statistics().unwrap().len();

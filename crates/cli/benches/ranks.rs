@@ -133,8 +133,8 @@ fn talk(program: &Path, seconds: u64) {
     let start = Instant::now();
     thread::sleep(Duration::from_secs(seconds));
     let took = start.elapsed();
-    for (rank, (pid, before)) in ranks.iter().zip(before).enumerate() {
-        let share = (talking(*pid) - before).as_secs_f64() / took.as_secs_f64();
+    for (rank, (pid, earlier)) in ranks.iter().zip(before).enumerate() {
+        let share = (talking(*pid) - earlier).as_secs_f64() / took.as_secs_f64();
         println!(
             "rank {rank}: the threads that talk take {:.2} % of a core",
             share * 100.0
@@ -220,8 +220,8 @@ fn wire(program: &Path, seconds: u64) {
     thread::sleep(BEGUN);
     let bytes = |host: u32, way: &str| {
         let file = format!("/sys/class/net/eth0/statistics/{way}_bytes");
-        let args = ["netns", "exec", &hosts.namespace(host), "cat", &file];
-        let said = tailmark_testing::system("ip", &args).unwrap();
+        let cat = ["netns", "exec", &hosts.namespace(host), "cat", &file];
+        let said = tailmark_testing::system("ip", &cat).unwrap();
         said.trim().parse::<u64>().unwrap()
     };
     let both = |host| (bytes(host, "tx"), bytes(host, "rx"));

@@ -50,9 +50,9 @@ fn main() {
     }
     let operations = 4_000_000;
     for arrivals in Arrivals::ALL {
-        let took = |threads| {
+        let took = |count| {
             // Each is due long before it can be sent.
-            let phase = at_rate(database.as_ref(), threads, 1e9, arrivals, operations);
+            let phase = at_rate(database.as_ref(), count, 1e9, arrivals, operations);
             phase.duration_s * 1e9 / phase.operations as f64
         };
         let name = format!("an operation at a rate, {} arrivals", arrivals.name());

@@ -38,8 +38,8 @@ pub fn run(args: &CheckArgs, console: &Console) -> anyhow::Result<Exit> {
 
 /// How much was found that weighs so much.
 fn count(checked: &[Checked], severity: Severity) -> usize {
-    let of = checked.iter().filter(|of| of.check.severity == severity);
-    of.filter_map(|of| of.problems.as_ref()).map(Vec::len).sum()
+    let all = checked.iter().filter(|c| c.check.severity == severity);
+    all.filter_map(|c| c.problems.as_ref()).map(Vec::len).sum()
 }
 
 /// What was found, for a person.
@@ -56,10 +56,10 @@ fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
             continue;
         }
         lines.extend([String::new(), title.to_owned()]);
-        let found = checked.iter().filter(|of| of.check.severity == severity);
-        for of in found {
-            for problem in of.problems.iter().flatten() {
-                lines.push(format!("  {}: {}", of.check.name, problem.evidence));
+        let found = checked.iter().filter(|one| one.check.severity == severity);
+        for one in found {
+            for problem in one.problems.iter().flatten() {
+                lines.push(format!("  {}: {}", one.check.name, problem.evidence));
                 lines.push(format!("      {}", problem.remedy));
             }
         }
@@ -67,12 +67,12 @@ fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
     let names = |is_it: fn(&Checked) -> bool| {
         let names = checked
             .iter()
-            .filter(|of| is_it(of))
-            .map(|of| of.check.name);
+            .filter(|one| is_it(one))
+            .map(|one| one.check.name);
         names.collect::<Vec<_>>().join(", ")
     };
-    let fine = names(|of| of.problems.as_ref().is_some_and(Vec::is_empty));
-    let unseen = names(|of| of.problems.is_none());
+    let fine = names(|one| one.problems.as_ref().is_some_and(Vec::is_empty));
+    let unseen = names(|one| one.problems.is_none());
     lines.push(String::new());
     if !fine.is_empty() {
         lines.push(format!("Nothing found: {fine}"));
@@ -91,17 +91,17 @@ fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
 
 /// What was found, for a program.
 fn document(checked: &[Checked]) -> Value {
-    let of = |of: &Checked| {
-        let problems = of.problems.as_ref().map(|problems| {
+    let row = |one: &Checked| {
+        let problems = one.problems.as_ref().map(|problems| {
             let problem = |problem: &tailmark_runner::check::Problem| {
                 json!({ "evidence": problem.evidence, "remedy": problem.remedy })
             };
             problems.iter().map(problem).collect::<Vec<_>>()
         });
         json!({
-            "name": of.check.name,
-            "about": of.check.about,
-            "severity": of.check.severity.name(),
+            "name": one.check.name,
+            "about": one.check.about,
+            "severity": one.check.severity.name(),
             "found": problems,
         })
     };
@@ -109,6 +109,6 @@ fn document(checked: &[Checked]) -> Value {
         "version": VERSION,
         "problems": count(checked, Severity::Problem),
         "remarks": count(checked, Severity::Remark),
-        "checks": checked.iter().map(of).collect::<Vec<_>>(),
+        "checks": checked.iter().map(row).collect::<Vec<_>>(),
     })
 }

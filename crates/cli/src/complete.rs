@@ -38,6 +38,6 @@ fn add_pages(command: &Command, pages: &mut BTreeMap<String, Vec<u8>>) -> io::Re
     let mut text = Vec::new();
     page.render(&mut text)?;
     pages.insert(page.get_filename(), text);
-    let mut shown = command.get_subcommands().filter(|of| !of.is_hide_set());
-    shown.try_for_each(|of| add_pages(of, pages))
+    let mut shown = command.get_subcommands().filter(|c| !c.is_hide_set());
+    shown.try_for_each(|c| add_pages(c, pages))
 }

@@ -109,12 +109,12 @@ fn shown(name: &str) -> Result<Vec<BlockDevice>, Refused> {
     }
 }
 
-fn row(of: &DeviceUse) -> TableRow {
-    let device = &of.device;
+fn row(usage: &DeviceUse) -> TableRow {
+    let device = &usage.device;
     let is_part = device.name != device.disk;
     // What a partition has of its disk stands there.
     let own = |text: Option<&str>| text.filter(|_| !is_part).unwrap_or_default().to_owned();
-    let points = of
+    let points = usage
         .mount_points
         .iter()
         .map(|point| point.display().to_string());
@@ -127,9 +127,9 @@ fn row(of: &DeviceUse) -> TableRow {
         own(device.transport),
         own(device.model.as_deref()),
         own(device.serial.as_deref()),
-        of.file_system.clone().unwrap_or_default(),
+        usage.file_system.clone().unwrap_or_default(),
         points.collect::<Vec<_>>().join(", "),
-        of.used_by.join(", "),
+        usage.used_by.join(", "),
     ];
     TableRow {
         cells: cells.map(Cell::from).into(),
@@ -156,9 +156,9 @@ fn lines(facts: &[Fact]) -> Vec<String> {
     lines
 }
 
-fn document(of: &DeviceUse) -> Value {
-    let device = &of.device;
-    let points = of.mount_points.iter();
+fn document(usage: &DeviceUse) -> Value {
+    let device = &usage.device;
+    let points = usage.mount_points.iter();
     let points: Vec<String> = points.map(|at| at.display().to_string()).collect();
     json!({
         "name": device.name,
@@ -169,9 +169,9 @@ fn document(of: &DeviceUse) -> Value {
         "model": device.model,
         "serial_number": device.serial,
         "firmware": device.firmware,
-        "file_system": of.file_system,
+        "file_system": usage.file_system,
         "mount_points": points,
-        "used_by": of.used_by,
+        "used_by": usage.used_by,
         "made_of": device.members,
     })
 }

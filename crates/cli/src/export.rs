@@ -34,6 +34,6 @@ pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
 }
 
 fn is_same_file(path: &Path, other: &Path) -> bool {
-    let number = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    let number = |file| fs::metadata(file).map(|found| (found.dev(), found.ino()));
     matches!((number(path), number(other)), (Ok(one), Ok(other)) if one == other)
 }

@@ -51,7 +51,7 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
         console.warn(&format!("left out: {error}"));
     }
     refuse_foreign(&["html"], &args.out)?;
-    let digests = sources.iter().map(|of| (of.path.clone(), of.digest()));
+    let digests = sources.iter().map(|s| (s.path.clone(), s.digest()));
     let digests: BTreeMap<PathBuf, String> = digests.collect();
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     let copies = add_all(&args.out, all, &digests, format.name).with_context(failed)?;
@@ -152,15 +152,15 @@ struct Place {
 }
 
 impl Place {
-    fn from_imported(of: &Imported) -> Self {
-        let (system, workload) = (of.system.clone(), of.workload.clone());
-        let distribution = workload.as_ref().map(|_| of.distribution.clone());
+    fn from_imported(imported: &Imported) -> Self {
+        let (system, workload) = (imported.system.clone(), imported.workload.clone());
+        let distribution = workload.as_ref().map(|_| imported.distribution.clone());
         Self {
             system,
             workload,
             distribution: distribution.unwrap_or_default(),
-            threads: of.threads,
-            target_rate: of.target_rate,
+            threads: imported.threads,
+            target_rate: imported.target_rate,
         }
     }
 
@@ -208,8 +208,8 @@ impl Contents {
         let place = Place::from_imported(imported);
         let is_content =
             |fact: &Fact| fact.name == digest && fact.system.as_ref() == Some(&imported.system);
-        let is_other = |(file, of, at): &(PathBuf, String, Place)| {
-            *file != imported.file && of == digest && *at == place
+        let is_other = |(file, content, at): &(PathBuf, String, Place)| {
+            *file != imported.file && content == digest && *at == place
         };
         let is_known = self.facts.iter().any(is_content) && self.places.contains(&place);
         if is_known || self.read.iter().any(is_other) {

@@ -67,7 +67,7 @@ impl Observer for RunLog {
     fn trial_finished(&self, slo: &Slo, _: &SloSettings) {
         let trial = slo.trials.last();
         let rate = trial.map(|trial| trial.rate());
-        debug!(target: "runner", system = slo.system, ?rate, verdict = ?trial.map(|of| of.verdict), "trial");
+        debug!(target: "runner", system = slo.system, ?rate, verdict = ?trial.map(|t| t.verdict), "trial");
     }
 
     fn point_finished(&self, point: &Point) {

@@ -16,46 +16,46 @@ impl Observers<'_> {
 
 impl Observer for Observers<'_> {
     fn sweep_started(&self, points: usize, done: usize) {
-        self.all().for_each(|of| of.sweep_started(points, done));
+        self.all().for_each(|o| o.sweep_started(points, done));
     }
 
     fn points_known(&self, points: usize, is_all: bool) {
-        self.all().for_each(|of| of.points_known(points, is_all));
+        self.all().for_each(|o| o.points_known(points, is_all));
     }
 
     fn notice(&self, text: &str) {
-        self.all().for_each(|of| of.notice(text));
+        self.all().for_each(|o| o.notice(text));
     }
 
     fn step(&self, text: &str) {
-        self.all().for_each(|of| of.step(text));
+        self.all().for_each(|o| o.step(text));
     }
 
     fn phase_started(&self, phase: &PhaseStart<'_>) {
-        self.all().for_each(|of| of.phase_started(phase));
+        self.all().for_each(|o| o.phase_started(phase));
     }
 
     fn interval(&self, live: &Live) {
-        self.all().for_each(|of| of.interval(live));
+        self.all().for_each(|o| o.interval(live));
     }
 
     fn recorded(&self, interval: u32, stats: &IntervalStats) {
-        self.all().for_each(|of| of.recorded(interval, stats));
+        self.all().for_each(|o| o.recorded(interval, stats));
     }
 
     fn session_closed(&self, took: Duration) {
-        self.all().for_each(|of| of.session_closed(took));
+        self.all().for_each(|o| o.session_closed(took));
     }
 
     fn load_finished(&self, load: &Load) {
-        self.all().for_each(|of| of.load_finished(load));
+        self.all().for_each(|o| o.load_finished(load));
     }
 
     fn trial_finished(&self, slo: &Slo, settings: &SloSettings) {
-        self.all().for_each(|of| of.trial_finished(slo, settings));
+        self.all().for_each(|o| o.trial_finished(slo, settings));
     }
 
     fn point_finished(&self, point: &Point) {
-        self.all().for_each(|of| of.point_finished(point));
+        self.all().for_each(|o| o.point_finished(point));
     }
 }

@@ -45,7 +45,7 @@ mod tests {
             target_rate: rate,
             arrivals,
         };
-        for (key, said) in [
+        for (point, said) in [
             (key(None, None, 1), "64 threads"),
             (
                 key(Some(2e4), Some(Arrivals::Even), 1),
@@ -56,7 +56,7 @@ mod tests {
                 "64 threads at 0.5 ops/s (poisson), repeat 2",
             ),
         ] {
-            assert_eq!(name(&key), format!("disk ycsb-a zipfian, {said}"));
+            assert_eq!(name(&point), format!("disk ycsb-a zipfian, {said}"));
         }
     }
 }

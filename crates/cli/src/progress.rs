@@ -256,12 +256,10 @@ impl Observer for Progress {
             screen.sweep.set_length(points as u64 * PARTS);
         }
         self.draw(&state);
-        let points = state.all_points();
+        let all = state.all_points();
         drop(state);
         if done > 0 {
-            self.line(&format!(
-                "{done} of {points} points are in the study already"
-            ));
+            self.line(&format!("{done} of {all} points are in the study already"));
         }
     }
 

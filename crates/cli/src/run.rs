@@ -199,14 +199,14 @@ impl Drop for ClaimedDirectory {
 fn left_behind(plan: &Plan, out: &Path) -> Option<String> {
     let left = tailmark_runner::left_behind(plan);
     let (last, others) = left.split_last()?;
-    let left = if others.is_empty() {
+    let names = if others.is_empty() {
         last.clone()
     } else {
         format!("{} and {last}", others.join(", "))
     };
     let out = quoted(out.as_os_str());
     Some(format!(
-        "left: {left}; remove it with: tailmark clean {out}"
+        "left: {names}; remove it with: tailmark clean {out}"
     ))
 }
 

@@ -158,20 +158,20 @@ fn a_report_is_not_written_over_a_file_of_others() {
         }
         fs::remove_file(foreign).unwrap();
     }
-    for (format, folder) in [("svg", "charts"), ("csv", "tables")] {
+    for (format, inner) in [("svg", "charts"), ("csv", "tables")] {
         let line = format!("report out -o own --format {format}");
         ends(dir, &line, 0);
         ends(dir, &line, 0);
-        let mut own = fs::read_dir(dir.join("own").join(folder)).unwrap();
+        let mut own = fs::read_dir(dir.join("own").join(inner)).unwrap();
         let name = own.find_map(|entry| {
             let name = entry.unwrap().file_name();
             (!name.to_str().unwrap().starts_with('.')).then_some(name)
         });
-        let foreign = dir.join("site").join(folder).join(name.unwrap());
+        let foreign = dir.join("site").join(inner).join(name.unwrap());
         fs::create_dir(foreign.parent().unwrap()).unwrap();
         fs::write(&foreign, "mine").unwrap();
         let said = ends(dir, &format!("report out -o site --format {format}"), 2);
-        assert_says(&said, &[folder, "not of tailmark"]);
+        assert_says(&said, &[inner, "not of tailmark"]);
         assert_eq!(fs::read_to_string(&foreign).unwrap(), "mine");
     }
 }

@@ -151,11 +151,11 @@ fn data_of_others_is_adopted_after_a_sample_and_stays_theirs() {
         &["cannot be adopted: record 0", "field 1 is missing"],
     );
     let other_length = ["--adopt", "--set", "dataset.field_length=1000"];
-    let other = run_with(&place, &out("length"), &other_length);
-    refused(&other, &["field 0 has 1024 bytes, and the plan's 1000"]);
+    let longer = run_with(&place, &out("length"), &other_length);
+    refused(&longer, &["field 0 has 1024 bytes, and the plan's 1000"]);
     let too_many = ["--adopt", "--set", "dataset.records=21k"];
-    let other = run_with(&place, &out("records"), &too_many);
-    refused(&other, &["it is not there"]);
+    let more = run_with(&place, &out("records"), &too_many);
+    refused(&more, &["it is not there"]);
     let again = ["--adopt", "--set", "sweep.reload=point"];
     refused(&run_with(&place, &out("again"), &again), &["never removed"]);
 
@@ -371,10 +371,10 @@ fn a_link_in_the_place_of_the_data_is_refused() {
     fs::create_dir(&trial).unwrap();
     fs::rename(&moved, trial.join("data")).unwrap();
     fs::write(trial.join("made-by-tailmark"), "").unwrap();
-    let kept = bytes_below(&trial);
-    let said = run(&place, &dir.path().join("out"));
-    refused(&said, &["rocksdb.tailmark-trial", "left alone"]);
-    assert_eq!(bytes_below(&trial), kept);
+    let marked = bytes_below(&trial);
+    let second = run(&place, &dir.path().join("out"));
+    refused(&second, &["rocksdb.tailmark-trial", "left alone"]);
+    assert_eq!(bytes_below(&trial), marked);
     fs::remove_dir_all(&place).unwrap();
     fs::create_dir(&place).unwrap();
     fs::create_dir(&target).unwrap();
@@ -441,11 +441,11 @@ fn writes_to_an_adopted_database_lock_its_version_out_only_with_consent() {
 fn a_copy_of_a_database_is_not_written_with_the_log_of_the_original() {
     let dir = TempDir::new().unwrap();
     let [place, wal, out] = ["place", "wal", "out"].map(|name| dir.path().join(name));
-    let set = format!("database.wal_dir={}", wal.display());
+    let inside = format!("database.wal_dir={}", wal.display());
     succeeded(&run_with(
         &place,
         &dir.path().join("first"),
-        &["--set", &set],
+        &["--set", &inside],
     ));
     fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
     let log = wal.join("rocksdb-wal");
@@ -496,8 +496,8 @@ fn adopted_files_do_not_change_while_workloads_read_them() {
         &expected,
     );
     assert!(bytes_below(&place) == before, "the database was changed");
-    let writes = ["--workload", "ycsb-a", "--adopt=overwrite"];
-    succeeded(&run_with(&place, &dir.path().join("writes"), &writes));
+    let overwrite = ["--workload", "ycsb-a", "--adopt=overwrite"];
+    succeeded(&run_with(&place, &dir.path().join("writes"), &overwrite));
     assert!(bytes_below(&place) != before, "nothing was written");
     assert!(!place.join("rocksdb.dataset.json").exists());
 }

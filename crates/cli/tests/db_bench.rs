@@ -10,8 +10,18 @@
 
 mod db_bench_support;
 
-use db_bench_support::{TAILMARK, found, ours, result, stdout};
-use std::process::{Command, Output};
+use db_bench_support::{TAILMARK, found, ours, points, result, stdout};
+use serde_json::Value;
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+/// The point of the readers in a study.
+fn read_while_writing(study: &Path) -> Value {
+    let is_it = |point: &Value| point["workload"] == "readwhilewriting";
+    points(study).into_iter().find(is_it).unwrap()
+}
 
 #[test]
 fn every_benchmark_runs_and_prints_its_line() {
@@ -80,16 +90,7 @@ fn a_benchmark_is_a_point_of_a_study() {
     let flags: Vec<_> = flags.into_iter().chain([out.to_str().unwrap()]).collect();
     stdout(&ours(&db, &flags));
     assert!(out.join("report.html").exists());
-    let export = Command::new(TAILMARK)
-        .args(["export", "--format", "json"])
-        .arg(&out)
-        .output();
-    let json: serde_json::Value = serde_json::from_slice(&export.unwrap().stdout).unwrap();
-    let points = json["points"].as_array().unwrap();
-    let point = points
-        .iter()
-        .find(|point| point["workload"] == "readwhilewriting")
-        .unwrap();
+    let point = read_while_writing(&out);
     assert_eq!(point["operations"], 40_000, "the writer's are not counted");
     assert!(
         point["kinds"]["insert"]["count"].as_u64().unwrap() > 0,
@@ -184,15 +185,7 @@ fn a_plan_measures_the_readers_and_records_the_writer() {
         out,
     ];
     stdout(&run(&words));
-    let export = Command::new(TAILMARK)
-        .args(["export", "--format", "json", out])
-        .output();
-    let json: serde_json::Value = serde_json::from_slice(&export.unwrap().stdout).unwrap();
-    let points = json["points"].as_array().unwrap();
-    let point = points
-        .iter()
-        .find(|point| point["workload"] == "readwhilewriting")
-        .unwrap();
+    let point = read_while_writing(out.as_ref());
     assert_eq!(point["operations"], 20_000);
     assert_eq!(point["kinds"]["read"]["not_found"], 0);
     assert!(point["kinds"]["insert"]["count"].as_u64().unwrap() > 0);
@@ -355,7 +348,7 @@ fn what_benchmark_sh_looks_for_is_where_it_looks() {
         assert_eq!((line[5], line[7]), ("ops/sec", "seconds"), "{line:?}");
         assert!(line.len() >= 12 && line[11] == "MB/s", "{line:?}");
         assert!(words("Cumulative writes").contains(&"ingest:"));
-        let starting = log.lines().filter(|line| line.starts_with(name)).count();
+        let starting = log.lines().filter(|l| l.starts_with(name)).count();
         assert_eq!(starting, 1, "one line begins with the benchmark: {log}");
         if name != "fillseq" {
             let rows = std::fs::read_to_string(rows).unwrap();
@@ -508,11 +501,11 @@ fn another_databases_logs_and_version_are_left_as_they_are() {
     assert!(found(result(&read, "readrandom")).starts_with("(100 of 100 found)"));
     assert!(files() == before, "reads changed the database");
     for list in ["overwrite", "readrandom,compact"] {
-        let refused = existing(list, &[]);
+        let changed = existing(list, &[]);
         assert!(
-            stderr(&refused).contains("--upgrade"),
+            stderr(&changed).contains("--upgrade"),
             "{}",
-            stderr(&refused)
+            stderr(&changed)
         );
         assert!(files() == before, "{list} changed the database");
     }

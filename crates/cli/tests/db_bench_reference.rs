@@ -7,7 +7,7 @@
 
 mod db_bench_support;
 
-use db_bench_support::{TAILMARK, found, ours, result, stdout};
+use db_bench_support::{TAILMARK, found, ours, points, result, stdout};
 use std::{
     path::Path,
     process::{Command, Output},
@@ -166,8 +166,8 @@ fn every_flag_of_db_bench_is_known() {
     assert!(flags.len() > 350, "{}", flags.len());
     flags.push("--help".to_owned());
     let flags: Vec<_> = flags.iter().map(String::as_str).collect();
-    let text = stdout(&ours(dir.path(), &flags));
-    assert!(text.contains("--benchmarks="), "{text}");
+    let printed = stdout(&ours(dir.path(), &flags));
+    assert!(printed.contains("--benchmarks="), "{printed}");
 }
 
 #[test]
@@ -192,16 +192,11 @@ fn what_db_bench_printed_is_imported() {
         .current_dir(&dir)
         .output();
     stdout(&import.unwrap());
-    let export = Command::new(TAILMARK)
-        .args(["export", "--format", "json"])
-        .arg(&out)
-        .output();
-    let json: serde_json::Value = serde_json::from_slice(&export.unwrap().stdout).unwrap();
-    let points = json["points"].as_array().unwrap();
+    let points = points(&out);
     assert_eq!(points.len(), 6, "a compaction is no point");
     let misses = |system: &str| {
-        let of = |p: &&serde_json::Value| p["system"] == system && p["workload"] == "readrandom";
-        let point = points.iter().find(of).unwrap();
+        let is_it = |p: &&serde_json::Value| p["system"] == system && p["workload"] == "readrandom";
+        let point = points.iter().find(is_it).unwrap();
         let read = &point["kinds"]["read"];
         assert_eq!(
             (&point["threads"], &read["count"]),
@@ -277,6 +272,6 @@ fn a_ycsb_load_into_a_database_of_db_bench_is_refused_and_db_bench_reads_it_stil
     stdout(&read());
     stdout(&load(&["--upgrade"]));
     let locked_out = read();
-    let said = String::from_utf8_lossy(&locked_out.stderr);
-    assert!(said.contains("Column families not opened"), "{said}");
+    let locked = String::from_utf8_lossy(&locked_out.stderr);
+    assert!(locked.contains("Column families not opened"), "{locked}");
 }

@@ -62,11 +62,11 @@ fn dependencies() -> Vec<(String, String, String)> {
         built.contains(&package["id"].to_string()) && !package["source"].is_null()
     });
     from_elsewhere
-        .map(|of| {
+        .map(|package| {
             (
-                text(&of["name"]),
-                text(&of["version"]),
-                text(&of["license"]),
+                text(&package["name"]),
+                text(&package["version"]),
+                text(&package["license"]),
             )
         })
         .collect()

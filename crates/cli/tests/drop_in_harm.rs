@@ -36,7 +36,17 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = entries.map(|entry| entry.unwrap().path());
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     let files = entries.map(|path| (name(&path), fs::read(path).unwrap()));
-    files.filter(|(name, _)| !name.starts_with("LOG")).collect()
+    files.filter(|(file, _)| !file.starts_with("LOG")).collect()
+}
+
+/// Another program makes a database, with one record in its log: to recover it RocksDB writes a table,
+/// and begins a new log.
+fn make_theirs(dir: &Path) -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let database = DB::open(&options, dir.join("db")).unwrap();
+    database.put("theirs", "kept").unwrap();
+    options
 }
 
 fn code(output: &Output) -> Option<i32> {
@@ -47,12 +57,7 @@ fn code(output: &Output) -> Option<i32> {
 fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
     let dir = TempDir::new().unwrap();
     let dir = dir.path();
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    // The record is in the log: to recover it RocksDB writes a table, and begins a new log.
-    let database = DB::open(&options, dir.join("db")).unwrap();
-    database.put("theirs", "kept").unwrap();
-    drop(database);
+    let options = make_theirs(dir);
     let before = files(dir);
     for mix in ["readproportion=1", "updateproportion=1"] {
         for upgrade in ["", "--upgrade"] {
@@ -67,9 +72,9 @@ fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
     assert_says(&err(&load), &["added the column family", "--upgrade"]);
     assert!(files(dir) == before, "a file changed");
     // Its own program, which knows of no column family, can open it.
-    let database = DB::open(&options, dir.join("db")).unwrap();
-    assert_eq!(database.get("theirs").unwrap().unwrap(), b"kept");
-    drop(database);
+    let reopened = DB::open(&options, dir.join("db")).unwrap();
+    assert_eq!(reopened.get("theirs").unwrap().unwrap(), b"kept");
+    drop(reopened);
     for action in ["load", "run"] {
         let done = ycsb(dir, action, "--upgrade");
         assert_eq!(code(&done), Some(0), "{}", err(&done));
@@ -146,11 +151,7 @@ fn db_bench_uses_a_database_with_foreign_files_and_removes_none() {
 fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it() {
     let dir = TempDir::new().unwrap();
     let dir = dir.path();
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    let database = DB::open(&options, dir.join("db")).unwrap();
-    database.put("theirs", "kept").unwrap();
-    drop(database);
+    let options = make_theirs(dir);
     let before = files(dir);
     let fill = "db-bench --db=db --num=500 --benchmarks=fillrandom";
     let refused = tailmark(dir, fill);
@@ -171,8 +172,8 @@ fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it
     }
     // Used by another program, it is that program's.
     drop(DB::open(&options, dir.join("db")).unwrap());
-    let refused = tailmark(dir, fill);
-    assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+    let foreign = tailmark(dir, fill);
+    assert_eq!(code(&foreign), Some(1), "{}", err(&foreign));
 }
 
 #[test]
@@ -306,8 +307,8 @@ fn db_bench_leaves_the_log_directory_of_another_database() {
         assert_eq!(code(&bench), Some(1), "{more}: {}", err(&bench));
         assert!(all_files(dir) == before, "{more}: {}", err(&bench));
     }
-    let theirs = DB::open(&options, dir.join("theirs")).unwrap();
-    assert_eq!(theirs.get("acknowledged").unwrap().unwrap(), b"yes");
+    let reopened = DB::open(&options, dir.join("theirs")).unwrap();
+    assert_eq!(reopened.get("acknowledged").unwrap().unwrap(), b"yes");
 }
 
 #[test]

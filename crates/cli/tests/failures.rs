@@ -99,8 +99,8 @@ fn as_many_failures_as_are_allowed_are_told_and_no_more() {
     let few = TAILMARK.run(dir.path(), &run("database.error_every=3000", &[]));
     assert_eq!(few.status.code(), Some(0), "{}", err(&few));
     assert!(err(&few).contains("requests failed"), "{}", err(&few));
-    let strict = ["--set", "sweep.allow_errors=0.01%", "-o", "strict"];
-    let mut args = run("database.error_every=3000", &strict);
+    let flags = ["--set", "sweep.allow_errors=0.01%", "-o", "strict"];
+    let mut args = run("database.error_every=3000", &flags);
     let at = args.iter().position(|word| *word == "-o").unwrap();
     args.drain(at..at + 2);
     let strict = TAILMARK.run(dir.path(), &args);

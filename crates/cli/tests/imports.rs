@@ -31,11 +31,11 @@ fn export(dir: &TempDir) -> Value {
 /// The comparisons at peaks: workload, and how much more the first does in whole percent.
 fn peaks(export: &Value) -> Vec<(String, i64)> {
     let comparisons = export["comparisons"].as_array().unwrap();
-    let at_peaks = comparisons.iter().filter(|of| of["place"] == "peak");
-    let said = at_peaks.map(|of| {
-        let more = of["ratio"].as_f64().unwrap() - 1.0;
+    let at_peaks = comparisons.iter().filter(|c| c["place"] == "peak");
+    let said = at_peaks.map(|c| {
+        let more = c["ratio"].as_f64().unwrap() - 1.0;
         (
-            of["workload"].as_str().unwrap().to_owned(),
+            c["workload"].as_str().unwrap().to_owned(),
             (more * 100.0).round() as i64,
         )
     });
@@ -136,7 +136,7 @@ fn an_import_that_is_refused_leaves_no_study() {
 /// The comparison of operations per second at a point.
 fn ops_of(export: &Value) -> Value {
     let comparisons = export["comparisons"].as_array().unwrap();
-    let is_it = |of: &&Value| of["metric"] == "ops_per_sec" && of["place"] == "point";
+    let is_it = |c: &&Value| c["metric"] == "ops_per_sec" && c["place"] == "point";
     comparisons.iter().find(is_it).unwrap().clone()
 }
 

@@ -82,8 +82,8 @@ fn plans_flags_and_properties_are_read_from_a_pipe_and_not_without_end() {
     fs::write(dir.path().join("plan"), plan).unwrap();
     let planned = shell(dir.path(), "$T run <(cat plan) --dry-run");
     assert!(planned.status.success(), "{}", err(&planned));
-    let planned = shell(dir.path(), "cat plan | $T run /dev/stdin --dry-run");
-    assert!(planned.status.success(), "{}", err(&planned));
+    let piped = shell(dir.path(), "cat plan | $T run /dev/stdin --dry-run");
+    assert!(piped.status.success(), "{}", err(&piped));
     let properties = "<(printf 'recordcount=10\\noperationcount=70\\n\
                       workload=site.ycsb.workloads.CoreWorkload')";
     let ran = shell(dir.path(), &format!("$T ycsb run basic -P {properties}"));
@@ -114,10 +114,10 @@ fn a_marker_of_gigabytes_is_refused_by_a_run_and_reported_by_its_dry_run() {
     fs::create_dir_all(place.join("rocksdb")).unwrap();
     let marker = place.join("rocksdb.dataset.json");
     fs::rename(dir.path().join("large"), &marker).unwrap();
-    let why = ["rocksdb.dataset.json", "it has more than 1 MiB"];
-    assert_says(&err(&shell(dir.path(), RUN)), &why);
-    let dry = shell(dir.path(), &format!("{RUN} --dry-run"));
-    assert_says(&out(&dry), &why);
+    let too_long = ["rocksdb.dataset.json", "it has more than 1 MiB"];
+    assert_says(&err(&shell(dir.path(), RUN)), &too_long);
+    let planned = shell(dir.path(), &format!("{RUN} --dry-run"));
+    assert_says(&out(&planned), &too_long);
     // One that is no marker.
     fs::write(&marker, "{").unwrap();
     let why = ["rocksdb.dataset.json", "EOF while parsing"];

@@ -169,8 +169,8 @@ fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 
 /// The texts of a program, apart from its tests: what stands between quotation marks.
 fn texts(source: &str) -> Vec<String> {
-    let program = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
-    let lines = program.lines().map(str::trim_start);
+    let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let lines = code.lines().map(str::trim_start);
     let program: Vec<&str> = lines.filter(|line| !line.starts_with("//")).collect();
     let program = program.join("\n").replace("\\\"", "").replace("'\"'", "");
     let parts = program.split('"').skip(1).step_by(2);

@@ -93,7 +93,7 @@ fn points_appear_as_they_are_committed_and_seconds_as_they_pass() {
     );
     let state = run.wait("/live.json", |state| state.contains("\"series\":[["));
     assert!(state.contains("\"points\":300"), "{state}");
-    run.wait("/live.json", |state| state.contains("\"done\":1"));
+    run.wait("/live.json", |now| now.contains("\"done\":1"));
     let page = run.wait("/", |page| page.contains("id=\"peaks\""));
     assert!(page.contains("connect-src 'self'") && page.contains("id=\"live-what\""));
     let (code, said) = run.end();
@@ -158,8 +158,8 @@ fn an_address_that_others_reach_takes_a_token() {
             stream
         })
         .collect();
-    let answer = run.page.get(&format!("/live.json{}", run.page.query));
-    assert!(answer.unwrap().starts_with("HTTP/1.1 200 "));
+    let second = run.page.get(&format!("/live.json{}", run.page.query));
+    assert!(second.unwrap().starts_with("HTTP/1.1 200 "));
     drop(slow);
     assert_eq!(run.end().0, Some(130));
 }

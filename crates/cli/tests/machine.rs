@@ -286,10 +286,10 @@ fn a_check_names_what_would_spoil_a_result_and_is_a_gate() {
     ];
     assert_says(&said, &parts);
     assert!(!disk.place().join("data").exists(), "nothing is made");
-    let checked = TAILMARK.run(dir, &["check", "plan.toml", "--format", "json"]);
-    let document: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    let exported = TAILMARK.run(dir, &["check", "plan.toml", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&exported.stdout).unwrap();
     let checks = document["checks"].as_array().unwrap();
-    let found = |name: &str| checks.iter().find(|of| of["name"] == name).unwrap()["found"].clone();
+    let found = |name: &str| checks.iter().find(|c| c["name"] == name).unwrap()["found"].clone();
     assert_eq!(found("discard").as_array().unwrap().len(), 1);
     assert_eq!(found("client-host"), serde_json::Value::Null);
     assert!(
@@ -297,9 +297,9 @@ fn a_check_names_what_would_spoil_a_result_and_is_a_gate() {
         "a place that is not there yet is on a disk"
     );
     let sum = |severity: &str| -> u64 {
-        let of = checks.iter().filter(|of| of["severity"] == severity);
-        of.filter_map(|of| of["found"].as_array())
-            .map(|found| found.len() as u64)
+        let own = checks.iter().filter(|check| check["severity"] == severity);
+        own.filter_map(|check| check["found"].as_array())
+            .map(|places| places.len() as u64)
             .sum()
     };
     assert_eq!(document["problems"], sum("problem"));
@@ -319,12 +319,12 @@ fn devices_are_listed_and_shown_down_to_the_last_one() {
     let row = row.unwrap_or_else(|| panic!("{text}"));
     let place = disk.place().to_str().unwrap();
     assert_says(row, &["134 MB", "loop", "ext4", place]);
-    let listed = TAILMARK.run(dir, &["device", "list", "--format", "json"]);
-    let document: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let exported = TAILMARK.run(dir, &["device", "list", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&exported.stdout).unwrap();
     let devices = document["devices"].as_array().unwrap();
     let own = devices
         .iter()
-        .find(|of| of["name"] == disk.device.name())
+        .find(|device| device["name"] == disk.device.name())
         .unwrap();
     assert_eq!(own["size_bytes"], 128 << 20);
     for name in [
@@ -333,15 +333,15 @@ fn devices_are_listed_and_shown_down_to_the_last_one() {
         disk.place().to_str().unwrap(),
     ] {
         let shown = TAILMARK.run(dir, &["device", "show", name]);
-        let text = out(&shown);
+        let device = out(&shown);
         assert!(
-            text.starts_with("device:\n"),
-            "{name}: {text}{}",
+            device.starts_with("device:\n"),
+            "{name}: {device}{}",
             err(&shown)
         );
         assert!(
-            text.contains("backing file") && text.contains(disk.device.name()),
-            "{text}"
+            device.contains("backing file") && device.contains(disk.device.name()),
+            "{device}"
         );
     }
     let refused = TAILMARK.run(dir, &["device", "show", "no-such-device"]);

@@ -43,21 +43,24 @@ fn a_dry_run_says_every_command_and_what_speaks_against_it_and_touches_nothing()
     ];
     assert_says(&said, &words);
     assert!(!said.contains("ip_default_ttl"), "{said}");
-    let said = bench.done("$tailmark run plan.toml -o out --dry-run; test ! -e out");
-    assert_says(&said, &words);
+    let run = bench.done("$tailmark run plan.toml -o out --dry-run; test ! -e out");
+    assert_says(&run, &words);
     assert_says(
-        &said,
+        &run,
         &["sysctls: echo '77' > /proc/sys/net/ipv4/ip_default_ttl"],
     );
     assert_eq!(bench.sample(), *b"mine");
     // What is made when a run begins is not missed before.
-    let said =
+    let rehearsal =
         bench.done("$tailmark run rehearsal --dry-run; test ! -e /var/lib/tailmark/emulated");
     assert_says(
-        &said,
+        &rehearsal,
         &["emulate: qemu-storage-daemon ", "x-iops-total=400"],
     );
-    assert!(!said.contains("there is no block device"), "{said}");
+    assert!(
+        !rehearsal.contains("there is no block device"),
+        "{rehearsal}"
+    );
 }
 
 #[test]
@@ -112,8 +115,8 @@ fn nothing_is_erased_without_the_serial_number_or_for_another_one() {
         assert_eq!(output.status.code(), Some(2), "{}", out(&output));
         assert_says(&out(&output), &[words]);
         let run = format!("$tailmark run plan.toml -o out {flags}");
-        let output = bench.script(&run);
-        assert_ne!(output.status.code(), Some(0), "{}", out(&output));
+        let measured = bench.script(&run);
+        assert_ne!(measured.status.code(), Some(0), "{}", out(&measured));
         assert!(!bench.dir().join("out/study.sqlite").exists());
     }
     assert_eq!(bench.sample(), *b"mine");
@@ -142,15 +145,15 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
         &["erase begins: BLKDISCARD", "erase is done", "is unmounted"],
     );
     // The same command again finds its data, and nothing is erased.
-    let said = bench.done(RUN);
+    let again = bench.done(RUN);
     let words = [
         "system `disk` has begun: it is not prepared again",
         "everything was measured",
     ];
-    assert_says(&said, &words);
+    assert_says(&again, &words);
     assert!(
-        !said.contains("erase begins") && said.contains("mount is done"),
-        "{said}"
+        !again.contains("erase begins") && again.contains("mount is done"),
+        "{again}"
     );
     // Nor is it where the study is of another plan.
     let other = bench.script(&format!("{RUN} --set sweep.threads=2"));
@@ -158,9 +161,9 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
     assert_says(&out(&other), &["a study of another plan"]);
     assert!(!out(&other).contains("begins"), "{}", out(&other));
     // And so does a run without consent, of a study of its own.
-    let said = bench.done("$tailmark run plan.toml -o second");
+    let second = bench.done("$tailmark run plan.toml -o second");
     assert_says(
-        &said,
+        &second,
         &["measured on what is there", "--erase", "mount is done"],
     );
 }
@@ -178,23 +181,26 @@ fn a_raw_device_is_overwritten_with_consent_and_our_own_data_set_is_erased_by_it
     // Without a step that prepares it, the same consent is asked for.
     let plain = fs::read_to_string(bench.dir().join("plan.toml")).unwrap();
     bench.plan_of(&format!("name = 'disk'\ndevice = '{device}'"));
-    let said = bench.done("$tailmark run plan.toml -o first --erase $serial $unseen");
-    assert_says(&said, &["OVERWRITES", "1 point measured"]);
+    let first = bench.done("$tailmark run plan.toml -o first --erase $serial $unseen");
+    assert_says(&first, &["OVERWRITES", "1 point measured"]);
     // Nothing is changed that would have to be put back.
     assert!(!bench.dir().join("state/tailmark/changes.json").exists());
     fs::write(bench.dir().join("plan.toml"), plain).unwrap();
-    let said = bench.done("$tailmark run plan.toml -o other --records 300");
-    assert_says(&said, &["is measured on what is there", "1 point measured"]);
-    let said = bench.done(&format!("{PREPARE} --dry-run"));
-    assert_says(&said, &["nothing speaks against it"]);
-    let said = bench.done(RUN);
+    let other = bench.done("$tailmark run plan.toml -o other --records 300");
+    assert_says(
+        &other,
+        &["is measured on what is there", "1 point measured"],
+    );
+    let planned = bench.done(&format!("{PREPARE} --dry-run"));
+    assert_says(&planned, &["nothing speaks against it"]);
+    let measured = bench.done(RUN);
     let words = [
         "erase is done",
         "precondition is done",
         "loaded 200 records",
         "no errors",
     ];
-    assert_says(&said, &words);
+    assert_says(&measured, &words);
     // The end of the device, which no record is at, was written with random data.
     assert_ne!(bench.sample(), [0; 4]);
 }
@@ -237,37 +243,40 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
          kill -9 $run; wait $run\necho killed at $({value})\n\
          mount | grep -c $device\n"
     );
-    let said = bench.done(&format!(
+    let killed_run = bench.done(&format!(
         "{killed}$tailmark restore && echo restored to $({value})\nmount | grep -c $device\n\
          echo and nothing is left: $($tailmark restore 2>&1)"
     ));
     assert_says(
-        &said,
+        &killed_run,
         &["killed at 77\n1\n", "is unmounted\n", "restored to 64\n0\n"],
     );
-    assert!(said.ends_with("and nothing is left:\n"), "{said}");
+    assert!(
+        killed_run.ends_with("and nothing is left:\n"),
+        "{killed_run}"
+    );
     // Somebody has made another file system on the device since, and mounted it there.
     let other = killed.replace("-o out", "-o other");
-    let said = bench.done(&format!(
+    let remounted = bench.done(&format!(
         "{other}umount mounted && mkfs.ext4 -q -F -L tailmark $device && mount $device mounted && echo mine > \
          mounted/file\n$tailmark restore && cat mounted/file && umount mounted"
     ));
-    assert_says(&said, &["is left: ", "another file system", "mine\n"]);
+    assert_says(&remounted, &["is left: ", "another file system", "mine\n"]);
     // One that is stopped puts it back itself.
     let stopped = killed
         .replace("kill -9", "kill -TERM")
         .replace("-o out", "-o stopped");
-    let said = bench.done(&format!("{stopped}exit 0"));
+    let stopped_run = bench.done(&format!("{stopped}exit 0"));
     assert_says(
-        &said,
+        &stopped_run,
         &["ip_default_ttl is 77", "is unmounted", "killed at 64\n0\n"],
     );
     // A run that ends by itself puts back what it and the killed one have changed.
-    let said = bench.done(&format!(
+    let second_run = bench.done(&format!(
         "{killed}$tailmark run plan.toml -o second\necho ended with $? at $({value})\n\
          ! mount | grep $device"
     ));
-    assert_says(&said, &["killed at 77\n1\n", "ended with 0 at 64\n"]);
+    assert_says(&second_run, &["killed at 77\n1\n", "ended with 0 at 64\n"]);
 }
 
 #[test]
@@ -311,7 +320,7 @@ fn a_device_is_brought_to_its_steady_state_and_the_study_has_every_round() {
         let said = bench.done(&format!("rm -rf out; {RUN}"));
         let facts = bench.facts();
         let name = format!("{step} found");
-        let found = facts.iter().find(|(of, _)| *of == name);
+        let found = facts.iter().find(|(key, _)| *key == name);
         let (_, found) = found.unwrap_or_else(|| panic!("{facts:?}"));
         let (rounds, verdict) = found.split_once("; ").unwrap();
         let rounds: Vec<_> = rounds
@@ -414,7 +423,7 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
         .map(|point| point["findings"].to_string())
         .collect();
     assert!(
-        !findings.is_empty() && findings.iter().all(|of| of.contains("settings-left")),
+        !findings.is_empty() && findings.iter().all(|f| f.contains("settings-left")),
         "{findings:?}"
     );
     let study = Study::open_read_only(&bench.dir().join("second/out")).unwrap();

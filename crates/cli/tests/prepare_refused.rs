@@ -32,8 +32,8 @@ fn a_directory_to_mount_on_that_holds_something_is_refused_before_the_device_is_
     for command in [RUN, PREPARE] {
         let script = format!("mkdir -p mounted && echo mine > mounted/file\n{command}");
         assert_refused(&bench, &script, &["mounted", "it is not empty"]);
-        let script = format!("rm -f mounted/file && mount -t tmpfs other mounted\n{command}");
-        assert_refused(&bench, &script, &["`other` (tmpfs) is mounted on it"]);
+        let mounted = format!("rm -f mounted/file && mount -t tmpfs other mounted\n{command}");
+        assert_refused(&bench, &mounted, &["`other` (tmpfs) is mounted on it"]);
     }
     // A dry run says it too.
     let said = bench.done(&format!("echo mine > mounted/file\n{RUN} --dry-run"));
@@ -139,15 +139,18 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
     }
     assert!(fs::read(bench.device.path()).unwrap() == before);
     assert!(!bench.dir().join("out/study.sqlite").exists());
-    let said = bench.done(&agreed);
-    assert_says(&said, &[&format!("OVERWRITES {holds}"), "1 point measured"]);
+    let overwritten = bench.done(&agreed);
+    assert_says(
+        &overwritten,
+        &[&format!("OVERWRITES {holds}"), "1 point measured"],
+    );
     // It is ours from now on, also for other data.
     let other = run.replace("-o out", "-o other").replace("200", "300");
-    let said = bench.done(&format!("{other} && {other} --dry-run"));
-    assert_says(&said, &["1 point measured"]);
-    assert!(!said.contains("OVERWRITES"), "{said}");
-    let said = bench.done("wipefs --no-act $device");
-    assert!(said.is_empty(), "{said}");
+    let reused = bench.done(&format!("{other} && {other} --dry-run"));
+    assert_says(&reused, &["1 point measured"]);
+    assert!(!reused.contains("OVERWRITES"), "{reused}");
+    let signatures = bench.done("wipefs --no-act $device");
+    assert!(signatures.is_empty(), "{signatures}");
     // It is refused while a loop device lies over a part of it.
     let over = bench.done("losetup --find --show --offset 4M $device");
     let again = run.replace("-o out", "-o again").replace("200", "400");
@@ -156,8 +159,8 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
         &again,
         &["stacked", over.trim().trim_start_matches("/dev/")],
     );
-    let said = bench.done(&format!("{again} --dry-run"));
-    assert_says(&said, &["against it (stacked)"]);
+    let planned = bench.done(&format!("{again} --dry-run"));
+    assert_says(&planned, &["against it (stacked)"]);
     bench.done(&format!("losetup --detach {over}"));
     bench.done(&again);
 }
@@ -195,10 +198,10 @@ fn preparing_says_first_what_is_lost() {
     let said = bench.done("$tailmark device prepare plan.toml --system disk --dry-run");
     assert!(said.starts_with(&first), "{said}");
     // A run without consent leaves it as it is, and one with consent does not.
-    let said = bench.done("$tailmark run plan.toml --dry-run");
-    assert!(!said.contains("OVERWRITES"), "{said}");
-    let said = bench.done(&format!("{RUN} --dry-run"));
-    assert!(said.starts_with(&first), "{said}");
+    let unasked = bench.done("$tailmark run plan.toml --dry-run");
+    assert!(!unasked.contains("OVERWRITES"), "{unasked}");
+    let asked = bench.done(&format!("{RUN} --dry-run"));
+    assert!(asked.starts_with(&first), "{asked}");
 }
 
 #[test]

@@ -84,11 +84,11 @@ fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
     );
     // An end is tried twice, and no try says the contrary.
     let trials = search["trials"].as_array().unwrap();
-    for (end, said, contrary) in [(low, "pass", "fail"), (high, "fail", "pass")] {
+    for (end, verdict, contrary) in [(low, "pass", "fail"), (high, "fail", "pass")] {
         let same = trials.iter().filter(|trial| trial["rate"] == end);
         let verdicts: Vec<&Value> = same.map(|trial| &trial["verdict"]).collect();
         assert!(verdicts.len() >= 2, "{search}");
-        assert!(verdicts.contains(&&Value::from(said)), "{verdicts:?}");
+        assert!(verdicts.contains(&&Value::from(verdict)), "{verdicts:?}");
         assert!(!verdicts.contains(&&Value::from(contrary)), "{verdicts:?}");
     }
     let page = TAILMARK.run(dir.path(), &["report", "out", "--format", "terminal"]);
@@ -102,14 +102,14 @@ fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
 
 #[test]
 fn what_a_search_cannot_find_is_said_so() {
-    let of = |more: &[&str]| {
+    let search = |more: &[&str]| {
         let dir = TempDir::new().unwrap();
         let (code, said) = run(dir.path(), &[&["--quick"], more].concat());
         assert_eq!(code, Some(0), "{said}");
         searches(dir.path()).remove(0)
     };
     // 1 ms on average: one in a hundred takes 4.6 ms even if it is alone.
-    let never = of(&[
+    let never = search(&[
         "--set",
         MODEL,
         "--slo",
@@ -119,13 +119,13 @@ fn what_a_search_cannot_find_is_said_so() {
     ]);
     assert_eq!(never["status"], "not-at-any-rate");
     assert_eq!(never["low"], Value::Null);
-    let all = of(&["--set", MODEL, "--slo", LIMIT, "--set", "slo.max_rate=300"]);
+    let all = search(&["--set", MODEL, "--slo", LIMIT, "--set", "slo.max_rate=300"]);
     assert_eq!(
         (&all["status"], &all["low"]),
         (&"max-rate".into(), &300.0.into())
     );
     // Two clients in flight at 5 ms each: no more than 400/s, whatever the database can do.
-    let client = of(&[
+    let client = search(&[
         "--set",
         "database.model=constant 5ms",
         "--slo",
@@ -142,13 +142,13 @@ fn what_a_search_cannot_find_is_said_so() {
         .as_array()
         .unwrap()
         .iter()
-        .find_map(|of| of["evidence"].as_str());
+        .find_map(|finding| finding["evidence"].as_str());
     assert!(
         evidence.unwrap().contains("no client was free"),
         "{evidence:?}"
     );
     // A tenth of the requests fails: they are over every limit.
-    let failing = of(&[
+    let failing = search(&[
         "--set",
         "database.model=constant 1ms; errors 0s 1h 10%",
         "--slo",
@@ -182,9 +182,9 @@ fn all_limits_must_hold_and_workloads_without_such_requests_are_not_searched() {
     assert_eq!(found.len(), 2);
     // p99 of updates is 8 ms at 424/s, that of reads 15 ms at 693/s: what is looked for in the mix of
     // both is found below what is looked for in reads alone.
-    let [mix, reads] = [&found[0], &found[1]].map(|of| {
-        let ends = [&of["low"], &of["high"]].map(Value::as_f64);
-        assert!(ends[0].or(ends[1]).is_some(), "{of}");
+    let [mix, reads] = [&found[0], &found[1]].map(|answer| {
+        let ends = [&answer["low"], &answer["high"]].map(Value::as_f64);
+        assert!(ends[0].or(ends[1]).is_some(), "{answer}");
         ends
     });
     assert!(mix[0].is_none_or(|low| low <= 424.0 * 1.1), "{mix:?}");
@@ -193,13 +193,10 @@ fn all_limits_must_hold_and_workloads_without_such_requests_are_not_searched() {
     assert!(reads[1].is_none_or(|high| high >= 693.0 / 1.1), "{reads:?}");
     assert_eq!(found[0]["trials"][0]["limits"].as_array().unwrap().len(), 2);
     assert_eq!(found[1]["trials"][0]["limits"].as_array().unwrap().len(), 1);
-    let dir = TempDir::new().unwrap();
-    let (code, said) = run(dir.path(), &["--slo", "p99 scan < 1ms"]);
-    assert_eq!(code, Some(2));
-    assert!(
-        said.contains("slo.latency") && said.contains("read"),
-        "{said}"
-    );
+    let fresh = TempDir::new().unwrap();
+    let (refused, why) = run(fresh.path(), &["--slo", "p99 scan < 1ms"]);
+    assert_eq!(refused, Some(2));
+    assert!(why.contains("slo.latency") && why.contains("read"), "{why}");
 }
 
 #[test]
@@ -292,7 +289,7 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
         if dir.join("out/study.sqlite").exists() {
             searches(dir)
                 .first()
-                .map_or(0, |of| of["trials"].as_array().unwrap().len())
+                .map_or(0, |search| search["trials"].as_array().unwrap().len())
         } else {
             0
         }
@@ -320,9 +317,12 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
         (&a["low"], &a["high"], &a["status"]),
         (&b["low"], &b["high"], &b["status"])
     );
-    let (code, said) = run(parts.path(), &more);
-    assert_eq!(code, Some(0));
-    assert!(said.contains("everything was measured before"), "{said}");
+    let (second, resumed) = run(parts.path(), &more);
+    assert_eq!(second, Some(0));
+    assert!(
+        resumed.contains("everything was measured before"),
+        "{resumed}"
+    );
 }
 
 #[test]
@@ -334,9 +334,9 @@ fn limits_may_change_until_there_are_trials() {
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(searches(dir.path()).len(), 1);
     let other = ["--set", MODEL, "--slo", "p99 read < 100ms", "--quick"];
-    let (code, said) = run(dir.path(), &other);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("slo.latency"), "{said}");
+    let (refused, why) = run(dir.path(), &other);
+    assert_eq!(refused, Some(2), "{why}");
+    assert!(why.contains("slo.latency"), "{why}");
 }
 
 #[test]
@@ -354,9 +354,9 @@ fn the_dry_run_says_what_a_search_will_take() {
         said.contains("2 searches") && said.contains("40m at most each"),
         "{said}"
     );
-    let said = plan(&["--slo", LIMIT, "--quick"]);
+    let quick = plan(&["--slo", LIMIT, "--quick"]);
     assert!(
-        said.contains("1 quick search") && said.contains("6m at most each"),
-        "{said}"
+        quick.contains("1 quick search") && quick.contains("6m at most each"),
+        "{quick}"
     );
 }

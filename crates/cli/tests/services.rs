@@ -56,8 +56,8 @@ fn a_refusal_of_systemctl_is_told_after_the_journal() {
     assert!(err(&refused).ends_with(expected), "{}", err(&refused));
     // What systemd counted of earlier starts is reset before each.
     let requested = fs::read_to_string(dir.path().join("asked")).unwrap();
-    let expected = "stop store\n--quiet reset-failed store\nstart store\n";
-    assert_eq!(requested, expected, "what was left over is stopped first");
+    let calls = "stop store\n--quiet reset-failed store\nstart store\n";
+    assert_eq!(requested, calls, "what was left over is stopped first");
 }
 
 #[test]

@@ -153,9 +153,9 @@ fn calls_land_in_one_study() {
 #[test]
 fn a_summary_without_logs_keeps_its_latencies() {
     let dir = TempDir::new().unwrap();
-    let line = "run basic -P workloada -p exportfile=disk-t1.txt \
+    let args = "run basic -P workloada -p exportfile=disk-t1.txt \
                 -p hdrhistogram.percentiles=50,99,99.9";
-    let run = ycsb(dir.path(), line);
+    let run = ycsb(dir.path(), args);
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     let mut import = Command::new(PROGRAM);
     import
@@ -164,12 +164,12 @@ fn a_summary_without_logs_keeps_its_latencies() {
     assert_eq!(import.output().unwrap().status.code(), Some(0));
     let text = std::fs::read_to_string(dir.path().join("disk-t1.txt")).unwrap();
     let told = |name: &str| {
-        let line = text.lines().find_map(|l| {
+        let latency = text.lines().find_map(|l| {
             l.strip_prefix("[READ], ")?
                 .strip_prefix(name)?
                 .strip_prefix("Latency(us), ")
         });
-        line.unwrap().parse::<f64>().unwrap()
+        latency.unwrap().parse::<f64>().unwrap()
     };
     let mut export = Command::new(PROGRAM);
     export
@@ -180,7 +180,7 @@ fn a_summary_without_logs_keeps_its_latencies() {
     let point = &export["points"][0];
     let read = &point["kinds"]["read"];
     assert_eq!(read["only_summary"], true);
-    for (name, line) in [
+    for (name, title) in [
         ("mean", "Average"),
         ("min", "Min"),
         ("p50", "50thPercentile"),
@@ -188,7 +188,7 @@ fn a_summary_without_logs_keeps_its_latencies() {
         ("max", "Max"),
     ] {
         let got = read["service_us"][name].as_f64().unwrap();
-        assert!((got - told(line)).abs() < 1e-6, "{name}: {got}");
+        assert!((got - told(title)).abs() < 1e-6, "{name}: {got}");
     }
     // 2,500 reads are too few for it, whoever says it.
     assert!(read["service_us"]["p99.9"].is_null());
@@ -293,18 +293,18 @@ fn the_last_status_line_has_a_second_that_was_told_already() {
         let last = seconds.len() as u64 - 2;
         let expected: Vec<_> = (0..=last).chain([last]).collect();
         assert!(last >= 2 && seconds == expected, "{err}");
-        let has_cleanup = |(_, line): &(u64, &str)| line.contains("[CLEANUP: ");
+        let has_cleanup = |(_, status): &(u64, &str)| status.contains("[CLEANUP: ");
         let (end, before) = lines.split_last().unwrap();
         assert!(has_cleanup(end) && !before.iter().any(has_cleanup), "{err}");
         // Each operation is in one line.
-        let numbers = |line: &str, before: &str| -> u64 {
-            let found = line.split(before).skip(1);
+        let numbers = |status: &str, title: &str| -> u64 {
+            let found = status.split(title).skip(1);
             let number = |text: &str| -> u64 { text[..text.find(',').unwrap()].parse().unwrap() };
             found.map(number).sum()
         };
         let of_kinds =
-            |line: &str| numbers(line, "[READ: Count=") + numbers(line, "[UPDATE: Count=");
-        let counted: u64 = lines.iter().map(|(_, line)| of_kinds(line)).sum();
+            |status: &str| numbers(status, "[READ: Count=") + numbers(status, "[UPDATE: Count=");
+        let counted: u64 = lines.iter().map(|(_, status)| of_kinds(status)).sum();
         let told = format!(" sec: {counted} operations; ");
         assert!(end.1.contains(&told), "{counted} in {err}");
     }
@@ -492,19 +492,19 @@ fn reads_leave_a_database_of_another_version_to_the_byte_and_writes_need_consent
     assert_eq!(code, Some(0), "{said}");
     assert!(files(&db) == before, "reads changed the database");
     for line in ["run rocksdb", "load rocksdb"] {
-        let (code, said) = call(line);
-        assert_eq!(code, Some(1), "{said}");
+        let (status, why) = call(line);
+        assert_eq!(status, Some(1), "{why}");
         assert!(
-            said.contains("RocksDB 5.11.3") && said.contains("--upgrade"),
-            "{said}"
+            why.contains("RocksDB 5.11.3") && why.contains("--upgrade"),
+            "{why}"
         );
     }
     assert!(
         files(&db) == before,
         "what was refused changed the database"
     );
-    let (code, said) = call("run rocksdb --upgrade");
-    assert_eq!(code, Some(0), "{said}");
+    let (upgrade_code, upgraded) = call("run rocksdb --upgrade");
+    assert_eq!(upgrade_code, Some(0), "{upgraded}");
     assert_eq!(call("run rocksdb").0, Some(0), "it is of this version now");
 }
 
@@ -547,8 +547,8 @@ fn a_log_directory_is_of_one_database_also_after_a_kill() {
     }
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let (code, said) = call("run", "one");
-    assert_eq!(code, Some(0), "{said}");
+    let (second_code, second) = call("run", "one");
+    assert_eq!(second_code, Some(0), "{second}");
 }
 
 #[test]

@@ -199,8 +199,8 @@ fn lines(class_path: &str, more: &[&str]) -> [BTreeSet<String>; 2] {
             || line.starts_with("[TOTAL_GC_TIME_%]");
         is_counted && at.is_none_or(|ms| ms == 0)
     };
-    let names = |text: &str| {
-        let lines = text.lines().filter(is_own);
+    let names = |printed: &str| {
+        let lines = printed.lines().filter(is_own);
         lines
             .map(|line| {
                 line.rsplit_once(", ")
@@ -255,13 +255,13 @@ mod rocksdb {
         }
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/Records.java");
         let out = dir.display().to_string();
-        let jars = all.join(":");
+        let path = all.join(":");
         let compiler = Command::new("java")
             .args([
                 "-m",
                 "jdk.compiler/com.sun.tools.javac.Main",
                 "-cp",
-                &jars,
+                &path,
                 "-d",
                 &out,
                 source,
@@ -270,7 +270,7 @@ mod rocksdb {
             .unwrap();
         let said = String::from_utf8_lossy(&compiler.stderr);
         assert!(compiler.status.success(), "{said}");
-        format!("{jars}:{out}")
+        format!("{path}:{out}")
     }
 
     /// What both do with the database `db` in `dir`: records that tell what they must be.
@@ -363,8 +363,12 @@ mod rocksdb {
         let more = [&["-t"][..], &CHANGE].concat();
         let changed = reference(&class_path, dir.path(), 5000, &more);
         let all = 5000 + value(&changed, "[INSERT], Return=OK, ").unwrap();
-        let read = tailmark(dir.path(), all, "run", &[]);
-        assert_eq!(value(&read, "[VERIFY], Return=OK, "), Some(all), "{read}");
+        let verified = tailmark(dir.path(), all, "run", &[]);
+        assert_eq!(
+            value(&verified, "[VERIFY], Return=OK, "),
+            Some(all),
+            "{verified}"
+        );
     }
 
     /// Every file of the database with its bytes; RocksDB's own logs of what it does apart.
@@ -407,8 +411,8 @@ mod rocksdb {
                 let output = output.unwrap();
                 (output.status.success(), tailmark_testing::err(&output))
             };
-            let (reads, said) = ycsb(&[]);
-            assert!(reads, "{said}");
+            let (reads, unchanged) = ycsb(&[]);
+            assert!(reads, "{unchanged}");
             assert!(
                 files(dir.path()) == before,
                 "reads changed what {version} wrote"
@@ -419,8 +423,8 @@ mod rocksdb {
                 assert!(said.contains("--upgrade"), "{said}");
                 assert!(files(dir.path()) == before, "a refused run changed it");
                 reference(&class_path, dir.path(), 3000, &["-t"]);
-                let (writes, said) = ycsb(&[&CHANGE[..], &["--upgrade"]].concat());
-                assert!(writes, "{said}");
+                let (upgraded, upgrade) = ycsb(&[&CHANGE[..], &["--upgrade"]].concat());
+                assert!(upgraded, "{upgrade}");
             }
             let words = ["site.ycsb.Client", "-db", "Records", "-t"].map(str::to_owned);
             let read = Command::new("java")

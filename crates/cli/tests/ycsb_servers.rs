@@ -110,8 +110,8 @@ fn main() -> std::process::ExitCode {
 
 #[test]
 fn workloads_a_to_f_run_on_cassandra() {
-    let hosts = server("cassandra");
-    let (host, port) = hosts.rsplit_once(':').unwrap();
+    let address = server("cassandra");
+    let (host, port) = address.rsplit_once(':').unwrap();
     let keyspace = format!("cassandra.keyspace=drop_in_{}", std::process::id());
     let (hosts, port) = (format!("hosts={host}"), format!("port={port}"));
     let level = "cassandra.readconsistencylevel=ONE";

@@ -5,7 +5,7 @@ use crate::{Cluster, Message, monotonic_ns};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::{
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -48,7 +48,6 @@ struct Job {
     clocks: Vec<Clock>,
     start_ns: u64,
     aborted: OnceLock<Aborted>,
-    warnings: Mutex<Vec<String>>,
 }
 
 /// One of several ranks of this process. A job that was aborted ends as processes do: whatever rank
@@ -70,7 +69,6 @@ pub fn ranks(clocks: &[Clock]) -> Vec<Rank> {
         clocks: clocks.to_vec(),
         start_ns: monotonic_ns(),
         aborted: OnceLock::new(),
-        warnings: Mutex::default(),
     });
     let rank = |(rank, inbox)| Rank {
         rank,
@@ -92,15 +90,6 @@ impl Rank {
         self.job.aborted.get().cloned()
     }
 
-    /// Another hold of the job, for a thread that looks on while this rank is at work elsewhere.
-    #[must_use]
-    pub fn observer(&self) -> Observer {
-        Observer {
-            rank: self.rank,
-            job: Arc::clone(&self.job),
-        }
-    }
-
     fn is_cut(&self, other: u32) -> bool {
         let is_silent = |rank: u32| self.job.silent[rank as usize].load(Ordering::SeqCst);
         is_silent(self.rank) || is_silent(other)
@@ -110,33 +99,6 @@ impl Rank {
         if let Some(aborted) = self.job.aborted.get() {
             panic!("rank {} has ended the job: {}", aborted.rank, aborted.why);
         }
-    }
-}
-
-/// What a test does to a rank that is at work in another thread.
-#[derive(Debug, Clone)]
-pub struct Observer {
-    rank: u32,
-    job: Arc<Job>,
-}
-
-impl Observer {
-    /// As [`Rank::silence`].
-    pub fn silence(&self, is_silent: bool) {
-        self.job.silent[self.rank as usize].store(is_silent, Ordering::SeqCst);
-    }
-
-    /// As [`Rank::aborted`].
-    #[must_use]
-    pub fn aborted(&self) -> Option<Aborted> {
-        self.job.aborted.get().cloned()
-    }
-
-    /// What ranks of the job have said.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        let warnings = self.job.warnings.lock();
-        warnings.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -183,12 +145,7 @@ impl Cluster for Rank {
         self.job.clocks[self.rank as usize].at_ns(self.job.start_ns, elapsed_ns)
     }
 
-    fn warn(&self, what: &str) {
-        let said = format!("rank {} on {}: {what}", self.rank, self.host());
-        let warnings = &self.job.warnings;
-        let mut warnings = warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        warnings.push(said);
-    }
+    fn warn(&self, _: &str) {}
 
     fn abort(&self, code: i32, why: &str) -> ! {
         let rank = self.rank;
@@ -235,7 +192,7 @@ mod tests {
         leader.send(1, vec![2]);
         assert_eq!(leader.receive(Duration::ZERO), None);
         assert_eq!(other.receive(Duration::ZERO), None);
-        other.observer().silence(false);
+        other.silence(false);
         other.send(0, vec![3]);
         assert_eq!(leader.receive(WAIT).map(|m| m.body), Some(vec![3]));
     }

@@ -282,20 +282,15 @@ fn bytes(value: &str, data: &DataSet, scale: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Clients, Place, Schema};
+    use crate::Schema;
 
     const fn setting(name: &'static str, kind: SettingKind, default: &'static str) -> Setting {
         Setting::new(name, "for these tests", kind, default)
     }
 
     const DRIVER: Driver = Driver {
-        look: None,
         name: "settable",
         about: "for these tests",
-        place: Place::Nowhere,
-        port: None,
-        clients: Clients::Threads,
-        supports: &[],
         settings: &[
             setting(
                 "bits",
@@ -312,8 +307,6 @@ mod tests {
             setting("file", SettingKind::Text, ""),
             setting("jobs", SettingKind::Integer { min: -1, max: 8 }, "-1"),
         ],
-        stored: &[],
-        entry: "",
         check: |settings| match settings.text("file") {
             Some("missing") => Err(Error::BadSetting {
                 name: "file".to_owned(),
@@ -322,18 +315,7 @@ mod tests {
             }),
             _ => Ok(()),
         },
-        open: |_| crate::db::find("").map(|_| unreachable!("no driver has this name")),
-        identity: |_| Ok(None),
-        destroy: |_| Ok(()),
-        check_destroy: |_| Ok(()),
-        space: |_, _| 0,
-        cache: |_, _| 0,
-        page_cache: |_| false,
-        adopted: |_, settings| settings.clone(),
-        background_threads: "",
-        tells_nodes: false,
-        reshapes: |_| false,
-        semantics: |_| None,
+        ..crate::db::null::DRIVER
     };
 
     fn check(given: &[(&str, &str)], scale: f64) -> Result<Settings, Error> {

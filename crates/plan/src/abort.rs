@@ -72,7 +72,7 @@ impl AbortLimit {
         for limit in &limits {
             match limit.broken {
                 Broken::Latency(kind, ..) if !is_sent(kind) => {
-                    let sent = Kind::ALL.into_iter().filter(|kind| is_sent(*kind));
+                    let sent = Kind::ALL.into_iter().filter(|sent| is_sent(*sent));
                     let sent: Vec<_> = sent.map(Kind::name).collect();
                     let sent = sent.join(", ");
                     return Err(refuse(limit, format!("of requests that are sent: {sent}")));

@@ -53,7 +53,7 @@ pub(super) fn marked(raw: &RawPlan, plan: &Plan, names: &[String]) -> Result<Vec
         let keys = plan.header.plan.iter();
         let (gone, left): (Vec<_>, Vec<_>) = keys
             .filter(|(key, _)| names_of.covers(path, key))
-            .partition(|(key, given)| is_given(key, &given.value));
+            .partition(|(key, entry)| is_given(key, &entry.value));
         let is_named = gone.is_empty() && !given.iter().any(|given| path.starts_with(given));
         if is_named || !left.is_empty() {
             marked.push(name.clone());
@@ -84,10 +84,10 @@ impl Names<'_> {
         for key in keys::in_table(table) {
             known.push(at(key.name));
             for name in self.named(key) {
-                let path = [at(key.name), vec![name.clone()]].concat();
+                let inner = [at(key.name), vec![name.clone()]].concat();
                 let system = self.plan.systems.iter().find(|s| s.name == name);
-                known.push(path.clone());
-                self.add(known, &path, key.name, system.map(|s| s.driver).or(driver));
+                known.push(inner.clone());
+                self.add(known, &inner, key.name, system.map(|s| s.driver).or(driver));
             }
             match key.accept {
                 Accept::Table => self.add(known, &at(key.name), key.name, driver),

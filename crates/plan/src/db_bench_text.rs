@@ -35,8 +35,8 @@ pub(super) fn text(workload: &DbBenchWorkload) -> String {
 
 fn op(op: &Op) -> String {
     match op {
-        Op::Write(of) => format!("write, {}", order(*of)),
-        Op::Delete(of) => format!("delete, {}", order(*of)),
+        Op::Write(keys) => format!("write, {}", order(*keys)),
+        Op::Delete(keys) => format!("delete, {}", order(*keys)),
         Op::Read => "read".to_owned(),
         Op::ReadMissing => "read what is missing".to_owned(),
         Op::ReadMany => "read many".to_owned(),
@@ -74,7 +74,7 @@ const fn direction(direction: Direction) -> &'static str {
 fn mix_graph(graph: &MixGraph) -> String {
     let [get, put, seek] = graph.weights;
     let (keys, ranges) = (&graph.keys, &graph.ranges);
-    let pareto = |of: &Pareto, max: u32| format!("{} {} {} to {max}", of.theta, of.k, of.sigma);
+    let pareto = |p: &Pareto, max: u32| format!("{} {} {} to {max}", p.theta, p.k, p.sigma);
     format!(
         "mixgraph, get {get}, put {put}, seek {seek}, keys {} {}, {} ranges {} {} {} {}, values \
          {}, \

@@ -118,13 +118,13 @@ pub(crate) fn refused_by_mkfs<'a>(file_system: &str, words: &'a [String]) -> Opt
                 letter.is_some_and(|letter| known.is_some_and(|known| list(known).contains(letter)))
             },
         );
-        let is_fine = if is_known(|known| known.valued) {
+        let is_fine = if is_known(|options| options.valued) {
             match rest {
                 "" => words.next().is_some_and(|value| is_plain(value)),
                 attached => is_plain(attached),
             }
         } else {
-            rest.is_empty() && is_known(|known| known.flags)
+            rest.is_empty() && is_known(|options| options.flags)
         };
         if !is_fine {
             return Some(word);

@@ -61,8 +61,8 @@ fn put_workload(workload: &Workload, put: &mut impl FnMut(&str, Role, String)) {
             GroupOperations::Mix(mixed) => {
                 put_mixed(mixed, &mut |name, value| put(name, consists_of, value));
             }
-            GroupOperations::DbBench(workload) => {
-                put("task", consists_of, db_bench_text::text(workload));
+            GroupOperations::DbBench(task) => {
+                put("task", consists_of, db_bench_text::text(task));
             }
         }
         let drawn = distribution(&group.distribution());
@@ -137,8 +137,8 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, Role, String)) {
     if let Some(version) = &system.version {
         put("version", database("version"), version.clone());
     }
-    if let Some(of) = &system.ceiling_for {
-        put("ceiling_for", role("system", "ceiling_for"), of.clone());
+    if let Some(name) = &system.ceiling_for {
+        put("ceiling_for", role("system", "ceiling_for"), name.clone());
     }
     if !system.watch.is_empty() {
         let watched = system.watch.iter().map(|path| path.display().to_string());

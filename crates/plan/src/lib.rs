@@ -198,8 +198,8 @@ impl SystemPlan {
     /// Further directories that its settings name, in which the database keeps a part of what it stores.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         let settings = self.driver.settings.iter();
-        let named = settings.filter(|of| of.kind == SettingKind::Directory);
-        let given = named.filter_map(|of| self.settings.text(of.name));
+        let named = settings.filter(|row| row.kind == SettingKind::Directory);
+        let given = named.filter_map(|row| self.settings.text(row.name));
         given.filter(|text| !text.is_empty()).map(Path::new)
     }
 

@@ -37,7 +37,7 @@ pub(super) fn showable(key: &str, value: &Value) -> Value {
         }
         Value::Table(table) => {
             let each = table.iter();
-            let each = each.map(|(key, value)| (key.clone(), showable(key, value)));
+            let each = each.map(|(name, inner)| (name.clone(), showable(name, inner)));
             Value::Table(each.collect())
         }
         other => other.clone(),

@@ -54,7 +54,7 @@ impl Sweep {
         let rates = self
             .rates
             .iter()
-            .map(|&rate| (self.rate_threads, Some(rate)));
+            .map(|&asked| (self.rate_threads, Some(asked)));
         threads.chain(rates)
     }
 

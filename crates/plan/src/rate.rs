@@ -132,16 +132,16 @@ fn rates(sweep: &TableReader<'_>) -> Result<Vec<AskedRate>, Error> {
 /// Refuses `rates_of` where the plan has no such system.
 pub(super) fn refuse_unknown_peak(
     sweep: &TableReader<'_>,
-    of: Option<&str>,
+    system: Option<&str>,
     names: &[&str],
 ) -> Result<(), Error> {
-    match of.filter(|of| !names.contains(of)) {
+    match system.filter(|system| !names.contains(system)) {
         None => Ok(()),
-        Some(of) => Err(Error::NotThere {
+        Some(system) => Err(Error::NotThere {
             key: sweep.label("rates_of"),
-            name: of.to_owned(),
+            name: system.to_owned(),
             table: "system",
-            hint: did_you_mean(of, names.iter().copied()),
+            hint: did_you_mean(system, names.iter().copied()),
             known: names.join(", "),
         }),
     }

@@ -92,7 +92,7 @@ impl RawPlan {
             key: key.to_owned(),
             hint: String::new(),
             known: super::keys::in_table("")
-                .map(|key| key.name)
+                .map(|row| row.name)
                 .collect::<Vec<_>>()
                 .join(", "),
         })?;
@@ -195,7 +195,7 @@ impl RawPlan {
         if let Some(Value::Array(names)) = self.table.get_mut("assumed") {
             names.retain(|name| {
                 let bare = name.as_str().map(|name| name.replace(['"', '\''], ""));
-                !bare.is_some_and(|name| is_gone(&name))
+                !bare.is_some_and(|part| is_gone(&part))
             });
         }
     }
@@ -247,13 +247,13 @@ impl RawPlan {
                 .to_owned()
         };
         let mut systems = Vec::new();
-        for given in given {
-            let parts = given
+        for text in given {
+            let parts = text
                 .split_once('=')
                 .filter(|(n, w)| !n.is_empty() && !w.is_empty());
             let Some((name, place)) = parts else {
                 return Err(Error::BadSystem {
-                    given: given.clone(),
+                    given: text.clone(),
                 });
             };
             let kept = old.iter().find(|system| named(system, "name") == name);
@@ -313,8 +313,8 @@ impl RawPlan {
                 .map(ToOwned::to_owned)
         };
         let name = driver(system).or_else(|| driver(&self.table));
-        let driver = name.and_then(|name| tailmark_driver::db::find(&name).ok());
-        match driver.map(|driver| driver.place) {
+        let found = name.and_then(|name| tailmark_driver::db::find(&name).ok());
+        match found.map(|found| found.place) {
             Some(tailmark_driver::Place::Hosts) => "contact_points",
             _ => "path",
         }

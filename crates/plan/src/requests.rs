@@ -132,7 +132,7 @@ mod tests {
             update,
             ..Mix::NONE
         };
-        let group = |mix| ClientGroup::new(mix, tailmark_workload::Distribution::Uniform);
+        let group = |requests| ClientGroup::new(requests, tailmark_workload::Distribution::Uniform);
         let groups = vec![group(mix(1.0, 0.0)), group(mix(1.0, 1.0))];
         let workload = Workload::of_groups("own", "", groups);
         assert_eq!(requests_per_operation(&workload, Kind::Read, 4), None);

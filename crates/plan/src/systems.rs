@@ -42,8 +42,8 @@ impl<'a> Systems<'a> {
         for (name, reader) in tables {
             let driver = self.driver_of(&reader, Some(base))?;
             let ceiling_for: Option<String> = reader.optional("ceiling_for")?;
-            if let Some(of) = &ceiling_for {
-                refuse_unknown_ceiling(&reader, of, &name, &names)?;
+            if let Some(ceiling) = &ceiling_for {
+                refuse_unknown_ceiling(&reader, ceiling, &name, &names)?;
             }
             read.push(SystemTable {
                 name,
@@ -128,17 +128,13 @@ impl<'a> Systems<'a> {
         if let Some(location) = location(reader, driver)? {
             return Ok(location);
         }
-        let of = all
-            .iter()
-            .find(|other| ceiling_for.as_ref() == Some(&other.name));
-        let of = of
-            .map(|of| location(&of.reader, of.driver))
-            .transpose()?
-            .flatten();
-        match (of, driver.place) {
-            (of, Place::Nowhere) => Ok(of.unwrap_or(Location::None)),
-            (Some(of), place) if (place == Place::Hosts) == matches!(of, Location::Hosts(_)) => {
-                Ok(of)
+        let mut others = all.iter();
+        let lower = others.find(|other| ceiling_for.as_ref() == Some(&other.name));
+        let given = lower.map(|lower| location(&lower.reader, lower.driver));
+        match (given.transpose()?.flatten(), driver.place) {
+            (given, Place::Nowhere) => Ok(given.unwrap_or(Location::None)),
+            (Some(at), place) if (place == Place::Hosts) == matches!(at, Location::Hosts(_)) => {
+                Ok(at)
             }
             _ => Err(no_location(reader, driver)),
         }
@@ -320,11 +316,11 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
                 accepted: format!("absent: driver `{}` takes one `{accepted}`", driver.name),
             });
         }
-        if let Some(accepted) = driver.refuses_place(&text) {
+        if let Some(wanted) = driver.refuses_place(&text) {
             return Err(Error::BadValue {
                 key: reader.label(key),
                 value: text,
-                accepted,
+                accepted: wanted,
             });
         }
         found = Some(match key {
@@ -419,7 +415,7 @@ fn no_location(reader: &TableReader<'_>, driver: &Driver) -> Error {
 
 fn refuse_unknown_ceiling(
     reader: &TableReader<'_>,
-    of: &str,
+    ceiling: &str,
     name: &str,
     names: &[String],
 ) -> Result<(), Error> {
@@ -428,14 +424,14 @@ fn refuse_unknown_ceiling(
         .map(String::as_str)
         .filter(|other| *other != name)
         .collect();
-    if others.contains(&of) {
+    if others.contains(&ceiling) {
         return Ok(());
     }
     Err(Error::NotThere {
         key: reader.label("ceiling_for"),
-        name: of.to_owned(),
+        name: ceiling.to_owned(),
         table: "system",
-        hint: did_you_mean(of, others.iter().copied()),
+        hint: did_you_mean(ceiling, others.iter().copied()),
         known: if others.is_empty() {
             "no other".to_owned()
         } else {

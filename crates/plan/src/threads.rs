@@ -44,8 +44,8 @@ impl Ladder {
             Some((to, factor)) => (to, factor.trim().parse().ok()?),
             None => (rest, 2.0),
         };
-        let count = |text: &str| {
-            let count = units::count(&text.trim().into())?;
+        let count = |number: &str| {
+            let count = units::count(&number.trim().into())?;
             (1..=THREADS_MAX).contains(&count).then_some(count as u32)
         };
         let ladder = Self {

@@ -132,8 +132,10 @@ fn distribution(
         Some(Value::Table(table)) => {
             let inline = reader.inline(key, table, "distribution")?;
             let Some(name) = inline.optional::<String>("name")? else {
-                let (key, accepted) = (inline.full("name"), "its name".to_owned());
-                return Err(Error::Missing { key, accepted });
+                return Err(Error::Missing {
+                    key: inline.full("name"),
+                    accepted: "its name".to_owned(),
+                });
             };
             let distribution = with_parameters(named(&name)?, &inline)?;
             refuse_foreign(&distribution, &inline)?;

@@ -39,6 +39,13 @@ fn claim_of(disk: &Disk) -> Claim {
     Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap()
 }
 
+/// The name that has to be typed for what is on a disk to be overwritten.
+fn name_on(disk: &Disk) -> String {
+    let said = text(&disk.evidence(), "signatures");
+    let (_, name) = said.rsplit_once("--overwrite-signature ").expect(&said);
+    name.to_owned()
+}
+
 #[test]
 fn a_blank_device_is_taken_by_its_serial_number_and_erased() {
     let disk = Disk::new();
@@ -86,13 +93,8 @@ fn a_foreign_file_system_is_refused_without_a_terminal_and_goes_by_its_name() {
         }
         Err(why) => not_here(format!("blkdiscard: {why}")),
     }
-    let said = text(&disk.evidence(), "signatures");
-    let name = said
-        .rsplit("--overwrite-signature ")
-        .next()
-        .unwrap()
-        .to_owned();
-    assert!(name.starts_with("ext4:"), "{said}");
+    let name = name_on(&disk);
+    assert!(name.starts_with("ext4:"), "{name}");
     assert_eq!(disk.refused(&disk.consent()), ["signatures"]);
     let other = Consent {
         destroys: vec!["ext4".to_owned(), "ext4:0".to_owned()],
@@ -147,13 +149,8 @@ fn what_others_write_behind_our_mark_is_refused_until_it_is_named() {
     file.write_all_at(&pages, 8 << 20).unwrap();
     file.sync_all().unwrap();
     drop(file);
-    let said = text(&disk.evidence(), "signatures");
-    let name = said
-        .rsplit("--overwrite-signature ")
-        .next()
-        .unwrap()
-        .to_owned();
-    assert!(name.starts_with("data:"), "{said}");
+    let name = name_on(&disk);
+    assert!(name.starts_with("data:"), "{name}");
     assert_eq!(disk.refused(&disk.consent()), ["signatures"]);
     let agreed = Consent {
         destroys: vec![name],

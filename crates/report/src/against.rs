@@ -31,14 +31,14 @@ impl Data {
         // All of them are one family of tests, as in `tailmark compare`.
         let comparisons = Comparisons::from_pairs(&runs, &pairs, band(&self));
         let (mut both, mut former) = (self.part(&common), earlier.part(&common));
-        let points = |of: &Self| -> BTreeSet<(String, PointName)> {
-            let points = of.points.iter();
+        let points = |study: &Self| -> BTreeSet<(String, PointName)> {
+            let points = study.points.iter();
             points
                 .map(|Point { key, .. }| (key.system.clone(), key.into()))
                 .collect()
         };
         if comparisons.is_empty() && points(&both).is_disjoint(&points(&former)) {
-            let known: BTreeSet<PointName> = points(&former).into_iter().map(|of| of.1).collect();
+            let known: BTreeSet<PointName> = points(&former).into_iter().map(|p| p.1).collect();
             let known: Vec<String> = known.iter().map(ToString::to_string).collect();
             return Err(Error::NoPointInCommon { known: few(&known) });
         }
@@ -80,7 +80,7 @@ impl Data {
         Self {
             headers: self.headers.clone(),
             systems: own.collect(),
-            points: points.filter(|of| is_of(&of.key.system)).cloned().collect(),
+            points: points.filter(|p| is_of(&p.key.system)).cloned().collect(),
             resolved_rates: self.resolved_rates.clone(),
             settings: self.settings.clone(),
             ..Self::default()
@@ -126,7 +126,7 @@ fn changed(before: &[Header], now: &[Header]) -> Vec<String> {
     let values = |key: &&String| (value(before, key), value(now, key));
     let changed = keys.into_iter().map(|key| (key, values(&key)));
     changed
-        .filter(|(_, (before, now))| before != now)
-        .map(|(key, (before, now))| format!("{key} ({before}, now {now})"))
+        .filter(|(_, (earlier, later))| earlier != later)
+        .map(|(key, (earlier, later))| format!("{key} ({earlier}, now {later})"))
         .collect()
 }

@@ -270,8 +270,8 @@ pub fn deciding_pair<'a>(
 ) -> Option<(&'a str, &'a str)> {
     let pairs = pairs(group, sweep, spot, metric);
     let leads = |pair: &&(&'a str, &'a str)| {
-        let of = at(group, sweep, spot, metric, **pair);
-        Lead::new(of.as_ref(), sweep.comparisons) == Lead::Better
+        let comparison = at(group, sweep, spot, metric, **pair);
+        Lead::new(comparison.as_ref(), sweep.comparisons) == Lead::Better
     };
     let keeps = pairs.iter().find(|pair| !leads(pair));
     let keeps = keeps.filter(|_| sweep.baseline().is_none());

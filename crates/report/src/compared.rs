@@ -81,7 +81,7 @@ impl Comparisons {
     }
 
     fn find(&self, point: &PointName, metric: Metric, (a, b): (&str, &str)) -> Option<Comparison> {
-        let name = |a: &str, b: &str| (a.to_owned(), b.to_owned(), point.clone(), metric);
+        let name = |one: &str, two: &str| (one.to_owned(), two.to_owned(), point.clone(), metric);
         if let Some(&index) = self.by_name.get(&name(a, b)) {
             return Some(self.all[index].clone());
         }
@@ -139,10 +139,10 @@ pub(crate) fn band(data: &Data) -> f64 {
     bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE)
 }
 
-fn name_of(of: &Comparison) -> Name {
-    let point = of.point();
-    let point = point.unwrap_or_else(|| peaks(&of.workload, &of.distribution));
-    (of.a.clone(), of.b.clone(), point, of.metric)
+fn name_of(pair: &Comparison) -> Name {
+    let point = pair.point();
+    let point = point.unwrap_or_else(|| peaks(&pair.workload, &pair.distribution));
+    (pair.a.clone(), pair.b.clone(), point, pair.metric)
 }
 
 /// The name of the peaks of a workload.

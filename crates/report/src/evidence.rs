@@ -191,7 +191,7 @@ fn span(seen: &[&Observation]) -> Option<String> {
     }
     // `1 h 38 min` has no unit of its own.
     let value = |text: &'_ str| {
-        let parts = text.split_once(' ').filter(|(_, unit)| !unit.contains(' '));
+        let parts = text.split_once(' ').filter(|(_, rest)| !rest.contains(' '));
         parts.map_or(0, |(value, _)| value.len())
     };
     let (low_value, high_value) = (value(&low), value(&high));

@@ -46,11 +46,11 @@ impl SpreadPeak {
         let values: Vec<f64> = chosen.iter().filter_map(value).collect();
         let mut ops = Spread::from_values(&values).or_else(|| highest.ops())?;
         let of_count = |own: &Vec<(u32, f64)>| own.iter().map(|(_, one)| *one).collect();
-        let repeats: Vec<_> = runs.iter().map(of_count).collect();
-        let mut may_be_peak = counts.iter().zip(statistics::may_be_peak(&repeats));
+        let by_count: Vec<_> = runs.iter().map(of_count).collect();
+        let mut may_be_peak = counts.iter().zip(statistics::may_be_peak(&by_count));
         if counts.len() > 1
             && runs.iter().all(|repeats| repeats.len() >= RUNS_MIN)
-            && let Some((low, high)) = statistics::peak_interval(&repeats)
+            && let Some((low, high)) = statistics::peak_interval(&by_count)
         {
             (ops.low, ops.high) = (low.min(ops.middle), high.max(ops.middle));
         }

@@ -128,12 +128,12 @@ impl Measured {
 
 impl From<Measured> for Spread {
     /// Without what is known of its bounds.
-    fn from(of: Measured) -> Self {
+    fn from(measured: Measured) -> Self {
         Self {
-            middle: of.middle.value,
-            low: of.low.value,
-            high: of.high.value,
-            repeats: of.repeats,
+            middle: measured.middle.value,
+            low: measured.low.value,
+            high: measured.high.value,
+            repeats: measured.repeats,
         }
     }
 }
@@ -182,12 +182,12 @@ mod tests {
         assert!((spread.middle - 2.0).abs() < 1e-12);
         assert_eq!((spread.low, spread.high), (1.0, 8.0));
         let runs = [90.0, 110.0, 95.0, 105.0];
-        let spread = Spread::from_values(&runs).unwrap();
+        let interval = Spread::from_values(&runs).unwrap();
         let mean = statistics::mean_of_runs(&runs).unwrap();
-        assert_eq!((spread.low, spread.high), (mean.low, mean.high));
+        assert_eq!((interval.low, interval.high), (mean.low, mean.high));
         assert!(
-            spread.low < 90.0,
-            "the interval is not the range: {spread:?}"
+            interval.low < 90.0,
+            "the interval is not the range: {interval:?}"
         );
         assert!(Spread::from_values(&[]).is_none());
         assert_eq!(Spread::from_values(&[0.0, 4.0]).unwrap().middle, 0.0);
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn a_spread_is_exact_below_the_lowest_of_its_bounds() {
         let (exact, least) = (Bounded::exact, Bounded::at_least);
-        let of = |values: &[Bounded]| Measured::new(values, true).unwrap();
-        let bounded = of(&[exact(1.0), least(4.0)]);
+        let measured = |values: &[Bounded]| Measured::new(values, true).unwrap();
+        let bounded = measured(&[exact(1.0), least(4.0)]);
         assert_eq!(
             (bounded.low, bounded.middle, bounded.high),
             (exact(1.0), least(2.0), least(4.0))
@@ -207,13 +207,13 @@ mod tests {
             "1.0\u{a0}–\u{a0}≥\u{a0}4.0"
         );
         // Four runs of which one is a bound have no interval.
-        let four = of(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
+        let four = measured(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
         assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));
         // What devices counted in buckets is at most the end of one.
         let most = Bounded::at_most;
-        let bounded = of(&[most(1.0), most(4.0)]);
+        let upper = measured(&[most(1.0), most(4.0)]);
         assert_eq!(
-            (bounded.low, bounded.middle, bounded.high),
+            (upper.low, upper.middle, upper.high),
             (most(1.0), most(2.0), most(4.0))
         );
     }

@@ -70,12 +70,10 @@ impl Data {
         self.resolved_rates.append(&mut other.resolved_rates);
         self.searches.append(&mut other.searches);
         self.notices.append(&mut other.notices);
-        for (name, of) in other.conditions {
+        for (name, c) in other.conditions {
             match self.conditions.entry(name) {
-                Entry::Vacant(vacant) => drop(vacant.insert(of)),
-                Entry::Occupied(mut known) => {
-                    known.get_mut().conditions.complete_from(of.conditions)
-                }
+                Entry::Vacant(vacant) => drop(vacant.insert(c)),
+                Entry::Occupied(mut kept) => kept.get_mut().conditions.complete_from(c.conditions),
             }
         }
     }
@@ -173,12 +171,12 @@ impl Data {
 
     /// Those of each system, by its name.
     fn conditions_of_systems(&self) -> BTreeMap<String, SystemConditions> {
-        let of = |system: &System| SystemConditions {
+        let conditions = |system: &System| SystemConditions {
             name: system.name.clone(),
             conditions: self.conditions_of(system),
         };
         let systems = self.systems.iter();
-        systems.map(|s| (s.name.clone(), of(s))).collect()
+        systems.map(|s| (s.name.clone(), conditions(s))).collect()
     }
 
     /// Everything that shapes a system's numbers.
@@ -194,8 +192,8 @@ impl Data {
     }
 
     fn has_points_of(&self, other: &Self, system: &str) -> bool {
-        let of = |p: &&Point| p.key.system == system;
-        let mut points = self.points.iter().filter(of);
+        let is_own = |p: &&Point| p.key.system == system;
+        let mut points = self.points.iter().filter(is_own);
         points.any(|p| other.points.iter().any(|q| q.key == p.key))
     }
 
@@ -316,7 +314,7 @@ fn labels(
     let free = |label: String| {
         let numbered = (2..).map(|n: u32| format!("{label} ({n})"));
         let mut all = std::iter::once(label.clone()).chain(numbered);
-        all.find(|label| taken.insert(label.clone()))
+        all.find(|candidate| taken.insert(candidate.clone()))
             .expect("there are more numbers than systems")
     };
     labels.into_iter().map(free).collect()

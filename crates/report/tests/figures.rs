@@ -3,9 +3,12 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod systems;
+
 use std::{collections::BTreeMap, path::Path};
+use systems::system;
 use tailmark_model::{
-    Bounded, Header, Kind, KindResult, Metric, Phase, Point, PointKey, Series, SeriesKind, System,
+    Bounded, Header, Kind, KindResult, Metric, Phase, Point, PointKey, Series, SeriesKind,
 };
 use tailmark_report::{Block, Condition, Data, GateOutcome, SECTIONS, Verdicts, VerdictsRequest};
 use tailmark_stats::Verdict;
@@ -47,14 +50,6 @@ fn phase(amplification: f64, repeat: u32) -> Phase {
 }
 
 fn study(dir: &Path) -> Study {
-    let system = |name: &str| System {
-        name: name.to_owned(),
-        driver: "rocksdb".to_owned(),
-        place: format!("/mnt/{name}"),
-        semantics: "faithful".to_owned(),
-        settings: BTreeMap::new(),
-        ceiling_for: None,
-    };
     let header = Header::without_plan("Amplification", String::new());
     let study = Study::create(dir, &header, &[LEAN, HEAVY].map(|(name, _)| system(name))).unwrap();
     for (name, runs) in [LEAN, HEAVY] {

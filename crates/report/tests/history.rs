@@ -83,10 +83,10 @@ fn a_system_is_compared_with_what_it_was() {
         "{rows:?}"
     );
 
-    let (said, _) = section(&earlier.clone().against(&earlier).unwrap());
+    let (same, _) = section(&earlier.clone().against(&earlier).unwrap());
     assert!(
-        said.contains("no change is shown in 4 comparisons"),
-        "{said}"
+        same.contains("no change is shown in 4 comparisons"),
+        "{same}"
     );
     assert!(
         section(&earlier).0.is_empty(),
@@ -130,9 +130,9 @@ fn too_few_runs_are_no_answer_and_neither_is_nothing_in_common() {
     for point in &mut failed.points {
         point.phase.failed = point.phase.operations;
     }
-    let (said, rows) = section(&study(5, 1.0).against(&failed).unwrap());
-    assert!(said.contains("nothing could be compared"), "{said}");
-    assert!(!said.contains("no change") && rows.is_empty(), "{said}");
+    let (empty, none) = section(&study(5, 1.0).against(&failed).unwrap());
+    assert!(empty.contains("nothing could be compared"), "{empty}");
+    assert!(!empty.contains("no change") && none.is_empty(), "{empty}");
 
     for point in &mut failed.points {
         point.key.workload = "another".to_owned();

@@ -145,12 +145,12 @@ fn data_sets_that_differ_make_two_systems_that_say_so() {
             "file (records 100,000)"
         ]
     );
-    let of: Vec<_> = merged
+    let ceilings: Vec<_> = merged
         .systems
         .iter()
         .filter_map(|s| s.ceiling_for.as_deref())
         .collect();
-    assert_eq!(of, ["disk (records 1,000)", "disk (records 100,000)"]);
+    assert_eq!(ceilings, ["disk (records 1,000)", "disk (records 100,000)"]);
     assert!(
         merged
             .points
@@ -248,12 +248,12 @@ fn a_ceiling_follows_the_system_that_it_is_of() {
         .settings
         .insert("cache".into(), "128".into());
     let merged = Data::merged(vec![study("same", &[]), other]);
-    let of: Vec<_> = merged
+    let ceilings: Vec<_> = merged
         .systems
         .iter()
         .filter_map(|s| s.ceiling_for.as_deref())
         .collect();
-    assert_eq!(of, ["disk (cache 64)", "disk (cache 128)"]);
+    assert_eq!(ceilings, ["disk (cache 64)", "disk (cache 128)"]);
 }
 
 #[test]
@@ -261,13 +261,17 @@ fn a_workload_of_another_mix_tells_apart_and_one_more_workload_does_not() {
     let mix = |mix: &str| study("same", &[("workload.own.mix", mix)]);
     let merged = Data::merged(vec![mix("read 1"), mix("read 0.5, update 0.5")]);
     assert_eq!(names(&merged)[0], "disk (workload.own.mix read 1)");
-    let merged = Data::merged(vec![mix("read 1"), study("same", &[])]);
-    assert_eq!(names(&merged), ["disk", "file"]);
+    let unlike = Data::merged(vec![mix("read 1"), study("same", &[])]);
+    assert_eq!(names(&unlike), ["disk", "file"]);
     let drawn = |how: &str| study("same", &[("workload.own.distribution", how)]);
-    let merged = Data::merged(vec![drawn("uniform"), drawn("zipfian")]);
-    assert_eq!(names(&merged), ["disk", "file"], "points are named by it");
-    let merged = Data::merged(vec![drawn("hotspot 0.8"), drawn("hotspot 0.9")]);
-    assert_eq!(merged.systems.len(), 4);
+    let by_distribution = Data::merged(vec![drawn("uniform"), drawn("zipfian")]);
+    assert_eq!(
+        names(&by_distribution),
+        ["disk", "file"],
+        "points are named by it"
+    );
+    let by_hotspot = Data::merged(vec![drawn("hotspot 0.8"), drawn("hotspot 0.9")]);
+    assert_eq!(by_hotspot.systems.len(), 4);
 }
 
 #[test]
@@ -276,8 +280,8 @@ fn titles_tell_apart_what_was_measured_twice() {
     assert_eq!(names(&merged)[0], "disk (old)");
     let mut more = study("new", &[]);
     more.points.iter_mut().for_each(|p| p.key.threads = 8);
-    let merged = Data::merged(vec![study("old", &[]), more]);
-    assert_eq!(names(&merged), ["disk", "file"]);
+    let grown = Data::merged(vec![study("old", &[]), more]);
+    assert_eq!(names(&grown), ["disk", "file"]);
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod systems;
+
 use std::collections::BTreeMap;
+use systems::system;
 use tailmark_model::{
     Header, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, Phase, Point, PointKey,
-    System, new_latencies, qos::block_qos,
+    new_latencies, qos::block_qos,
 };
 use tailmark_report::{Block, Cell, Data, SECTIONS, Table};
 
@@ -71,14 +74,7 @@ fn point(threads: u32, repeat: u32, phase: Phase) -> Point {
 fn table(points: Vec<Point>) -> Table {
     let data = Data {
         headers: vec![Header::without_plan("Quality", String::new())],
-        systems: vec![System {
-            name: "disk".into(),
-            driver: "rocksdb".into(),
-            place: "/mnt".into(),
-            semantics: "faithful".into(),
-            settings: BTreeMap::new(),
-            ceiling_for: None,
-        }],
+        systems: vec![system("disk")],
         points,
         ..Data::default()
     };

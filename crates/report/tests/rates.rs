@@ -2,12 +2,17 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod sections;
+mod systems;
+
+use sections::{blocks, tables};
 use std::collections::BTreeMap;
+use systems::system;
 use tailmark_model::{
     Arrivals, Censored, Header, Kind, KindResult, LagCauses, Metric, Phase, Point, PointKey,
-    ResolvedRate, StartLag, System, new_latencies,
+    ResolvedRate, StartLag, new_latencies,
 };
-use tailmark_report::{Block, Cell, Data, SECTIONS, Table, html};
+use tailmark_report::{Block, Cell, Data, Table, html};
 
 const SYSTEMS: [&str; 2] = ["disk", "other"];
 const MS: u64 = 1_000_000;
@@ -80,19 +85,11 @@ fn data() -> Data {
             points.push(Point { key, phase });
         }
     }
-    let system = |name: &&str| System {
-        name: (*name).into(),
-        driver: "rocksdb".into(),
-        place: "/mnt".into(),
-        semantics: "faithful".into(),
-        settings: BTreeMap::new(),
-        ceiling_for: None,
-    };
     let mut header = Header::without_plan("Rates", String::new());
     header.settings.has_rates = true;
     Data {
         headers: vec![header],
-        systems: SYSTEMS.iter().map(system).collect(),
+        systems: SYSTEMS.map(system).into(),
         points,
         resolved_rates: vec![ResolvedRate {
             system: "other".into(),
@@ -105,19 +102,6 @@ fn data() -> Data {
         }],
         ..Data::default()
     }
-}
-
-fn blocks(section: &str, data: &Data) -> Vec<Block> {
-    let section = SECTIONS.iter().find(|s| s.name == section).unwrap();
-    (section.render)(data)
-}
-
-fn tables(blocks: &[Block]) -> Vec<&Table> {
-    let tables = blocks.iter().filter_map(|block| match block {
-        Block::Table(table) => Some(table),
-        _ => None,
-    });
-    tables.collect()
 }
 
 fn texts(cells: &[Cell]) -> Vec<&str> {
@@ -147,7 +131,7 @@ fn rates_are_a_group_beside_the_sweep_of_clients() {
         ),
     ];
     assert_eq!(headings.collect::<Vec<_>>(), expected);
-    let tables = tables(&blocks);
+    let tables = tables("workloads", &data());
     let captions: Vec<&str> = tables.iter().map(|t| t.caption.as_str()).collect();
     // By client count, the two compared at equal rates, and each at its rates.
     assert_eq!(captions, ["", "", "disk", "other"]);
@@ -158,16 +142,15 @@ fn rates_are_a_group_beside_the_sweep_of_clients() {
             .map(|row| row.cells[0].text.clone())
             .collect()
     };
-    assert_eq!(first(tables[0]), ["4", "16", "average"]);
-    assert_eq!(first(tables[1]), ["2,000", "6,000", "20,000", "average"]);
-    assert_eq!(first(tables[3]), ["2,000", "6,000", "20,000"]);
+    assert_eq!(first(&tables[0]), ["4", "16", "average"]);
+    assert_eq!(first(&tables[1]), ["2,000", "6,000", "20,000", "average"]);
+    assert_eq!(first(&tables[3]), ["2,000", "6,000", "20,000"]);
 }
 
 #[test]
 fn the_table_of_a_system_has_a_row_for_each_rate() {
-    let blocks = blocks("workloads", &data());
-    let tables = tables(&blocks);
-    let (disk, other) = (tables[2], tables[3]);
+    let tables = tables("workloads", &data());
+    let (disk, other) = (&tables[2], &tables[3]);
     let at_20_000 = texts(&disk.rows[2].cells);
     assert_eq!(at_20_000[..3], ["20,000", "19,980", "64"]);
     let ms = |title: &str| at_20_000[column(disk, title)];
@@ -188,11 +171,10 @@ fn one_rate_is_no_peak_either() {
     let mut data = data();
     data.points
         .retain(|point| point.key.target_rate.is_none_or(|rate| rate < 3_000.0));
-    let peaks = blocks("peaks", &data);
-    let table = tables(&peaks)[0];
+    let table = &tables("peaks", &data)[0];
     assert_eq!(table.rows.len(), 1, "of the sweep of clients alone");
     data.points.retain(|point| point.key.target_rate.is_some());
-    assert!(tables(&blocks("peaks", &data)).is_empty());
+    assert!(tables("peaks", &data).is_empty());
     let cards = blocks("summary", &data);
     assert!(!cards.iter().any(|block| matches!(block, Block::Cards(_))));
 }
@@ -224,8 +206,7 @@ fn a_latency_stands_beside_the_name_of_its_system() {
 #[test]
 fn no_rate_is_a_peak() {
     let data = data();
-    let peaks = blocks("peaks", &data);
-    let table = tables(&peaks)[0];
+    let table = &tables("peaks", &data)[0];
     assert_eq!(table.rows.len(), 1, "of the sweep of clients alone");
     assert_eq!(texts(&table.rows[0].cells)[..3], ["YCSB A", "10,000", "16"]);
     let summary = blocks("summary", &data);
@@ -250,7 +231,7 @@ fn a_comparison_with_a_lower_bound_says_no_more_than_is_known() {
     let mut data = data();
     data.settings.metric = Metric::from_name("mean read");
     let blocks = blocks("workloads", &data);
-    let tables = tables(&blocks);
+    let tables = tables("workloads", &data);
     // Of `disk` at 20,000 ops/s the mean is at least 1.08 ms, so it is slower by 8 % or more.
     let row = texts(&tables[1].rows[2].cells);
     assert!(row.contains(&"≥ 1.08 ms"), "{row:?}");
@@ -305,7 +286,7 @@ fn one_rate_over_several_client_counts_stays_a_sweep_of_clients() {
         panic!()
     };
     assert_eq!(title, "YCSB A at 2,000 ops/s (Poisson arrivals)");
-    let table = tables(&blocks)[0];
+    let table = &tables("workloads", &data)[0];
     assert_eq!(table.columns[0].title, "Threads");
     assert_eq!(table.rows.len(), 2);
 }

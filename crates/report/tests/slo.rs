@@ -5,32 +5,21 @@
 
 #[path = "synthetic/searches.rs"]
 mod searches;
+mod sections;
 mod synthetic;
 
 use searches::{LIMIT, Tries, add_searches, add_two, add_two_for};
+use sections::{blocks, tables};
 use std::time::Duration;
 use synthetic::SMALL;
 use tailmark_model::Metric;
-use tailmark_report::{Block, Data, Figure, SECTIONS, Table};
+use tailmark_report::{Block, Data, Figure, Table};
 
 fn data(quick: bool) -> Data {
     let mut data = synthetic::study(SMALL);
     add_searches(&mut data, quick);
     data.settings.at_latency = vec![Duration::from_millis(15)];
     data
-}
-
-fn blocks(data: &Data, section: &str) -> Vec<Block> {
-    let section = SECTIONS.iter().find(|one| one.name == section).unwrap();
-    (section.render)(data)
-}
-
-fn tables(blocks: &[Block]) -> Vec<&Table> {
-    let tables = blocks.iter().filter_map(|block| match block {
-        Block::Table(table) => Some(table),
-        _ => None,
-    });
-    tables.collect()
 }
 
 fn texts(table: &Table) -> Vec<Vec<&str>> {
@@ -42,9 +31,8 @@ fn texts(table: &Table) -> Vec<Vec<&str>> {
 #[test]
 fn each_system_has_the_two_ends_of_its_answer() {
     let data = data(false);
-    let blocks = blocks(&data, "slo");
-    let tables = tables(&blocks);
-    let answers = texts(tables[0]);
+    let tables = tables("slo", &data);
+    let answers = texts(&tables[0]);
     assert_eq!(answers.len(), 2);
     assert_eq!(answers[0][2..5], [LIMIT, "40,000", "42,000"]);
     assert!(answers[0][5].contains("each measured twice"));
@@ -55,8 +43,8 @@ fn each_system_has_the_two_ends_of_its_answer() {
 #[test]
 fn every_trial_has_its_share_over_the_limit_and_its_verdict() {
     let data = data(false);
-    let blocks = blocks(&data, "slo");
-    let trials = texts(tables(&blocks)[1]);
+    let tables = tables("slo", &data);
+    let trials = texts(&tables[1]);
     let verdicts: Vec<_> = trials.iter().map(|row| (row[1], row[10])).collect();
     let expected = [
         ("40,000", "pass"),
@@ -78,7 +66,7 @@ fn every_trial_has_its_share_over_the_limit_and_its_verdict() {
 #[test]
 fn the_chart_draws_the_limit() {
     let data = data(false);
-    let blocks = blocks(&data, "slo");
+    let blocks = blocks("slo", &data);
     let figures = blocks.iter().filter_map(|block| match block {
         Block::Figure(Figure { charts, .. }) => Some(charts),
         _ => None,
@@ -98,10 +86,11 @@ fn what_was_searched_stands_in_place_of_what_would_be_read_off_a_curve() {
         (true, "measured by a quick search"),
     ] {
         let data = data(quick);
-        let blocks = blocks(&data, "fixed");
+        let blocks = blocks("fixed", &data);
         let said = format!("{blocks:?}");
         assert!(said.contains(source), "{said}");
-        let rows = tables(&blocks).into_iter().map(texts);
+        let tables = tables("fixed", &data);
+        let rows = tables.iter().map(texts);
         let of_c = rows.flatten().find(|row| row.contains(&"40,000 to 42,000"));
         assert!(of_c.is_some(), "{said}");
     }
@@ -128,15 +117,14 @@ fn said_of(tries: [Tries<'_>; 2], baseline: usize) -> String {
     add_two(&mut data, false, tries);
     data.settings.at_latency = vec![Duration::from_millis(15)];
     data.settings.baseline = Some(data.systems[baseline].name.clone());
-    let blocks = blocks(&data, "fixed");
+    let blocks = blocks("fixed", &data);
     let lines = blocks.iter().filter_map(|block| match block {
         Block::Statements(lines) => Some(lines),
         _ => None,
     });
     let lines = lines.flatten().map(tailmark_report::Text::to_plain);
-    let rows = tables(&blocks)
-        .into_iter()
-        .flat_map(|table| texts(table).concat());
+    let tables = tables("fixed", &data);
+    let rows = tables.iter().flat_map(|table| texts(table).concat());
     let rows: Vec<String> = rows.map(str::to_owned).collect();
     lines.chain(rows).collect::<Vec<_>>().join("\n")
 }
@@ -153,8 +141,8 @@ fn of_a_search_for_two_limits_each_has_its_own_answer() {
         );
         data.settings.at_latency = vec![Duration::from_millis(ms)];
         data.settings.metric = Metric::from_name(latency);
-        let blocks = blocks(&data, "fixed");
-        let mut rows = tables(&blocks).into_iter().flat_map(texts);
+        let tables = tables("fixed", &data);
+        let mut rows = tables.iter().flat_map(texts);
         let row = rows.find(|row| row[0].contains("YCSB C")).unwrap();
         row.into_iter().map(str::to_owned).collect()
     };
@@ -195,8 +183,7 @@ fn an_answer_that_no_rate_holds_is_not_replaced_by_a_reading() {
 #[test]
 fn a_quick_search_is_said_at_every_number() {
     let data = data(true);
-    let blocks = blocks(&data, "slo");
-    let answers = tables(&blocks)[0];
+    let answers = &tables("slo", &data)[0];
     for row in &answers.rows {
         let numbers = row.cells[3..5].iter().filter(|cell| cell.value.is_some());
         for cell in numbers {

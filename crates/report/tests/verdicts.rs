@@ -3,19 +3,22 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod sections;
+mod systems;
+
+use sections::{blocks, tables};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
+use systems::system;
 use tailmark_model::{
-    Arrivals, Censored, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey, System,
+    Arrivals, Censored, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
     number,
 };
-use tailmark_report::{
-    Block, Cell, Data, Figure, SECTIONS, Table, Text, Verdicts, VerdictsRequest, html,
-};
+use tailmark_report::{Block, Cell, Data, Figure, Table, Text, Verdicts, VerdictsRequest, html};
 use tailmark_stats::{Comparison, Run, comparison::Place, comparisons, statistics};
 use tailmark_study::Study;
 
@@ -61,17 +64,9 @@ fn study(systems: &[Runs]) -> Data {
             })
         })
     });
-    let system = |Runs(name, _): &Runs| System {
-        name: (*name).into(),
-        driver: "rocksdb".into(),
-        place: format!("/mnt/{name}"),
-        semantics: "faithful".into(),
-        settings: BTreeMap::new(),
-        ceiling_for: None,
-    };
     Data {
         headers: vec![Header::without_plan("Verdicts", String::new())],
-        systems: systems.iter().map(system).collect(),
+        systems: systems.iter().map(|Runs(name, _)| system(name)).collect(),
         points: points.collect(),
         ..Data::default()
     }
@@ -79,11 +74,6 @@ fn study(systems: &[Runs]) -> Data {
 
 const FAST: Runs = Runs("fast", &[1_210.0, 1_190.0, 1_205.0, 1_195.0, 1_200.0]);
 const SLOW: Runs = Runs("slow", &[1_000.0, 1_010.0, 990.0, 1_005.0, 995.0]);
-
-fn blocks(section: &str, data: &Data) -> Vec<Block> {
-    let section = SECTIONS.iter().find(|s| s.name == section).unwrap();
-    (section.render)(data)
-}
 
 /// Statements, texts and cards.
 fn said(section: &str, data: &Data) -> String {
@@ -99,15 +89,6 @@ fn said(section: &str, data: &Data) -> String {
             _ => Vec::new(),
         });
     texts.collect::<Vec<_>>().join("\n").replace('\u{a0}', " ")
-}
-
-fn tables(section: &str, data: &Data) -> Vec<Table> {
-    let tables = blocks(section, data).into_iter();
-    let tables = tables.filter_map(|block| match block {
-        Block::Table(table) => Some(table),
-        _ => None,
-    });
-    tables.collect()
 }
 
 /// The improvement cell of operations per second in a row of the first workload's table.
@@ -222,8 +203,8 @@ fn systems_that_are_as_fast_are_equivalent_and_none_leads() {
     let mut with_baseline = data;
     with_baseline.settings.baseline = Some("slow".into());
     let expected = "again and slow are equivalent at peak in YCSB C.";
-    let summary = said("summary", &with_baseline);
-    assert!(summary.starts_with(expected), "{summary}");
+    let against_slow = said("summary", &with_baseline);
+    assert!(against_slow.starts_with(expected), "{against_slow}");
 }
 
 #[test]
@@ -407,12 +388,12 @@ fn a_bound_has_a_verdict_where_its_values_as_they_stand_have_one() {
     assert!(cell.text.starts_with('≥'), "{}", cell.text);
     assert_eq!(cell.detail, "better");
     let open = with_never_done(100);
-    let workloads = said("workloads", &open);
+    let undecided = said("workloads", &open);
     let expected = "whether fast and slow differ is open, because a value is a bound";
-    assert!(workloads.contains(expected), "{workloads}");
-    let cell = improvement(&open);
-    assert!(cell.text.starts_with('≥'), "{}", cell.text);
-    assert_eq!(cell.detail, "not testable");
+    assert!(undecided.contains(expected), "{undecided}");
+    let open_cell = improvement(&open);
+    assert!(open_cell.text.starts_with('≥'), "{}", open_cell.text);
+    assert_eq!(open_cell.detail, "not testable");
 }
 
 #[test]
@@ -425,8 +406,8 @@ fn values_are_geometric_means_with_their_interval_so_that_their_ratio_is_the_one
     let range = format!("{} – {}", number::rate(mean.low), number::rate(mean.high));
     assert_eq!(cell.detail.replace('\u{a0}', " "), range);
     let three = study(&[Runs("wide", &WIDE.1[..3]), SLOW]);
-    let cell = &tables("workloads", &three)[0].rows[0].cells[1];
-    assert_eq!(cell.detail.replace('\u{a0}', " "), "500 – 2,000");
+    let range_cell = &tables("workloads", &three)[0].rows[0].cells[1];
+    assert_eq!(range_cell.detail.replace('\u{a0}', " "), "500 – 2,000");
 }
 
 fn figure(data: &Data) -> Figure {
@@ -467,9 +448,9 @@ fn error_bars_are_the_interval_of_the_mean_from_four_runs_on_else_the_extremes()
     is_close(ops[1], mean.low);
     is_close(ops[2], mean.high);
     assert_eq!(latency[latency.len() - 3..], curve[4..]);
-    let [_, ops, _] = bars(&study(&[Runs("fast", &FAST.1[..3]), SLOW]));
-    is_close(ops[1], 1_190.0);
-    is_close(ops[2], 1_210.0);
+    let [_, range, _] = bars(&study(&[Runs("fast", &FAST.1[..3]), SLOW]));
+    is_close(range[1], 1_190.0);
+    is_close(range[2], 1_210.0);
     let hint = |data: &Data| figure(data).charts[1].hint.clone();
     assert!(hint(&study(&[FAST, SLOW])).contains("95 % interval"));
 }
@@ -491,7 +472,7 @@ fn runs_of_two_studies_are_enough_together_and_the_narrower_band_counts() {
     let [first, mut second] = halves();
     assert!(said("summary", &first).starts_with("Too few runs"));
     second.headers[0].settings.report.equivalence = Some(0.25);
-    let merged = |second: &Data| Data::merged(vec![first.clone(), second.clone()]);
+    let merged = |half: &Data| Data::merged(vec![first.clone(), half.clone()]);
     let summary = said("summary", &merged(&second));
     assert!(
         summary.contains("by 20 %") && summary.contains("by more than 3 %"),
@@ -512,13 +493,13 @@ fn kernel(release: &str) -> Fact {
 
 #[test]
 fn conditions_that_differ_are_a_finding_beside_the_headline_and_in_a_table() {
-    let of = |release: &str, title: &str| {
+    let study_on = |release: &str, title: &str| {
         let mut data = study(&[FAST]);
         data.headers[0].title = title.into();
         data.facts.push(kernel(release));
         data
     };
-    let merged = Data::merged(vec![of("6.1", "old"), of("6.18", "new")]);
+    let merged = Data::merged(vec![study_on("6.1", "old"), study_on("6.18", "new")]);
     let summary = said("summary", &merged);
     assert!(
         summary.contains("Unequal conditions: ") && summary.contains("kernel release (finding a)"),
@@ -585,8 +566,8 @@ fn two_devices_of_a_study_are_unequal_in_their_settings_alone() {
     data.systems[1]
         .settings
         .insert("cache_size".into(), "2GiB".into());
-    let merged = Data::merged(vec![data]);
-    let pairs = merged.unequal_pairs();
+    let resized = Data::merged(vec![data]);
+    let pairs = resized.unequal_pairs();
     let said: Vec<String> = pairs[0].unequal.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["cache_size 1GiB against 2GiB"]);
 }
@@ -624,14 +605,14 @@ fn two_studies_have_the_same_verdicts_in_a_report_and_by_compare() {
         };
         let document = Verdicts::new(&request).unwrap().document();
         let all = document["comparisons"].as_array().unwrap().clone();
-        let is_x = |of: &Value| of["a"].as_str().unwrap().starts_with("x in ");
+        let is_x = |row: &Value| row["a"].as_str().unwrap().starts_with("x in ");
         all.into_iter().filter(is_x).collect::<Vec<_>>()
     };
     let all = compared(None);
     assert_eq!(all, compared(Some("x")), "whichever system is asked for");
     let find = |place: &str, metric: &str| {
         let is_it =
-            |of: &&Value| of["place"] == place && of["metric"] == metric && of["threads"] != 4;
+            |row: &&Value| row["place"] == place && row["metric"] == metric && row["threads"] != 4;
         all.iter().find(is_it).unwrap()
     };
     let rows = tables("against", &now.against(&before).unwrap())
@@ -640,15 +621,15 @@ fn two_studies_have_the_same_verdicts_in_a_report_and_by_compare() {
     let of_x = rows.iter().filter(|row| row.cells[0].text == "x");
     let changes: Vec<&Cell> = of_x.map(|row| row.cells.last().unwrap()).collect();
     assert_eq!(changes.len(), 2);
-    for (cell, of) in changes
+    for (cell, row) in changes
         .into_iter()
         .zip([find("peak", "ops_per_sec"), find("point", "p99 read")])
     {
-        let [p, adjusted] = ["p", "p_adjusted"].map(|name| of[name].as_f64().unwrap());
-        assert!(adjusted > p && adjusted < 1.0, "{of}");
+        let [p, adjusted] = ["p", "p_adjusted"].map(|name| row[name].as_f64().unwrap());
+        assert!(adjusted > p && adjusted < 1.0, "{row}");
         assert_eq!(cell.hint, format!("p {p:.4}, adjusted {adjusted:.4}"));
-        let verdict = of["verdict"].as_str().unwrap();
-        assert!(cell.detail.ends_with(verdict), "{cell:?} {of}");
+        let verdict = row["verdict"].as_str().unwrap();
+        assert!(cell.detail.ends_with(verdict), "{cell:?} {row}");
     }
     let points = find("point", "p99 read");
     let [p, adjusted] = ["p", "p_adjusted"].map(|name| points[name].as_f64().unwrap());

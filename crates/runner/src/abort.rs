@@ -164,16 +164,16 @@ impl Seen {
 fn measured(broken: Broken, interval: &Interval) -> Option<Option<String>> {
     match broken {
         Broken::Errors(most) => {
-            let of = interval.operations;
-            let part = interval.failed as f64 / of as f64;
+            let sent = interval.operations;
+            let part = interval.failed as f64 / sent as f64;
             let value = || {
                 let failed = number::count(interval.failed);
                 format!(
                     "{failed} of {} operations of a second failed",
-                    number::count(of)
+                    number::count(sent)
                 )
             };
-            (of > 0).then(|| (part > most).then(value))
+            (sent > 0).then(|| (part > most).then(value))
         }
         Broken::Latency(kind, quantile, over) => {
             let measured = interval.kinds.get(&kind)?;

@@ -108,7 +108,7 @@ impl Watched {
 
     /// Whether a probe is sampled.
     pub(crate) fn has(&self, name: &str, is_default: bool) -> bool {
-        let is_asked = |name: &str| self.probes.iter().any(|requested| requested == name);
+        let is_asked = |probe: &str| self.probes.iter().any(|requested| requested == probe);
         is_asked(name) || (is_default && !is_asked(NO_PROBES))
     }
 }
@@ -238,7 +238,7 @@ impl<'a> Capture<'a> {
 
 /// By probe, subject and name.
 fn in_order(mut all: Vec<Series>) -> Vec<Series> {
-    let key = |of: &Series| (of.probe.clone(), of.subject.clone(), of.name.clone());
+    let key = |s: &Series| (s.probe.clone(), s.subject.clone(), s.name.clone());
     all.sort_by_cached_key(key);
     all
 }
@@ -464,7 +464,7 @@ mod tests {
         }
         let series = capture.into_series();
         assert!(
-            series.iter().all(|of| of.at_s == [-3.0, 0.0, 2.0]),
+            series.iter().all(|s| s.at_s == [-3.0, 0.0, 2.0]),
             "{series:?}"
         );
         assert!(!series.is_empty());

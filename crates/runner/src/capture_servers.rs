@@ -159,10 +159,10 @@ impl FromServer {
         // What came late: it was sampled before the end.
         self.take(self.at.0);
         let clocks = self.server.clocks_since(self.began_ns);
-        let clock = |name: &str, of: fn(&tailmark_remote::Clock) -> f64| Series {
+        let clock = |name: &str, value: fn(&tailmark_remote::Clock) -> f64| Series {
             name: name.to_owned(),
             at_s: clocks.iter().map(|clock| self.at_s(clock.at_ns)).collect(),
-            values: clocks.iter().map(of).collect(),
+            values: clocks.iter().map(value).collect(),
             ..clock_unknown(self.server.name())
         };
         let mut all = vec![

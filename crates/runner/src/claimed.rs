@@ -88,7 +88,7 @@ impl ClaimedPlaces {
 
     fn has(&self, found: &fs::Metadata) -> bool {
         let held = self.locks.iter().flat_map(|lock| lock.metadata());
-        let mut held = held.map(|found| number(&found)).chain(self.out);
+        let mut held = held.map(|lock| number(&lock)).chain(self.out);
         held.any(|held| held == number(found))
     }
 

@@ -217,11 +217,11 @@ fn look_at(
     let driver = db::find(&system.driver).map_err(|error| in_one_line(&error))?;
     let planned = plan.and_then(|plan| {
         let mut systems = plan.systems.iter();
-        systems.find(|of| of.name == system.name && of.location.to_string() == system.place)
+        systems.find(|s| s.name == system.name && s.location.to_string() == system.place)
     });
     let settings: BTreeMap<String, String> = match planned {
-        Some(of) => {
-            let settings = of.settings.iter();
+        Some(s) => {
+            let settings = s.settings.iter();
             settings
                 .map(|(k, v)| (k.to_owned(), v.to_owned()))
                 .collect()
@@ -293,9 +293,9 @@ impl FoundResults {
         found.own.extend(ServiceLog::all(out, study));
         found.add(out, "", &PAGES, |name| PAGES.contains(&name));
         let is_file =
-            |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-        let study = STUDY.map(|name| out.join(name)).into_iter();
-        found.own.extend(study.filter(is_file));
+            |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let files = STUDY.map(|name| out.join(name)).into_iter();
+        found.own.extend(files.filter(is_file));
         if !has_made_directory {
             let why = "it was there before the run";
             found.left.push((out.to_owned(), why.to_owned()));
@@ -304,7 +304,7 @@ impl FoundResults {
         // A link to the run directory is the user's, also with a slash at its end; `.` cannot be removed.
         let out = out.components().as_path();
         let is_named = matches!(out.components().next_back(), Some(Component::Normal(_)));
-        let is_directory = fs::symlink_metadata(out).is_ok_and(|found| found.is_dir());
+        let is_directory = fs::symlink_metadata(out).is_ok_and(|metadata| metadata.is_dir());
         found
             .own
             .extend((is_named && is_directory).then(|| out.to_owned()));

@@ -33,10 +33,10 @@ impl Counters {
         for of_subject in readings.chunk_by_mut(|a, b| a.subject == b.subject) {
             let subject = of_subject[0].subject.clone();
             let counters = self.by_subject.entry(subject).or_default();
-            let is_counter = |of: &&mut Reading| of.kind == SeriesKind::Counter;
+            let is_counter = |r: &&mut Reading| r.kind == SeriesKind::Counter;
             let (mut fallen, mut counting) = (0, 0);
             for reading in of_subject.iter_mut().filter(is_counter) {
-                let last = counters.get(&reading.name).map_or(0.0, |of| of.last);
+                let last = counters.get(&reading.name).map_or(0.0, |c| c.last);
                 counting += u64::from(last > 0.0);
                 fallen += u64::from(reading.value < last);
             }
@@ -131,7 +131,7 @@ mod tests {
                 reading("sda", "reads", Counter, disk),
             ];
             counters.go_on(&mut readings);
-            readings.map(|of| of.value)
+            readings.map(|r| r.value)
         };
         assert_eq!(sample(50.0, 8e9, 1e6), [50.0, 8e9, 1e6]);
         assert_eq!(sample(2.0, 1e9, 1e6 + 1.0), [52.0, 1e9, 1e6 + 1.0]);

@@ -101,11 +101,11 @@ fn pairs<'a>(plan: &'a Plan, devices: &dyn Fn(&SystemPlan) -> BTreeSet<String>) 
             let is_other = measured_by(first) != measured_by(second);
             (is_other && !shared.is_empty()).then(|| (*first, shared.join(", ")))
         });
-        if let Some((first, devices)) = shared {
+        if let Some((first, names)) = shared {
             pairs.push(Pair {
                 first,
                 second,
-                devices,
+                devices: names,
             });
         }
         seen.push((second, devices));
@@ -195,11 +195,11 @@ mod tests {
 
     #[test]
     fn a_ceiling_is_on_the_device_of_its_system_but_not_on_that_of_another() {
-        let system = |name: &str, of: &str| {
-            format!("[[system]]\nname = '{name}'\npath = 'DIR/{name}'\n{of}")
+        let system = |name: &str, keys: &str| {
+            format!("[[system]]\nname = '{name}'\npath = 'DIR/{name}'\n{keys}")
         };
-        let plan = |of: &str| {
-            let ceiling = system("c", &format!("ceiling_for = '{of}'\n"));
+        let plan = |lower: &str| {
+            let ceiling = system("c", &format!("ceiling_for = '{lower}'\n"));
             let memory = "[[system]]\nname = 'm'\npath = 'DIR/memory'\n";
             "[database]\ndriver = 'DRIVER'\n".to_owned() + &system("a", "") + &ceiling + memory
         };
@@ -226,16 +226,14 @@ mod tests {
                  [[system]]\nname = 'b'\ncontact_points = 'x:1'\n{b}\n"
             )
         };
-        let (a, b) = ("path = 'DIR/x'", "path = 'DIR/y'");
-        let (_dir, text) = two("cassandra", &plan(a, b));
-        assert!(refusal(&text).is_some());
-        let (_dir, text) = two("cassandra", &plan(a, ""));
-        assert_eq!(refusal(&text), None, "one address with two services");
-        let several = "path = ['DIR/memory', 'DIR/y']";
-        let (_dir, text) = two("cassandra", &plan(a, several));
-        assert!(
-            refusal(&text).unwrap().contains("/y`"),
-            "one of several is enough"
-        );
+        let refused = |a: &str, b: &str| {
+            let (_dir, text) = two("cassandra", &plan(a, b));
+            refusal(&text)
+        };
+        let (first, second) = ("path = 'DIR/x'", "path = 'DIR/y'");
+        assert!(refused(first, second).is_some());
+        assert_eq!(refused(first, ""), None, "one address with two services");
+        let several = refused(first, "path = ['DIR/memory', 'DIR/y']");
+        assert!(several.unwrap().contains("/y`"), "one of several is enough");
     }
 }

@@ -112,9 +112,9 @@ impl Facts {
         let mismatches = Mismatches::from_systems(plan.systems.iter());
         notices.extend(mismatches.unknown.iter().cloned());
         let systems = plan.systems.iter().zip(earlier_studies).zip(finished);
-        let systems = systems.map(|((system, earlier), finished)| {
+        let systems = systems.map(|((system, earlier), over)| {
             let mut facts = SystemFacts {
-                searches_over: finished.into_iter().map(str::to_owned).collect(),
+                searches_over: over.into_iter().map(str::to_owned).collect(),
                 earlier,
                 unexpected: mismatches.about(&system.name).to_vec(),
                 ..SystemFacts::of_place(plan, system)
@@ -248,10 +248,10 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     lines.extend(notices.map(|notice| format!("  {notice}")));
     let prepared = crate::prepare::dry_run(plan, None, out);
     lines.extend(prepared.into_iter().map(|line| format!("  {line}")));
-    for of in &work.systems {
+    for own in &work.systems {
         lines.push(String::new());
-        lines.push(heading(plan, of.system, order));
-        let steps = steps(plan, of, facts).into_iter();
+        lines.push(heading(plan, own.system, order));
+        let steps = steps(plan, own, facts).into_iter();
         lines.extend(steps.map(|step| format!("  {step}")));
     }
     lines.push(String::new());
@@ -278,7 +278,7 @@ fn heading(plan: &Plan, system: &SystemPlan, order: Order) -> String {
         _ => format!(" in {}", system.location),
     };
     let ceiling = match &system.ceiling_for {
-        Some(of) => format!(", the ceiling of {of}"),
+        Some(ceiling) => format!(", the ceiling of {ceiling}"),
         None => String::new(),
     };
     let optional = if system.optional {
@@ -355,12 +355,12 @@ fn points_of_a_workload(
         lines.push(ladder::thread_counts(sweep));
     }
     if !sweep.rates.is_empty() {
-        let of = sweep.peak_of(system);
+        let peak = sweep.peak_of(system);
         let resolved = |rate: &AskedRate| {
             let known = facts.known.rate(system, workload, rate);
-            known.map_or_else(String::new, |rate| format!(" ({})", number::ops(rate)))
+            known.map_or_else(String::new, |ops| format!(" ({})", number::ops(ops)))
         };
-        let rate = |rate: &AskedRate| rate.described(of) + &resolved(rate);
+        let rate = |rate: &AskedRate| rate.described(peak) + &resolved(rate);
         let rates: Vec<_> = sweep.rates.iter().map(rate).collect();
         let threads = counted(sweep.rate_threads as usize, "thread");
         lines.push(format!("at {} with {threads}", rates.join(", ")));

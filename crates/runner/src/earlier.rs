@@ -156,10 +156,10 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<EarlierStudy> {
             let own = resolved.iter().filter(|rate| rate.system == system.name);
             earlier.resolved.extend(own.cloned());
             if is_there(system) {
-                let own = points
+                let measured = points
                     .iter()
                     .filter(|point| point.key.system == system.name);
-                earlier.add(plan, &dir, &own.collect::<Vec<_>>());
+                earlier.add(plan, &dir, &measured.collect::<Vec<_>>());
             }
         }
     }
@@ -212,7 +212,7 @@ fn is_same(system: &SystemPlan, other: &System) -> bool {
         && system
             .settings
             .iter()
-            .all(|(name, value)| other.settings.get(name).is_some_and(|of| of == value))
+            .all(|(name, value)| other.settings.get(name).is_some_and(|own| own == value))
 }
 
 /// The values of the valid runs of each point of a system.

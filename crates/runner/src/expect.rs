@@ -217,9 +217,9 @@ impl Mismatches {
             };
             let name = row.name;
             let texts = found.into_iter();
-            wrong.extend(texts.map(|found| {
+            wrong.extend(texts.map(|text| {
                 format!(
-                    "{found}, but {expected} is expected ({name}); {}",
+                    "{text}, but {expected} is expected ({name}); {}",
                     row.remedy
                 )
             }));
@@ -388,7 +388,7 @@ fn missing_options(expect: &Expect, seen: &SeenPlace) -> Option<String> {
 /// Whether a file system is mounted with an option. The kernel does not show what is not done
 /// (`norelatime`, `nodiscard`), and `noatime` has no access times of directories either.
 fn has_option(mount: &Mount, option: &str) -> bool {
-    let has = |option: &str| mount.options.iter().any(|own| own == option);
+    let has = |name: &str| mount.options.iter().any(|own| own == name);
     match option {
         "norelatime" => !has("relatime"),
         "nodiscard" => !has("discard"),

@@ -24,7 +24,7 @@ pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
     for directory in system.directories() {
         // What is not made yet will be on the device of the directory above it.
         let there = directory.ancestors().find(|path| path.exists());
-        let is_known = |there: &&Path| places.iter().any(|place| disks(place) == disks(there));
+        let is_known = |path: &&Path| places.iter().any(|place| disks(place) == disks(path));
         places.extend(there.filter(|there| !is_known(there)).map(Path::to_owned));
     }
     places

@@ -152,14 +152,14 @@ fn ceiling_is_of_use(
     passed: &[&SystemPlan],
     later: &[&SystemPlan],
 ) -> Result<(), Error> {
-    let Some(of) = &system.ceiling_for else {
+    let Some(ceiling) = &system.ceiling_for else {
         return Ok(());
     };
-    if !system.optional || passed.iter().chain(later).any(|s| s.name == *of) {
+    if !system.optional || passed.iter().chain(later).any(|s| s.name == *ceiling) {
         return Ok(());
     }
     Err(Error::NoSystem {
-        reasons: format!("system `{}`: `{of}` was left out", system.name),
+        reasons: format!("system `{}`: `{ceiling}` was left out", system.name),
     })
 }
 

@@ -68,7 +68,7 @@ pub fn rate(
     system: &SystemPlan,
 ) -> Option<f64> {
     let earlier = |name: &str| {
-        let index = plan.systems.iter().position(|system| system.name == name);
+        let index = plan.systems.iter().position(|other| other.name == name);
         index.and_then(|index| earlier_studies.get(index))
     };
     match point.rate {

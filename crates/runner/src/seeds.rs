@@ -144,19 +144,19 @@ mod tests {
             repeat: 1,
             begins_workload: true,
         };
-        let of = |rate| PointSeeds::from_point(1, &point(rate)).measure();
+        let seed = |rate| PointSeeds::from_point(1, &point(rate)).measure();
         let requested = [
             None,
             Some(AskedRate::Fixed(0.6)),
             Some(AskedRate::OfPeak(0.6)),
             Some(AskedRate::OfPeak(0.7)),
         ];
-        let seeds: HashSet<_> = requested.into_iter().map(of).collect();
+        let seeds: HashSet<_> = requested.into_iter().map(seed).collect();
         assert_eq!(seeds.len(), requested.len());
         // A point of the same name that no plan asked for, as of a drop-in, has the same.
         for rate in [None, Some(5.0)] {
             let named = PointSeeds::new(1, &key("ycsb-a", 4, rate, 1)).measure();
-            assert_eq!(of(rate.map(AskedRate::Fixed)), named);
+            assert_eq!(seed(rate.map(AskedRate::Fixed)), named);
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
             system: "b".into(),
             ..one.clone()
         };
-        let of = |key| PointSeeds::new(1, key).measure();
-        assert_eq!(of(&one), of(&other));
+        let seed = |key| PointSeeds::new(1, key).measure();
+        assert_eq!(seed(&one), seed(&other));
     }
 }

@@ -49,7 +49,7 @@ impl Servers {
             let of_host: Vec<_> = plan
                 .systems
                 .iter()
-                .filter(|of| of.ssh.iter().any(|host| host == login))
+                .filter(|server| server.ssh.iter().any(|host| host == login))
                 .collect();
             if !is_any || !of_host.iter().any(is_needed) {
                 continue;
@@ -83,7 +83,7 @@ impl Servers {
     /// Adds a connection, or why there is none.
     fn add(&mut self, login: &str, connected: Result<Arc<Server>, tailmark_remote::Error>) {
         let why = match connected {
-            Ok(server) => match self.all.iter().find(|of| of.is_same_machine(&server)) {
+            Ok(server) => match self.all.iter().find(|known| known.is_same_machine(&server)) {
                 None => {
                     self.all.push(server);
                     return;
@@ -119,8 +119,8 @@ impl Servers {
 
     /// Those of a system, in the order of the plan.
     pub fn of(&self, system: &SystemPlan) -> Vec<Arc<Server>> {
-        let of = |login: &String| self.all.iter().find(|server| server.login() == login);
-        system.ssh.iter().filter_map(of).cloned().collect()
+        let server = |login: &String| self.all.iter().find(|server| server.login() == login);
+        system.ssh.iter().filter_map(server).cloned().collect()
     }
 
     /// Bytes of memory of all hosts of a system together, of each as much as this limit; none where it
@@ -214,8 +214,8 @@ impl Servers {
     pub fn put_back_since(&self, system: &SystemPlan, before: &[u64]) -> Vec<String> {
         let hosts = self.of(system);
         let each = hosts.iter().zip(before);
-        let is_put_back = |(server, before): &(&Arc<Server>, &u64)| {
-            server.is_changed() && server.losses() > **before
+        let is_put_back = |(server, count): &(&Arc<Server>, &u64)| {
+            server.is_changed() && server.losses() > **count
         };
         let lost = each.filter(is_put_back);
         lost.map(|(server, _)| server.name().to_owned()).collect()
@@ -225,7 +225,7 @@ impl Servers {
     /// or they are not alike.
     pub fn are_this_machine(&self, system: &SystemPlan) -> Option<bool> {
         let hosts = self.of(system);
-        let each: Vec<_> = hosts.iter().map(|of| of.is_this_machine()).collect();
+        let each: Vec<_> = hosts.iter().map(|host| host.is_this_machine()).collect();
         all_alike(&each).filter(|_| each.len() == system.ssh.len())
     }
 
@@ -312,7 +312,7 @@ fn call_all(
 /// What is said of each, where that is the same of all.
 fn all_alike(each: &[Option<bool>]) -> Option<bool> {
     let first = *each.first()?;
-    first.filter(|_| each.iter().all(|of| *of == first))
+    first.filter(|_| each.iter().all(|host| *host == first))
 }
 
 fn losses(hosts: &[Arc<Server>]) -> Vec<u64> {
@@ -370,7 +370,7 @@ fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
     let has_unit = system
         .service
         .as_ref()
-        .is_some_and(|of| is_unit(&of.control));
+        .is_some_and(|state| is_unit(&state.control));
     // A scaled plan sets nothing.
     let sets = !plan.settings.is_empty() && plan.scale == 1.0;
     let prepares = sets || !system.prepare.devices.is_empty();

@@ -211,8 +211,8 @@ impl Run<'_> {
             .and_then(|()| prepared.keep(plan, &study, &skipped))
             .and_then(|()| Ok(study.set_facts(&facts)?))
             .map_err(unwritten)?;
-        let known = Known::from_study(plan, &study)?;
-        let steps = Steps::new(plan, systems, order, known, Outlook::Known);
+        let measured = Known::from_study(plan, &study)?;
+        let steps = Steps::new(plan, systems, order, measured, Outlook::Known);
         let points = steps.ladders().points();
         let points_kept = points - steps.pending();
         if points_kept < points {

@@ -266,11 +266,11 @@ fn a_file_of_others_is_adopted_only_where_its_records_are_the_plans() {
     let last = stamp + (bytes.len() - stamp) / 2200 * 1999;
     bytes[last..last + 8].fill(0);
     fs::write(&file, &bytes).unwrap();
-    let out = tempfile::tempdir().unwrap();
-    let error = run(&bench.plan, out.path()).unwrap_err().to_string();
+    let second = tempfile::tempdir().unwrap();
+    let missing = run(&bench.plan, second.path()).unwrap_err().to_string();
     assert!(
-        error.contains("record 1999 ") && error.contains("it is not there"),
-        "{error}"
+        missing.contains("record 1999 ") && missing.contains("it is not there"),
+        "{missing}"
     );
     assert!(fs::read(&file).unwrap() == bytes, "it was written");
 }
@@ -307,7 +307,7 @@ fn agreed(device: &LoopDevice) -> Consent {
     let unseen = Uses::look().unseen().to_vec();
     Consent {
         serials: vec![fs::read_to_string(file).unwrap().trim().to_owned()],
-        unseen: unseen.iter().map(|of| of.name.clone()).collect(),
+        unseen: unseen.iter().map(|u| u.name.clone()).collect(),
         destroys: Vec::new(),
     }
 }

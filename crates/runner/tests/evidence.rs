@@ -178,8 +178,8 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     let known = said(&plan, &at("out"));
     let old = at("old").display().to_string();
     // Logarithms ln(1.1) apart from run to run have that deviation; of latencies it is the double.
-    let of = |noise: f64| number::percent(smallest_difference(noise, 5, 2, 0.03).unwrap());
-    let (ops, own) = (of(1.1_f64.ln()), "degrees of freedom");
+    let difference = |noise: f64| number::percent(smallest_difference(noise, 5, 2, 0.03).unwrap());
+    let (ops, own) = (difference(1.1_f64.ln()), "degrees of freedom");
     let parts = [
         format!("ops/s of a: {ops} or more; its runs are 9.5% apart ({old}, 4 {own})"),
         format!("its runs are 19% apart ({old}, 4 {own})"),
@@ -188,9 +188,9 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     assert!(!known.contains("      ops/s: "), "{known}");
     // The study of the run itself counts too, and is the newest.
     earlier(&at("out"), 4_000, &null(), &runs(2, 700.0));
-    let own = said(&plan, &at("out"));
+    let report = said(&plan, &at("out"));
     let part = format!("({}, 2 degrees of freedom)", at("out").display());
-    assert!(own.contains(&part), "{own}");
+    assert!(report.contains(&part), "{report}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn what_failed_is_counted_apart_from_operations_per_second() {
     assert_eq!((phase.operations, phase.failed), (10_000, 2_500));
     let rates = phase.ops_per_sec() + phase.errors_per_sec();
     assert!((phase.ops_per_sec() / rates - 0.75).abs() < 1e-9);
-    let sum = |of: fn(&tailmark_model::Interval) -> u64| phase.intervals.iter().map(of).sum();
+    let sum = |count: fn(&tailmark_model::Interval) -> u64| phase.intervals.iter().map(count).sum();
     let (operations, failed): (u64, u64) = (sum(|i| i.operations), sum(|i| i.failed));
     assert_eq!((operations, failed), (10_000, 2_500));
     assert_eq!(summary.failed, [(point.key, Fault::Failed(0.25))]);
@@ -89,8 +89,8 @@ fn as_many_failures_as_are_allowed_are_no_fault() {
     assert_eq!((point.phase.failed, summary.errors), (10, 10));
     assert!(summary.failed.is_empty(), "{:?}", summary.failed);
     plan.sweep.allow_errors = 0.000_9;
-    let (_, summary) = measured(&plan);
-    assert_eq!(summary.failed.len(), 1);
+    let (_, strict) = measured(&plan);
+    assert_eq!(strict.failed.len(), 1);
 }
 
 #[test]
@@ -104,12 +104,12 @@ fn a_point_that_found_nothing_is_told() {
         .map(|f| f.code.as_str())
         .collect();
     assert!(codes.contains(&"nothing-found") && !codes.contains(&"misses"));
-    let (_, summary) = measured(&scripted("ycsb-a", &[("miss_every", "2")]));
-    assert!(summary.failed.is_empty(), "{:?}", summary.failed);
+    let (_, half) = measured(&scripted("ycsb-a", &[("miss_every", "2")]));
+    assert!(half.failed.is_empty(), "{:?}", half.failed);
     // What reads keys that are not there is to find nothing.
-    let (point, summary) = measured(&scripted("readmissing", &[("miss_every", "1")]));
-    assert_eq!(point.phase.kinds[&Kind::Read].not_found, 10_000);
-    assert!(summary.failed.is_empty(), "{:?}", summary.failed);
+    let (missing, on_purpose) = measured(&scripted("readmissing", &[("miss_every", "1")]));
+    assert_eq!(missing.phase.kinds[&Kind::Read].not_found, 10_000);
+    assert!(on_purpose.failed.is_empty(), "{:?}", on_purpose.failed);
 }
 
 #[test]
@@ -233,9 +233,9 @@ fn a_disk_that_fills_up_in_mid_sweep_makes_no_peak_and_is_measured_again() {
         failed.errors
     );
     plan.retry_failed = true;
-    let summary = run(&plan, out.path()).unwrap();
-    assert_eq!((summary.points_measured, summary.points_kept), (1, 2));
-    assert!(summary.failed.is_empty(), "{:?}", summary.failed);
+    let resumed = run(&plan, out.path()).unwrap();
+    assert_eq!((resumed.points_measured, resumed.points_kept), (1, 2));
+    assert!(resumed.failed.is_empty(), "{:?}", resumed.failed);
     let threads: Vec<_> = points(out.path()).iter().map(|p| p.key.threads).collect();
     assert_eq!(
         threads,

@@ -264,10 +264,10 @@ fn the_caches_of_a_server_on_another_machine_are_left_alone_and_that_is_said() {
         log: None,
     });
     let restarted = point(&plan);
-    let said = text(&restarted, "caches-not-dropped");
+    let after_restart = text(&restarted, "caches-not-dropped");
     assert!(
-        said.contains("a restart empties the caches of the database"),
-        "{said}"
+        after_restart.contains("a restart empties the caches of the database"),
+        "{after_restart}"
     );
     plan.systems[0].location = Location::of_hosts("127.0.0.1:9042");
     assert!(plan.systems[0].is_here());
@@ -315,8 +315,8 @@ fn processors_are_full_by_whose_work_they_do() {
     let is_disturbed = shares.busy >= 0.90 && shares.others >= 0.10;
     let said = text(&point, "client-saturated");
     assert_eq!(said.contains("took"), is_full, "{said} {shares:?}");
-    let said = text(&point, "machine-busy");
-    assert_eq!(said.contains("took"), is_disturbed, "{said} {shares:?}");
+    let busy = text(&point, "machine-busy");
+    assert_eq!(busy.contains("took"), is_disturbed, "{busy} {shares:?}");
 }
 
 #[test]
@@ -334,14 +334,14 @@ fn a_client_that_is_waited_for_at_the_end_is_a_finding() {
     );
     // Of what ends by time each client's own time counts, so none waits for another.
     (plan.sweep.operations, plan.sweep.duration) = (None, Some(Duration::from_millis(100)));
-    let found = point(&plan);
-    assert_eq!(text(&found, "straggler"), "");
-    assert!(found.phase.duration_s >= 0.1);
-    assert!(found.phase.duration_s <= found.phase.elapsed_s());
+    let timed = point(&plan);
+    assert_eq!(text(&timed, "straggler"), "");
+    assert!(timed.phase.duration_s >= 0.1);
+    assert!(timed.phase.duration_s <= timed.phase.elapsed_s());
     assert!(
-        found.phase.elapsed_s() >= 1.0,
+        timed.phase.elapsed_s() >= 1.0,
         "{}",
-        found.phase.elapsed_s()
+        timed.phase.elapsed_s()
     );
 }
 

@@ -92,11 +92,11 @@ fn it_ends_behind_the_knee() {
     let flat = "at 64 threads: no gain: ops/s stayed the same from 16 to 32, and stayed the same \
                 from 32 to 64";
     assert_eq!(said, flat);
-    let (rungs, said) = climbed(KNEE_AT_16, "threads = '4..40 x1.5'");
-    assert_eq!(rungs, [4, 6, 9, 14, 21, 32]);
-    assert!(said.starts_with("at 32 threads: the highest"), "{said}");
-    let (rungs, said) = climbed(KNEE_AT_16, "threads = '16..'");
-    assert_eq!(rungs, [16, 32, 64], "{said}");
+    let (finer, end) = climbed(KNEE_AT_16, "threads = '4..40 x1.5'");
+    assert_eq!(finer, [4, 6, 9, 14, 21, 32]);
+    assert!(end.starts_with("at 32 threads: the highest"), "{end}");
+    let (from_16, why) = climbed(KNEE_AT_16, "threads = '16..'");
+    assert_eq!(from_16, [16, 32, 64], "{why}");
 }
 
 #[test]
@@ -296,11 +296,11 @@ fn a_rung_that_failed_ends_it_until_it_is_measured_again() {
     let mut good = with("0");
     good.retry_failed = true;
     assert_eq!(run(&good, out.path()).unwrap().points_measured, 3);
-    let said = notices(out.path());
-    assert_eq!(said.len(), 1, "{said:?}");
+    let retried = notices(out.path());
+    assert_eq!(retried.len(), 1, "{retried:?}");
     assert!(
-        said[0].contains("ended at 4 threads: the highest"),
-        "{said:?}"
+        retried[0].contains("ended at 4 threads: the highest"),
+        "{retried:?}"
     );
 }
 

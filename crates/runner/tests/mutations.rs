@@ -4,7 +4,7 @@
 mod planned;
 
 use tailmark_plan::{KEYS, PLANS, RawPlan};
-use tailmark_testing::Trial;
+use tailmark_testing::{Trial, draw};
 
 /// A plan with a table and a value of every kind.
 const PLAN: &str = r#"
@@ -74,6 +74,18 @@ fn a_plan_is_checked_or_refused() {
         inputs: 1_000,
     };
     trial.run(planned::plan);
+}
+
+#[test]
+fn lines_of_any_plans_are_checked_or_refused() {
+    let plans = PLANS.iter().map(|plan| plan.text).chain([PLAN]);
+    let lines: Vec<&str> = plans.flat_map(str::lines).collect();
+    for at in 0..500 {
+        draw(&("lines of plans", at), |mut mutator| {
+            let drawn = (0..mutator.below(50)).map(|_| *mutator.one(&lines));
+            planned::plan(drawn.collect::<Vec<_>>().join("\n").as_bytes());
+        });
+    }
 }
 
 #[test]

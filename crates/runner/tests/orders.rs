@@ -81,12 +81,12 @@ fn systems_take_turns_point_by_point_there_and_back() {
     let there = ["a1 1", "b1 1", "b1 2", "a1 2"];
     let back = ["b2 1", "a2 1", "a2 2", "b2 2"];
     assert_eq!(seen(&plan, out.path()).0, [there, back].concat());
-    let out = TempDir::new().unwrap();
+    let second = TempDir::new().unwrap();
     let mut after = plan;
     after.sweep.order = Order::Systems;
     let one = ["a1 1", "a1 2", "a2 1", "a2 2"];
     let other = ["b1 1", "b1 2", "b2 1", "b2 2"];
-    assert_eq!(seen(&after, out.path()).0, [one, other].concat());
+    assert_eq!(seen(&after, second.path()).0, [one, other].concat());
 }
 
 /// Tries to open each database that is there while one is measured: that which is open is locked.
@@ -140,8 +140,8 @@ fn the_other_databases_are_closed_while_one_is_measured() {
     tailmark_runner::run(&plan, out.path(), &opener, &Stop::new()).unwrap();
     let open = opener.open.into_inner().unwrap();
     assert_eq!(open.len(), 12);
-    for (measured, open) in open {
-        assert_eq!(open, [measured]);
+    for (measured, files) in open {
+        assert_eq!(files, [measured]);
     }
 }
 
@@ -252,7 +252,7 @@ fn points_that_failed_are_measured_again_in_the_order_of_the_plan() {
 
 #[test]
 fn all_systems_have_the_rates_of_a_peak_that_is_measured_before() {
-    for of in ["a", "b"] {
+    for system in ["a", "b"] {
         let out = TempDir::new().unwrap();
         let latencies = [("a", "100"), ("b", "400")];
         let systems = latencies.map(|(name, latency)| {
@@ -260,7 +260,7 @@ fn all_systems_have_the_rates_of_a_peak_that_is_measured_before() {
         });
         let mut plan = interleaved(systems.to_vec(), &[1, 2], 2);
         plan.sweep.rates = vec![AskedRate::OfPeak(0.5)];
-        plan.sweep.rates_of = Some(of.to_owned());
+        plan.sweep.rates_of = Some(system.to_owned());
         let (measured, _) = seen(&plan, out.path());
         let there = ["a1 1", "b1 1", "b1 2", "a1 2", "a1 4@", "b1 4@"];
         let back = ["b2 1", "a2 1", "a2 2", "b2 2", "b2 4@", "a2 4@"];
@@ -269,7 +269,7 @@ fn all_systems_have_the_rates_of_a_peak_that_is_measured_before() {
         let rates: BTreeSet<_> = rates
             .filter_map(|p| p.key.target_rate.map(f64::to_bits))
             .collect();
-        assert_eq!(rates.len(), 1, "all at one rate, that of `{of}`");
+        assert_eq!(rates.len(), 1, "all at one rate, that of `{system}`");
     }
 }
 
@@ -351,8 +351,8 @@ fn one_service_runs_at_a_time_and_starts_once_for_each_further_point() {
     tailmark_runner::run(&plan, out.path(), &up, &Stop::new()).unwrap();
     let seen = up.seen.into_inner().unwrap();
     assert_eq!(seen.len(), 8);
-    for (measured, up) in seen {
-        assert_eq!(up, BTreeSet::from([measured]));
+    for (measured, started) in seen {
+        assert_eq!(started, BTreeSet::from([measured]));
     }
     let events = events(&log);
     // The one that was left running from before is stopped before the first point of another.

@@ -251,9 +251,9 @@ fn each_rank_has_an_embedded_database_of_its_own() {
     std::fs::remove_dir_all(data.join("db-1/rocksdb")).unwrap();
     std::fs::remove_dir_all(dir.path().join("study")).unwrap();
     run(&plan, &out, 2).unwrap();
-    let study = Study::open(&out).unwrap();
-    assert_eq!(study.loads().unwrap().len(), 1);
-    assert_eq!(study.points().unwrap().len(), 2);
+    let again = Study::open(&out).unwrap();
+    assert_eq!(again.loads().unwrap().len(), 1);
+    assert_eq!(again.points().unwrap().len(), 2);
 }
 
 /// Requests a stop when the first rank has loaded some.

@@ -171,8 +171,8 @@ fn each_system_has_its_own_peak_where_none_is_named() {
     plan.sweep.operations = Some(20);
     run(&plan, out.path()).unwrap();
     let resolved = resolved(out.path());
-    let of = |index: usize| resolved[index].of_system.as_str();
-    assert_eq!((of(0), of(1)), ("fast", "slow"));
+    let system = |index: usize| resolved[index].of_system.as_str();
+    assert_eq!((system(0), system(1)), ("fast", "slow"));
     // Of 200 a second.
     assert_eq!(resolved[1].rate, 100.0);
 }
@@ -335,8 +335,8 @@ fn a_workload_is_loaded_once_for_its_thread_counts_and_its_rates() {
         order(Reload::Workload, &[]),
         ["load", "4 at 50000"].repeat(2)
     );
-    let each = ["load", "1", "load", "4 at 50000"];
-    assert_eq!(order(Reload::Point, &[1]), [each, each].concat());
+    let reloaded = ["load", "1", "load", "4 at 50000"];
+    assert_eq!(order(Reload::Point, &[1]), [reloaded, reloaded].concat());
 }
 
 fn plan_workload(name: &str) -> std::sync::Arc<tailmark_workload::Workload> {

@@ -88,8 +88,8 @@ impl Observer for Ender {
     fn point_finished(&self, point: &Point) {
         let PointKey { system, repeat, .. } = &point.key;
         let loads = loads_of(&self.out, system);
-        let point = (system.clone(), *repeat, loads);
-        self.points.lock().unwrap().push(point);
+        let seen = (system.clone(), *repeat, loads);
+        self.points.lock().unwrap().push(seen);
         self.event();
     }
 }
@@ -99,9 +99,9 @@ fn ended_at(nth: usize, end: End, systems: &[&str]) -> bool {
     let (dir, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let plan = reloading(dir.path(), systems, 2);
     let mut points = Vec::new();
-    let mut run_to = |nth| {
+    let mut run_to = |event| {
         let ender = Ender {
-            nth,
+            nth: event,
             events: AtomicUsize::new(0),
             stop: Stop::new(),
             end,

@@ -127,17 +127,16 @@ fn the_answer_holds_the_true_rate() {
         assert!((0.7..1.4).contains(&at_truth), "{}: {at_truth}", case.name);
         let answers = answers(case, "");
         let ends = |wanted: usize| {
-            let known =
-                |of: &Answer| usize::from(of.low.is_some()) + usize::from(of.high.is_some());
-            answers.iter().filter(|(of, _)| known(of) == wanted).count()
+            let known = |a: &Answer| usize::from(a.low.is_some()) + usize::from(a.high.is_some());
+            answers.iter().filter(|(a, _)| known(a) == wanted).count()
         };
         // What is claimed must be true: of an end that was not confirmed nothing is.
-        let is_right = |(of, _): &&(Answer, usize)| {
-            of.low.is_none_or(|low| low <= case.truth * RESOLUTION)
-                && of.high.is_none_or(|high| high >= case.truth / RESOLUTION)
+        let is_right = |(a, _): &&(Answer, usize)| {
+            a.low.is_none_or(|low| low <= case.truth * RESOLUTION)
+                && a.high.is_none_or(|high| high >= case.truth / RESOLUTION)
         };
         let right = answers.iter().filter(is_right).count();
-        let both = answers.iter().filter_map(|(of, _)| of.low.zip(of.high));
+        let both = answers.iter().filter_map(|(a, _)| a.low.zip(a.high));
         let mut widths: Vec<f64> = both.map(|(low, high)| high / low).collect();
         widths.sort_by(f64::total_cmp);
         let width = widths.get(widths.len() / 2).copied().unwrap_or(f64::NAN);

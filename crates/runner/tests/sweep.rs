@@ -148,10 +148,10 @@ fn the_measured_part_has_as_many_operations_as_the_budget() {
         run(&plan, out.path()).unwrap();
         assert_eq!(points(out.path())[0].phase.operations, 400);
         // Clients that are late at a rate send what was due in the warm-up after its end.
-        let out = tempfile::tempdir().unwrap();
+        let second = tempfile::tempdir().unwrap();
         plan.sweep.rate = Some(100_000.0);
-        run(&plan, out.path()).unwrap();
-        assert_eq!(points(out.path())[0].phase.operations, 400);
+        run(&plan, second.path()).unwrap();
+        assert_eq!(points(second.path())[0].phase.operations, 400);
     }
 }
 
@@ -188,12 +188,12 @@ fn a_rate_is_divided_by_the_planned_time() {
     );
     assert!((1..=10).contains(&phase.operations), "{}", phase.operations);
     // The last of 10 is due after 0.9 s.
-    let out = tempfile::tempdir().unwrap();
+    let second = tempfile::tempdir().unwrap();
     (plan.sweep.operations, plan.sweep.duration) = (Some(10), None);
-    run(&plan, out.path()).unwrap();
-    let phase = &points(out.path())[0].phase;
-    assert_eq!(phase.operations, 10);
-    assert!(phase.duration_s >= 1.0 - 1e-9, "{}", phase.duration_s);
+    run(&plan, second.path()).unwrap();
+    let counted = &points(second.path())[0].phase;
+    assert_eq!(counted.operations, 10);
+    assert!(counted.duration_s >= 1.0 - 1e-9, "{}", counted.duration_s);
 }
 
 #[test]
@@ -275,12 +275,12 @@ fn a_stopped_sweep_goes_on() {
     let (summary, _) = run_until(&plan, out.path(), second);
     assert!(summary.interrupted);
     assert_eq!(points(out.path()).len(), 1);
-    let summary = run(&plan, out.path()).unwrap();
+    let resumed = run(&plan, out.path()).unwrap();
     assert_eq!(
         (
-            summary.points_measured,
-            summary.points_kept,
-            summary.interrupted
+            resumed.points_measured,
+            resumed.points_kept,
+            resumed.interrupted
         ),
         (2, 1, false)
     );
@@ -364,8 +364,8 @@ fn a_loaded_data_set_is_recognised() {
     let plan = plan(vec![system("a", "file", place.path())], &["ycsb-c"], &[2]);
     let (_, loads) = run_until(&plan, first.path(), |_| false);
     assert_eq!(loads, [RECORDS]);
-    let (_, loads) = run_until(&plan, second.path(), |_| false);
-    assert!(loads.is_empty());
+    let (_, again) = run_until(&plan, second.path(), |_| false);
+    assert!(again.is_empty());
     for out in [first.path(), second.path()] {
         let read = &points(out)[0].phase.kinds[&Kind::Read];
         assert_eq!((read.count, read.not_found, read.errors), (500, 0, 0));
@@ -379,9 +379,9 @@ fn an_interrupted_load_goes_on() {
     plan.systems[0].data.records = 100_000;
     let (summary, loads) = run_until(&plan, out.path(), |phase| phase.kind == PhaseKind::Load);
     assert!(summary.interrupted && loads.is_empty());
-    let (summary, loads) = run_until(&plan, out.path(), |_| false);
-    assert_eq!(summary.points_measured, 1);
-    assert!(loads[0] < 100_000 || loads[0] == 100_000 && !summary.interrupted);
+    let (resumed, reloaded) = run_until(&plan, out.path(), |_| false);
+    assert_eq!(resumed.points_measured, 1);
+    assert!(reloaded[0] < 100_000 || reloaded[0] == 100_000 && !resumed.interrupted);
     let read = &points(out.path())[0].phase.kinds[&Kind::Read];
     assert_eq!((read.count, read.not_found), (500, 0));
 }
@@ -397,11 +397,11 @@ fn reload_loads_before_each_point() {
     plan.sweep.reload = Reload::Point;
     let (_, loads) = run_until(&plan, out.path(), |_| false);
     assert_eq!(loads, [RECORDS; 4]);
-    let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    plan.systems[0].location = Location::Directory(place.path().to_owned());
+    let (moved, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    plan.systems[0].location = Location::Directory(moved.path().to_owned());
     plan.sweep.reload = Reload::Workload;
-    let (_, loads) = run_until(&plan, out.path(), |_| false);
-    assert_eq!(loads, [RECORDS; 2]);
+    let (_, by_workload) = run_until(&plan, fresh.path(), |_| false);
+    assert_eq!(by_workload, [RECORDS; 2]);
 }
 
 #[test]

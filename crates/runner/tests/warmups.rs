@@ -250,9 +250,9 @@ fn a_run_that_was_stopped_anywhere_leaves_the_same_when_it_goes_on() {
             tailmark_runner::run(&two("repeats = 2"), out.path(), &stops, &stops.stop).unwrap();
         assert!(summary.interrupted, "stopped in {nth}");
         assert_eq!(summary.points_measured, nth - 1);
-        let (summary, points) = run(&two("repeats = 2"), out.path());
-        assert!(!summary.interrupted);
-        assert_eq!(summary.points_measured, 6 - nth, "stopped in {nth}");
+        let (resumed, points) = run(&two("repeats = 2"), out.path());
+        assert!(!resumed.interrupted);
+        assert_eq!(resumed.points_measured, 6 - nth, "stopped in {nth}");
         assert!(timeless(&points) == expected, "stopped in {nth}");
     }
 }

@@ -27,12 +27,26 @@ use tailmark_study::{
     encoding::{decode, encode},
     import::Given,
 };
-use tailmark_testing::{Mutator, Trial};
+use tailmark_testing::{Mutator, Trial, draw};
 use tempfile::TempDir;
 
 /// Reads the files in one format, as `tailmark import` does.
 fn import(format: &str, files: &[(&str, &[u8])]) {
     import_as(format, files, &Given::default());
+}
+
+#[test]
+fn lines_of_any_format_are_read_or_refused() {
+    let samples = [YCSB, DB_BENCH, TABLE, PUBLISHED, FIGURES, FIO_SECTIONS];
+    let lines: Vec<&str> = samples.iter().flat_map(|sample| sample.lines()).collect();
+    for at in 0..2_000 {
+        draw(&("lines of formats", at), |mut mutator| {
+            let chosen = mutator.below(256) as u8;
+            let drawn = (0..mutator.below(200)).map(|_| *mutator.one(&lines));
+            let text = drawn.collect::<Vec<_>>().join("\n");
+            imported::import(&[&[chosen], text.as_bytes()].concat());
+        });
+    }
 }
 
 #[test]
@@ -298,7 +312,7 @@ fn a_study_with_damaged_pages_is_read_or_refused() {
 }
 
 /// Damages one value of one row, whatever it is; none where there is no such row.
-fn damage(connection: &Connection, mutator: &mut Mutator) -> rusqlite::Result<()> {
+fn damage(connection: &Connection, mutator: &mut Mutator<'_, '_>) -> rusqlite::Result<()> {
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE%'";
     let tables: Vec<String> = connection
         .prepare(names)?
@@ -358,10 +372,8 @@ fn a_study_with_damaged_values_is_read_or_refused() {
         words: &[],
         inputs: 60,
     };
-    trial.run(|input| {
-        let mut mutator = Mutator::new(&input.escape_ascii().to_string(), 0);
-        let sample = mutator.below(studies.samples.len());
-        studies.put(&studies.samples[sample]);
+    let read_damaged = |mut mutator: Mutator<'_, '_>| {
+        studies.put(&studies.samples[0]);
         let connection = Connection::open(studies.path()).unwrap();
         connection
             .execute_batch("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF")
@@ -375,7 +387,8 @@ fn a_study_with_damaged_values_is_read_or_refused() {
             let _ = Study::open(&studies.path()).and_then(|study| study.reseal());
         }
         studies.read(mutator.below(64) == 0);
-    });
+    };
+    trial.run(|input| draw(input, read_damaged));
 }
 
 #[test]

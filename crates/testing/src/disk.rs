@@ -3,6 +3,7 @@
 
 use crate::not_here;
 use std::{
+    collections::BTreeMap,
     ffi::OsStr,
     fs::{self, File},
     io::{ErrorKind, Write},
@@ -10,6 +11,25 @@ use std::{
     process::Command,
 };
 use tempfile::TempDir;
+
+/// Every file below a directory, and what is in it; but for RocksDB's lock, which is empty, and which a
+/// process that has it gives up if it reads it.
+///
+/// # Panics
+/// Where one cannot be read.
+#[must_use]
+pub fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(place).expect("the directory is read");
+    let mut all = BTreeMap::new();
+    for path in entries.map(|entry| entry.expect("the directory is read").path()) {
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else if !path.ends_with("LOCK") {
+            all.insert(path.clone(), fs::read(&path).expect("the file is read"));
+        }
+    }
+    all
+}
 
 /// Runs a program of the system to its end; its standard output.
 ///

@@ -19,7 +19,7 @@ mod sys;
 mod trial;
 
 pub use cql::cql;
-pub use disk::{LoopDevice, Mounted, Tmpfs, make_ext4, system};
+pub use disk::{LoopDevice, Mounted, Tmpfs, contents, make_ext4, system};
 pub use emulation::need_emulation;
 pub use harness::{Test, is_ci, not_here, not_installed, run, server};
 pub use hostile::{HOSTILE_NAMES, is_raw};
@@ -27,7 +27,7 @@ pub use inventory;
 pub use live_page::LivePage;
 pub use memory::MemoryWatch;
 pub use mpirun::{Ended, Job, Mpirun};
-pub use mutator::Mutator;
+pub use mutator::{Mutator, draw};
 pub use network::Hosts;
 pub use program::{Program, assert_says, err, out};
 pub use ssh::{

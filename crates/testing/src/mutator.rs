@@ -1,6 +1,9 @@
 //! Changes valid inputs at random, in the ways in which files go wrong: bits and bytes, numbers out
 //! of every range, words in wrong places, lines lost, doubled and swapped, files cut short.
 
+use arbtest::{arbitrary::Unstructured, arbtest};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+
 /// Numbers as text that parsers trip over.
 const NUMBERS: &[&str] = &[
     "0",
@@ -60,30 +63,33 @@ const COUNTS: [u64; 8] = [
 /// An input does not grow beyond this many times the longest sample, and a little.
 const GROWTH: usize = 4;
 
-/// Draws mutated inputs.
-#[derive(Debug, Clone)]
-pub struct Mutator {
-    state: u64,
+/// Random bytes of one input. A change takes a few dozen.
+const ENTROPY: u64 = 4096;
+
+/// Calls `property` once, with the random bytes that belong to `what`: always the same ones.
+///
+/// # Panics
+/// If `property` does.
+pub fn draw(what: &(impl Hash + ?Sized), mut property: impl FnMut(Mutator<'_, '_>)) {
+    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(what);
+    // In arbtest's seeds the lower half is the number of random bytes.
+    let seed = hash << 32 | ENTROPY;
+    arbtest(|bytes| {
+        property(Mutator(bytes));
+        Ok(())
+    })
+    .seed(seed)
+    .run();
 }
 
-impl Mutator {
-    /// The inputs of this name and seed.
-    #[must_use]
-    pub fn new(name: &str, seed: u64) -> Self {
-        // FNV-1a of the name, so that every parser has inputs of its own.
-        let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let state = name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, mix);
-        Self { state }
-    }
+/// Draws mutated inputs, from random bytes or those of a fuzzer.
+#[derive(Debug)]
+pub struct Mutator<'a, 'b>(pub &'a mut Unstructured<'b>);
 
-    /// Any number below `end`, which is at least 1.
+impl Mutator<'_, '_> {
+    /// Any number below `end`, which is at least 1; 0 where no random bytes are left.
     pub fn below(&mut self, end: usize) -> usize {
-        // SplitMix64 (Steele, Lea and Flood 2014).
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.state;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ bits >> 31) % end as u64) as usize
+        self.0.int_in_range(0..=end - 1).unwrap_or(0)
     }
 
     /// One of several.

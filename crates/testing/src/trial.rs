@@ -5,7 +5,7 @@
 //! same test tries the same inputs. `MUTATIONS=1000000` tries as many of each parser, and
 //! `MUTATIONS_SEED` others.
 
-use crate::{MemoryWatch, Mutator};
+use crate::{MemoryWatch, draw};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Mutex, PoisonError, mpsc},
@@ -47,19 +47,26 @@ impl Trial<'_> {
             0 => 0,
             inputs => number("MUTATIONS").unwrap_or(inputs),
         };
-        let mut mutator = Mutator::new(self.name, number("MUTATIONS_SEED").unwrap_or(0));
+        let seed = number("MUTATIONS_SEED").unwrap_or(0);
         let mut memory = MemoryWatch::start();
         std::thread::scope(|scope| {
             let (alive, watched) = mpsc::channel();
             let name = self.name;
             scope.spawn(move || watch(name, &watched));
             for at in 0..self.samples.len() as u64 + inputs {
-                let input = match self.samples.get(at as usize) {
-                    Some(sample) => sample.clone(),
-                    None => mutator.mutate(self.samples, self.words),
-                };
+                let mut input = Vec::new();
                 alive.send(at).expect("the watch goes on");
-                let parsed = memory.measure(|| catch_unwind(AssertUnwindSafe(|| parse(&input))));
+                let tried = AssertUnwindSafe(|| match self.samples.get(at as usize) {
+                    Some(sample) => {
+                        input.clone_from(sample);
+                        parse(&input);
+                    }
+                    None => draw(&(self.name, seed, at), |mut mutator| {
+                        input = mutator.mutate(self.samples, self.words);
+                        parse(&input);
+                    }),
+                });
+                let parsed = memory.measure(|| catch_unwind(tried));
                 if let Err(panic) = parsed {
                     self.show(at, &input);
                     resume_unwind(panic);

@@ -148,8 +148,10 @@ impl Client for Aerospike {
             max_retries: 0,
             ..BasePolicy::default()
         };
-        let policy = ReadPolicy { base_policy };
-        Self { client, policy }
+        Self {
+            client,
+            policy: ReadPolicy { base_policy },
+        }
     }
 
     async fn read(&self, key: &str) {

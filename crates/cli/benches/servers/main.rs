@@ -36,7 +36,7 @@ fn main() {
     let mut args = env::args().skip(1).filter(|a| !a.starts_with("--"));
     let pairs = args.next().and_then(|a| a.parse().ok()).unwrap_or(5);
     let seconds = Duration::from_secs_f64(args.next().and_then(|a| a.parse().ok()).unwrap_or(3.0));
-    let clients: Vec<u32> = args.next().map_or_else(
+    let counts: Vec<u32> = args.next().map_or_else(
         || vec![16, 128],
         |list| list.split(',').filter_map(|n| n.parse().ok()).collect(),
     );
@@ -53,7 +53,7 @@ fn main() {
         };
         let database = measured::open(driver, Path::new(&hosts), &[settings], RECORDS);
         measure(driver, database.as_ref(), 16, Budget::Load);
-        for &clients in &clients {
+        for &clients in &counts {
             let ours = || measure(driver, database.as_ref(), clients, Budget::Time(seconds));
             let hosts = hosts.as_str();
             let mut runs = match name {
@@ -111,9 +111,9 @@ impl Meter {
         Self::new(Of::Children)
     }
 
-    fn new(of: Of) -> Self {
-        let began = processor_s(of);
-        Self { began, of }
+    fn new(whose: Of) -> Self {
+        let began = processor_s(whose);
+        Self { began, of: whose }
     }
 
     /// Seconds until now.
@@ -128,11 +128,11 @@ impl Meter {
 }
 
 /// User and system time so far, from `/proc/self/stat`, which counts hundredths of a second.
-fn processor_s(of: Of) -> f64 {
+fn processor_s(whose: Of) -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     // Behind the name, which may hold blanks: the state is the third column of the manual.
     let columns: Vec<&str> = stat[stat.rfind(')').unwrap()..].split(' ').collect();
-    let first = match of {
+    let first = match whose {
         Of::Own => 12,
         Of::Children => 14,
     };

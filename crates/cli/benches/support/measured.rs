@@ -141,7 +141,7 @@ pub fn run_watched(
     let measured = point::measure(&spec, watched, &Silent, &Stop::new()).unwrap();
     let phase = measured.phase;
     assert_eq!(phase.errors(), 0);
-    let missed: u64 = phase.kinds.values().map(|kind| kind.not_found).sum();
+    let missed: u64 = phase.kinds.values().map(|result| result.not_found).sum();
     assert_eq!(missed, 0, "every key is found");
     assert!(phase.operations > 0);
     phase

@@ -59,7 +59,7 @@ impl Server {
         pages: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
-        let address = listener.local_addr()?;
+        let bound = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
         let service = Arc::new(Service {
             token,
@@ -72,7 +72,7 @@ impl Server {
             .name("live".to_owned())
             .spawn(accept)?;
         Ok(Self {
-            address,
+            address: bound,
             stop,
             accepting: Some(accepting),
         })
@@ -289,7 +289,7 @@ fn left(end: Instant) -> io::Result<Option<Duration>> {
 fn read_head(mut stream: &TcpStream, end: Instant) -> io::Result<String> {
     let mut head = Vec::new();
     let mut some = [0; 1_024];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+    while !head.windows(4).any(|tail| tail == b"\r\n\r\n") {
         stream.set_read_timeout(left(end)?)?;
         let count = stream.read(&mut some)?;
         if count == 0 || head.len() + count > REQUEST_MAX {

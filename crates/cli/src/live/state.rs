@@ -118,12 +118,12 @@ impl Observer for State {
             PhaseKind::Warmup => "warming up",
             PhaseKind::Measure => "measuring",
         };
-        let of = match phase.point {
+        let subject = match phase.point {
             Some(point) => name(point),
             None => phase.system.to_owned(),
         };
         let mut now = self.now();
-        (now.of, now.doing) = (of, kind.to_owned());
+        (now.of, now.doing) = (subject, kind.to_owned());
         now.step_began = None;
         now.elapsed_s = 0.0;
         now.duration_s = phase.duration.map(|duration| duration.as_secs_f64());

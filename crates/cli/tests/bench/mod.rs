@@ -91,7 +91,7 @@ impl Bench {
         let unseen = Uses::look().unseen().to_vec();
         let unseen = unseen
             .iter()
-            .map(|of| format!("--trust-program={}", of.name));
+            .map(|program| format!("--trust-program={}", program.name));
         let unseen: Vec<_> = unseen.collect();
         let before = "mount --make-rprivate / && mount --bind state /var/lib && exec 2>&1\n";
         let output = Command::new("unshare")
@@ -139,9 +139,9 @@ impl Bench {
     /// Facts of what was prepared: names and values.
     pub fn facts(&self) -> Vec<(String, String)> {
         let facts = TAILMARK.exported(&self.dir(), "facts");
-        let of = facts.iter().filter(|fact| fact["group"] == "preparation");
+        let own = facts.iter().filter(|fact| fact["group"] == "preparation");
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        of.map(|fact| (text(&fact["name"]), text(&fact["value"])))
+        own.map(|fact| (text(&fact["name"]), text(&fact["value"])))
             .collect()
     }
 }

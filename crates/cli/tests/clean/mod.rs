@@ -22,6 +22,14 @@ fn clean(out: &Path, more: &[&str]) -> Output {
     clean.arg("clean").arg(out).args(more).output().unwrap()
 }
 
+/// A short run that has nothing on a disk.
+fn null_run() -> Command {
+    let words = "run --driver null --system a=x --threads 1 --duration 100ms --warmup 0s";
+    let mut command = Command::new(PROGRAM);
+    command.args(words.split(' '));
+    command
+}
+
 #[test]
 fn clean_lists_what_a_study_made_and_removes_it_with_yes() {
     let dir = TempDir::new().unwrap();
@@ -154,7 +162,7 @@ fn a_study_of_a_stranger_has_clean_remove_nothing() {
     let path = |name: &str| dir.path().join(name);
     // The data of another study, and directories of a user.
     succeeded(&run(&path("place"), &path("study")));
-    let text = |path: PathBuf| path.display().to_string();
+    let text = |place: PathBuf| place.display().to_string();
     let home = path("home");
     fs::create_dir_all(home.join("rocksdb")).unwrap();
     fs::write(home.join("rocksdb/000001.log"), "mine").unwrap();
@@ -261,20 +269,8 @@ fn a_run_says_what_it_leaves_and_the_command_that_removes_it() {
     succeeded(&Command::new(PROGRAM).args(words).output().unwrap());
     assert!(!place.exists());
     // A study that has nothing on a disk leaves nothing.
-    let null = Command::new(PROGRAM)
-        .args([
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--threads",
-            "1",
-        ])
-        .args(["--duration", "100ms", "--warmup", "0s", "-o"])
-        .arg(dir.path().join("null"))
-        .output()
-        .unwrap();
+    let null = null_run().arg("-o").arg(dir.path().join("null")).output();
+    let null = null.unwrap();
     assert!(!err(&null).contains("left: "), "{}", err(&null));
 }
 

@@ -1,6 +1,9 @@
 //! Keys that protect what is measured on: the rate of a load, and limits that end a run.
 
-use super::super::{PROGRAM, succeeded};
+use super::{
+    super::{PROGRAM, succeeded},
+    null_run,
+};
 use std::{
     path::Path,
     process::{Command, Output},
@@ -64,13 +67,13 @@ fn a_broken_limit_ends_the_run_and_the_same_command_without_it_resumes() {
     let dir = TempDir::new().unwrap();
     let limit = "p50 read > 100ns for 2s";
     let said = aborted(dir.path(), limit, &[]);
-    let parts = [
+    let limits = [
         limit,
         "system `disk`",
         "ycsb-c ran with 2 threads",
         "p50 read was",
     ];
-    assert_says(&said, &parts);
+    assert_says(&said, &limits);
     let study = Study::open_read_only(&dir.path().join("out")).unwrap();
     assert_eq!(
         (study.points().unwrap().len(), study.loads().unwrap().len()),
@@ -136,17 +139,8 @@ fn nodes_that_a_driver_does_not_know_of_are_refused_by_its_name() {
 fn runs_without_a_directory_that_begin_in_one_second_have_one_each() {
     let dir = TempDir::new().unwrap();
     let begin = |_| {
-        Command::new(PROGRAM)
-            .args([
-                "run",
-                "--driver",
-                "null",
-                "--system",
-                "a=x",
-                "--threads",
-                "1",
-            ])
-            .args(["--duration", "100ms", "--warmup", "0s", "--format", "md"])
+        null_run()
+            .args(["--format", "md"])
             .current_dir(dir.path())
             .spawn()
             .unwrap()
@@ -179,7 +173,7 @@ fn a_run_that_a_limit_ended_keeps_its_points_and_the_same_command_measures_the_r
             "--records=1k",
             "--workload=ycsb-c",
         ];
-        let points = [
+        let key_values = [
             "--threads=1,8,16",
             "--duration=5s",
             "--warmup=0s",
@@ -188,7 +182,7 @@ fn a_run_that_a_limit_ended_keeps_its_points_and_the_same_command_measures_the_r
         ];
         let mut run = Command::new(PROGRAM);
         run.args(fixed)
-            .args(points)
+            .args(key_values)
             .args(["--set", model, "--abort", limit]);
         let ran = run.current_dir(dir.path()).output().unwrap();
         let study = Study::open_read_only(&dir.path().join("out")).unwrap();

@@ -4,29 +4,13 @@ use super::super::{PROGRAM, begun_by, promising_nothing, refused, run, run_with,
 use super::clean;
 use rust_rocksdb::{DB, Options};
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 use tailmark_study::Study;
-use tailmark_testing::{assert_says, err, out};
+use tailmark_testing::{assert_says, contents, err, out};
 use tempfile::TempDir;
-
-/// Every file below a directory, and what is in it; but for RocksDB's lock, which is empty, and which a
-/// process that has it gives up if it reads it.
-fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let entries = fs::read_dir(place).unwrap();
-    let mut all = BTreeMap::new();
-    for path in entries.map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            all.extend(contents(&path));
-        } else if !path.ends_with("LOCK") {
-            all.insert(path.clone(), fs::read(&path).unwrap());
-        }
-    }
-    all
-}
 
 /// Another program makes a database, with one record in its log.
 fn make_theirs(database: &Path) {
@@ -211,7 +195,7 @@ fn a_directory_in_the_place_of_a_trial_is_used_only_if_it_holds_nothing_of_other
     let dir = TempDir::new().unwrap();
     let (place, study) = (dir.path().join("place"), dir.path().join("study"));
     let trial = place.join("rocksdb.tailmark-trial");
-    let mark = |of: &str| format!("{{\"trial_of_study\":\"{of}\",\"made\":true}}");
+    let mark = |id: &str| format!("{{\"trial_of_study\":\"{id}\",\"made\":true}}");
     let id = "0123456789abcdef0123456789abcdef";
     for (text, with) in [
         ("", "notes.txt"),
@@ -405,16 +389,16 @@ fn of_runs_that_begin_at_once_in_one_place_one_has_it_and_nothing_is_left_after_
         let dir = TempDir::new().unwrap();
         let place = dir.path().join("place");
         let studies = ["1", "2", "3"].map(|name| dir.path().join(name));
-        let ended = std::thread::scope(|scope| {
+        let outputs = std::thread::scope(|scope| {
             let place = &place;
             let runs = studies
                 .each_ref()
                 .map(|study| scope.spawn(move || run(place, study)));
             runs.map(|run| run.join().unwrap())
         });
-        assert!(ended.iter().any(|ended| ended.status.success()));
-        for ended in ended.iter().filter(|ended| !ended.status.success()) {
-            refused(ended, &["another tailmark run is using"]);
+        assert!(outputs.iter().any(|run| run.status.success()));
+        for loser in outputs.iter().filter(|run| !run.status.success()) {
+            refused(loser, &["another tailmark run is using"]);
         }
         // Whichever it was: the same command resumes, or finds the data of the other.
         for study in &studies {

@@ -62,8 +62,8 @@ fn runs_without_noise_decide_no_gate() {
     let rows = "a,w,4,1000\n".repeat(4) + &"b,w,4,500\n".repeat(4);
     let table = format!("system,workload,threads,ops/s\n{rows}");
     fs::write(dir.path().join("t.csv"), table).unwrap();
-    let args = ["import", "csv", "t.csv", "-o", "study"];
-    assert!(TAILMARK.run(dir.path(), &args).status.success());
+    let import = ["import", "csv", "t.csv", "-o", "study"];
+    assert!(TAILMARK.run(dir.path(), &import).status.success());
     let gate = ["--fail-if", "ops worse by 10%"];
     let args = [
         &["study", "--system", "b", "--baseline", "a"][..],

@@ -66,7 +66,7 @@ fn assert_gate(output: &Output, code: i32, line: &str) {
     assert_eq!(output.status.code(), Some(code), "{said}{}", err(output));
     let is_said = said
         .lines()
-        .any(|of| of.trim_start_matches("- ").starts_with(line));
+        .any(|reason| reason.trim_start_matches("- ").starts_with(line));
     assert!(is_said, "{said}lacks `{line}`");
 }
 
@@ -250,15 +250,15 @@ fn what_the_systems_differ_in_is_named_beside_the_verdicts() {
         0,
         "Verdicts are about these devices under this load on ",
     );
-    let of = |format: &str| compared(dir.path(), &["out", "--format", format]);
-    let json: Value = serde_json::from_slice(&of("json").stdout).unwrap();
+    let output = |format: &str| compared(dir.path(), &["out", "--format", format]);
+    let json: Value = serde_json::from_slice(&output("json").stdout).unwrap();
     let unequal = &json["unequal"];
     assert_eq!(unequal.as_array().unwrap().len(), 1, "{unequal}");
     assert_eq!(
         (&unequal[0]["condition"], &unequal[0]["value_a"]),
         (&json!("model"), &json!(SLOW))
     );
-    let md = out(&of("md"));
+    let md = out(&output("md"));
     assert!(md.contains("unequal-conditions"), "{md}");
 }
 
@@ -278,12 +278,12 @@ fn json_has_every_comparison_and_its_ratio_is_of_the_first_to_the_second() {
         (&json!("slow"), &json!("fast"))
     );
     let comparisons = said["comparisons"].as_array().unwrap();
-    let of: Vec<_> = comparisons
+    let found: Vec<_> = comparisons
         .iter()
         .map(|c| (&c["metric"], &c["threads"]))
         .collect();
     let p50 = json!("p50 read");
-    assert_eq!(of, [(&p50, &json!(2)), (&p50, &json!(4))]);
+    assert_eq!(found, [(&p50, &json!(2)), (&p50, &json!(4))]);
     for comparison in comparisons {
         let ratio = comparison["ratio"].as_f64().unwrap();
         assert!((1.15..1.36).contains(&ratio), "{comparison}");
@@ -400,23 +400,23 @@ fn numbers_that_are_bounds_or_not_known_cannot_tell() {
         5,
         "ycsb-c zipfian, 20,000/s even, 16 threads: the rate was not reached, so that latencies",
     );
-    let gate = compared(
+    let tail = compared(
         dir.path(),
         &["out", "--fail-if", "p99.999 read worse by 5%"],
     );
     assert_gate(
-        &gate,
+        &tail,
         5,
         "cannot tell: p99.999 read worse by 5% (at 1 of 1 point)",
     );
     assert!(
-        out(&gate).contains("the rate was not reached"),
+        out(&tail).contains("the rate was not reached"),
         "{}",
-        out(&gate)
+        out(&tail)
     );
     // How much is done in a second is known.
-    let gate = compared(dir.path(), &["out", "--fail-if", "ops worse by 50%"]);
-    assert_gate(&gate, 4, "shown: ops worse by 50% (at 1 of 1 point)");
+    let throughput = compared(dir.path(), &["out", "--fail-if", "ops worse by 50%"]);
+    assert_gate(&throughput, 4, "shown: ops worse by 50% (at 1 of 1 point)");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the tests of the drop-in share.
 
+use serde_json::Value;
 use std::{
     path::Path,
     process::{Command, Output},
@@ -16,6 +17,14 @@ pub fn ours(db: &Path, flags: &[&str]) -> Output {
         .arg(format!("--db={}", db.display()))
         .args(flags);
     command.output().unwrap()
+}
+
+/// The points of a study.
+pub fn points(study: &Path) -> Vec<Value> {
+    let mut command = Command::new(TAILMARK);
+    command.args(["export", "--format", "json"]).arg(study);
+    let json: Value = serde_json::from_str(&stdout(&command.output().unwrap())).unwrap();
+    json["points"].as_array().unwrap().clone()
 }
 
 /// What a program that succeeded said.

@@ -142,17 +142,20 @@ fn an_import_is_added_whole_or_not_at_all() {
     for (at, name) in names.iter().enumerate() {
         fs::write(home.path().join(name), text(2 + at)).unwrap();
     }
-    let study = small.path().join("study").display().to_string();
-    let first = output(home.path(), &["import", "ycsb", "first.txt", "-o", &study]);
+    let out_dir = small.path().join("study").display().to_string();
+    let first = output(
+        home.path(),
+        &["import", "ycsb", "first.txt", "-o", &out_dir],
+    );
     assert_eq!(first.status.code(), Some(0), "{}", err(&first));
     // Room for some of them.
     small.fill(1 << 20);
-    let mut args = vec!["import", "ycsb", "-o", &study];
+    let mut args = vec!["import", "ycsb", "-o", &out_dir];
     args.extend(names.iter().map(String::as_str));
     let failed = output(home.path(), &args);
     assert_eq!(failed.status.code(), Some(1), "{}", err(&failed));
     assert!(err(&failed).contains("full"), "{}", err(&failed));
-    let export = output(home.path(), &["export", &study, "--format=json"]);
+    let export = output(home.path(), &["export", &out_dir, "--format=json"]);
     let study: serde_json::Value = serde_json::from_slice(&export.stdout).unwrap();
     assert_eq!(study["points"].as_array().unwrap().len(), 1);
 }

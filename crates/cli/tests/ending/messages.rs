@@ -19,8 +19,8 @@ fn said(args: &[&str], prepare: impl Fn(&Path)) -> (Option<i32>, String) {
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap_or_default();
     // What is read of it, without styles and scripts.
     let body = page.split_once("<body").map_or("", |(_, body)| body);
-    let page = body.split("<script").next().unwrap_or_default();
-    (run.status.code(), out(&run) + &err(&run) + page)
+    let text = body.split("<script").next().unwrap_or_default();
+    (run.status.code(), out(&run) + &err(&run) + text)
 }
 
 /// Commands that fail where [`prepare`] was.

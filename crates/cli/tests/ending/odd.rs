@@ -1,10 +1,8 @@
 //! Odd surroundings: words that are no text, a signal before anything was begun, a run directory that
 //! cannot be written, a terminal without colours.
 
-use crate::support::{Running, SHORT, TAILMARK, output, tailmark};
+use crate::support::{Running, SHORT, TAILMARK, open_terminal, output, tailmark};
 use nix::{
-    fcntl::OFlag,
-    pty::{grantpt, posix_openpt, ptsname_r, unlockpt},
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
@@ -12,11 +10,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File},
     io::Read,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{OpenOptionsExt, PermissionsExt},
-        process::ExitStatusExt,
-    },
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt, process::ExitStatusExt},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -55,12 +49,12 @@ fn words_that_are_no_text_work_or_are_wrong_usage() {
     assert!(err(&failed).contains(r"$'other-\xff'"), "{}", err(&failed));
     fs::write(dir.path().join(odd).join("data"), "no results").unwrap();
     let file = Path::new(odd).join("data");
-    let imported = run(&["import", "ycsb"], &[file.as_os_str(), "-o".as_ref(), odd]);
-    assert_eq!(imported.status.code(), Some(1), "{}", err(&imported));
+    let missing = run(&["import", "ycsb"], &[file.as_os_str(), "-o".as_ref(), odd]);
+    assert_eq!(missing.status.code(), Some(1), "{}", err(&missing));
     let text = "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 10\n";
     fs::write(dir.path().join(&file), text).unwrap();
-    let words = [file.as_os_str(), "-o".as_ref(), "imported".as_ref()];
-    let imported = run(&["import", "ycsb"], &words);
+    let args = [file.as_os_str(), "-o".as_ref(), "imported".as_ref()];
+    let imported = run(&["import", "ycsb"], &args);
     assert_eq!(imported.status.code(), Some(0), "{}", err(&imported));
     for words in [
         &["run"][..],
@@ -170,16 +164,7 @@ fn a_run_directory_that_cannot_be_written_is_wrong_usage() {
 /// What a run shows on a terminal of this kind.
 fn shown(term: &str, more: (&str, &str)) -> String {
     let dir = TempDir::new().unwrap();
-    let flags = OFlag::O_RDWR | OFlag::O_NOCTTY;
-    let mut master = posix_openpt(flags | OFlag::O_CLOEXEC).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    let terminal = File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(OFlag::O_NOCTTY.bits())
-        .open(ptsname_r(&master).unwrap())
-        .unwrap();
+    let (mut master, terminal) = open_terminal();
     let stdio = || Stdio::from(terminal.try_clone().unwrap());
     let mut command = Command::new(TAILMARK.0);
     command.args(SHORT).current_dir(dir.path());
@@ -253,20 +238,20 @@ fn files_of_a_run_belong_to_the_user_of_sudo_and_a_study_is_not_for_all() {
         0,
         "what was there stays root's"
     );
-    let words = ["export", "out", "--format=json", "-o", "study.json"];
-    let mut command = tailmark(dir.path(), &words);
-    command.env("SUDO_UID", "12345").env("SUDO_GID", "23456");
-    assert_eq!(command.output().unwrap().status.code(), Some(0));
+    let export = ["export", "out", "--format=json", "-o", "study.json"];
+    let mut exporter = tailmark(dir.path(), &export);
+    exporter.env("SUDO_UID", "12345").env("SUDO_GID", "23456");
+    assert_eq!(exporter.output().unwrap().status.code(), Some(0));
     assert_eq!((at("study.json").0, at("study.json").1), (12345, 23456));
     // A file that is there keeps its owner.
     std::os::unix::fs::chown(dir.path().join("study.json"), Some(7), Some(8)).unwrap();
-    assert_eq!(command.output().unwrap().status.code(), Some(0));
+    assert_eq!(exporter.output().unwrap().status.code(), Some(0));
     assert_eq!((at("study.json").0, at("study.json").1), (7, 8));
     // Without sudo they are those of whoever runs it, and a study is not for all.
     let plain = TempDir::new().unwrap();
-    let mut command = tailmark(plain.path(), SHORT);
-    command.env_remove("SUDO_UID").env_remove("SUDO_GID");
-    assert_eq!(command.output().unwrap().status.code(), Some(0));
+    let mut plain_run = tailmark(plain.path(), SHORT);
+    plain_run.env_remove("SUDO_UID").env_remove("SUDO_GID");
+    assert_eq!(plain_run.output().unwrap().status.code(), Some(0));
     let study = owner_and_mode(&plain.path().join("out/study.sqlite"));
     assert_eq!((study.0, study.2 & 0o137), (0, 0));
 }
@@ -280,13 +265,13 @@ impl LeftGroup {
     /// With a limit, where that is possible.
     fn new(bytes: u64) -> Self {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap();
-        let own = |top: &str, group: &str| Path::new(top).join(group.trim_start_matches('/'));
+        let below = |top: &str, group: &str| Path::new(top).join(group.trim_start_matches('/'));
         let named = |line: &str| {
             let (_, rest) = line.split_once(':')?;
             let (controllers, group) = rest.split_once(':')?;
             match controllers {
-                "memory" => Some(own("/sys/fs/cgroup/memory", group)),
-                "" => Some(own("/sys/fs/cgroup", group)),
+                "memory" => Some(below("/sys/fs/cgroup/memory", group)),
+                "" => Some(below("/sys/fs/cgroup", group)),
                 _ => None,
             }
         };
@@ -298,12 +283,12 @@ impl LeftGroup {
         let file = files.iter().find(|file| file.exists());
         let file = file.unwrap_or_else(|| tailmark_testing::not_here("no memory controller"));
         fs::write(file, bytes.to_string()).unwrap();
-        for (name, bytes) in [
+        for (name, limit) in [
             ("memory.memsw.limit_in_bytes", bytes),
             ("memory.swap.max", 0),
         ] {
             // Where the kernel accounts swap.
-            let _ = fs::write(left.0.join(name), bytes.to_string());
+            let _ = fs::write(left.0.join(name), limit.to_string());
         }
         left
     }

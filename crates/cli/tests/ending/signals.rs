@@ -1,14 +1,9 @@
 //! Ctrl-C, SIGTERM and a terminal that is closed end a run alike.
 
-use crate::support::{RUN, Running, TAILMARK, output, signal, tailmark};
-use nix::{
-    fcntl::OFlag,
-    pty::{grantpt, posix_openpt, ptsname_r, unlockpt},
-};
+use crate::support::{RUN, Running, TAILMARK, open_terminal, output, signal, tailmark};
 use std::{
-    fs::File,
     io::Read,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -56,16 +51,7 @@ fn a_terminal_that_is_closed_twice_over_still_ends_cleanly() {
 fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c_and_goes_on_later() {
     let dir = TempDir::new().unwrap();
     // No other process may have it: the terminal is closed when the last one does.
-    let flags = OFlag::O_RDWR | OFlag::O_NOCTTY;
-    let mut master = posix_openpt(flags | OFlag::O_CLOEXEC).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    let terminal = File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(OFlag::O_NOCTTY.bits())
-        .open(ptsname_r(&master).unwrap())
-        .unwrap();
+    let (mut master, terminal) = open_terminal();
     let stdio = || Stdio::from(terminal.try_clone().unwrap());
     // A session of its own, whose terminal is this one. Its points last longer than it may take this
     // process to read of the first.

@@ -1,7 +1,13 @@
 //! What the tests share: the program, started and watched.
 
+use nix::{
+    fcntl::OFlag,
+    pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt},
+};
 use std::{
+    fs::File,
     io::{BufRead, BufReader},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
     process::{Child, ChildStderr, Command, Output, Stdio},
 };
@@ -112,4 +118,19 @@ pub fn signal(process: u32, name: &str) {
     let mut kill = Command::new("kill");
     kill.args([format!("-{name}"), process.to_string()]);
     assert!(kill.status().unwrap().success());
+}
+
+/// A new terminal, which is nobody's yet: the side that reads what is shown, and the one to show it on.
+pub fn open_terminal() -> (PtyMaster, File) {
+    let flags = OFlag::O_RDWR | OFlag::O_NOCTTY;
+    let master = posix_openpt(flags | OFlag::O_CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let terminal = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(OFlag::O_NOCTTY.bits())
+        .open(ptsname_r(&master).unwrap())
+        .unwrap();
+    (master, terminal)
 }

@@ -77,8 +77,8 @@ impl Ground {
         self.dir.join("device")
     }
 
-    fn image(&self, of: &str) -> PathBuf {
-        self.dir.join(format!("{of}.image"))
+    fn image(&self, part: &str) -> PathBuf {
+        self.dir.join(format!("{part}.image"))
     }
 
     fn mount(&self) {
@@ -132,8 +132,8 @@ impl Ground {
     pub fn take_image(&self) {
         for _ in 0..TRIES {
             let before = self.writes();
-            for of in self.parts() {
-                let (from, to) = (self.image(of), self.image(&format!("{of}.cut")));
+            for part in self.parts() {
+                let (from, to) = (self.image(part), self.image(&format!("{part}.cut")));
                 run("cp", &["--sparse=always", &text(&from), &text(&to)]);
             }
             if self.writes() == before && !before.contains("busy") {
@@ -150,8 +150,8 @@ impl Ground {
             self.unmount();
         }
         let had_device = self.device.take().is_some();
-        for of in self.parts() {
-            fs::rename(self.image(&format!("{of}.cut")), self.image(of)).unwrap();
+        for part in self.parts() {
+            fs::rename(self.image(&format!("{part}.cut")), self.image(part)).unwrap();
         }
         if self.has_disk {
             self.mount();
@@ -166,7 +166,7 @@ impl Ground {
             ("disk", self.has_disk),
             ("device", self.image("device").exists()),
         ];
-        parts.into_iter().filter(|(_, is)| *is).map(|(of, _)| of)
+        parts.into_iter().filter(|(_, is)| *is).map(|(p, _)| p)
     }
 
     /// The kernel's counts of what it wrote, `busy` where it is about to.

@@ -89,8 +89,8 @@ pub fn start(dir: &Path, words: &[&str]) -> Running {
     let (send, lines) = channel();
     let stderr = BufReader::new(child.stderr.take().unwrap());
     spawn(move || {
-        let lines = stderr.split(b'\n').map_while(Result::ok);
-        lines.for_each(|line| drop(send.send(String::from_utf8_lossy(&line).into_owned())));
+        let parts = stderr.split(b'\n').map_while(Result::ok);
+        parts.for_each(|line| drop(send.send(String::from_utf8_lossy(&line).into_owned())));
     });
     let mut stdout = child.stdout.take().unwrap();
     let out = spawn(move || {

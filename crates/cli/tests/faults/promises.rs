@@ -61,15 +61,15 @@ pub fn of_directory(round: &Round) -> Kept {
         || format!("{found:?}"),
     )?;
     for system in round.sweep.systems() {
-        let found = names(&round.ground.disk().join("data").join(system));
+        let data = names(&round.ground.disk().join("data").join(system));
         let own = ["rocksdb", "slots.dat"];
         let strange = |name: &String| {
             !own.iter()
                 .any(|own| name == own || *name == format!("{own}.dataset.json"))
         };
-        let is_clean = !found.iter().any(strange);
-        expect(is_clean, "beside the data is only their marker", || {
-            format!("{found:?}")
+        let is_own = !data.iter().any(strange);
+        expect(is_own, "beside the data is only their marker", || {
+            format!("{data:?}")
         })?;
     }
     let page = fs::read_to_string(round.out().join("report.html")).unwrap_or_default();
@@ -133,8 +133,8 @@ fn of_point(round: &Round, point: &Point, name: &str) -> Kept {
 /// Kinds, intervals and operations agree.
 fn of_phase(phase: &Phase, name: &str) -> Kept {
     let all = |kind: &KindResult| kind.count + kind.errors;
-    let of = |kind: Kind| phase.kinds.get(&kind).map_or(0, all);
-    let pairs = of(Kind::ReadModifyWrite);
+    let count = |kind: Kind| phase.kinds.get(&kind).map_or(0, all);
+    let pairs = count(Kind::ReadModifyWrite);
     let sent: u64 = phase.kinds.values().map(all).sum();
     // A read-modify-write is one operation of three kinds: its read, its update, and the pair.
     let expected = sent.checked_sub(2 * pairs);
@@ -164,11 +164,11 @@ fn of_phase(phase: &Phase, name: &str) -> Kept {
             result.service.len(),
             result.failed.as_ref().map_or(0, |f| f.len()),
         );
-        let expected = (result.count, result.errors);
+        let counted = (result.count, result.errors);
         expect(
-            samples == expected,
+            samples == counted,
             &format!("{name} {kind:?}: every request has its latency"),
-            || format!("{samples:?} latencies of {expected:?} requests"),
+            || format!("{samples:?} latencies of {counted:?} requests"),
         )?;
         let response = result.response().len();
         expect(
@@ -188,11 +188,16 @@ fn of_phase(phase: &Phase, name: &str) -> Kept {
         &format!("{name}: intervals have all operations"),
         || format!("{in_intervals} of {}", phase.operations),
     )?;
-    let failed: u64 = phase.intervals.iter().map(|interval| interval.failed).sum();
+    let in_seconds: u64 = phase.intervals.iter().map(|interval| interval.failed).sum();
     expect(
-        failed == phase.failed && (phase.failed == 0) == (errors == 0),
+        in_seconds == phase.failed && (phase.failed == 0) == (errors == 0),
         &format!("{name}: operations that failed are those of the intervals"),
-        || format!("{failed} and {}; {errors} requests failed", phase.failed),
+        || {
+            format!(
+                "{in_seconds} and {}; {errors} requests failed",
+                phase.failed
+            )
+        },
     )?;
     of_intervals(phase, name)
 }
@@ -203,9 +208,9 @@ fn of_kind_in_intervals(intervals: &[Interval], kind: Kind, all: &KindResult, na
             .iter()
             .filter_map(|interval| interval.kinds.get(&kind))
     };
-    let count: u64 = of_kind().map(|kind| kind.count).sum();
-    let errors: u64 = of_kind().map(|kind| kind.errors).sum();
-    let samples: u64 = of_kind().map(|kind| kind.service.unpack().len()).sum();
+    let count: u64 = of_kind().map(|result| result.count).sum();
+    let errors: u64 = of_kind().map(|result| result.errors).sum();
+    let samples: u64 = of_kind().map(|result| result.service.unpack().len()).sum();
     let is_same = (count, errors, samples) == (all.count, all.errors, all.count);
     expect(
         is_same,

@@ -85,7 +85,7 @@ pub fn marker(round: &mut Round, draw: &mut Draw) -> Kept {
     };
     round.note(&format!("the marker {} is {what}", path.display()));
     match damaged {
-        Some(text) => ground::write(&path, &text),
+        Some(other) => ground::write(&path, &other),
         None => fs::remove_file(&path).unwrap(),
     }
     let ended = round.tailmark(RUN)?;

@@ -318,8 +318,8 @@ impl Round {
         expect(retried.is_code(0), "what failed is measured again", || {
             retried.seen()
         })?;
-        let (_, invalid) = self.found_failures()?;
-        expect(!invalid, "and holds", || retried.seen())?;
+        let (_, still_invalid) = self.found_failures()?;
+        expect(!still_invalid, "and holds", || retried.seen())?;
         promises::of_study(self)?;
         self.nothing_is_lost()
     }

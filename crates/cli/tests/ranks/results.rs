@@ -49,10 +49,10 @@ fn ranks_share_a_budget_and_every_operation_is_counted_once() {
     // As the threads are shared: 1 and 1; 2, 2, 1 and 1.
     let shares: [&[u64]; 2] = [&[300_001, 300_000], &[200_001, 200_000, 100_000, 100_000]];
     assert_eq!(points.len(), shares.len());
-    for (point, shares) in points.iter().zip(shares) {
+    for (point, expected) in points.iter().zip(shares) {
         let of_ranks = operations(point);
-        assert_eq!(of_ranks.len(), shares.len(), "{}", shown(point));
-        let each = of_ranks.iter().zip(shares);
+        assert_eq!(of_ranks.len(), expected.len(), "{}", shown(point));
+        let each = of_ranks.iter().zip(expected);
         assert!(
             each.clone().all(|(did, share)| did <= share),
             "{}",

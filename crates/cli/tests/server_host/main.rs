@@ -185,14 +185,14 @@ fn assert_no_socket_is_left(hosts: &SshHosts) {
 /// The codes of what was found of a point.
 fn codes(point: &Value) -> Vec<&str> {
     let findings = point["findings"].as_array().unwrap().iter();
-    findings.map(|of| of["code"].as_str().unwrap()).collect()
+    findings.map(|f| f["code"].as_str().unwrap()).collect()
 }
 
 /// The instants of a series of a point; none where there is no such series.
 fn instants(point: &Value, probe: &str, subject: &str) -> Vec<f64> {
     let mut all = point["series"].as_array().unwrap().iter();
-    let found = all.find(|of| of["probe"] == probe && of["subject"] == subject);
-    let at_s = found.and_then(|of| of["at_s"].as_array());
+    let found = all.find(|series| series["probe"] == probe && series["subject"] == subject);
+    let at_s = found.and_then(|series| series["at_s"].as_array());
     at_s.into_iter()
         .flatten()
         .filter_map(Value::as_f64)

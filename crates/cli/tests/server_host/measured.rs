@@ -53,7 +53,7 @@ fn until_nothing_is_left(hosts: &SshHosts, host: u32) {
 /// By how much a clock was ahead at the end of a point.
 fn offset_s(point: &Value, subject: &str) -> f64 {
     let mut all = point["series"].as_array().unwrap().iter();
-    let offset = all.find(|of| of["subject"] == subject && of["name"] == "offset_s");
+    let offset = all.find(|series| series["subject"] == subject && series["name"] == "offset_s");
     let values = offset.unwrap()["values"].as_array().unwrap();
     values.last().unwrap().as_f64().unwrap()
 }

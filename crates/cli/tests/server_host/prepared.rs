@@ -65,7 +65,7 @@ impl Drop for Group {
 /// The flags that agree to erase a device.
 fn agreed(serial: &str) -> Vec<String> {
     let unseen = Uses::look().unseen().to_vec();
-    let mut unseen: BTreeSet<_> = unseen.iter().map(|of| of.name.to_owned()).collect();
+    let mut unseen: BTreeSet<_> = unseen.iter().map(|row| row.name.to_owned()).collect();
     // The hosts of the test have process numbers of their own.
     unseen.insert("pid-namespace".to_owned());
     let unseen = unseen.iter().map(|name| format!("--trust-program={name}"));

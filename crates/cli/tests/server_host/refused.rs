@@ -74,8 +74,8 @@ fn an_agent_of_another_version_is_refused_and_leaves_nothing() {
         said.contains("version 9.9") && said.contains("`db2`"),
         "{said}"
     );
-    let said = refusal(&hosts, dir.path(), &agent(Path::new("/no/such/agent")));
-    assert!(said.contains("/no/such/agent"), "{said}");
+    let missing = refusal(&hosts, dir.path(), &agent(Path::new("/no/such/agent")));
+    assert!(missing.contains("/no/such/agent"), "{missing}");
     let left = hosts.on(2, &format!("ls -A {}", hosts.tmp(2).display()));
     assert_eq!(left, "");
 }

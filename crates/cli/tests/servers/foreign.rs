@@ -177,9 +177,9 @@ fn the_dry_run_of_a_server_changes_nothing_and_prints_what_the_run_sends() {
     keyspace.cql("DROP KEYSPACE $");
     succeeded(&keyspace.run(&["-o", "out"]));
     assert_eq!(keyspace.tables(), by_hand);
-    let said = dry();
-    assert!(!said.contains("CREATE"), "{said}");
-    assert_says(&said, &["keep the 200 records", &truncate]);
+    let adopted = dry();
+    assert!(!adopted.contains("CREATE"), "{adopted}");
+    assert_says(&adopted, &["keep the 200 records", &truncate]);
     let again = out(&keyspace.run(&["--dry-run", "-o", "other", "--workload", "ycsb-a"]));
     let update = "it changes records: update";
     assert_says(&again, &["change nothing else on the server of c", update]);
@@ -329,7 +329,7 @@ fn a_load_ends_at_once_when_its_table_is_created_again() {
             // The server lists a table a moment before it can be asked for its records.
             let records = || keyspace.cql("SELECT y_id FROM $.usertable LIMIT 1");
             let found = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(records));
-            keyspace.tables().len() == 2 && found().is_ok_and(|records| !records.is_empty())
+            keyspace.tables().len() == 2 && found().is_ok_and(|rows| !rows.is_empty())
         };
         while !has_records() {
             assert!(!load.is_finished(), "it ended");
@@ -435,21 +435,21 @@ fn a_ycsb_load_makes_nothing_next_to_a_table_of_another_program() {
 fn of_runs_that_begin_at_once_one_creates_the_keyspace_and_nothing_is_left_after_clean() {
     for round in 0..6 {
         let keyspace = Keyspace::missing(&format!("at_once_{round}"));
-        let ended = std::thread::scope(|scope| {
+        let outputs = std::thread::scope(|scope| {
             let keyspace = &keyspace;
             let run = |out| scope.spawn(move || keyspace.run(&["-o", out]));
             ["one", "two"].map(run).map(|run| run.join().unwrap())
         });
-        let is_done = |ended: &Output| ended.status.success();
-        assert!(ended.iter().any(is_done), "{}", err(&ended[0]));
-        for ended in ended.iter().filter(|ended| !is_done(ended)) {
+        let is_done = |run: &Output| run.status.success();
+        assert!(outputs.iter().any(is_done), "{}", err(&outputs[0]));
+        for loser in outputs.iter().filter(|run| !is_done(run)) {
             // Or both load one after the other, and the second finds nothing while it measures.
-            let why = if ended.status.code() == Some(3) {
+            let why = if loser.status.code() == Some(3) {
                 "(nothing was found)"
             } else {
                 "was not created by tailmark"
             };
-            assert_says(&err(ended), &[why]);
+            assert_says(&err(loser), &[why]);
         }
         for out in ["one", "two"] {
             succeeded(&keyspace.run(&["-o", out, "--retry-failed"]));

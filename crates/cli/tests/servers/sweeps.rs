@@ -105,7 +105,7 @@ fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refuse
     };
     let user = "user = 'cassandra'\n";
     let tls = format!("tls = true\ntls_ca = '{}'\n", certificate.display());
-    for (user, password, tls, expected) in [
+    for (login, password, transport, expected) in [
         ("", "", &*tls, "wants a `user`"),
         (user, "password_file = 'wrong'\n", &*tls, "incorrect"),
         (user, "password_file = 'right'\n", "", "failed to open"),
@@ -116,7 +116,7 @@ fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refuse
             "certificate",
         ),
     ] {
-        let refused = run(user, password, tls);
+        let refused = run(login, password, transport);
         assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
         assert!(err(&refused).contains(expected), "{}", err(&refused));
     }

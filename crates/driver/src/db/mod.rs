@@ -6,7 +6,7 @@ mod aerospike;
 mod cassandra;
 mod file;
 mod holder;
-mod null;
+pub(crate) mod null;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 mod sim;

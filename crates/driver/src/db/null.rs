@@ -5,7 +5,7 @@ use crate::{
     OperationKind, Outcome, Place, Session, Special,
 };
 
-/// The row of the table.
+/// The row of the table; the base of those that keep nothing either.
 pub const DRIVER: Driver = Driver {
     name: "null",
     about: "does nothing; measures the overhead of tailmark itself",

@@ -6,7 +6,7 @@ use std::{
     collections::BTreeSet, fs, net::TcpListener, os::unix::fs::PermissionsExt, time::Duration,
 };
 use tailmark_driver::{
-    Access, Cause, Completion, Database, Error, Fields, Key, Location, Operation, OperationKind,
+    Access, Cause, Completion, Database, Error, Fields, Location, Operation, OperationKind,
     Outcome, Place, Reply, Session, Settled, db,
 };
 use tailmark_testing::{not_here, server, test};
@@ -211,10 +211,7 @@ fn clients_of_a_runtime_share_its_connection_and_answer_together(driver: &str) {
                 bytes: &bytes,
             };
             let name = name(number);
-            let key = Key {
-                number,
-                name: &name,
-            };
+            let key = key(number, &name);
             answer(&mut **session, Operation::Insert { key, values })
                 .await
                 .unwrap();

@@ -112,6 +112,10 @@ pub fn name(number: u64) -> Vec<u8> {
     format!("user{number:08}").into_bytes()
 }
 
+pub fn key(number: u64, name: &[u8]) -> Key<'_> {
+    Key { number, name }
+}
+
 pub fn insert(session: &mut dyn Session, number: u64) -> Reply {
     let lengths = [LENGTH; FIELDS as usize];
     let bytes = vec![number as u8; (FIELDS * LENGTH) as usize];
@@ -121,10 +125,7 @@ pub fn insert(session: &mut dyn Session, number: u64) -> Reply {
         bytes: &bytes,
     };
     let name = name(number);
-    let key = Key {
-        number,
-        name: &name,
-    };
+    let key = key(number, &name);
     send(session, Operation::Insert { key, values })
 }
 
@@ -137,28 +138,19 @@ pub fn update(session: &mut dyn Session, number: u64, field: u32, length: u32) -
         bytes: &bytes,
     };
     let name = name(number);
-    let key = Key {
-        number,
-        name: &name,
-    };
+    let key = key(number, &name);
     send(session, Operation::Update { key, values })
 }
 
 pub fn read(session: &mut dyn Session, number: u64, fields: Fields) -> Reply {
     let name = name(number);
-    let key = Key {
-        number,
-        name: &name,
-    };
+    let key = key(number, &name);
     send(session, Operation::Read { key, fields })
 }
 
 pub fn scan(session: &mut dyn Session, number: u64, records: u32) -> Reply {
     let name = name(number);
-    let start = Key {
-        number,
-        name: &name,
-    };
+    let start = key(number, &name);
     let fields = Fields::All;
     send(
         session,
@@ -172,10 +164,7 @@ pub fn scan(session: &mut dyn Session, number: u64, records: u32) -> Reply {
 
 pub fn delete(session: &mut dyn Session, number: u64) -> Reply {
     let name = name(number);
-    let key = Key {
-        number,
-        name: &name,
-    };
+    let key = key(number, &name);
     send(session, Operation::Delete { key })
 }
 

@@ -2,7 +2,11 @@
 //! true ratio, how often a verdict is false, and how often a difference is found. The draws are in
 //! closed form; the tests are those of comparisons.
 
+#[path = "../../../stats/src/steady/tests/normal.rs"]
+mod normal;
+
 use super::{monte_carlo, studies, table};
+use normal::Normal;
 use std::thread;
 use tailmark_stats::statistics::{
     CountRun, EQUIVALENCE, SIGNIFICANCE, geometric_mean, in_turns, leave_one_out, paired_p,
@@ -10,24 +14,6 @@ use tailmark_stats::statistics::{
 };
 
 const REPEATS: [usize; 3] = [4, 5, 10];
-
-/// Numbers of the standard normal distribution.
-struct Normal(u64);
-
-impl Normal {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn next(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 /// What a study of peaks is drawn from.
 #[derive(Clone, Copy)]

@@ -71,7 +71,7 @@ pub(crate) fn read(
     if let Some((kind, _)) = settings.metric.and_then(model::Metric::latency)
         && !workloads.iter().any(|workload| sends(workload, kind))
     {
-        let is_sent = |kind: &&Kind| workloads.iter().any(|workload| sends(workload, **kind));
+        let is_sent = |sent: &&Kind| workloads.iter().any(|workload| sends(workload, **sent));
         let sent: Vec<_> = Kind::ALL.iter().filter(is_sent).map(|k| k.name()).collect();
         let sent = sent.join(", ");
         let accepted = format!("of requests that a workload of the plan sends: {sent}");

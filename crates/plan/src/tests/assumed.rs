@@ -231,7 +231,7 @@ fn every_setting_of_rocksdb_is_marked_in_the_studies_of_rocksdb() {
         for (setting, _) in system
             .settings
             .iter()
-            .filter(|(name, _)| !own.contains(name))
+            .filter(|(setting, _)| !own.contains(setting))
         {
             let key = format!("system.{}.database.{setting}", system.name);
             assert!(plan.header.assumed.contains(&key), "{name}: {key}");

@@ -432,11 +432,11 @@ fn a_key_that_may_change_while_a_study_grows_is_none_that_shapes_points() {
     });
     for (key, text, from, to) in changing {
         let [is, was] = [text.replace(from, to).as_str(), text].map(|text| plan(text).header.plan);
-        let shaping = |of: &BTreeMap<String, PlanValue>| {
-            let all = of.iter();
+        let shaping = |keys: &BTreeMap<String, PlanValue>| {
+            let all = keys.iter();
             let shaping = all.filter(|(_, given)| given.role.shapes_points());
             shaping
-                .map(|(key, given)| (key.clone(), given.clone()))
+                .map(|(name, given)| (name.clone(), given.clone()))
                 .collect::<Vec<_>>()
         };
         assert_eq!(shaping(&is), shaping(&was), "{key}");

@@ -11,9 +11,9 @@ fn system(driver: &str, keys: &str) -> String {
 
 #[test]
 fn expectations_are_read_and_shape_no_point() {
-    let keys = "path = '/x'\nexpect = { mount = true, filesystem = 'xfs', mount_options = \
+    let text = "path = '/x'\nexpect = { mount = true, filesystem = 'xfs', mount_options = \
                 'noatime,nodiratime', model = '7450', capacity = '7.68TB', transport = 'nvme' }";
-    let text = format!("unexpected = 'finding'\n{}", system("file", keys));
+    let text = format!("unexpected = 'finding'\n{}", system("file", text));
     let plan = plan(&text);
     assert_eq!(plan.unexpected, Unexpected::Finding);
     let expected = Expect {
@@ -79,8 +79,8 @@ fn a_server_may_have_several_places_and_an_embedded_database_one() {
         several.header.plan["system.a.watch"].value,
         "/a, /dev/nvme0, /dev/sd,b"
     );
-    for keys in ["path = ['/a', '/b']", "device = ['/dev/sda', '/dev/sdb']"] {
-        let said = message(&check(&system("file", keys)).unwrap_err());
+    for places in ["path = ['/a', '/b']", "device = ['/dev/sda', '/dev/sdb']"] {
+        let said = message(&check(&system("file", places)).unwrap_err());
         assert!(said.contains("keeps its data in one place"), "{said}");
     }
     let one = plan(&system("file", "path = ['/a, b']"));
@@ -96,11 +96,11 @@ fn a_place_on_the_command_line_drops_what_was_expected_of_the_one_it_replaces() 
     raw.set_systems(&given).unwrap();
     let plan = raw.check().unwrap();
     assert_eq!(plan.systems[0].expect, Expect::default());
-    let mut raw = shipped("micron-7400-rocksdb");
-    raw.assign("system.'Micron 7400'.path='/mnt/a'").unwrap();
-    let plan = raw.check().unwrap();
-    assert_eq!(plan.systems[0].expect.model.as_deref(), Some("7400"));
-    assert!(!plan.systems[0].placeholder);
+    let mut moved = shipped("micron-7400-rocksdb");
+    moved.assign("system.'Micron 7400'.path='/mnt/a'").unwrap();
+    let moved_plan = moved.check().unwrap();
+    assert_eq!(moved_plan.systems[0].expect.model.as_deref(), Some("7400"));
+    assert!(!moved_plan.systems[0].placeholder);
 }
 
 #[test]

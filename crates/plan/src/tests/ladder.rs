@@ -87,7 +87,7 @@ fn all_repeats_of_a_rung_come_before_the_next_and_rates_come_last() {
         format!("{begins}{} {at} {}", &step.workload.name[5..], step.repeat)
     };
     let points: Vec<_> = plan.points().map(name).collect();
-    let of = |workload: &str| {
+    let expected = |workload: &str| {
         let rest = [
             "1 2", "2 1", "2 2", "4 1", "4 2", "60% 1", "60% 2", "500 1", "500 2",
         ];
@@ -96,7 +96,7 @@ fn all_repeats_of_a_rung_come_before_the_next_and_rates_come_last() {
             .chain(rest)
             .collect::<Vec<_>>()
     };
-    assert_eq!(points, [of("a"), of("c")].concat());
+    assert_eq!(points, [expected("a"), expected("c")].concat());
     assert_eq!(plan.grid().count() * 2, points.len());
 }
 

@@ -239,12 +239,12 @@ fn bad_assignments_are_refused() {
     let error = message(&raw.check().unwrap_err());
     assert!(error.contains("did you mean `threads`?"), "{error}");
     for given in ["disk", "=x", "disk="] {
-        let error = message(
+        let refusal = message(
             &RawPlan::default()
                 .set_systems(&[given.to_owned()])
                 .unwrap_err(),
         );
-        assert!(error.contains("NAME=WHERE"), "{error}");
+        assert!(refusal.contains("NAME=WHERE"), "{refusal}");
     }
 }
 
@@ -311,16 +311,16 @@ fn a_warm_up_by_rule_is_scaled_and_can_always_be_steady() {
             "time_scale = {scale}\n{SYSTEM}[sweep]\nwarmup = 'auto'\n{sweep}"
         ))
     };
-    let of = |scale: &str, sweep: &str| {
+    let limits = |scale: &str, sweep: &str| {
         let (least, most) = plan_of(scale, sweep).sweep.warmup.limits().unwrap();
         (least.as_secs(), most.as_secs())
     };
-    assert_eq!(of("1", ""), (60, 1_800));
+    assert_eq!(limits("1", ""), (60, 1_800));
     assert_eq!(
-        of("0.5", "warmup_least = '2m'\nwarmup_most = '1h'"),
+        limits("0.5", "warmup_least = '2m'\nwarmup_most = '1h'"),
         (60, 1_800)
     );
-    assert_eq!(of("0.01", ""), (10, 160));
+    assert_eq!(limits("0.01", ""), (10, 160));
     let keys = plan_of("1", "").header.plan;
     let said =
         ["warmup", "warmup_least", "warmup_most"].map(|key| &*keys[&format!("sweep.{key}")].value);

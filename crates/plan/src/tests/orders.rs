@@ -85,7 +85,7 @@ fn each_system_has_its_points_in_the_same_order_whatever_the_order_of_systems() 
     let expected: Vec<_> = plan.points().map(|step| name(&step)).collect();
     for order in [Order::Interleaved, Order::Systems] {
         for system in 0..3 {
-            let own = plan.points_of(order, 3).filter(|(of, _)| *of == system);
+            let own = plan.points_of(order, 3).filter(|(s, _)| *s == system);
             let own: Vec<_> = own.map(|(_, step)| name(&step)).collect();
             assert_eq!(own, expected, "{order:?}: {system}");
         }

@@ -33,8 +33,8 @@ fn an_address_for_an_embedded_database_names_the_driver_of_its_port() {
 
 #[test]
 fn a_path_for_a_server_names_the_embedded_drivers() {
-    let servers = db::DRIVERS.iter().filter(|of| of.place == Place::Hosts);
-    for server in servers.map(|of| of.name) {
+    let servers = db::DRIVERS.iter().filter(|d| d.place == Place::Hosts);
+    for server in servers.map(|d| d.name) {
         for place in ["./dir", "/mnt/nvme0", "..", "~/dir"] {
             let error = refused(Some(server), place);
             let value = format!("system.c.contact_points is `{place}`");

@@ -193,7 +193,7 @@ fn an_emulated_device_is_a_place_of_its_own_or_what_a_directory_is_on() {
     ));
     assert_eq!(on.systems[0].location.to_string(), "/mnt/a/data");
     assert_eq!(on.systems[0].prepare.devices, [device]);
-    for (device, words) in [
+    for (table, words) in [
         ("{ size = '1GiB' }", "device.emulate"),
         ("{ emulate = 'volume' }", "device.size"),
         ("{ emulate = 'tape', size = '1GiB' }", "volume"),
@@ -218,14 +218,14 @@ fn an_emulated_device_is_a_place_of_its_own_or_what_a_directory_is_on() {
             "device.delay",
         ),
     ] {
-        let said = refused(&file(&format!("device = {device}")));
-        assert!(said.contains(words), "{device}: {said}");
+        let said = refused(&file(&format!("device = {table}")));
+        assert!(said.contains(words), "{table}: {said}");
     }
 }
 
 #[test]
 fn shipped_plans_prepare_what_their_studies_say() {
-    let of = |name: &str| {
+    let prepared = |name: &str| {
         let raw = crate::RawPlan::find(name).unwrap();
         raw.table()["prepare"].as_table().unwrap().clone()
     };
@@ -236,18 +236,18 @@ fn shipped_plans_prepare_what_their_studies_say() {
             .collect::<Vec<_>>()
     };
     for name in ["micron-7400-rocksdb", "micron-7450-rocksdb"] {
-        let table = of(name);
+        let table = prepared(name);
         assert_eq!(table["filesystem"].as_str(), Some("xfs"), "{name}");
         let options = ["noatime", "nodiratime", "norelatime"];
         assert_eq!(words(&table, "mount_options"), options, "{name}");
     }
     assert_eq!(
-        of("micron-7450-dbbench")["filesystem"].as_str(),
+        prepared("micron-7450-dbbench")["filesystem"].as_str(),
         Some("xfs")
     );
-    let cassandra = words(&of("micron-6500ion-cassandra"), "sysctls");
+    let cassandra = words(&prepared("micron-6500ion-cassandra"), "sysctls");
     assert_eq!(cassandra, ["vm.swappiness=1", "vm.max_map_count=1048575"]);
-    let aerospike = of("micron-9400-aerospike");
+    let aerospike = prepared("micron-9400-aerospike");
     let sysctls = words(&aerospike, "sysctls");
     assert_eq!(sysctls, ["vm.swappiness=0", "vm.min_free_kbytes=1310720"]);
     assert_eq!(aerospike["namespaces"].as_integer(), Some(16));
@@ -256,7 +256,7 @@ fn shipped_plans_prepare_what_their_studies_say() {
     for plan in crate::PLANS {
         if let Ok(plan) = crate::RawPlan::find(plan.name).unwrap().check() {
             let mut systems = plan.systems.iter();
-            assert!(systems.all(|of| of.emulate.is_some() || of.prepare.devices.is_empty()));
+            assert!(systems.all(|s| s.emulate.is_some() || s.prepare.devices.is_empty()));
         }
     }
 }

@@ -89,14 +89,14 @@ fn a_closed_loop_has_no_arrivals() {
 fn each_repeat_has_the_rates_of_a_workload_behind_its_thread_counts() {
     let plan = with("workloads = 'ycsb-a, ycsb-c'\nthreads = 1\nrates = [5, '9%']\nrepeats = 2");
     let steps: Vec<_> = plan.points().collect();
-    let of = |index: usize| {
+    let point = |index: usize| {
         let step = &steps[index];
         let rate = step.rate.map(|rate| rate.to_string());
         (step.repeat, step.workload.name.as_str(), rate)
     };
-    assert_eq!(of(2), (1, "ycsb-a", Some("9%".to_owned())));
-    assert_eq!(of(3), (1, "ycsb-c", None));
-    assert_eq!(of(6), (2, "ycsb-a", None));
+    assert_eq!(point(2), (1, "ycsb-a", Some("9%".to_owned())));
+    assert_eq!(point(3), (1, "ycsb-c", None));
+    assert_eq!(point(6), (2, "ycsb-a", None));
     let begins: Vec<_> = steps.iter().map(|step| step.begins_workload).collect();
     assert_eq!(begins, [[true, false, false]; 4].concat());
 }
@@ -121,9 +121,9 @@ fn the_system_whose_peak_the_rates_are_of_comes_first() {
     let (own, peaks) = order("rates = '60%'");
     assert_eq!(own, ["0 a", "1 b", "2 c"]);
     assert_eq!(peaks, ["a", "b", "c"]);
-    let (of_c, peaks) = order("rates = '60%'\nrates_of = 'c'");
+    let (of_c, peaks_of_c) = order("rates = '60%'\nrates_of = 'c'");
     assert_eq!(of_c, ["2 c", "0 a", "1 b"]);
-    assert_eq!(peaks, ["c", "c", "c"]);
+    assert_eq!(peaks_of_c, ["c", "c", "c"]);
 }
 
 #[test]

@@ -101,13 +101,13 @@ fn the_studies_of_servers_are_faithful_at_full_scale() {
         let sent: Vec<_> = sent
             .map(|w| (w.name.as_str(), w.distribution_name()))
             .collect();
-        assert_eq!(sent, workloads.map(|name| (name, "uniform")), "{name}");
+        assert_eq!(sent, workloads.map(|w| (w, "uniform")), "{name}");
         assert!(plan.systems.iter().all(|s| s.service.is_some()), "{name}");
         assert_eq!(plan.systems.len(), systems, "{name}");
-        for assumed in ["dataset.records", assumed] {
+        for key in ["dataset.records", assumed] {
             assert!(
-                plan.header.assumed.contains(&assumed.to_owned()),
-                "{name}: {assumed}"
+                plan.header.assumed.contains(&key.to_owned()),
+                "{name}: {key}"
             );
         }
     }

@@ -47,8 +47,8 @@ fn plot(categories: Vec<String>, series: Vec<PlotSeries>) -> Plot {
 /// Draws what is not valid faint, in a broken frame.
 fn mark_faults(bars: &mut Bars, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) {
     // The bars of the systems come first.
-    let series = bars.series.iter_mut().zip(&mut bars.plotted);
-    for ((series, plotted), system) in series.zip(&sweep.systems) {
+    let drawn = bars.series.iter_mut().zip(&mut bars.plotted);
+    for ((series, plotted), system) in drawn.zip(&sweep.systems) {
         for (i, &step) in group.steps.iter().enumerate() {
             let cell = group.cell(&system.name, step);
             if cell.is_some_and(|cell| cell.fault.is_some()) {
@@ -74,8 +74,8 @@ pub fn peaks(sweep: &SweepTable<'_>) -> (Value, Plot) {
         group.peak(&system.name).map(|p| p.ops)
     });
     // The bars of the systems come first.
-    let series = option["series"].as_array_mut().into_iter().flatten();
-    for ((series, plotted), system) in series.zip(&mut plot.series).zip(&sweep.systems) {
+    let drawn = option["series"].as_array_mut().into_iter().flatten();
+    for ((series, plotted), system) in drawn.zip(&mut plot.series).zip(&sweep.systems) {
         for (i, group) in sweep.groups.iter().enumerate() {
             let peak = group.peak(&system.name).map(|peak| peak.bounded());
             let Some(bound) = peak.filter(|peak| !peak.is_exact()) else {

@@ -185,7 +185,7 @@ impl<'a> CurveLines<'_, 'a> {
         let series = lines.into_iter().map(|(system, marks)| PlotSeries {
             name: system.name.clone(),
             color: self.sweep.color(&system.name),
-            marks: marks.into_iter().map(|of| of.map(mark)).collect(),
+            marks: marks.into_iter().map(|own| own.map(mark)).collect(),
         });
         Some(Plot {
             axes: PlotAxes::Curve {
@@ -337,8 +337,8 @@ impl<'a> CurveLines<'_, 'a> {
     }
 
     fn ceiling(&self, system: &System, marks: &[Option<Mark>]) -> Value {
-        let of = system.ceiling_for.as_deref().unwrap_or_default();
-        let symbol = self.sweep.look(of).map_or("circle", |l| l.symbol);
+        let ceiling = system.ceiling_for.as_deref().unwrap_or_default();
+        let symbol = self.sweep.look(ceiling).map_or("circle", |l| l.symbol);
         let data: Vec<Value> = marks
             .iter()
             .map(|m| self.point(m.as_ref(), style::CEILING))

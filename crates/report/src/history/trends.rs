@@ -67,7 +67,7 @@ pub fn trends(entries: &[Entry]) -> Vec<Trend> {
     let mut names: Vec<&LevelName> = levels.map(|level| &level.name).collect();
     names.retain(|name| seen.insert(*name));
     let workloads: Vec<&str> = names.iter().map(|name| name.workload.as_str()).collect();
-    names.sort_by_key(|name| workloads.iter().position(|of| *of == name.workload));
+    names.sort_by_key(|name| workloads.iter().position(|known| *known == name.workload));
     let systems = systems(entries);
     let values = |name: &LevelName, system: &str| {
         let value = |entry: &Entry| {
@@ -150,9 +150,9 @@ fn days(instants: &[String]) -> Vec<String> {
 impl Trend {
     /// Where its level changes.
     pub fn changes(&self, entries: &[Entry]) -> Vec<Change> {
-        let change = |system: &str, (at, ratio): (usize, f64)| {
-            let when = number::instant(entries[at].header.created_ms);
-            let dir = entries[at].dir.display().to_string();
+        let change = |system: &str, (index, ratio): (usize, f64)| {
+            let when = number::instant(entries[index].header.created_ms);
+            let dir = entries[index].dir.display().to_string();
             let (LevelName { workload, at, .. }, percent) = (&self.name, percent(ratio));
             let what = format!("{} {at}", self.name.metric.noun());
             Change {

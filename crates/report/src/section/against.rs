@@ -30,7 +30,7 @@ fn render(data: &Data) -> Vec<Block> {
         return Vec::new();
     };
     let all = of_pairs(earlier);
-    let rows: Vec<TableRow> = all.iter().map(|of| of.row.clone()).collect();
+    let rows: Vec<TableRow> = all.iter().map(|change| change.row.clone()).collect();
     let has_rows = !rows.is_empty();
     let table = Table {
         columns: vec![
@@ -112,10 +112,10 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
                 Cell::new(metric.text(value.middle)).with_bounded(value.middle)
             })
         };
-        let of = format!("{metric}, {}", step.place());
+        let what = format!("{metric}, {}", step.place());
         Some(row(
             group,
-            &of,
+            &what,
             [value(pair.1), value(pair.0)],
             &comparison,
             sweep,
@@ -126,7 +126,7 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
 
 fn row(
     group: &WorkloadGrid<'_>,
-    of: &str,
+    what: &str,
     [before, now]: [Cell; 2],
     comparison: &Comparison,
     sweep: &SweepTable<'_>,
@@ -137,7 +137,7 @@ fn row(
             cells: vec![
                 Cell::new(&comparison.a),
                 Cell::new(group.title_with_conditions()),
-                Cell::new(of),
+                Cell::new(what),
                 before,
                 now,
                 Cell {
@@ -152,7 +152,7 @@ fn row(
 }
 
 fn summary(earlier: &Earlier, all: &[Of]) -> Text {
-    let count = |verdict| all.iter().filter(|of| of.verdict == verdict).count();
+    let count = |verdict| all.iter().filter(|c| c.verdict == verdict).count();
     let comparisons = |n: usize| number::plural(n as u64, "comparison");
     let text = Text::plain(format!("Compared with {}: ", earlier.name));
     let (few, untested) = (count(Verdict::TooFewRuns), count(Verdict::NotTestable));

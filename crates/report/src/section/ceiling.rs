@@ -98,21 +98,18 @@ fn cells<'a>(
         }
     };
     let ((own, own_cell), (highest, highest_cell)) = (rate(system), rate(ceiling));
-    let share = own.zip(highest).filter(|(_, highest)| highest.value > 0.0);
     // Two bounds make no share.
-    let share = share.and_then(|(own, highest)| {
-        let bound = own.bound.and(highest.bound.reversed())?;
-        let value = own.value / highest.value;
-        Some(Bounded { value, bound })
-    });
-    let share = share.map_or_else(Cell::none, |share| {
-        let percent = Bounded {
-            value: share.value * 100.0,
-            ..share
-        };
+    let part = |(peak, most): (Bounded, Bounded)| {
+        let bound = peak.bound.and(most.bound.reversed())?;
+        let value = peak.value / most.value;
+        (most.value > 0.0).then_some(Bounded { value, bound })
+    };
+    let share = own.zip(highest).and_then(part);
+    let share = share.map_or_else(Cell::none, |known| {
+        let value = known.value * 100.0;
         Cell {
             strong: true,
-            ..Cell::new(number::bounded_share(share)).with_bounded(percent)
+            ..Cell::new(number::bounded_share(known)).with_bounded(Bounded { value, ..known })
         }
     });
     [own_cell, highest_cell, share]

@@ -105,12 +105,12 @@ fn row(
         let latency = kind.and_then(|kind| cell.latency(kind, TimeBasis::Response, measure));
         cells.push(latency.map_or_else(Cell::none, |ns| written(ns, cell.fault.is_some())));
     }
-    for (_, of) in LEFT {
-        let counts = cell.points.iter().map(|point| of(&point.phase));
+    for (_, count) in LEFT {
+        let counts = cell.points.iter().map(|point| count(&point.phase));
         let most = counts.max().map(number::count);
         cells.push(most.map_or_else(Cell::none, Cell::new));
     }
-    cells.extend(LAG.map(|(_, of)| lag(cell, of).unwrap_or_else(Cell::none)));
+    cells.extend(LAG.map(|(_, cause)| lag(cell, cause).unwrap_or_else(Cell::none)));
     TableRow {
         cells,
         total: false,
@@ -130,10 +130,10 @@ fn written(ns: Measured, faulty: bool) -> Cell {
 }
 
 /// The 99th percentile of the start lag of one cause. Where nothing was late for it there is none.
-fn lag(cell: &GridCell<'_>, of: Cause) -> Option<Cell> {
+fn lag(cell: &GridCell<'_>, cause: Cause) -> Option<Cell> {
     let lags = cell.points.iter().map(|point| {
         let causes = point.phase.start_lag.as_ref()?.causes.as_ref()?;
-        RankedLatencies::new(of(causes)).quantile(P99)
+        RankedLatencies::new(cause(causes)).quantile(P99)
     });
     let lags: Vec<Bounded> = lags.collect::<Option<_>>()?;
     Measured::new(&lags, true).map(|lag| written(lag, false))

@@ -106,7 +106,7 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     if let Some(figure) = figure.filter(|figure| !figure.is_latency()) {
         let alongs = [Some(along), is_swept.then_some(Along::Threads)];
         let drawn = alongs.into_iter().flatten();
-        let drawn = drawn.map(|along| curves(group, sweep, &[figure], figure, along));
+        let drawn = drawn.map(|axis| curves(group, sweep, &[figure], figure, axis));
         charts.extend(drawn.filter(|chart| !chart.variants[0].is_null()));
     }
     (!charts.is_empty()).then(|| Figure {
@@ -148,22 +148,22 @@ fn curves(
         (statement::title(first.metric), first.metric.noun())
     };
     let better = compare::better(first.metric);
-    let of = &group.title;
+    let workload = &group.title;
     let (title, better, about) = match along {
         Along::Rate => (
             format!("{title} against operations per second"),
             format!("{better} and further right is better; labels are thread counts"),
-            format!("One line a system of {of}, one point a thread count."),
+            format!("One line a system of {workload}, one point a thread count."),
         ),
         Along::Threads => (
             format!("{title} by threads"),
             format!("{better} is better"),
-            format!("Lines of {noun} of each system in {of} by thread count."),
+            format!("Lines of {noun} of each system in {workload} by thread count."),
         ),
         Along::Offered => (
             format!("{title} against offered rate"),
             format!("{better} is better; ≥ marks what may have been more"),
-            format!("One line a system of {of}, one point an offered rate."),
+            format!("One line a system of {workload}, one point an offered rate."),
         ),
     };
     let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
@@ -175,7 +175,7 @@ fn curves(
         height: if is_wide { 400 } else { 300 },
         wide: is_wide,
         base: curve::option(along, first, &labels),
-        variants: readings.iter().map(|&of| lines(of).variant()).collect(),
+        variants: readings.iter().map(|&r| lines(r).variant()).collect(),
         plot: is_wide.then(|| lines(first).plot()).flatten(),
     }
 }

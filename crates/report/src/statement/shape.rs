@@ -100,8 +100,8 @@ fn still_rising(curve: &[CurvePoint]) -> Option<String> {
     };
     let is_highest = curve.iter().all(|point| point.ops <= last.ops);
     let gain = last.ops / before.ops - 1.0;
-    let is_more =
-        statistics::welch(&last.runs, &before.runs).is_none_or(|gain| gain.ratio.low > 1.0);
+    let is_more = statistics::welch(&last.runs, &before.runs)
+        .is_none_or(|difference| difference.ratio.low > 1.0);
     (is_highest && gain > NEXT_TO_NOTHING && is_more).then(|| {
         format!(
             " still gains at {} ({} over {}): more threads were not tested.",

@@ -24,26 +24,29 @@ static UNEQUAL: Section = Section::of_page("unequal", "Unequal conditions");
 static GATES: Section = Section::of_page("gates", "Gates");
 
 /// Everything, in the order of reading.
-pub fn page(of: &Verdicts) -> Report {
-    let subjects = || of.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
-    let names = subjects().flat_map(|of| [&of.label, &of.system, &of.title]);
+pub fn page(verdicts: &Verdicts) -> Report {
+    let subjects = || verdicts.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
+    let names = subjects().flat_map(|side| [&side.label, &side.system, &side.title]);
     let head = Head {
         kicker: "Verdicts on storage",
         title: "A against B".to_owned(),
         facts: vec![
             "+ means that A is better; below it is the 95 % interval".to_owned(),
-            format!("equivalent: within {} either way", number::percent(of.band)),
+            format!(
+                "equivalent: within {} either way",
+                number::percent(verdicts.band)
+            ),
         ],
         names: names.cloned().collect(),
-        began_ms: of.began.map(|(first, _)| first),
+        began_ms: verdicts.began.map(|(first, _)| first),
         ..Head::default()
     };
     let mut sections: Rendered = vec![
-        (&SIDES, vec![Block::Statements(sides(of))]),
-        (&VERDICTS, verdicts(of)),
-        (&SKIPPED, statements(skipped(of))),
-        (&UNEQUAL, unequal(of)),
-        (&GATES, gates(of)),
+        (&SIDES, vec![Block::Statements(sides(verdicts))]),
+        (&VERDICTS, tables(verdicts)),
+        (&SKIPPED, statements(skipped(verdicts))),
+        (&UNEQUAL, unequal(verdicts)),
+        (&GATES, gates(verdicts)),
     ];
     sections.retain(|(_, blocks)| !blocks.is_empty());
     Report::with_sections(head, sections)
@@ -57,10 +60,10 @@ fn statements(lines: Vec<String>) -> Vec<Block> {
     }
 }
 
-fn sides(of: &Verdicts) -> Vec<Text> {
+fn sides(verdicts: &Verdicts) -> Vec<Text> {
     let side = |name: &str, side: fn(&Pair) -> &Subject, role: &str| {
-        let first = side(&of.pairs[0]);
-        let systems = of.pairs.iter().map(|pair| side(pair).system.as_str());
+        let first = side(&verdicts.pairs[0]);
+        let systems = verdicts.pairs.iter().map(|pair| side(pair).system.as_str());
         let systems = number::list(&systems.collect::<Vec<_>>());
         let study = first.study.display();
         Text::plain(format!(
@@ -74,23 +77,23 @@ fn sides(of: &Verdicts) -> Vec<Text> {
     ]
 }
 
-fn verdicts(of: &Verdicts) -> Vec<Block> {
-    let at_points = of.metrics.iter().map(|metric| (*metric, false));
+fn tables(verdicts: &Verdicts) -> Vec<Block> {
+    let at_points = verdicts.metrics.iter().map(|metric| (*metric, false));
     let all = at_points.chain([(Metric::OPS_PER_SEC, true)]);
-    let tables = all.filter_map(|(metric, are_peaks)| table(of, metric, are_peaks));
+    let tables = all.filter_map(|(metric, are_peaks)| table(verdicts, metric, are_peaks));
     let mut blocks: Vec<_> = tables.map(Block::Table).collect();
-    if of.comparisons.is_empty() {
+    if verdicts.comparisons.is_empty() {
         let none = "No point was measured of both without a failure: there is nothing to compare.";
         blocks.push(Block::Text(Text::plain(none)));
     }
-    blocks.push(Block::Text(Text::plain(about(of))));
+    blocks.push(Block::Text(Text::plain(about(verdicts))));
     blocks
 }
 
 /// The comparisons of a metric.
-fn table(of: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
-    let comparisons = of.of_metric(metric, are_peaks);
-    if comparisons.is_empty() || !of.metrics.contains(&metric) {
+fn table(verdicts: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
+    let comparisons = verdicts.of_metric(metric, are_peaks);
+    if comparisons.is_empty() || !verdicts.metrics.contains(&metric) {
         return None;
     }
     let unit = metric.row().unit;
@@ -109,14 +112,14 @@ fn table(of: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
         Column::number("p adjusted"),
         Column::text("verdict"),
     ];
-    let has_systems = of.pairs.len() > 1;
+    let has_systems = verdicts.pairs.len() > 1;
     if has_systems {
         columns.insert(0, Column::text("system"));
     }
     let row = |comparison: &&Comparison| {
         let mut cells = cells(comparison);
         if has_systems {
-            let mut pairs = of.pairs.iter();
+            let mut pairs = verdicts.pairs.iter();
             let pair = pairs.find(|pair| pair.a.label == comparison.a);
             cells.insert(0, Cell::new(pair.map_or("", |pair| &pair.a.system)));
         }
@@ -162,14 +165,14 @@ fn cells(comparison: &Comparison) -> Vec<Cell> {
 }
 
 /// Where a comparison is, in words.
-fn at(of: &Comparison) -> String {
-    match of.place {
+fn at(found: &Comparison) -> String {
+    match found.place {
         Place::Peak {
             threads_a,
             threads_b,
         } if threads_a != threads_b => format!("{threads_a} and {threads_b} threads"),
         Place::Peak { threads_a, .. } => number::threads(threads_a),
-        Place::Point { .. } => of.point().map_or_else(String::new, |point| point.at()),
+        Place::Point { .. } => found.point().map_or_else(String::new, |point| point.at()),
     }
 }
 
@@ -185,11 +188,11 @@ fn improvement(metric: Metric, ratio: Bounded) -> String {
 
 /// As an improvement from the lower one up.
 fn interval(metric: Metric, (low, high): (f64, f64)) -> String {
-    let of = |ratio| improvement(metric, Bounded::exact(ratio));
+    let end = |ratio| improvement(metric, Bounded::exact(ratio));
     if metric.more_is_better() {
-        format!("{} to {}", of(low), of(high))
+        format!("{} to {}", end(low), end(high))
     } else {
-        format!("{} to {}", of(high), of(low))
+        format!("{} to {}", end(high), end(low))
     }
 }
 
@@ -205,21 +208,21 @@ fn change(share: f64) -> String {
     }
 }
 
-fn skipped(of: &Verdicts) -> Vec<String> {
+fn skipped(verdicts: &Verdicts) -> Vec<String> {
     let line = |out: &super::Skipped<'_>| {
-        let point = of.name(out.pair, &out.point.to_string());
+        let point = verdicts.name(out.pair, &out.point.to_string());
         format!("{point}: {}", out.reason)
     };
-    of.skipped().iter().map(line).collect()
+    verdicts.skipped().iter().map(line).collect()
 }
 
-fn unequal(of: &Verdicts) -> Vec<Block> {
+fn unequal(verdicts: &Verdicts) -> Vec<Block> {
     let line = |(pair, unequal): &(usize, tailmark_stats::Inequality)| {
-        let text = of.name(&of.pairs[*pair], &unequal.to_string());
+        let text = verdicts.name(&verdicts.pairs[*pair], &unequal.to_string());
         let finding = UNEQUAL_CONDITIONS.finding(text);
         format!("{}: {}", finding.code, finding.text())
     };
-    let mut blocks = statements(of.unequal.iter().map(line).collect());
+    let mut blocks = statements(verdicts.unequal.iter().map(line).collect());
     if !blocks.is_empty() {
         let about = "A and B differ in more than what is compared.";
         blocks.insert(0, Block::Text(Text::plain(about)));
@@ -227,20 +230,20 @@ fn unequal(of: &Verdicts) -> Vec<Block> {
     blocks
 }
 
-fn gates(of: &Verdicts) -> Vec<Block> {
+fn gates(verdicts: &Verdicts) -> Vec<Block> {
     let about = "Bounds are one-sided, 95 %; p is adjusted for all points of a metric.";
     let mut blocks = vec![Block::Text(Text::plain(about))];
-    for (index, gate) in of.gates.iter().enumerate() {
+    for (index, gate) in verdicts.gates.iter().enumerate() {
         blocks.push(Block::Heading {
             anchor: format!("gate-{index}"),
             title: head(gate),
             about: String::new(),
         });
         if gate.outcome != GateOutcome::NotShown {
-            blocks.extend(statements(lines(of, gate)));
+            blocks.extend(statements(lines(verdicts, gate)));
         }
     }
-    if of.gates.is_empty() {
+    if verdicts.gates.is_empty() {
         Vec::new()
     } else {
         blocks
@@ -271,13 +274,13 @@ fn head(gate: &Gate) -> String {
 }
 
 /// Why, at each of the points that decide.
-fn lines(of: &Verdicts, gate: &Gate) -> Vec<String> {
+fn lines(all: &Verdicts, gate: &Gate) -> Vec<String> {
     let line = |judged: &Judged| {
         let place = match &judged.point {
             Some(point) => point.to_string(),
             None => format!("{} {}, peaks", judged.workload, judged.distribution),
         };
-        format!("{}: {}", of.name(&judged.pair, &place), why(gate, judged))
+        format!("{}: {}", all.name(&judged.pair, &place), why(gate, judged))
     };
     decisive(gate).map(line).collect()
 }
@@ -312,12 +315,12 @@ fn why(gate: &Gate, judged: &Judged) -> String {
                 None => format!("{found}, but {room} not ruled out: close to what is asked"),
             }
         }
-        (Reason::Bound, of) => {
+        (Reason::Bound, bound) => {
             let (both, why) = match judged.point {
                 Some(_) => ("both are", "requests failed, or were due and never done"),
                 None => ("both peaks are", "the clients were the limit"),
             };
-            match of {
+            match bound {
                 Some(_) => format!("{found}: only a bound, for {why}"),
                 None => format!("{both} lower bounds, for {why}"),
             }
@@ -343,27 +346,27 @@ fn room(gate: &Gate, comparison: &Comparison) -> String {
         return "nothing is".to_owned();
     };
     let metric = gate.condition.metric;
-    let of = |ratio| improvement(metric, Bounded::exact(ratio));
+    let end = |ratio| improvement(metric, Bounded::exact(ratio));
     let low = gate.condition.low().filter(|low| at_least <= *low);
     let high = gate.condition.high().filter(|high| at_most >= *high);
     match (low, high) {
-        (Some(_), Some(_)) => format!("{} and {} are", of(at_least), of(at_most)),
-        (Some(_), None) => format!("{} is", of(at_least)),
-        _ => format!("{} is", of(at_most)),
+        (Some(_), Some(_)) => format!("{} and {} are", end(at_least), end(at_most)),
+        (Some(_), None) => format!("{} is", end(at_least)),
+        _ => format!("{} is", end(at_most)),
     }
 }
 
 /// What verdicts are about.
-fn about(of: &Verdicts) -> String {
+fn about(verdicts: &Verdicts) -> String {
     let day = |ms: u64| number::instant(ms).chars().take(10).collect::<String>();
-    let days = match of.began.map(|(first, last)| (day(first), day(last))) {
+    let days = match verdicts.began.map(|(first, last)| (day(first), day(last))) {
         Some((first, last)) if first == last => format!("on this day ({first})"),
         Some((first, last)) => format!("on these days ({first} to {last})"),
         None => "on the days of these runs".to_owned(),
     };
     let is_verdict =
         |c: &Comparison| !matches!(c.verdict, Verdict::TooFewRuns | Verdict::NotTestable);
-    let subject = if of.comparisons.iter().any(is_verdict) {
+    let subject = if verdicts.comparisons.iter().any(is_verdict) {
         "Verdicts are"
     } else {
         "There is no verdict; these numbers are"

@@ -141,7 +141,7 @@ pub fn judge(condition: &Condition, verdicts: &Verdicts) -> Gate {
         .flat_map(|pair| at(condition, pair, verdicts))
         .collect();
     let only = condition.workload.as_deref();
-    judged.retain(|at| only.is_none_or(|only| only == at.workload));
+    judged.retain(|judgement| only.is_none_or(|only| only == judgement.workload));
     let outcome = judged.iter().map(Judged::outcome).max();
     Gate {
         condition: condition.clone(),

@@ -14,11 +14,11 @@ use tailmark_study::export::comparison_json;
 const VERSION: u32 = 1;
 
 /// The document.
-pub fn document(of: &Verdicts) -> Value {
-    let shown = |c: &&tailmark_stats::Comparison| of.metrics.contains(&c.metric);
-    let comparisons = of.comparisons.iter().filter(shown);
-    let side = |side: fn(&Pair) -> &Subject| of.pairs.iter().map(side).map(subject);
-    let skipped = of.skipped().into_iter().map(|out| {
+pub fn document(verdicts: &Verdicts) -> Value {
+    let shown = |c: &&tailmark_stats::Comparison| verdicts.metrics.contains(&c.metric);
+    let comparisons = verdicts.comparisons.iter().filter(shown);
+    let side = |side: fn(&Pair) -> &Subject| verdicts.pairs.iter().map(side).map(subject);
+    let skipped = verdicts.skipped().into_iter().map(|out| {
         json!({
             "a": out.pair.a.label,
             "b": out.pair.b.label,
@@ -29,8 +29,8 @@ pub fn document(of: &Verdicts) -> Value {
             "reason": out.reason,
         })
     });
-    let unequal = of.unequal.iter().map(|(pair, unequal)| {
-        let pair = &of.pairs[*pair];
+    let unequal = verdicts.unequal.iter().map(|(pair, unequal)| {
+        let pair = &verdicts.pairs[*pair];
         json!({
             "code": UNEQUAL_CONDITIONS.name,
             "a": pair.a.label,
@@ -44,21 +44,21 @@ pub fn document(of: &Verdicts) -> Value {
         "version": VERSION,
         "a": side(|pair| &pair.a).collect::<Vec<_>>(),
         "b": side(|pair| &pair.b).collect::<Vec<_>>(),
-        "equivalence": of.band,
+        "equivalence": verdicts.band,
         "significance": SIGNIFICANCE,
         "comparisons": comparisons.map(comparison_json).collect::<Vec<_>>(),
         "skipped": skipped.collect::<Vec<_>>(),
         "unequal": unequal.collect::<Vec<_>>(),
-        "gates": of.gates.iter().map(gate).collect::<Vec<_>>(),
+        "gates": verdicts.gates.iter().map(gate).collect::<Vec<_>>(),
     })
 }
 
-fn subject(of: &Subject) -> Value {
+fn subject(subject: &Subject) -> Value {
     json!({
-        "name": of.label,
-        "system": of.system,
-        "study": of.study.display().to_string(),
-        "title": of.title,
+        "name": subject.label,
+        "system": subject.system,
+        "study": subject.study.display().to_string(),
+        "title": subject.title,
     })
 }
 

@@ -41,7 +41,7 @@ impl PointRuns {
 
     /// Whether requests of a kind were asked for.
     pub fn have(&self, kind: Kind) -> bool {
-        let is_of = |metric: &Metric| metric.latency().is_some_and(|(of, _)| of == kind);
+        let is_of = |metric: &Metric| metric.latency().is_some_and(|(own, _)| own == kind);
         self.0.iter().any(|run| run.values.keys().any(is_of))
     }
 }
@@ -74,16 +74,16 @@ impl Points {
     }
 
     /// The runs of both that a comparison is of.
-    pub fn compared(&self, of: &Comparison) -> Option<[&PointRuns; 2]> {
-        let (workload, distribution) = (&of.workload, &of.distribution);
-        let [a, b] = match of.place {
-            Place::Point { .. } => [of.point()?, of.point()?],
+    pub fn compared(&self, comparison: &Comparison) -> Option<[&PointRuns; 2]> {
+        let (workload, distribution) = (&comparison.workload, &comparison.distribution);
+        let [a, b] = match comparison.place {
+            Place::Point { .. } => [comparison.point()?, comparison.point()?],
             Place::Peak {
                 threads_a,
                 threads_b,
             } => [threads_a, threads_b]
                 .map(|threads| PointName::new(workload, distribution, threads, None, None)),
         };
-        Some([self.get(&of.a, &a)?, self.get(&of.b, &b)?])
+        Some([self.get(&comparison.a, &a)?, self.get(&comparison.b, &b)?])
     }
 }

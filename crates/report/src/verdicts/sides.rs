@@ -113,7 +113,7 @@ impl Sides {
 
     /// The systems that two studies have in common.
     fn in_both(&self) -> Vec<&str> {
-        let [now, before] = [0, self.sources.len() - 1].map(|of| self.sources[of].data.names());
+        let [now, before] = [0, self.sources.len() - 1].map(|i| self.sources[i].data.names());
         compared::common(&now, &before)
     }
 
@@ -137,10 +137,10 @@ impl Sides {
 
     /// What differs between the conditions of a pair.
     pub fn unequal(&self, pair: &Pair, runs: &[Run]) -> Vec<Inequality> {
-        let conditions = |of: &Subject| {
-            let data = &self.sources[of.source].data;
-            let system = data.systems.iter().find(|s| s.name == of.system)?;
-            let own = runs.iter().filter(|run| run.key.system == of.label);
+        let conditions = |subject: &Subject| {
+            let data = &self.sources[subject.source].data;
+            let system = data.systems.iter().find(|s| s.name == subject.system)?;
+            let own = runs.iter().filter(|run| run.key.system == subject.label);
             let own = own.map(|run| (run.key.workload.as_str(), run.started_ms, run.read_bytes));
             let header = data.headers.first();
             Some(Conditions::over_runs(header, system, &data.facts, own))
@@ -166,7 +166,7 @@ impl Source {
 
     /// Whether both were begun as one: at the same millisecond, under one title.
     fn is_copy_of(&self, other: &Self) -> bool {
-        let name = |of: &Self| (of.header().created_ms, of.header().title.clone());
+        let name = |source: &Self| (source.header().created_ms, source.header().title.clone());
         name(self) == name(other)
     }
 
@@ -230,10 +230,10 @@ fn of_one_study(
             )));
         }
         (Some(a), Some(b)) => Some((a, b)),
-        (Some(a), None) => other(&a).map(|b| (a, b)),
-        (None, Some(b)) => other(&b).map(|a| (a, b)),
+        (Some(a), None) => other(&a).map(|second| (a, second)),
+        (None, Some(b)) => other(&b).map(|first| (first, b)),
         (None, None) => match names[..] {
-            [a, b] => Some((a.to_owned(), b.to_owned())),
+            [first, second] => Some((first.to_owned(), second.to_owned())),
             _ => None,
         },
     };

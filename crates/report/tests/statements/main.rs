@@ -5,7 +5,11 @@
 
 mod fixed;
 mod hard;
+#[path = "../sections/mod.rs"]
+mod sections;
 mod support;
+#[path = "../systems/mod.rs"]
+mod systems;
 
 use support::*;
 use tailmark_model::{Fact, Metric, finding::CLIENT_SATURATED};

@@ -1,8 +1,11 @@
 //! Studies of curves whose every number is known, and the sentences about them.
 
+pub use crate::sections::{blocks, tables};
+
+use crate::systems::system;
 use std::collections::BTreeMap;
-use tailmark_model::{Header, Kind, KindResult, Phase, Point, PointKey, System, new_latencies};
-use tailmark_report::{Block, Data, SECTIONS, Table, Text};
+use tailmark_model::{Header, Kind, KindResult, Phase, Point, PointKey, new_latencies};
+use tailmark_report::{Block, Data, Text};
 
 /// The thread counts of all curves.
 pub const THREADS: [u32; 4] = [4, 8, 16, 32];
@@ -66,17 +69,9 @@ pub fn study(workloads: &[(&str, &[Curve])]) -> Data {
             points.extend(all.map(|(threads, at)| point(system, workload, threads, *at)));
         }
     }
-    let system = |name: &&str| System {
-        name: (*name).into(),
-        driver: "rocksdb".into(),
-        place: format!("/mnt/{name}"),
-        semantics: "faithful".into(),
-        settings: BTreeMap::new(),
-        ceiling_for: None,
-    };
     Data {
         headers: vec![Header::without_plan("Statements", String::new())],
-        systems: names.iter().map(system).collect(),
+        systems: names.into_iter().map(system).collect(),
         points,
         ..Data::default()
     }
@@ -84,11 +79,6 @@ pub fn study(workloads: &[(&str, &[Curve])]) -> Data {
 
 pub fn one(curves: &[Curve]) -> Data {
     study(&[("ycsb-a", curves)])
-}
-
-pub fn blocks(section: &str, data: &Data) -> Vec<Block> {
-    let section = SECTIONS.iter().find(|s| s.name == section).unwrap();
-    (section.render)(data)
 }
 
 /// The statements of a section.
@@ -109,15 +99,6 @@ pub fn headline(data: &Data) -> String {
         Block::Text(text) => text.to_plain(),
         other => panic!("{other:?}"),
     }
-}
-
-pub fn tables(section: &str, data: &Data) -> Vec<Table> {
-    let blocks = blocks(section, data).into_iter();
-    let tables = blocks.filter_map(|block| match block {
-        Block::Table(table) => Some(table),
-        _ => None,
-    });
-    tables.collect()
 }
 
 #[track_caller]

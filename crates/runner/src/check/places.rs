@@ -22,7 +22,7 @@ fn places(scene: &Scene) -> Option<Vec<(&SystemScene, &PlaceScene)>> {
     let all = scene
         .systems
         .iter()
-        .flat_map(|of| of.places.iter().map(move |place| (of, place)));
+        .flat_map(|system| system.places.iter().map(move |place| (system, place)));
     let places: Vec<_> = all.filter(|(_, at)| seen.insert(&at.place)).collect();
     (!places.is_empty()).then_some(places)
 }
@@ -75,7 +75,7 @@ pub fn client_host(scene: &Scene) -> Found {
     let servers = scene
         .systems
         .iter()
-        .filter(|of| of.server_is_here.is_some());
+        .filter(|system| system.server_is_here.is_some());
     let servers: Vec<_> = servers.collect();
     if servers.is_empty() {
         return None;
@@ -83,12 +83,12 @@ pub fn client_host(scene: &Scene) -> Found {
     // What the plan says is looked at by the expectations.
     let shared = servers
         .into_iter()
-        .filter(|of| of.server_is_here == Some(true) && of.expects_host.is_none());
-    let problem = |of: &SystemScene| {
+        .filter(|system| system.server_is_here == Some(true) && system.expects_host.is_none());
+    let problem = |system: &SystemScene| {
         Problem::new(
             format!(
                 "the server of `{}` is on the machine of its clients, which take processors from it",
-                of.name
+                system.name
             ),
             "run the clients on a machine of their own, or say that it is meant: expect = { \
              client_host = \"same\" }",
@@ -101,16 +101,15 @@ pub fn disk_load(scene: &Scene) -> Found {
     if scene.disks.is_empty() {
         return None;
     }
-    let busy = scene
-        .disks
-        .iter()
-        .filter(|(_, of)| of.requests_per_s > REQUESTS_MAX || of.bytes_per_s > BYTES_MAX);
-    let problem = |(name, of): (&String, &super::DiskActivity)| {
+    let busy = scene.disks.iter().filter(|(_, activity)| {
+        activity.requests_per_s > REQUESTS_MAX || activity.bytes_per_s > BYTES_MAX
+    });
+    let problem = |(name, activity): (&String, &super::DiskActivity)| {
         Problem::new(
             format!(
                 "something else does {} requests/s on {name}, {}/s",
-                number::rate(of.requests_per_s),
-                number::bytes(of.bytes_per_s)
+                number::rate(activity.requests_per_s),
+                number::bytes(activity.bytes_per_s)
             ),
             "find it with `iotop` or `pidstat -d 1`, and stop it",
         )
@@ -119,7 +118,7 @@ pub fn disk_load(scene: &Scene) -> Found {
 }
 
 pub fn expectations(scene: &Scene) -> Found {
-    let has_any = scene.systems.iter().any(|of| of.has_expectations);
+    let has_any = scene.systems.iter().any(|system| system.has_expectations);
     if !has_any && scene.mismatches.unknown.is_empty() {
         return None;
     }
@@ -152,8 +151,8 @@ pub fn nearly_full(scene: &Scene) -> Found {
         };
         let systems = scene.systems.iter();
         let needed: u64 = systems
-            .filter(|of| of.places.iter().any(is_here))
-            .map(|of| of.needed)
+            .filter(|system| system.places.iter().any(is_here))
+            .map(|system| system.needed)
             .sum();
         let taken = space
             .total
@@ -183,12 +182,12 @@ pub fn fits_in_memory(scene: &Scene) -> Found {
     if scene.systems.is_empty() {
         return None;
     }
-    let problem = |of: &SystemScene| {
-        let cached = of.cached.as_ref()?;
+    let problem = |system: &SystemScene| {
+        let cached = system.cached.as_ref()?;
         Some(Problem::new(
             format!(
                 "the data set of `{}` ({}) fits in {} ({})",
-                of.name,
+                system.name,
                 ByteSize(cached.data),
                 cached.by,
                 ByteSize(cached.room)
@@ -213,9 +212,9 @@ pub fn write_cache(scene: &Scene) -> Found {
     let places = places(scene)?;
     let devices = places.iter().flat_map(|(_, at)| &at.chain);
     // What is made of others says what those say.
-    let disks = devices.filter(|of| of.members.is_empty() && of.backing_file.is_none());
-    let volatile = disks.filter(|of| of.write_cache.as_deref() == Some("write back"));
-    let names: BTreeSet<&str> = volatile.map(|of| of.disk.as_str()).collect();
+    let disks = devices.filter(|device| device.members.is_empty() && device.backing_file.is_none());
+    let volatile = disks.filter(|device| device.write_cache.as_deref() == Some("write back"));
+    let names: BTreeSet<&str> = volatile.map(|device| device.disk.as_str()).collect();
     let problem = |name: &&str| {
         Problem::new(
             format!(

@@ -302,9 +302,9 @@ fn activity(
     time: Duration,
 ) -> BTreeMap<String, DiskActivity> {
     let names: BTreeSet<&String> = after.iter().map(|reading| &reading.subject).collect();
-    let of = |name: &String| {
-        let per_s = |names: &[&str]| {
-            let is_it = |r: &Reading| r.subject == *name && names.contains(&r.name.as_str());
+    let activity = |name: &String| {
+        let per_s = |counters: &[&str]| {
+            let is_it = |r: &Reading| r.subject == *name && counters.contains(&r.name.as_str());
             rise(before, after, is_it) / time.as_secs_f64().max(1e-9)
         };
         DiskActivity {
@@ -314,6 +314,6 @@ fn activity(
     };
     names
         .into_iter()
-        .map(|name| (name.clone(), of(name)))
+        .map(|name| (name.clone(), activity(name)))
         .collect()
 }

@@ -256,10 +256,10 @@ fn disks_links_data_and_expectations_are_looked_at() {
 fn this_machine_is_looked_at_with_every_check() {
     let checked = check(None).unwrap();
     assert_eq!(checked.len(), CHECKS.len());
-    let of = |name: &str| {
+    let row = |name: &str| {
         let found = checked.iter().find(|checked| checked.check.name == name);
         found.unwrap().problems.clone()
     };
-    assert!(of("cpu-load").is_some() && of("steal").is_some());
-    assert_eq!(of("expectations"), None);
+    assert!(row("cpu-load").is_some() && row("steal").is_some());
+    assert_eq!(row("expectations"), None);
 }

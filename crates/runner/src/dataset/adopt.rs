@@ -131,10 +131,10 @@ fn difference(
     session: &mut dyn Session,
     key: Key<'_>,
     lengths: Option<&[u32]>,
-    fields: usize,
+    count: usize,
     stop: &Stop,
 ) -> Result<Option<String>, Stopped> {
-    let mut found = vec![None; fields];
+    let mut found = vec![None; count];
     let mut visit = |field: u32, value: &[u8]| {
         if let Some(length) = found.get_mut(field as usize) {
             *length = Some(value.len() as u32);
@@ -160,10 +160,10 @@ fn difference(
         .zip(&found)
         .zip(lengths)
         .find(|((_, found), length)| is_fetched && **found != Some(**length));
-    if let Some(((field, found), length)) = wrong {
-        let found = found.map_or_else(|| "is missing".to_owned(), |n| format!("has {n} bytes"));
+    if let Some(((field, stored), length)) = wrong {
+        let stored = stored.map_or_else(|| "is missing".to_owned(), |n| format!("has {n} bytes"));
         return Ok(Some(format!(
-            "its field {field} {found}, and the plan's {length}"
+            "its field {field} {stored}, and the plan's {length}"
         )));
     }
     let bytes: u64 = lengths.iter().copied().map(u64::from).sum();

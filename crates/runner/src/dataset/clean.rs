@@ -153,7 +153,7 @@ impl NamedPlace<'_> {
         let said = params.map(|params| (self.driver.adopted)(&data, &params.settings));
         let of_database = |setting: &Setting| {
             let given = self.settings.get(setting.name).map(Path::new);
-            let given = given.map(|of| of.join(format!("{}-wal", self.driver.entry)));
+            let given = given.map(|base| base.join(format!("{}-wal", self.driver.entry)));
             let said = said.as_ref().and_then(|said| said.text(setting.name));
             let mut candidates = given.into_iter().chain(said.map(PathBuf::from));
             let directory = candidates.find(is_own)?;

@@ -64,8 +64,8 @@ impl Dataset<'_> {
             .min(u32::try_from(records - from).unwrap_or(u32::MAX))
             .max(1);
         let keys = Arc::new(ranks.keys(self.system, from, threads));
-        let of = (self.system.name.as_str(), database.as_ref());
-        let abort = AbortWatch::new(ranks.limits(plan), of, None, stop);
+        let target = (self.system.name.as_str(), database.as_ref());
+        let abort = AbortWatch::new(ranks.limits(plan), target, None, stop);
         let spec = Spec {
             clients: self.system.driver.clients,
             system: &self.system.name,
@@ -84,13 +84,13 @@ impl Dataset<'_> {
             },
             ..Spec::new(database.as_ref(), &workload, &self.system.data, &keys)
         };
-        let stop = abort.stop();
-        let together = ranks.begin(&spec, self.system, stop)?;
+        let ending = abort.stop();
+        let together = ranks.begin(&spec, self.system, ending)?;
         let Measured { phase, .. } = std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();
             let mark = || self.mark(database.as_ref(), &started, keys.acknowledged());
             scope.spawn(move || checkpoint(mark, &wait, observer));
-            let measured = point::measure_together(together, &spec, watched, observer, stop);
+            let measured = point::measure_together(together, &spec, watched, observer, ending);
             drop(done);
             measured
         })?;

@@ -263,7 +263,7 @@ impl<'a> Dataset<'a> {
                 let is_begun =
                     (look.is_bare && self.has_begun) || look.made_for.as_ref() == Some(&self.study);
                 let unmarked = match look.foreign {
-                    Some(place) if look.is_empty && !is_begun => Unmarked::NothingInside(place),
+                    Some(empty) if look.is_empty && !is_begun => Unmarked::NothingInside(empty),
                     _ => foreign(!look.is_empty),
                 };
                 (look.marker, unmarked)
@@ -367,7 +367,7 @@ impl<'a> Dataset<'a> {
         marker.study.clone_from(&self.study);
         // One that cannot be read is replaced.
         let before = before.and_then(|text| Marker::parse(&text, "marker").ok());
-        marker.identity = before.as_ref().and_then(|marker| marker.identity.clone());
+        marker.identity = before.as_ref().and_then(|earlier| earlier.identity.clone());
         marker.made = self.made_with(before);
         match (&self.store, database) {
             (Store::File(path), _) => marker::write_file(path, &marker.text()),

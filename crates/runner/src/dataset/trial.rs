@@ -114,8 +114,8 @@ impl Trial {
             made,
         });
         let text = text.expect("a mark is plain data");
-        let directory = &trial.directory;
-        create_dir_with(directory, MARK, text.as_bytes()).map_err(failed("make", directory))?;
+        let place = &trial.directory;
+        create_dir_with(place, MARK, text.as_bytes()).map_err(failed("make", place))?;
         Ok(trial)
     }
 

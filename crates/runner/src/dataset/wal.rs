@@ -209,7 +209,7 @@ pub(super) fn refuse(
     directory: &Path,
     why: String,
 ) -> Error {
-    let is_setting = system.driver.settings.iter().any(|of| of.name == name);
+    let is_setting = system.driver.settings.iter().any(|row| row.name == name);
     let file = system.settings.text("options_file");
     let setting = match file.filter(|_| !system.settings.given(name)) {
         _ if !is_setting => name.to_owned(),

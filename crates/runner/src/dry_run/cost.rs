@@ -36,17 +36,17 @@ fn drained(plan: &Plan, work: &SystemWork<'_>) -> u64 {
 
 fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     let up_to = work.up_to();
-    let points = work.sum(|of| of.points.len() as u64);
-    let times = work.systems.iter().flat_map(|of| &of.points);
+    let points = work.sum(|own| own.points.len() as u64);
+    let times = work.systems.iter().flat_map(|own| &own.points);
     let times = times.map(|point| point_time(&plan.sweep, point));
     let mut expected = times.fold(Duration::ZERO, Duration::saturating_add);
     let mut lines = vec![format!(
         "time: {}",
         points_time(plan, up_to, points, expected)
     )];
-    let again = work.sum(|of| loads_of_searches(plan, of));
-    let all_loads = |of: &SystemWork<'_>| of.loads.saturating_add(loads_of_searches(plan, of));
-    let bytes = work.sum(|of| of.system.data.bytes().saturating_mul(all_loads(of)));
+    let again = work.sum(|own| loads_of_searches(plan, own));
+    let all_loads = |own: &SystemWork<'_>| own.loads.saturating_add(loads_of_searches(plan, own));
+    let bytes = work.sum(|own| own.system.data.bytes().saturating_mul(all_loads(own)));
     if bytes > 0 {
         let (time, at) = load_time(plan, work, bytes, &all_loads);
         expected = expected.saturating_add(time);
@@ -91,7 +91,7 @@ fn load_time(
         let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
         return (time, "100 MB/s".to_owned());
     };
-    let records = |of: &SystemWork<'_>| of.system.data.records as f64 * loads(of) as f64;
+    let records = |own: &SystemWork<'_>| own.system.data.records as f64 * loads(own) as f64;
     let records: f64 = work.systems.iter().map(records).sum();
     let time = Duration::try_from_secs_f64(records / rate).unwrap_or(Duration::MAX);
     (time, number::ops(rate))
@@ -100,7 +100,7 @@ fn load_time(
 /// The searches that are left, and how long they measure at most.
 fn searches(plan: &Plan, work: &Work<'_>) -> Option<(String, Duration)> {
     let settings = plan.slo.as_ref()?;
-    let left = work.sum(|of| of.searches);
+    let left = work.sum(|own| own.searches);
     let times = u32::try_from(left).unwrap_or(u32::MAX);
     let time = settings.time.saturating_mul(times);
     let quick = if settings.quick { "quick " } else { "" };
@@ -155,12 +155,12 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
         ));
     };
     // A trial is waited for as a point is.
-    let measured = |of: &SystemWork<'_>| of.points.len() as u64 + trials(plan, of);
-    let settles = work.sum(|of| match of.system.driver.place {
+    let measured = |own: &SystemWork<'_>| own.points.len() as u64 + trials(plan, own);
+    let settles = work.sum(|own| match own.system.driver.place {
         Place::Nowhere => 0,
         _ => {
-            let loads = of.loads.saturating_add(loads_of_searches(plan, of));
-            measured(of).saturating_mul(2).saturating_add(loads)
+            let loads = own.loads.saturating_add(loads_of_searches(plan, own));
+            measured(own).saturating_mul(2).saturating_add(loads)
         }
     });
     wait(
@@ -169,16 +169,16 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
         "settling, before and after each point and after each load",
     );
     let timeout = plan.sweep.ready_timeout;
-    let restarts = work.sum(|of| of.system.service.as_ref().map_or(0, |_| measured(of)));
+    let restarts = work.sum(|own| own.system.service.as_ref().map_or(0, |_| measured(own)));
     let stops = restarts.saturating_add(work.stops);
     wait(stops, timeout, "stops of services");
-    let answers = work.sum(|of| match of.system.driver.place {
-        Place::Hosts => measured(of),
+    let answers = work.sum(|own| match own.system.driver.place {
+        Place::Hosts => measured(own),
         _ => 0,
     });
     wait(answers, timeout, "waiting until a server answers");
     wait(
-        work.sum(|of| drained(plan, of).saturating_add(trials(plan, of))),
+        work.sum(|own| drained(plan, own).saturating_add(trials(plan, own))),
         DRAIN,
         "finishing what is due when a point at a rate ends",
     );
@@ -196,8 +196,8 @@ fn point_time(sweep: &Sweep, point: &PlanPoint<'_>) -> Duration {
         // What is not known may take the whole time.
         Some(AskedRate::OfPeak(_)) | None => None,
     };
-    let at = |(operations, rate): (u64, f64)| {
-        Duration::try_from_secs_f64(operations as f64 / rate).unwrap_or(Duration::MAX)
+    let at = |(operations, per_s): (u64, f64)| {
+        Duration::try_from_secs_f64(operations as f64 / per_s).unwrap_or(Duration::MAX)
     };
     let by_rate = sweep.operations.zip(rate).map(at);
     let measured = by_rate.into_iter().chain(sweep.duration).min();
@@ -240,7 +240,7 @@ struct Claims {
 fn space(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     let mut file_systems: BTreeMap<String, Claims> = BTreeMap::new();
     let mut systems: Vec<_> = work.systems.iter().collect();
-    systems.sort_by_key(|of| of.place);
+    systems.sort_by_key(|own| own.place);
     for SystemWork {
         system,
         known,

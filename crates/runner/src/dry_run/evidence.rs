@@ -23,14 +23,14 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
     let earlier_studies: Vec<EarlierStudy> = earlier_studies.collect();
     let mut lines = differences(plan, &earlier_studies);
     lines.extend(Wanted::from_plan(plan).into_iter().flat_map(|wanted| {
-        let mut lines = lengths(plan, &earlier_studies, &wanted);
+        let mut own = lengths(plan, &earlier_studies, &wanted);
         let too_short = too_short(plan, &earlier_studies);
-        lines.extend(
+        own.extend(
             too_short
                 .iter()
                 .map(|notice| format!("      TOO SHORT: {notice}")),
         );
-        lines
+        own
     }));
     lines
 }
@@ -88,11 +88,11 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
             ));
         }
         if is_unknown {
-            let each = NOISE.map(|noise| {
+            let each = NOISE.map(|apart| {
                 format!(
                     "{} where runs are {} apart",
-                    smallest(noise),
-                    number::percent(noise)
+                    smallest(apart),
+                    number::percent(apart)
                 )
             });
             lines.push(format!("      {name}: {}", each.join(", ")));
@@ -169,12 +169,12 @@ fn times(
                 unknown.get_or_insert_with(|| time(OPERATIONS_PER_SEC));
                 continue;
             };
-            let of = match point.rate {
+            let load = match point.rate {
                 Some(requested) => requested.described(plan.sweep.peak_of(system)),
                 None => number::threads(point.threads),
             };
             let (name, rate, time) = (&system.name, number::ops(rate), time(rate));
-            times.push(format!("{time} on {name} with {of} ({rate} before)"));
+            times.push(format!("{time} on {name} with {load} ({rate} before)"));
         }
     }
     let unknown = unknown.map(|time| {
@@ -311,13 +311,13 @@ mod tests {
 
     #[test]
     fn a_quantile_needs_a_hundred_requests_beyond_it() {
-        let of = |latency: &str| said(&format!("[report]\nmetric = '{latency}'"), &[]);
+        let lines = |latency: &str| said(&format!("[report]\nmetric = '{latency}'"), &[]);
         for (latency, certain, given, operations) in [
             ("p50 read", "200", "20", "400"),
             ("p99.9 read", "100,000", "10,000", "200,000"),
             ("p99.999 update", "10,000,000", "1,000,000", "20,000,000"),
         ] {
-            let said = of(latency);
+            let said = lines(latency);
             let kind = latency.split_once(' ').unwrap().1;
             let parts = [
                 format!("{latency}: certain from {certain} {kind} requests"),
@@ -326,7 +326,7 @@ mod tests {
             ];
             assert_says(&said, &parts);
         }
-        let mean = of("mean read");
+        let mean = lines("mean read");
         assert!(!mean.contains("certain from"), "{mean}");
     }
 
@@ -360,12 +360,12 @@ mod tests {
 
     #[test]
     fn a_plan_that_is_long_enough_is_not_too_short() {
-        let of = |duration: &str| {
+        let is_short = |duration: &str| {
             let sweep = format!(
                 "[sweep]\nrates = '1k'\nduration = '{duration}'\n[report]\nmetric = 'p99 read'"
             );
             said(&sweep, &[]).contains("TOO SHORT")
         };
-        assert!(of("19s") && !of("20s"));
+        assert!(is_short("19s") && !is_short("20s"));
     }
 }

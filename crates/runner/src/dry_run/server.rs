@@ -29,8 +29,8 @@ pub(super) fn gather(system: &SystemPlan, dataset: &mut Dataset<'_>) -> Option<S
         None => dataset.look_at_server().map_err(|error| why(&error)),
     };
     Some(match found {
-        Ok(look) => ServerFacts {
-            look,
+        Ok(seen) => ServerFacts {
+            look: seen,
             unreached: None,
         },
         Err(why) => ServerFacts {

@@ -159,15 +159,17 @@ fn two_systems_on_one_file_system_need_room_together() {
         !text.contains("TOO LITTLE") && !text.contains(" together, "),
         "{text}"
     );
-    let text = lines(
+    let shared = lines(
         FILES,
         vec![on("ext4 on /dev/x", room), on("ext4 on /dev/x", room)],
     );
-    let space: Vec<_> = text
+    let space: Vec<_> = shared
         .lines()
         .filter(|line| line.starts_with("space"))
         .collect();
-    let [space] = space[..] else { panic!("{text}") };
+    let [space] = space[..] else {
+        panic!("{shared}")
+    };
     let parts = [
         "a needs up to",
         "b needs up to",
@@ -268,8 +270,8 @@ fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
     assert_eq!(new.refusal, None);
     // Two levels that are missing: nothing is mounted there.
     let text = text.replace("/new", "/not/mounted");
-    let facts = Facts::gather(&plan(&text), Path::new("out"));
-    let refusal = facts.systems[0].refusal.clone().unwrap_or_default();
+    let unmounted = Facts::gather(&plan(&text), Path::new("out"));
+    let refusal = unmounted.systems[0].refusal.clone().unwrap_or_default();
     assert!(
         refusal.contains("nor the directory it would be in exists"),
         "{refusal}"
@@ -357,13 +359,13 @@ fn a_dry_run_names_the_rates_and_the_peak_that_a_percentage_is_of() {
         );
     }
     let alone = dry("rates = '5k, 10k'\noperations = '100k'");
-    let parts = [
+    let by_rate = [
         "2 systems x 1 workload x 2 rates: 4 points in all",
         "measure 100,000 operations, at the rate of the point (even arrivals)",
         // 20 s and 10 s on each.
         "time: 4 points, 1m in all",
     ];
-    assert_says(&alone, &parts);
+    assert_says(&alone, &by_rate);
     assert!(!alone.contains("with 1, 4, 16 threads"), "{alone}");
 }
 

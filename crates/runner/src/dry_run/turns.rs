@@ -9,7 +9,7 @@ use tailmark_plan::{Order, Plan};
 /// person.
 pub fn lines(plan: &Plan, facts: &Facts, work: &Work<'_>) -> Vec<String> {
     let order = facts.order(plan);
-    let there = work.systems.iter().map(|of| of.system.name.as_str());
+    let there = work.systems.iter().map(|own| own.system.name.as_str());
     let there: Vec<_> = there.collect();
     match (order, there.len()) {
         (_, ..2) => return Vec::new(),
@@ -98,8 +98,8 @@ mod tests {
                 known: Known::with_points(&plan, points),
                 ..Facts::default()
             };
-            let of = |order| Work::new(&plan, &facts, order).changes;
-            let changes = [Order::Interleaved, Order::Systems].map(of);
+            let changes = |order| Work::new(&plan, &facts, order).changes;
+            let changes = [Order::Interleaved, Order::Systems].map(changes);
             assert_eq!(changes, [interleaved, one_by_one], "{points:?}");
         }
     }

@@ -34,10 +34,10 @@ pub struct SystemWork<'a> {
 impl<'a> Work<'a> {
     /// Of a run whose systems take turns so.
     pub fn new(plan: &'a Plan, facts: &'a Facts, order: Order) -> Self {
-        let systems = plan.systems.iter().collect();
-        let known = facts.known.clone();
-        let mut steps = Steps::new(plan, systems, order, known, Outlook::UpTo);
-        let system = |system: &'a SystemPlan| {
+        let all = plan.systems.iter().collect();
+        let measured = facts.known.clone();
+        let mut steps = Steps::new(plan, all, order, measured, Outlook::UpTo);
+        let work = |system: &'a SystemPlan| {
             let mut others = plan.systems.iter();
             let place = others.position(|other| other.name == system.name);
             let place = place.expect("it is a system of the plan");
@@ -51,7 +51,7 @@ impl<'a> Work<'a> {
                 searches: 0,
             }
         };
-        let mut systems: Vec<_> = steps.systems().map(system).collect();
+        let mut systems: Vec<_> = steps.systems().map(work).collect();
         let (mut changes, mut stops) = (0, 0);
         while let Some(step) = steps.next() {
             match step {
@@ -94,8 +94,8 @@ impl<'a> Work<'a> {
     }
 
     /// A sum over all systems.
-    pub fn sum(&self, of: impl Fn(&SystemWork<'a>) -> u64) -> u64 {
-        self.systems.iter().map(of).fold(0, u64::saturating_add)
+    pub fn sum(&self, count: impl Fn(&SystemWork<'a>) -> u64) -> u64 {
+        self.systems.iter().map(count).fold(0, u64::saturating_add)
     }
 }
 

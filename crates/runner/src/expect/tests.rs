@@ -44,7 +44,7 @@ fn what_is_expected_of_memory_is_compared_with_what_is_there() {
         panic!("{all:?}")
     };
     assert_eq!((name.as_str(), wrong.len()), ("a", 5), "{wrong:?}");
-    for (wrong, key) in wrong.iter().zip([
+    for (text, key) in wrong.iter().zip([
         "filesystem",
         "mount_options",
         "model",
@@ -52,8 +52,8 @@ fn what_is_expected_of_memory_is_compared_with_what_is_there() {
         "transport",
     ]) {
         assert!(
-            wrong.contains("is expected (") && wrong.contains(&format!("({key})")),
-            "{wrong}"
+            text.contains("is expected (") && text.contains(&format!("({key})")),
+            "{text}"
         );
     }
     assert!(wrong[0].contains("`/dev/shm/x` is on tmpfs, but the file system xfs is expected"));

@@ -348,8 +348,8 @@ fn nothing_found(e: &Evidence<'_>) -> Option<Sentence> {
 
 /// Whether a workload reads keys that are not there.
 fn misses_on_purpose(workload: &str) -> bool {
-    let reads_missing = |workload: Workload| {
-        workload
+    let reads_missing = |found: Workload| {
+        found
             .db_bench()
             .any(|db_bench| db_bench.op == Op::ReadMissing)
     };

@@ -163,10 +163,10 @@ mod tests {
         assert_eq!(uneven_of(&fewer, true), None);
         let late = changed(2, |part| part.quantiles[1].1 = 2_100_000);
         for closed in [true, false] {
-            let text = uneven_of(&late, closed).unwrap().to_string();
+            let lateness = uneven_of(&late, closed).unwrap().to_string();
             assert!(
-                text.contains("Rank 1 on db1") && text.contains("2.10 ms"),
-                "{text}"
+                lateness.contains("Rank 1 on db1") && lateness.contains("2.10 ms"),
+                "{lateness}"
             );
         }
     }

@@ -31,9 +31,9 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
         lines.push(format!("prepare: {}", in_one_line(&error)));
     }
     let of_plan = plan.systems.iter();
-    let wanted = of_plan.filter(|of| system.is_none_or(|name| of.name == name));
-    for of in wanted.filter(|of| !of.prepare.devices.is_empty()) {
-        lines.extend(system_lines(plan, of, system.is_none(), out));
+    let wanted = of_plan.filter(|own| system.is_none_or(|name| own.name == name));
+    for own in wanted.filter(|own| !own.prepare.devices.is_empty()) {
+        lines.extend(system_lines(plan, own, system.is_none(), out));
     }
     if system.is_none() {
         lines.extend(refusal_lines(plan, out, &Unwatched));
@@ -45,16 +45,16 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
 }
 
 /// Of the devices of a system; `is_run`: as a run would, and not `device prepare`.
-fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<String> {
-    let name = &of.name;
-    let keys = of.prepare.keys().into_iter();
+fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<String> {
+    let name = &own.name;
+    let keys = own.prepare.keys().into_iter();
     let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
     let keys = keys.join("; ");
-    if of.placeholder {
+    if own.placeholder {
         return vec![format!("prepare `{name}` (an example): {keys}")];
     }
-    if !of.ssh.is_empty() {
-        let hosts = of.ssh.join(", then on ");
+    if !own.ssh.is_empty() {
+        let hosts = own.ssh.join(", then on ");
         let looked =
             "its commands, and what speaks against them, are looked up there when the run begins";
         return vec![
@@ -63,18 +63,18 @@ fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<S
         ];
     }
     let mut lines = vec![format!("prepare `{name}`:")];
-    if let Some(emulate) = &of.emulate {
+    if let Some(emulate) = &own.emulate {
         let commands = tailmark_prepare::plan_emulate(&volume(emulate), &emulate.directory);
         let commands = commands.into_iter();
         lines.extend(commands.map(|command| format!("  emulate: {command}")));
         lines.push("    undone: removed with all that is on it, when the run ends".to_owned());
-        let keys = of.prepare.keys().into_iter();
-        let keys = keys.filter(|(key, _)| *key != "device");
-        lines.extend(keys.map(|(key, text)| format!("  {key} = {text}, on that")));
+        let settings = own.prepare.keys().into_iter();
+        let settings = settings.filter(|(key, _)| *key != "device");
+        lines.extend(settings.map(|(key, text)| format!("  {key} = {text}, on that")));
         return lines;
     }
     let has_begun = is_run && started(out).is_ok_and(|started| started.contains(name));
-    match job(plan, of, out) {
+    match job(plan, own, out) {
         Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
         Ok(job) => {
             let of_job = match (has_begun, is_run) {
@@ -94,7 +94,7 @@ fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<S
 
 /// Of the machine, and of those of servers.
 fn settings_lines(plan: &Plan) -> Vec<String> {
-    let hosts = plan.systems.iter().flat_map(|of| &of.ssh);
+    let hosts = plan.systems.iter().flat_map(|other| &other.ssh);
     let hosts: BTreeSet<&str> = hosts.map(String::as_str).collect();
     let there = hosts.iter().filter(|_| plan.scale == 1.0);
     let there = there.map(|host| format!("set on {host} what [prepare] says of the machine"));
@@ -128,7 +128,7 @@ fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
         match job.refusals(&Unwatched) {
             Ok(evidence) => {
                 let evidence = evidence.iter();
-                against.extend(evidence.map(|of| format!("({}): {}", of.guard, of.text)));
+                against.extend(evidence.map(|one| format!("({}): {}", one.guard, one.text)));
             }
             Err(error) => against.push(format!(": {}", in_one_line(&error))),
         }
@@ -139,7 +139,7 @@ fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
     if against.is_empty() && destroys {
         lines.push("nothing speaks against it".to_owned());
     }
-    lines.extend(against.iter().map(|of| format!("against it {of}")));
+    lines.extend(against.iter().map(|line| format!("against it {line}")));
     lines
 }
 

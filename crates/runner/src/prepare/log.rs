@@ -57,8 +57,8 @@ impl Watch for Far<'_> {
         *self.step.lock().unwrap_or_else(PoisonError::into_inner) = Step::new(what);
     }
 
-    fn progress(&self, done: u64, of: u64) {
-        let part = done as f64 / of.max(1) as f64;
+    fn progress(&self, done: u64, all: u64) {
+        let part = done as f64 / all.max(1) as f64;
         let percent = (part * 100.0) as u64;
         let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
         if step.told == Some(percent) {

@@ -15,7 +15,7 @@ use tailmark_prepare::{Changes, Job, Target, real_path};
 /// Names the directories and whose they are.
 pub(crate) fn refuse_places(plan: &Plan, out: Option<&Path>) -> Result<(), Error> {
     let mut seen: Vec<(&SystemPlan, PathBuf)> = Vec::new();
-    for system in plan.systems.iter().filter(|of| of.ssh.is_empty()) {
+    for system in plan.systems.iter().filter(|system| system.ssh.is_empty()) {
         let Some(point) = &system.prepare.mount else {
             continue;
         };
@@ -44,12 +44,12 @@ pub(crate) fn refuse_places(plan: &Plan, out: Option<&Path>) -> Result<(), Error
 
 /// The directories that devices are mounted on later, with the physical devices that will be below.
 pub(super) fn in_advance(jobs: &[(&SystemPlan, Job)]) -> InAdvance {
-    let of = |(system, job): &(&SystemPlan, Job)| {
+    let mount = |(system, job): &(&SystemPlan, Job)| {
         let target = job.targets.first()?;
         let point = system.prepare.mount.as_ref()?;
         Some((real_path(point), physical_devices(&target.path())))
     };
-    jobs.iter().filter_map(of).collect()
+    jobs.iter().filter_map(mount).collect()
 }
 
 /// What is known of the devices of a plan that are on the hosts of servers.
@@ -77,19 +77,19 @@ impl Elsewhere {
     /// Refuses a serial number that is confirmed and of devices that nothing erases, or of devices on
     /// several machines, of which this one may be one; whether it is of a device there.
     fn has(&self, serial: &str, is_here: bool) -> Result<bool, Error> {
-        let of = || {
+        let same = || {
             let devices = self.devices.iter();
-            devices.filter(|of| of.serial.as_deref() == Some(serial))
+            devices.filter(|device| device.serial.as_deref() == Some(serial))
         };
-        let mut hosts: Vec<&str> = of().map(|of| of.login.as_str()).collect();
+        let mut hosts: Vec<&str> = same().map(|device| device.login.as_str()).collect();
         hosts.extend(is_here.then_some("this machine"));
         hosts.dedup();
-        match of().next() {
+        match same().next() {
             Some(_) if hosts.len() > 1 => Err(Error::SerialOnSeveralHosts {
                 serial: serial.to_owned(),
                 hosts: number::list(&hosts),
             }),
-            Some(first) if of().all(|of| of.is_idle) => Err(Error::NothingToErase {
+            Some(first) if same().all(|device| device.is_idle) => Err(Error::NothingToErase {
                 serial: serial.to_owned(),
                 system: first.system.clone(),
             }),
@@ -129,20 +129,20 @@ pub(super) fn refuse_unknown(
     there: &Elsewhere,
 ) -> Result<(), Error> {
     let targets = || {
-        let of = jobs.iter().map(|(system, job)| (*system, &job.targets));
-        of.flat_map(|(system, targets)| targets.iter().map(move |target| (system, target)))
+        let pairs = jobs.iter().map(|(system, job)| (*system, &job.targets));
+        pairs.flat_map(|(system, targets)| targets.iter().map(move |target| (system, target)))
     };
     let raw = raw_targets(plan);
     for serial in &plan.consent.serials {
         let has = |target: &Target| target.identity.serial.as_ref() == Some(serial);
-        let of = jobs.iter().filter(|(_, job)| job.targets.iter().any(has));
-        let of: Vec<_> = of.collect();
-        let is_there = there.has(serial, !of.is_empty())?;
+        let found = jobs.iter().filter(|(_, job)| job.targets.iter().any(has));
+        let found: Vec<_> = found.collect();
+        let is_there = there.has(serial, !found.is_empty())?;
         // A load overwrites it, whatever else is done to it.
         if raw.iter().any(|(_, target)| has(target)) {
             continue;
         }
-        let Some((first, _)) = of.first() else {
+        let Some((first, _)) = found.first() else {
             if is_there || there.is_part {
                 continue;
             }
@@ -155,7 +155,7 @@ pub(super) fn refuse_unknown(
             let requested = job.requested(|changes| changes == Changes::Data);
             requested.is_ok_and(|requested| requested.is_empty())
         };
-        if of.iter().all(is_idle) {
+        if found.iter().all(is_idle) {
             return Err(Error::NothingToErase {
                 serial: serial.clone(),
                 system: first.name.clone(),
@@ -251,7 +251,7 @@ mod tests {
         };
         let namespace = |system, minor| with(system, (259, minor), Some("S1"));
         assert!(refused(vec![namespace("a", 1), namespace("b", 2)]).is_none());
-        let twice = refused(vec![with("a", (8, 0), None), with("b", (8, 0), None)]);
-        assert!(twice.unwrap().to_string().contains("8:0 on db1"));
+        let same = refused(vec![with("a", (8, 0), None), with("b", (8, 0), None)]);
+        assert!(same.unwrap().to_string().contains("8:0 on db1"));
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
         || mount.is_some_and(|point| {
             // As the table of mounts has it: without links.
             let real = point.canonicalize().ok();
-            let mounted = tailmark_machine::mount_of(point).map(|mount| mount.point);
+            let mounted = tailmark_machine::mount_of(point).map(|found| found.point);
             real.is_none() || mounted != real
         })
 }
@@ -74,7 +74,7 @@ pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
 /// Whether anything of the machine or a device is changed, for which the journal is needed.
 fn is_changed(plan: &Plan) -> bool {
     let mut systems = here(plan);
-    (!plan.consent.serials.is_empty() && here(plan).any(|of| !of.prepare.devices.is_empty()))
+    (!plan.consent.serials.is_empty() && here(plan).any(|s| !s.prepare.devices.is_empty()))
         || (!plan.settings.is_empty() && not_set(plan).is_none())
         || systems.any(|system| system.prepare.mount.is_some() || system.emulate.is_some())
 }
@@ -210,12 +210,12 @@ impl<'a> Prepared<'a> {
         }
         refuse_unknown(plan, &jobs, there)?;
         devices::refuse_one_device_of(plan, &in_advance(&jobs))?;
-        let destroys = self.look((plan, out), &jobs, (observer, stop))?;
-        let each = jobs.into_iter().zip(destroys);
-        let jobs = each.map(|((system, job), destroys)| (system, job, destroys));
+        let losses = self.look((plan, out), &jobs, (observer, stop))?;
+        let each = jobs.into_iter().zip(losses);
+        let decided = each.map(|((system, job), destroys)| (system, job, destroys));
         Ok(Some(Here {
             journal,
-            jobs: jobs.collect(),
+            jobs: decided.collect(),
         }))
     }
 
@@ -321,19 +321,19 @@ impl<'a> Prepared<'a> {
     }
 
     /// Keeps what the study says of steps that were carried out, in a group of facts.
-    fn keep_done(&mut self, system: Option<&str>, group: &str, whose: &str, done: Vec<Done>) {
+    fn keep_done(&mut self, system: Option<&str>, group: &str, whose: &str, steps: Vec<Done>) {
         let fact = |name: &str, value: String| Fact {
             group: group.to_owned(),
             ..fact(system, name, value)
         };
-        for done in done {
+        for done in steps {
             self.facts.push(fact(&done.step, done.command));
-            let texts: Vec<_> = done.found.iter().map(|of| of.text.as_str()).collect();
+            let texts: Vec<_> = done.found.iter().map(|line| line.text.as_str()).collect();
             if !texts.is_empty() {
                 let found = format!("{} found", done.step);
                 self.facts.push(fact(&found, texts.join("; ")));
             }
-            let warnings = done.found.iter().filter_map(|of| of.warning.as_ref());
+            let warnings = done.found.iter().filter_map(|line| line.warning.as_ref());
             let warnings = warnings.map(|warning| format!("{whose}: {}: {warning}", done.step));
             self.notices.extend(warnings);
         }
@@ -455,8 +455,8 @@ fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
 pub(crate) fn has_changes() -> bool {
     let journal = Path::new(JOURNAL_DIRECTORY).join("changes.json");
     let text = read_file(&journal, INPUT_BYTES_MAX).unwrap_or_default();
-    let journal: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    let changes = journal.get("changes").and_then(serde_json::Value::as_array);
+    let parsed: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let changes = parsed.get("changes").and_then(serde_json::Value::as_array);
     changes.is_some_and(|changes| !changes.is_empty())
 }
 

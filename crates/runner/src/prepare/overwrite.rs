@@ -31,11 +31,11 @@ fn raw_device(system: &SystemPlan) -> Option<&Path> {
 
 /// The devices that drivers write themselves, each with its system.
 pub(super) fn raw_targets(plan: &Plan) -> Vec<(&SystemPlan, Target)> {
-    let of = |system| {
+    let target = |system| {
         let device = raw_device(system)?;
         Some((system, Target::find(&device.display().to_string()).ok()?))
     };
-    plan.systems.iter().filter_map(of).collect()
+    plan.systems.iter().filter_map(target).collect()
 }
 
 /// The device that the driver of a system writes itself, looked at; none where it writes none.
@@ -142,8 +142,8 @@ pub(super) fn overwrites_lines(plan: &Plan, alone: Option<&str>, out: &Path) -> 
     let wanted = plan
         .systems
         .iter()
-        .filter(|of| alone.is_none_or(|name| of.name == name));
-    for system in wanted.filter(|of| !of.placeholder && of.emulate.is_none()) {
+        .filter(|s| alone.is_none_or(|name| s.name == name));
+    for system in wanted.filter(|s| !s.placeholder && s.emulate.is_none()) {
         for device in overwritten(plan, system, alone.is_some(), (out, &started)) {
             let line = format!("{OVERWRITES} {}", device.describe());
             if !lines.contains(&line) {
@@ -169,12 +169,12 @@ fn overwritten(
         let requested = job.planned(|changes| changes == Changes::Data);
         !requested.is_empty()
     });
-    let of = |target: Target| {
+    let device = |target: Target| {
         let device = RawDevice::of_target(target, consent()).ok();
         device.filter(|device| !device.is_ours())
     };
     match prepared {
-        Some(job) => job.targets.into_iter().filter_map(of).collect(),
+        Some(job) => job.targets.into_iter().filter_map(device).collect(),
         None if is_alone => Vec::new(),
         None => foreign(plan, system).ok().flatten().into_iter().collect(),
     }
@@ -184,7 +184,7 @@ fn overwritten(
 pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<String> {
     let started = started(out).unwrap_or_default();
     let mut lines = Vec::new();
-    for system in plan.systems.iter().filter(|of| of.emulate.is_none()) {
+    for system in plan.systems.iter().filter(|s| s.emulate.is_none()) {
         if is_prepared(plan, system, out, &started) {
             continue;
         }
@@ -204,7 +204,7 @@ pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<S
             Ok(none) if none.is_empty() => lines.push("  nothing speaks against it".to_owned()),
             Ok(all) => lines.extend(
                 all.iter()
-                    .map(|of| format!("  against it ({}): {}", of.guard, of.text)),
+                    .map(|e| format!("  against it ({}): {}", e.guard, e.text)),
             ),
             Err(error) => lines.push(format!("  against it: {}", in_one_line(&error))),
         }

@@ -42,7 +42,7 @@ pub(super) fn consent_of(
     // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
     let made = system.emulate.as_ref();
     let made: Vec<_> = made
-        .map(|of| tailmark_prepare::emulated_file(&of.directory))
+        .map(|volume| tailmark_prepare::emulated_file(&volume.directory))
         .into_iter()
         .collect();
     serials.extend(made.iter().map(|file| file.display().to_string()));

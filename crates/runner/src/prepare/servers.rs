@@ -144,7 +144,7 @@ impl Prepared<'_> {
                     failed(system, source)
                 }
             })?;
-            let number = system.ssh.iter().position(|of| of == server.login());
+            let number = system.ssh.iter().position(|login| login == server.login());
             let group = Fact::group_of_server(GROUP, number.map_or(1, |at| at + 1));
             self.keep_done(Some(&system.name), &group, &whose, done);
         }
@@ -185,10 +185,10 @@ fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], started: &[String]) -> Result<(
 /// Which of these hosts has devices that may not be erased while those of another host of its system
 /// may; not of systems that have begun, of which nothing is erased any more.
 fn missing_consent(all: &[Consented<'_>], started: &[String]) -> Option<usize> {
-    let is_new = |of: &Consented<'_>| !started.iter().any(|system| system == of.system);
-    let may = |system: &str| all.iter().any(|of| of.system == system && of.is_agreed);
+    let is_new = |c: &Consented<'_>| !started.iter().any(|system| system == c.system);
+    let may = |system: &str| all.iter().any(|c| c.system == system && c.is_agreed);
     all.iter()
-        .position(|of| is_new(of) && !of.is_agreed && may(of.system))
+        .position(|c| is_new(c) && !c.is_agreed && may(c.system))
 }
 
 fn refused(system: &SystemPlan, server: &Server, why: String) -> Error {

@@ -82,8 +82,8 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
             return Ok(());
         }
     };
-    if let Some(job) = &mut ranks.job {
-        (job.hosts, job.systems) = (hosts.clone(), plan.systems.clone());
+    if let Some(own) = &mut ranks.job {
+        (own.hosts, own.systems) = (hosts.clone(), plan.systems.clone());
     }
     let plan = Plan { consent, ..plan }.at_rank(rank, &hosts[rank as usize]);
     let follower = Follower {
@@ -202,11 +202,11 @@ impl<'a> Follower<'a> {
             }
             Command::Look { system } => {
                 let system = self.system(system)?;
-                let dataset = Dataset::new(self.plan, system);
-                dataset.adopt(self.plan, self.stop)?;
+                let data = Dataset::new(self.plan, system);
+                data.adopt(self.plan, self.stop)?;
                 let facts = tailmark_machine::place_facts(&system.name, &places(system));
                 let facts = crate::facts::kept(self.plan, facts);
-                let is_loaded = dataset.is_loaded()?;
+                let is_loaded = data.is_loaded()?;
                 Ok(Answer::Loaded { is_loaded, facts })
             }
             Command::Remove { system } => dataset(system)?.remove().map(|()| Answer::Done),

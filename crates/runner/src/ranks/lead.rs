@@ -347,13 +347,13 @@ impl Shared<'_> {
         for (rank, part) in done {
             let bytes = part.measured.map_err(|why| self.job.failed(rank, why))?;
             let phase = unpack_phase(&bytes)?;
-            let host = &self.job.names[rank as usize];
+            let machine = &self.job.names[rank as usize];
             not_sampled.extend(
                 part.not_sampled
                     .iter()
-                    .map(|why| format!("{why} (on {host})")),
+                    .map(|why| format!("{why} (on {machine})")),
             );
-            parts.push(self.part(rank, host, phase, (part.late_ns, part.ahead_ns)));
+            parts.push(self.part(rank, machine, phase, (part.late_ns, part.ahead_ns)));
         }
         let mut phase = Phase::of_parts(parts);
         phase.duration_s = self.order.duration_s(&phase);
@@ -384,7 +384,7 @@ impl Shared<'_> {
             clock_bound_ns: before.bound_ns.max(bound_ns),
             clock_drift_ns: drift_ns + ahead_ns,
             cpu_busy: phase.cpu_busy(),
-            cpu_client: phase.cpu_shares().map(|of| of.of_processes(of.client)),
+            cpu_client: phase.cpu_shares().map(|s| s.of_processes(s.client)),
             quantiles: RankPart::quantiles_of(&phase),
         }];
         if rank > 0 {
@@ -399,7 +399,7 @@ impl Job {
     fn clocks(&self, ranks: u32) -> Vec<Clock> {
         let now = self.link.cluster.now_ns();
         let state = self.link.state();
-        let of = |rank: u32| {
+        let clock = |rank: u32| {
             let line = &state.others[rank as usize].clock;
             let same = || Clock {
                 leader_ns: now,
@@ -416,7 +416,7 @@ impl Job {
                 faster: line.drift_ppm().unwrap_or(0.0) * 1e-6,
             })
         };
-        (0..ranks).map(of).collect()
+        (0..ranks).map(clock).collect()
     }
 
     /// By how much the clock of a rank differs now from what was expected at the start of a phase,
@@ -444,10 +444,10 @@ impl Job {
             series.subject = format!("{} on {whose}", series.subject);
         }
         for finding in &mut phase.findings {
-            let whose = Sentence::new("Rank {Rank} on {Machine}: ");
-            let whose = whose.count("Rank", rank.into()).text("Machine", host);
-            finding.wording.insert_str(0, &whose.wording);
-            finding.evidence.splice(0..0, whose.evidence);
+            let prefix = Sentence::new("Rank {Rank} on {Machine}: ");
+            let prefix = prefix.count("Rank", rank.into()).text("Machine", host);
+            finding.wording.insert_str(0, &prefix.wording);
+            finding.evidence.splice(0..0, prefix.evidence);
         }
     }
 }

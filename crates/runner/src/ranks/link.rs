@@ -235,7 +235,7 @@ impl Link {
             Message::Command(_) | Message::Answer(_) => {
                 if let Message::Command(Command::Plan { hosts, .. }) = &told {
                     let others = state.others.iter_mut().zip(hosts);
-                    others.for_each(|(other, host)| other.host = Some(host.clone()));
+                    others.for_each(|(rank, host)| rank.host = Some(host.clone()));
                 }
                 state.inbox.push_back((from, told));
             }
@@ -315,11 +315,11 @@ impl Link {
         end.after(after);
         phase.ends_within(Duration::ZERO);
         let number = phase.number;
-        let end = Message::End {
+        let message = Message::End {
             phase: number,
             after,
         };
-        self.send_each(phase.ranks, &end);
+        self.send_each(phase.ranks, &message);
     }
 
     /// Says in simulated time that there was not enough until then, seconds.

@@ -36,12 +36,12 @@ impl Observer for WithOthers<'_> {
             phase
                 .live
                 .values()
-                .fold(LiveCounts::default(), |sum, (live, _)| LiveCounts {
-                    operations: sum.operations + live.operations,
-                    ops_per_sec: sum.ops_per_sec + live.ops_per_sec,
-                    errors_per_sec: sum.errors_per_sec + live.errors_per_sec,
-                    p99_ns: sum.p99_ns.max(live.p99_ns),
-                    errors: sum.errors + live.errors,
+                .fold(LiveCounts::default(), |sum, (counts, _)| LiveCounts {
+                    operations: sum.operations + counts.operations,
+                    ops_per_sec: sum.ops_per_sec + counts.ops_per_sec,
+                    errors_per_sec: sum.errors_per_sec + counts.errors_per_sec,
+                    p99_ns: sum.p99_ns.max(counts.p99_ns),
+                    errors: sum.errors + counts.errors,
                 })
         });
         let all = all.unwrap_or(own);

@@ -101,12 +101,12 @@ impl Seconds {
     /// As it is told.
     pub fn from_interval(interval: &Interval) -> Self {
         let bytes = |packed: &Packed| packed.as_bytes().to_vec();
-        let kind = |(kind, of): (&Kind, &IntervalKind)| {
+        let kind = |(kind, counts): (&Kind, &IntervalKind)| {
             let seconds = KindSeconds {
-                count: of.count,
-                errors: of.errors,
-                service: bytes(&of.service),
-                response: of.response.as_ref().map(bytes),
+                count: counts.count,
+                errors: counts.errors,
+                service: bytes(&counts.service),
+                response: counts.response.as_ref().map(bytes),
             };
             (*kind, seconds)
         };
@@ -122,15 +122,15 @@ impl Seconds {
     /// None where it is damaged.
     pub fn interval(self) -> Option<Interval> {
         let packed = |bytes: Vec<u8>| Packed::from_bytes(&bytes).ok();
-        let kind = |(kind, of): (Kind, KindSeconds)| {
-            let response = match of.response {
+        let kind = |(kind, counts): (Kind, KindSeconds)| {
+            let response = match counts.response {
                 None => None,
                 Some(bytes) => Some(packed(bytes)?),
             };
             let interval = IntervalKind {
-                count: of.count,
-                errors: of.errors,
-                service: packed(of.service)?,
+                count: counts.count,
+                errors: counts.errors,
+                service: packed(counts.service)?,
                 response,
             };
             Some((kind, interval))

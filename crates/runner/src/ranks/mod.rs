@@ -118,9 +118,9 @@ impl Ranks {
             hosts: ranks.hosts().to_vec(),
             consent: plan.consent.clone(),
         })?;
-        if let Some(job) = &mut ranks.job {
+        if let Some(known) = &mut ranks.job {
             for (answer, rank) in answers.into_iter().zip(1..) {
-                job.learn(rank, answer);
+                known.learn(rank, answer);
             }
         }
         Ok(ranks)
@@ -149,7 +149,7 @@ impl Ranks {
         let host = self.hosts().get(own as usize);
         let ranks = (0_u32..).zip(self.hosts());
         let beside = ranks.filter(move |(rank, other)| *rank != own && Some(*other) == host);
-        beside.filter_map(move |(rank, host)| Some(written?.at_rank(rank, host)))
+        beside.filter_map(move |(rank, other)| Some(written?.at_rank(rank, other)))
     }
 
     fn rank(&self) -> u32 {
@@ -306,11 +306,11 @@ impl Job {
         let until = Instant::now() + JOIN;
         let own = self.link.cluster.host();
         let found = self.link.wait(|state| {
-            let of = |rank: u32| {
+            let hello = |rank: u32| {
                 let other = &state.others[rank as usize];
                 other.version.clone().zip(other.host.clone())
             };
-            let hellos = (1..self.link.cluster.size()).map(|rank| of(rank).ok_or(rank));
+            let hellos = (1..self.link.cluster.size()).map(|rank| hello(rank).ok_or(rank));
             match hellos.collect::<Result<Vec<_>, u32>>() {
                 Ok(hellos) => Some(Ok(hellos)),
                 Err(rank) => (Instant::now() > until).then_some(Err(rank)),

@@ -194,7 +194,7 @@ fn machines(
 /// # Errors
 /// If that is so.
 pub(crate) fn refuse_foreign_logs(plan: &Plan, out: &Path, servers: &Servers) -> Result<(), Error> {
-    let served = plan.systems.iter().filter(|of| of.service.is_some());
+    let served = plan.systems.iter().filter(|s| s.service.is_some());
     let mut logs = served.flat_map(|system| machines(plan, out, servers, system));
     logs.try_for_each(|(_, log)| log.refuse_foreign())
 }
@@ -448,13 +448,13 @@ pub(crate) fn wait_ready<T>(
         // Where the start has failed, it is another server that answers.
         if let Some(failed) = services
             .iter_mut()
-            .find_map(|of| of.has_failed().then_some(of))
+            .find_map(|s| s.has_failed().then_some(s))
         {
             return Err(failed.failed("start", None));
         }
         let why = match opened {
             Some(Ok(opened)) => {
-                services.iter_mut().for_each(|of| of.is_starting = false);
+                services.iter_mut().for_each(|s| s.is_starting = false);
                 return Ok(Some(opened));
             }
             // What is wrong with the data does not fix itself.

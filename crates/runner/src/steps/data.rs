@@ -63,7 +63,7 @@ impl DataState {
             Reload::Repeat => self.loaded_for.unwrap_or(1) != point.repeat,
             // The rungs that another system has reached come when later workloads were measured.
             Reload::Workload => {
-                let is_other = |before: &PlanPoint<'_>| before.workload.name != point.workload.name;
+                let is_other = |last: &PlanPoint<'_>| last.workload.name != point.workload.name;
                 point.begins_workload || (sweep.ladder.is_some() && before.is_some_and(is_other))
             }
             Reload::Point => true,
@@ -121,7 +121,7 @@ mod tests {
                 is_loaded: true,
                 ..DataState::default()
             };
-            let again = |state: DataState| state.make(&plan.sweep, None, &first).is_some();
+            let again = |kept: DataState| kept.make(&plan.sweep, None, &first).is_some();
             assert_eq!(again(state), reload == "point");
             state.is_reshaped = true;
             assert_eq!(again(state), expected, "{reload}");

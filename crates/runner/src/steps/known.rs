@@ -304,8 +304,8 @@ impl Known {
     /// So many of the first points of each system are there.
     pub fn with_points<const N: usize>(plan: &Plan, points: [usize; N]) -> Self {
         let mut known = Self::default();
-        for (system, points) in plan.systems.iter().zip(points) {
-            for point in plan.points().take(points) {
+        for (system, count) in plan.systems.iter().zip(points) {
+            for point in plan.points().take(count) {
                 let phase = tailmark_model::Phase {
                     duration_s: 1.0,
                     operations: 1_000,
@@ -335,8 +335,8 @@ mod tests {
         let runs = [(4, [100, 100, 100]), (8, [140, 99, 99])];
         let peak = |repeats: usize| {
             let mut known = Known::default();
-            for (threads, runs) in runs {
-                for (repeat, operations) in (1..).zip(runs).take(repeats) {
+            for (threads, counts) in runs {
+                for (repeat, operations) in (1..).zip(counts).take(repeats) {
                     let point = PlanPoint {
                         threads,
                         repeat,

@@ -40,9 +40,9 @@ impl<'a> Ladders<'a> {
         }
         let mut reached = vec![0; plan.sweep.workloads.len()];
         for system in &plan.systems {
-            for (workload, reached) in plan.sweep.workloads.iter().zip(&mut reached) {
+            for (workload, highest) in plan.sweep.workloads.iter().zip(&mut reached) {
                 let (rung, end) = place(plan, known, system, workload);
-                *reached = rung.max(*reached);
+                *highest = rung.max(*highest);
                 if systems.iter().any(|can| can.name == system.name) {
                     ladders.ends.push((system, workload, end));
                 }
@@ -117,7 +117,7 @@ fn place(
 ) -> (usize, Option<End>) {
     let threads = &plan.sweep.threads;
     let rungs = threads.iter().map_while(|&threads| {
-        let run = |repeat| {
+        let measured = |repeat| {
             let point = PlanPoint {
                 workload,
                 threads,
@@ -127,7 +127,7 @@ fn place(
             };
             known.run(&point.key(plan, system, None))
         };
-        let runs = (1..=plan.sweep.repeats).map(run);
+        let runs = (1..=plan.sweep.repeats).map(measured);
         let runs: Vec<_> = runs.collect::<Option<_>>()?;
         Some(Rung {
             threads,

@@ -161,8 +161,8 @@ impl<'a> Steps<'a> {
             systems.sort_by_key(|system| !plan.is_first(system));
         }
         let ladders = Ladders::new(plan, &systems, &known, outlook);
-        let system = |plan| System {
-            plan,
+        let system = |system_plan| System {
+            plan: system_plan,
             data: None,
             before: None,
         };

@@ -73,11 +73,11 @@ pub(super) fn tell_points(plan: &Plan, ladders: &Ladders<'_>, observer: &dyn Obs
 /// Why the points of a workload at percentages are left out, and what to do.
 fn skipped(plan: &Plan, point: &PlanPoint<'_>, system: &SystemPlan) -> String {
     let (name, workload) = (&system.name, &point.workload.name);
-    let of = plan.sweep.peak_of(system);
-    let own = if of == name {
+    let peak = plan.sweep.peak_of(system);
+    let own = if peak == name {
         "it".to_owned()
     } else {
-        format!("system `{of}`")
+        format!("system `{peak}`")
     };
     format!(
         "system `{name}`: the points of workload `{workload}` at percentages of a peak were left \

@@ -229,7 +229,7 @@ impl Sweeper<'_> {
         let watched = self.watched(system);
         let what = format!("{} ran with {} threads", key.workload, key.threads);
         let limits = self.ranks.limits(self.plan);
-        let measure = |spec: &Spec<'_>| self.run_watched(spec, system, &watched, &what);
+        let measure = |part: &Spec<'_>| self.run_watched(part, system, &watched, &what);
         let length = match asked.warmup {
             // What is thrown away is not watched: with limits it is a phase of its own.
             AskedWarmup::For(warmup) if limits.is_empty() || warmup <= Warmup::EDGE => {

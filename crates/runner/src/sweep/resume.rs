@@ -24,13 +24,13 @@ pub(super) fn known<'a>(
     refuse_changed_plan(plan, &started, study.has_trials()?, out)?;
     let mut plan = plan.clone();
     take_up(&mut plan, &study)?;
-    let study = Study::open(out)?;
+    let writable = Study::open(out)?;
     let keys = with_report_of(&plan, &started);
     let settings = &plan.header.settings;
     if keys != started.plan || *settings != started.settings {
-        study.set_plan(&keys, settings)?;
+        writable.set_plan(&keys, settings)?;
     }
-    Ok((Cow::Owned(plan), Some(study)))
+    Ok((Cow::Owned(plan), Some(writable)))
 }
 
 /// Has a plan go on with a study: every rank marks its data with the study's id, and what it began to

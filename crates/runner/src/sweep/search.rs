@@ -163,8 +163,8 @@ impl Enough for Judge<'_> {
         let end_s = so_far
             .last()
             .map_or(0.0, |last| last.start_s + last.length_s);
-        let blocks = ((end_s + 1e-6) / rule.block.as_secs_f64()) as usize;
-        if !rule.is_look(blocks) || self.looked.swap(blocks, Ordering::Relaxed) == blocks {
+        let count = ((end_s + 1e-6) / rule.block.as_secs_f64()) as usize;
+        if !rule.is_look(count) || self.looked.swap(count, Ordering::Relaxed) == count {
             return false;
         }
         // None of requests that the workload does not send.

@@ -57,8 +57,8 @@ impl<'a> Sweeper<'a> {
         let SystemState {
             system, dataset, ..
         } = state;
-        let facts = tailmark_machine::place_facts(&system.name, &places(system));
-        self.study.set_facts(&kept(self.plan, facts))?;
+        let place = tailmark_machine::place_facts(&system.name, &places(system));
+        self.study.set_facts(&kept(self.plan, place))?;
         let facts = self.awaited(system, || self.servers.facts(self.plan, system))?;
         let Some(facts) = facts else {
             return Ok(None);

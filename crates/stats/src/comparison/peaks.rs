@@ -277,8 +277,8 @@ mod tests {
 
     #[test]
     fn a_client_that_was_the_limit_at_a_count_that_may_be_the_peak_makes_a_bound() {
-        let verdict = |limited: [f64; 4]| {
-            let lower = noisy("a", &[(8, [100.0, 101.0, 99.0, 100.0]), (16, limited)]);
+        let verdict = |ops: [f64; 4]| {
+            let lower = noisy("a", &[(8, [100.0, 101.0, 99.0, 100.0]), (16, ops)]);
             let limited = lower.into_iter().map(|run| Run {
                 is_client_limit: run.key.threads == 16,
                 ..run

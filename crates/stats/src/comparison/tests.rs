@@ -50,8 +50,8 @@ fn bounded(a: [f64; 4], b: [f64; 4]) -> Comparison {
     let metric = Metric::from_name("p99 read").unwrap();
     let with = |system: &str, ms: [f64; 4], bound: fn(f64) -> Bounded| {
         let mut all = runs(system, 4, 1_000.0, true);
-        for (run, ms) in all.iter_mut().zip(ms) {
-            run.values = [(metric, bound(ms * 1e6))].into();
+        for (run, p99) in all.iter_mut().zip(ms) {
+            run.values = [(metric, bound(p99 * 1e6))].into();
         }
         all
     };
@@ -93,9 +93,9 @@ fn a_bound_is_worse_only_where_its_values_as_they_stand_are_shown_to_be() {
         );
         assert_eq!(open.interval, None);
         // The true ratio is not far below that of the bounds, whatever lies beyond them.
-        let (at_least, at_most) = open.one_sided.unwrap();
+        let ends = open.one_sided.unwrap();
         assert!(
-            at_least < open.ratio.value && at_most.is_infinite(),
+            ends.0 < open.ratio.value && ends.1.is_infinite(),
             "{open:?}"
         );
         assert_eq!(open.ratio.bound, Bound::AtLeast);

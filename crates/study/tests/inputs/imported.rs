@@ -1,7 +1,18 @@
 //! What must hold of every file that is imported. The fuzz target `import` asks the same.
 
 use std::path::PathBuf;
-use tailmark_study::import::{Given, Source, find};
+use tailmark_study::import::{Given, IMPORTS, Source, find};
+
+/// Reads a file in the format that its first byte chooses.
+///
+/// # Panics
+/// As [`import_as`].
+pub fn import(input: &[u8]) {
+    if let Some((&chosen, rest)) = input.split_first() {
+        let format = IMPORTS[usize::from(chosen) % IMPORTS.len()].name;
+        import_as(format, &[("disk-t8-READ.log", rest)], &Given::default());
+    }
+}
 
 /// Reads files of these names and contents in one format, as `tailmark import` does.
 ///

@@ -248,7 +248,7 @@ impl Tables {
             name: format!("table {keyspace}.{table}"),
             marker: None,
             exists: existing.table.is_some(),
-            id: existing.table.as_ref().map(|table| table.id.clone()),
+            id: existing.table.as_ref().map(|found| found.id.clone()),
             is_empty: true,
             foreign,
             is_bare: false,

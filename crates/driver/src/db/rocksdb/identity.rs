@@ -201,8 +201,8 @@ fn is_being_removed(place: &Path) -> bool {
         if path.extension().is_some_and(|ending| ending == "sst") {
             return is_table_of(&path, &id).unwrap_or(false);
         }
+        let changed = |file: &fs::Metadata| (file.ctime(), file.ctime_nsec());
         let found = entry.metadata();
-        let changed = |found: &fs::Metadata| (found.ctime(), found.ctime_nsec());
         found.is_ok_and(|found| changed(&found) <= changed(&noted))
     })
 }

@@ -19,8 +19,21 @@ pub(super) const FORMAT: &[&str] = &["checksum", "format_version"];
 /// Whether the manifest has the identity of the database.
 pub(super) const IDENTIFIED: &str = "write_dbid_to_manifest";
 
-/// The shape of the tree: a program that sets its own cannot open a database with more levels.
-const SHAPE: &[&str] = &["compaction_style", "num_levels"];
+/// What a program that set it relies on. The shape of the tree: one that sets its own cannot open a
+/// database with more levels. How long records are kept: with other limits RocksDB removes them.
+const SHAPE: &[&str] = &[
+    "compaction_style",
+    "num_levels",
+    "level_compaction_dynamic_level_bytes",
+    "ttl",
+    "periodic_compaction_seconds",
+    "compaction_options_fifo",
+    "compaction_options_universal",
+    "enable_blob_files",
+];
+
+/// The same of the whole database: what becomes of its log, also of one that is damaged.
+const LOGS: &[&str] = &["wal_recovery_mode", "WAL_ttl_seconds", "WAL_size_limit_MB"];
 
 /// Whether no record was ever written to a database.
 pub(super) fn is_new(place: &Path) -> bool {
@@ -90,6 +103,11 @@ impl<'a> Existing<'a> {
                 &format!("{IDENTIFIED}={value}"),
             );
         }
+        for name in LOGS.iter().filter(|_| keeps_shape) {
+            if let Some(value) = theirs.value(OptionsSection::Database, "", name) {
+                ini.set(OptionsSection::Database, "", &format!("{name}={value}"));
+            }
+        }
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);
         for family in families.chain(is_new.then_some(table)) {
@@ -100,7 +118,9 @@ impl<'a> Existing<'a> {
                 family
             };
             ini.add_empty_family(family);
-            for name in SHAPE.iter().filter(|_| keeps_shape) {
+            // Of the families of other programs nothing is a setting.
+            let is_others = family != table && family != "default";
+            for name in SHAPE.iter().filter(|_| keeps_shape || is_others) {
                 if let Some(value) = theirs.value(OptionsSection::Family, alike, name) {
                     ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
                 }

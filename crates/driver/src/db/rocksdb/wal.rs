@@ -268,7 +268,7 @@ impl LogDirectory {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let random = name.strip_prefix(DRAFT.0);
-            let random = random.and_then(|name| name.strip_suffix(DRAFT.1));
+            let random = random.and_then(|rest| rest.strip_suffix(DRAFT.1));
             random.is_some_and(|random| random.len() == RANDOM)
         };
         entries.filter(is_draft).map(|entry| entry.path())

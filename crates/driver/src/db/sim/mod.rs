@@ -11,9 +11,8 @@ mod queue;
 mod timer;
 
 use crate::{
-    Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, OperationKind,
-    Outcome, Params, Place, Reply, Session, Setting, SettingKind, Settings, Settled, Stage,
-    Stopped, VirtualClock,
+    Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, Outcome, Params,
+    Reply, Session, Setting, SettingKind, Settings, Settled, Stage, Stopped, VirtualClock,
 };
 use model::Model;
 use queue::Queue;
@@ -28,13 +27,8 @@ use timer::{Sleep, Timer};
 pub const DRIVER: Driver = Driver {
     name: "sim",
     about: "simulates a database in virtual time: a model of its latencies, stalls and errors",
-    place: Place::Nowhere,
-    port: None,
     clients: Clients::Tasks,
-    supports: OperationKind::ALL,
     settings: &settings("100"),
-    stored: &[],
-    entry: "",
     check: |settings| Model::parse(settings.text("model").unwrap_or_default()).map(drop),
     open: |params| {
         Ok(Box::new(Sim::new(
@@ -42,18 +36,7 @@ pub const DRIVER: Driver = Driver {
             Time::Virtual(VirtualClock::default()),
         )?))
     },
-    look: None,
-    identity: |_| Ok(None),
-    destroy: |_| Ok(()),
-    check_destroy: |_| Ok(()),
-    space: |_, _| 0,
-    cache: |_, _| 0,
-    page_cache: |_| false,
-    adopted: |_, settings| settings.clone(),
-    background_threads: "",
-    tells_nodes: false,
-    reshapes: |_| false,
-    semantics: |_| None,
+    ..super::null::DRIVER
 };
 
 /// The row for clients that are threads, in real time.

@@ -381,6 +381,42 @@ fn the_tree_of_another_program_keeps_its_levels() {
 }
 
 #[test]
+fn the_limits_of_another_program_and_of_families_that_nobody_names_are_kept() {
+    let bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_wal_recovery_mode(rust_rocksdb::DBRecoveryMode::AbsoluteConsistency);
+    options.set_num_levels(1);
+    options.set_ttl(31_536_000);
+    options.set_compaction_style(rust_rocksdb::DBCompactionStyle::Fifo);
+    let mut fifo = rust_rocksdb::FifoCompactOptions::default();
+    fifo.set_max_table_files_size(5 << 30);
+    options.set_fifo_compaction_options(&fifo);
+    let families = ["usertable", "queue"].map(|name| (name, options.clone()));
+    drop(DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap());
+    let mut params = bench.params.clone();
+    params.access = Access::Write;
+    drop((bench.driver.open)(&params).unwrap());
+    let entries = fs::read_dir(bench.data_path()).unwrap().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_options = |path: &PathBuf| path.to_string_lossy().contains("/OPTIONS-");
+    let newest = fs::read_to_string(paths.filter(is_options).max().unwrap()).unwrap();
+    assert!(
+        newest.contains("wal_recovery_mode=kAbsoluteConsistency"),
+        "{newest}"
+    );
+    for line in [
+        "compaction_style=kCompactionStyleFIFO",
+        "ttl=31536000",
+        "max_table_files_size=5368709120",
+    ] {
+        // Of usertable and queue.
+        assert_eq!(newest.matches(line).count(), 2, "{line} in {newest}");
+    }
+}
+
+#[test]
 fn nothing_is_written_beside_the_log_of_another_program() {
     let [place, wal] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let mut options = Options::default();

@@ -231,8 +231,8 @@ fn compactions_that_wait_are_not_waited_for_where_data_is_only_read() {
     let given = [("options_file", file.to_str().unwrap())];
     bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
     let database = bench.open();
-    for file in 0..8 {
-        insert(&mut *database.session().unwrap(), file).unwrap();
+    for record in 0..8 {
+        insert(&mut *database.session().unwrap(), record).unwrap();
         database.flush().unwrap();
     }
     drop(database);

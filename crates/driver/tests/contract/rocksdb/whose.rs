@@ -2,29 +2,9 @@
 
 use crate::support::*;
 use rust_rocksdb::{DB, Options};
-use std::{
-    collections::BTreeMap,
-    error::Error as _,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{error::Error as _, fs};
 use tailmark_driver::{Access, Error, Identity};
-use tailmark_testing::test;
-
-/// Every file below a directory, and what is in it; but for RocksDB's lock, which is empty, and which a
-/// process that has it gives up if it reads it.
-fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let entries = fs::read_dir(place).unwrap();
-    let mut all = BTreeMap::new();
-    for path in entries.map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            all.extend(contents(&path));
-        } else if !path.ends_with("LOCK") {
-            all.insert(path.clone(), fs::read(&path).unwrap());
-        }
-    }
-    all
-}
+use tailmark_testing::{contents, test};
 
 fn identity(bench: &Bench) -> Option<Identity> {
     (bench.driver.identity)(bench.data_path()).unwrap()

@@ -194,7 +194,7 @@ fn ranks_are_saturated_by_the_clients_of_each_machine() {
         cpu_client,
         quantiles: Vec::new(),
     };
-    let rank = |ranks: &[RankPart]| fullest(ranks).map(|(part, _)| part.rank);
+    let rank = |ranks: &[RankPart]| fullest(ranks).map(|(most, _)| most.rank);
     let apart = |second| [part(0, "a", Some(0.05)), part(1, "b", Some(second))];
     assert_eq!(rank(&apart(0.05)), None);
     assert_eq!(rank(&apart(0.95)), Some(1));

@@ -139,8 +139,8 @@ fn a_wait_for_a_client_counts_from_a_millisecond_or_a_tenth_of_the_response_on()
     assert!(quick(220_000) && !quick(180_000));
     let very_quick = |ns| {
         let mut phase = with_causes(&[(ns, 10_000)], &[]);
-        let quick = [(50_000, 10_000)];
-        phase.kinds.insert(Kind::Read, reads(&quick, &quick));
+        let counts = [(50_000, 10_000)];
+        phase.kinds.insert(Kind::Read, reads(&counts, &counts));
         Found::from_phase(phase).has("no-free-client")
     };
     assert!(very_quick(110_000) && !very_quick(90_000));
@@ -292,8 +292,8 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
     ];
     assert_says(&text, &parts);
     let young = with(5 * MS);
-    let text = young.text("censored");
-    assert!(text.contains("all quantiles of reads"), "{text}");
+    let few = young.text("censored");
+    assert!(few.contains("all quantiles of reads"), "{few}");
     assert!(!Found::from_phase(phase()).has("censored"));
 }
 

@@ -34,8 +34,8 @@ impl Curve<'_> {
                 .collect::<Vec<_>>()
         });
         let all: Vec<Vec<&PlotMark>> = all.collect();
-        let marks = all.iter().flatten();
-        let right = round_up(marks.map(|mark| mark.x).fold(1.0, f64::max));
+        let points = all.iter().flatten();
+        let right = round_up(points.map(|mark| mark.x).fold(1.0, f64::max));
         let row = |y: f64| {
             let part = if is_log {
                 (y / low).ln() / (high / low).ln()
