@@ -99,8 +99,8 @@ fn skew_of(ranks: &[RankPart]) -> Option<Sentence> {
     })
 }
 
-fn sorted(ranks: &[RankPart], of: impl Fn(&RankPart) -> f64) -> Vec<f64> {
-    let mut values: Vec<f64> = ranks.iter().map(of).collect();
+fn sorted(ranks: &[RankPart], figure: impl Fn(&RankPart) -> f64) -> Vec<f64> {
+    let mut values: Vec<f64> = ranks.iter().map(figure).collect();
     values.sort_by(f64::total_cmp);
     values
 }

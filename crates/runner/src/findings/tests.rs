@@ -4,15 +4,15 @@ use super::*;
 use tailmark_model::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
 
 /// What is said of a point that was measured as it came.
-fn with_evidence<T>(phase: Phase, of: impl Fn(&Evidence<'_>) -> T) -> T {
-    with_evidence_of("null", phase, of)
+fn with_evidence<T>(phase: Phase, check: impl Fn(&Evidence<'_>) -> T) -> T {
+    with_evidence_of("null", phase, check)
 }
 
 /// The same with another driver.
 pub(super) fn with_evidence_of<T>(
     driver: &str,
     phase: Phase,
-    of: impl Fn(&Evidence<'_>) -> T,
+    check: impl Fn(&Evidence<'_>) -> T,
 ) -> T {
     let driver = tailmark_driver::db::find(driver).expect("a row");
     let params = Params {
@@ -44,7 +44,7 @@ pub(super) fn with_evidence_of<T>(
         clock_step_ms: 0,
         not_sampled: Vec::new(),
     };
-    of(&Evidence::new(driver, &params, &key, &measured))
+    check(&Evidence::new(driver, &params, &key, &measured))
 }
 
 /// The codes of what is found of samples that were taken over a minute.

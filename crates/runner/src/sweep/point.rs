@@ -251,8 +251,8 @@ impl Sweeper<'_> {
             ..spec
         };
         let rule = asked.steady;
-        let of = (system.name.as_str(), database);
-        let abort = AbortWatch::new(limits, of, None, self.stop);
+        let target = (system.name.as_str(), database);
+        let abort = AbortWatch::new(limits, target, None, self.stop);
         let together = self
             .ranks
             .begin(&by_rule(&before, length), system, abort.stop())?;
@@ -282,8 +282,8 @@ impl Sweeper<'_> {
         watched: &Watched,
         what: &str,
     ) -> Result<Measured, Error> {
-        let (limits, of) = (self.ranks.limits(self.plan), (spec.system, spec.database));
-        let abort = AbortWatch::new(limits, of, spec.enough, self.stop);
+        let (limits, target) = (self.ranks.limits(self.plan), (spec.system, spec.database));
+        let abort = AbortWatch::new(limits, target, spec.enough, self.stop);
         let enough = abort.enough();
         let (spec, stop) = (&Spec { enough, ..*spec }, abort.stop());
         let together = self.ranks.begin(spec, system, stop)?;

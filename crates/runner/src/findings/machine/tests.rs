@@ -70,7 +70,7 @@ fn a_volume_at_its_limit_says_which() {
 
 #[test]
 fn stolen_time_is_a_share_of_that_of_all_processors() {
-    let of = |steal| {
+    let recorded = |steal| {
         phase(&[
             ("cpu", "user_s", Counter, 1.0),
             ("cpu", "idle_s", Counter, 3.0 - steal),
@@ -78,18 +78,18 @@ fn stolen_time_is_a_share_of_that_of_all_processors() {
         ])
     };
     assert!(
-        steal(&of(0.1))
+        steal(&recorded(0.1))
             .unwrap()
             .to_string()
             .starts_with("2.5 % of the processors' time")
     );
-    assert_eq!(steal(&of(0.03)), None);
+    assert_eq!(steal(&recorded(0.03)), None);
     assert_eq!(steal(&phase(&[])), None);
 }
 
 #[test]
 fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
-    let of = |device: [f64; 2], process: &'static str, requested: [f64; 2]| {
+    let recorded = |device: [f64; 2], process: &'static str, requested: [f64; 2]| {
         phase(&[
             ("disk", "read_bytes", Counter, device[0]),
             ("disk", "write_bytes", Counter, device[1]),
@@ -97,7 +97,7 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
             (process, "write_bytes", Counter, requested[1]),
         ])
     };
-    let busy = of([50e6, 20e6], "process", [40e6, 20e6]);
+    let busy = recorded([50e6, 20e6], "process", [40e6, 20e6]);
     let text = other_load(&busy, Place::Directory).unwrap().to_string();
     assert!(
         text.contains(": 10.0 MB/s of 50.0 MB/s read from it. Stop"),
@@ -110,12 +110,12 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
         ([0.0, 10e6], [50e6, 30e6]),
     ] {
         assert_eq!(
-            other_load(&of(device, "process", requested), Place::Directory),
+            other_load(&recorded(device, "process", requested), Place::Directory),
             None
         );
     }
     // A log that is flushed takes the journal with it.
-    let mut synced = of([0.0, 18e6], "process", [0.0, 6e6]);
+    let mut synced = recorded([0.0, 18e6], "process", [0.0, 6e6]);
     assert!(other_load(&synced, Place::Directory).is_some());
     synced
         .series
@@ -123,7 +123,7 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
     assert_eq!(other_load(&synced, Place::Directory), None);
     // Of a server the bytes are those of its own process; where that is not seen nothing is said.
     assert_eq!(other_load(&busy, Place::Hosts), None);
-    let server = of([50e6, 0.0], "database-process", [10e6, 0.0]);
+    let server = recorded([50e6, 0.0], "database-process", [10e6, 0.0]);
     assert!(other_load(&server, Place::Hosts).is_some());
 }
 
@@ -145,13 +145,13 @@ fn of_others_nothing_is_said_unless_the_process_of_each_host_is_seen() {
         }
         on(name, sampled)
     };
-    let of = |is_seen: [bool; 2]| Phase {
+    let recorded = |is_seen: [bool; 2]| Phase {
         series: [host("db1", is_seen[0]), host("db2", is_seen[1])].concat(),
         ..phase(&[])
     };
-    assert!(other_load(&of([true, true]), Place::Hosts).is_some());
-    assert_eq!(other_load(&of([true, false]), Place::Hosts), None);
-    assert_eq!(other_load(&of([false, true]), Place::Hosts), None);
+    assert!(other_load(&recorded([true, true]), Place::Hosts).is_some());
+    assert_eq!(other_load(&recorded([true, false]), Place::Hosts), None);
+    assert_eq!(other_load(&recorded([false, true]), Place::Hosts), None);
 }
 
 #[test]

@@ -14,25 +14,25 @@ struct Recorded {
 }
 
 /// A minute in which these were recorded, as the probes record it.
-fn phase(of: Recorded) -> Phase {
-    let process = of.client + of.background;
-    let programs = process + of.server + of.others;
-    let idle = 1.0 - programs - of.interrupts - of.steal;
+fn phase(recorded: Recorded) -> Phase {
+    let process = recorded.client + recorded.background;
+    let programs = process + recorded.server + recorded.others;
+    let idle = 1.0 - programs - recorded.interrupts - recorded.steal;
     let counters = [
         ("cpu", "machine", "user_s", 0.7 * programs),
         ("cpu", "machine", "system_s", 0.3 * programs),
-        ("cpu", "machine", "softirq_s", of.interrupts),
-        ("cpu", "machine", "steal_s", of.steal),
+        ("cpu", "machine", "softirq_s", recorded.interrupts),
+        ("cpu", "machine", "steal_s", recorded.steal),
         ("cpu", "machine", "iowait_s", 0.5 * idle),
         ("cpu", "machine", "idle_s", 0.5 * idle),
         ("process", "process", "user_s", 0.6 * process),
         ("process", "process", "system_s", 0.4 * process),
-        ("process", "process", "background_s", of.background),
-        ("database-process", "java", "user_s", of.server),
+        ("process", "process", "background_s", recorded.background),
+        ("database-process", "java", "user_s", recorded.server),
     ];
     let counters = counters
         .into_iter()
-        .filter(|(probe, ..)| *probe != "database-process" || of.server > 0.0);
+        .filter(|(probe, ..)| *probe != "database-process" || recorded.server > 0.0);
     let series = counters.map(|(probe, subject, name, share)| Series {
         probe: probe.to_owned(),
         subject: subject.to_owned(),
@@ -121,7 +121,7 @@ fn other_programs_disturb_a_point_and_are_no_limit_of_its_clients() {
 
 #[test]
 fn what_an_embedded_databases_background_work_takes_is_its_own_cost() {
-    let of = |client, background| {
+    let findings = |client, background| {
         let recorded = Recorded {
             client,
             background,
@@ -129,16 +129,16 @@ fn what_an_embedded_databases_background_work_takes_is_its_own_cost() {
         };
         codes("rocksdb", recorded)
     };
-    assert_eq!(of(0.10, 0.85), ["database-saturated"]);
-    assert_eq!(of(0.55, 0.40), ["database-saturated"]);
-    assert_eq!(of(0.40, 0.40), [""; 0]);
+    assert_eq!(findings(0.10, 0.85), ["database-saturated"]);
+    assert_eq!(findings(0.55, 0.40), ["database-saturated"]);
+    assert_eq!(findings(0.40, 0.40), [""; 0]);
     // Hardly anything of it: the clients' threads, which do the rest of the database's work.
-    assert_eq!(of(0.92, 0.04), ["client-saturated"]);
+    assert_eq!(findings(0.92, 0.04), ["client-saturated"]);
 }
 
 #[test]
 fn a_server_on_the_clients_machine_is_the_limit_where_it_has_the_greater_part() {
-    let of = |client, server| {
+    let findings = |client, server| {
         let recorded = Recorded {
             client,
             server,
@@ -146,15 +146,15 @@ fn a_server_on_the_clients_machine_is_the_limit_where_it_has_the_greater_part() 
         };
         found("cassandra", phase(recorded))
     };
-    let found = of(0.05, 0.90);
+    let found = findings(0.05, 0.90);
     assert_eq!(found[0].0, "database-saturated");
     assert_eq!(found.len(), 1);
     assert!(
         found[0].1.contains("the database's server took 90 %"),
         "{found:?}"
     );
-    assert_eq!(of(0.70, 0.25)[0].0, "client-saturated");
-    assert_eq!(of(0.30, 0.40), []);
+    assert_eq!(findings(0.70, 0.25)[0].0, "client-saturated");
+    assert_eq!(findings(0.30, 0.40), []);
     // One whose process is not seen is among the other programs, which says so.
     let unseen = Recorded {
         others: 0.9,
