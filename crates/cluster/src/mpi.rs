@@ -286,13 +286,13 @@ impl Wire {
 
     /// Receives one message, if there is one.
     fn receive(&self, idle: &mut Idle) -> bool {
-        let Some((message, status)) = self.world.any_process().immediate_matched_probe() else {
+        let Some((arrived, probed)) = self.world.any_process().immediate_matched_probe() else {
             return false;
         };
         let received_ns = monotonic_ns();
-        let count = status.count(u8::equivalent_datatype());
+        let count = probed.count(u8::equivalent_datatype());
         let mut body = vec![0; usize::try_from(count).expect("a message has a length")];
-        let status = message.matched_receive_into(&mut body[..]);
+        let status = arrived.matched_receive_into(&mut body[..]);
         let (_, stamp) = body
             .split_last_chunk::<STAMP_BYTES>()
             .expect("every message ends with the instant of its sending");

@@ -320,11 +320,10 @@ impl<'a> WorkloadGrid<'a> {
     }
 
     /// The peak of a system, where it was measured. Of equal peaks, that of fewer clients. Points
-    /// that are not valid are none, and so are those of several rates: what is offered is the limit
-    /// there.
+    /// that are not valid are none, and so are those at a rate: what is offered is the limit there.
     #[must_use]
     pub fn peak(&self, system: &'a str) -> Option<SpreadPeak> {
-        if self.axis == Axis::Rates {
+        if !self.has_peaks() {
             return None;
         }
         let cells = self.cells_of(system);

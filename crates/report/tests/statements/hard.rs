@@ -26,6 +26,17 @@ fn a_study_of_rates_alone_has_its_values_at_a_rate() {
     assert_eq!(said, [expected]);
 }
 
+#[test]
+fn what_was_offered_at_every_thread_count_is_no_peak() {
+    let mut data = one(&[A, B]);
+    for point in &mut data.points {
+        point.key.target_rate = Some(100.0);
+        point.key.arrivals = Some(Arrivals::Even);
+    }
+    let peaks = tables("peaks", &data);
+    assert!(peaks.iter().all(|table| table.rows.is_empty()), "{peaks:?}");
+}
+
 /// Every point five times.
 fn repeated(mut data: Data) -> Data {
     let once = std::mem::take(&mut data.points);

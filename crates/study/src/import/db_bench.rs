@@ -172,6 +172,18 @@ impl ResultLine {
         })
     }
 
+    /// How long it took: operations by the rate where that is printed with more digits than seconds are,
+    /// which have three decimals.
+    fn exact_seconds(&self, (seconds, operations): (f64, u64)) -> f64 {
+        let by_rate = operations as f64 / self.rate;
+        let is_finer = 0.5 / self.rate < 0.0005 / seconds;
+        if is_finer && (by_rate - seconds).abs() < 0.001 {
+            by_rate
+        } else {
+            seconds
+        }
+    }
+
     fn threads(&self) -> u32 {
         ((self.micros * self.rate / 1e6).round() as u32).max(1)
     }
@@ -217,7 +229,9 @@ fn warmups_in(line: &str) -> Option<u32> {
 /// A point with the numbers of its result line.
 fn point(line: &ResultLine, system: &str, given: &Given) -> Imported {
     // Without a length, a second of it: rates are right, counts are not known.
-    let (seconds, operations) = line.length.unwrap_or((1.0, line.rate as u64));
+    let (seconds, operations) = line.length.map_or((1.0, line.rate as u64), |printed| {
+        (line.exact_seconds(printed), printed.1)
+    });
     let mut phase = phase(seconds, operations);
     if line.length.is_none() {
         phase.findings.push(LENGTH_UNKNOWN.finding(

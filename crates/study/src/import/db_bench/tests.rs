@@ -12,6 +12,19 @@ fn import(text: &str) -> Vec<Imported> {
 }
 
 #[test]
+fn a_short_result_has_the_rate_that_is_printed() {
+    let text = "readrandom : 4.368 micros/op 457823 ops/sec 0.004 seconds 2000 operations;\n\
+                readrandom : 10000000.000 micros/op 3 ops/sec 30.512 seconds 100 operations;\n";
+    let rates = import(text)
+        .into_iter()
+        .map(|own| own.phase.ops_per_sec().round());
+    // The seconds of the first, and the rate of the second, have one digit.
+    assert_eq!(rates.collect::<Vec<_>>(), [457_823.0, 3.0]);
+    let long = &import(text)[1].phase;
+    assert_eq!(long.duration_s, 30.512);
+}
+
+#[test]
 fn a_result_is_read_with_its_histogram() {
     let text = include_str!("../../../tests/inputs/db_bench.txt");
     let all = import(text);
