@@ -320,10 +320,11 @@ impl<'a> WorkloadGrid<'a> {
     }
 
     /// The peak of a system, where it was measured. Of equal peaks, that of fewer clients. Points
-    /// that are not valid are none, and so are those at a rate: what is offered is the limit there.
+    /// that are not valid are none, and so are those of several rates: what is offered is the limit
+    /// there.
     #[must_use]
     pub fn peak(&self, system: &'a str) -> Option<SpreadPeak> {
-        if !self.has_peaks() {
+        if self.axis == Axis::Rates {
             return None;
         }
         let cells = self.cells_of(system);

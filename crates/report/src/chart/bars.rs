@@ -68,17 +68,19 @@ fn mark_faults(bars: &mut Bars, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>
     }
 }
 
-/// The peaks of all workloads; one that is a lower bound has `≥` before its number.
+/// The peaks of all workloads in a closed loop; one that is a lower bound has `≥` before its number.
 pub fn peaks(sweep: &SweepTable<'_>) -> (Value, Plot) {
     let (mut option, mut plot) = by_workload(sweep, |group, system| {
-        group.peak(&system.name).map(|p| p.ops)
+        let peak = group.peak(&system.name).filter(|_| group.has_peaks());
+        peak.map(|known| known.ops)
     });
     // The bars of the systems come first.
     let drawn = option["series"].as_array_mut().into_iter().flatten();
     for ((series, plotted), system) in drawn.zip(&mut plot.series).zip(&sweep.systems) {
         for (i, group) in sweep.groups.iter().enumerate() {
-            let peak = group.peak(&system.name).map(|peak| peak.bounded());
-            let Some(bound) = peak.filter(|peak| !peak.is_exact()) else {
+            let peak = group.peak(&system.name).filter(|_| group.has_peaks());
+            let bounded = peak.map(|known| known.bounded());
+            let Some(bound) = bounded.filter(|known| !known.is_exact()) else {
                 continue;
             };
             if let Some(mark) = &mut plotted.marks[i] {

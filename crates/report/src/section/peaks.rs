@@ -18,7 +18,8 @@ pub const SECTION: Section = Section {
 
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
-    if sweep.groups.is_empty() {
+    // At a rate what is offered is the limit.
+    if !sweep.groups.iter().any(WorkloadGrid::has_peaks) {
         return Vec::new();
     }
     let (base, plot) = bars::peaks(&sweep);
@@ -61,9 +62,10 @@ fn table(sweep: &SweepTable<'_>) -> Table {
     if sweep.has_peaks_at_least() {
         note.push_str(" ≥ means at least: the clients were the limit there.");
     }
+    let groups = sweep.groups.iter().filter(|group| group.has_peaks());
     Table {
         columns,
-        rows: sweep.groups.iter().map(|group| row(group, sweep)).collect(),
+        rows: groups.map(|group| row(group, sweep)).collect(),
         note,
         ..Table::default()
     }
