@@ -20,6 +20,22 @@ fn make_theirs(database: &Path) {
     theirs.put("acknowledged", "yes").unwrap();
 }
 
+/// What a creation by tailmark leaves that is killed; these are the newest options of a database of its
+/// own.
+fn make_begun(database: &Path, own: &str) {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    drop(DB::open(&options, database).unwrap());
+    fs::write(database.join("OPTIONS-000099"), own).unwrap();
+}
+
+fn newest_options(database: &Path) -> String {
+    let entries = fs::read_dir(database).unwrap().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_options = |path: &PathBuf| path.to_string_lossy().contains("/OPTIONS-");
+    fs::read_to_string(paths.filter(is_options).max().unwrap()).unwrap()
+}
+
 fn assert_left(cleaned: &Output) {
     let parts = ["not touched", "left: another program made it", "identity"];
     assert_says(&out(cleaned), &parts);
@@ -120,6 +136,7 @@ fn what_a_load_left_that_was_killed_before_its_marker_named_it_is_taken_only_wit
     let other = dir.path().join("other");
     let named = begun_by(&fs::read_to_string(&marker).unwrap());
     fs::write(&marker, &named).unwrap();
+    let own = newest_options(&database);
     fs::remove_dir_all(&database).unwrap();
     make_theirs(&database);
     let before = contents(&place);
@@ -130,10 +147,14 @@ fn what_a_load_left_that_was_killed_before_its_marker_named_it_is_taken_only_wit
     fs::write(&marker, named.replace("\"loaded\": 0", "\"loaded\": 9")).unwrap();
     assert_foreign(&run(&place, &other));
     fs::write(&marker, &named).unwrap();
+    // Of another program's database the tables may be in other directories.
     fs::remove_dir_all(&database).unwrap();
     let mut options = Options::default();
     options.create_if_missing(true);
     drop(DB::open(&options, &database).unwrap());
+    assert_foreign(&run(&place, &other));
+    fs::remove_dir_all(&database).unwrap();
+    make_begun(&database, &own);
     succeeded(&run(&place, &other));
     succeeded(&clean(&other, &["--yes"]));
     assert!(!place.exists());
@@ -219,10 +240,9 @@ fn a_directory_in_the_place_of_a_trial_is_used_only_if_it_holds_nothing_of_other
     fs::create_dir_all(&trial).unwrap();
     succeeded(&run(&place, &study));
     assert!(trial.is_dir());
+    let own = newest_options(&place.join("rocksdb"));
     succeeded(&clean(&study, &["--yes"]));
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    drop(DB::open(&options, trial.join("data")).unwrap());
+    make_begun(&trial.join("data"), &own);
     fs::write(trial.join("made-by-tailmark"), mark(id)).unwrap();
     succeeded(&run(&place, &dir.path().join("other")));
     assert!(!trial.exists());

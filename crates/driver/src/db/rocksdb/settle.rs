@@ -14,6 +14,9 @@ use std::{
 /// If this many readings 100 ms apart find work that waits and none that runs, none will run after
 /// an error.
 const STUCK: u32 = 10;
+/// After an error so many readings 100 ms apart must be quiet: work that failed is tried again after a
+/// second.
+const RETRY: u32 = 20;
 /// If this many attempts fail in one wait (RocksDB makes one a second), the next will too.
 const FAILURES: u64 = 3;
 
@@ -27,8 +30,8 @@ enum BackgroundWork {
 }
 
 impl RocksDb {
-    /// Two readings 100 ms apart must be quiet: a compaction may follow the one that just ended.
-    /// After an error RocksDB tries its work again, gets over it, or leaves it for good.
+    /// Two readings 100 ms apart must be quiet, and more after an error: a compaction may follow the one
+    /// that just ended. After an error RocksDB tries its work again, gets over it, or leaves it for good.
     pub(super) fn wait_for_work(
         &self,
         timeout: Duration,
@@ -50,7 +53,8 @@ impl RocksDb {
             } else {
                 0
             };
-            if quiet == 2 {
+            let enough = if errors > 0 { RETRY } else { 2 };
+            if quiet == enough {
                 return Ok(Settled::Yes);
             }
             if stuck >= STUCK || errors - before >= FAILURES {
