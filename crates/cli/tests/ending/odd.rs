@@ -16,7 +16,7 @@ use std::{
     thread,
     time::Duration,
 };
-use tailmark_testing::{Tmpfs, err, out, test};
+use tailmark_testing::{Tmpfs, assert_says, err, out, test};
 use tempfile::TempDir;
 
 /// No UTF-8.
@@ -340,4 +340,36 @@ fn a_memory_limit_under_which_a_run_may_be_killed_is_told_before_it() {
     assert!(out(&checked).contains(told), "{}", out(&checked));
     let enough = [SHORT, &["--set=machine.memory_limit=1GiB", "--dry-run"]].concat();
     assert!(!out(&output(dir.path(), &enough)).contains("for itself"));
+}
+
+#[test]
+fn a_directory_that_another_user_made_where_everybody_can_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        tailmark_testing::not_here("root is needed");
+    }
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    fs::create_dir(&place).unwrap();
+    std::os::unix::fs::chown(&place, Some(65_534), None).unwrap();
+    let mode = |mode| fs::set_permissions(dir.path(), fs::Permissions::from_mode(mode)).unwrap();
+    let small = [
+        "--records=100",
+        "--operations=100",
+        "--threads=1",
+        "--warmup=0s",
+    ];
+    let words = [
+        &["run", "--driver=file", "--system=a=place", "-o", "out"][..],
+        &small,
+    ]
+    .concat();
+    mode(0o1777);
+    let refused = output(dir.path(), &words);
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+    assert_says(&err(&refused), &["belongs to user 65534", "of your own"]);
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+    // Where nobody else can make files, its owner is trusted.
+    mode(0o755);
+    let run = output(dir.path(), &words);
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
 }
