@@ -27,7 +27,7 @@ pub use driver::{Access, Clients, Driver, Identity, Params, Place, Semantics};
 pub use error::Error;
 pub use hint::did_you_mean;
 pub use input::{INPUT_BYTES_MAX, read_file, read_stream, read_text, read_text_stream};
-pub use location::Location;
+pub use location::{Location, is_rocksdb};
 pub use locked_file::LockedFile;
 pub use look::{Look, ServerLook};
 pub use made::Made;

@@ -1,8 +1,8 @@
 //! Where the data of a system is.
 
-use crate::HostPort;
+use crate::{HostPort, INPUT_BYTES_MAX, read_text};
 use std::{
-    fmt, fs,
+    fmt,
     path::{Component, Path, PathBuf},
 };
 
@@ -18,6 +18,13 @@ pub enum Location {
     Device(PathBuf),
     /// Contact points of a server.
     Hosts(Vec<HostPort>),
+}
+
+/// Whether a directory is that of a RocksDB database.
+#[must_use]
+pub fn is_rocksdb(directory: &Path) -> bool {
+    let current = read_text(&directory.join("CURRENT"), INPUT_BYTES_MAX);
+    current.is_ok_and(|current| current.starts_with("MANIFEST-"))
 }
 
 impl Location {
@@ -46,10 +53,7 @@ impl Location {
         }
         let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
         let absolute = absolute.canonicalize().unwrap_or(absolute);
-        let is_rocksdb = |above: &&Path| {
-            fs::read(above.join("CURRENT")).is_ok_and(|current| current.starts_with(b"MANIFEST-"))
-        };
-        match absolute.ancestors().skip(1).find(is_rocksdb) {
+        match absolute.ancestors().skip(1).find(|above| is_rocksdb(above)) {
             Some(database) => Err(format!(
                 "it is in the directory of another database, `{}`: name another directory",
                 database.display()

@@ -14,8 +14,8 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// How the name of a draft begins and ends. Between them are so many random letters and digits that
-/// nobody else has a file of that name.
+/// How the name of a draft begins and ends. Between them stand [`RANDOM`] random letters and digits, so
+/// that no other program has a file of that name.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
 const RANDOM: usize = 32;
 /// The permissions of a new file, of which the umask takes its part.

@@ -120,7 +120,7 @@ pub fn signal(process: u32, name: &str) {
     assert!(kill.status().unwrap().success());
 }
 
-/// A new terminal, which is nobody's yet: the side that reads what is shown, and the one to show it on.
+/// Opens a new terminal: the side that reads its output, and the side that a program writes to.
 pub fn open_terminal() -> (PtyMaster, File) {
     let flags = OFlag::O_RDWR | OFlag::O_NOCTTY;
     let master = posix_openpt(flags | OFlag::O_CLOEXEC).unwrap();

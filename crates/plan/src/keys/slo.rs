@@ -71,7 +71,7 @@ pub(super) const ABORT_KEYS: &[PlanKey] = &[PlanKey::new("abort", "when", RUN, A
     .help("End the run when one of these is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
     .sets(|plan| joined(&plan.abort))];
 
-/// Reads what is searched for; none where the plan has no `slo.latency`. Refuses a limit of requests
+/// Reads the settings of the search; none where the plan has no `slo.latency`. Refuses a limit of requests
 /// that no workload sends, and rates in the wrong order.
 pub(crate) fn read(
     keys: &TableReader<'_>,
@@ -123,7 +123,7 @@ pub(crate) fn read(
         quick: inputs.quick,
     };
     if keys.value("time").is_none() {
-        // A scale of times leaves blocks as long as they must be: so many trials still have room.
+        // Blocks are not scaled, so a scaled search still needs time for this many trials.
         settings.time = settings.time.max(settings.shortest_trial() * TRIALS_MIN);
     }
     if settings.time < settings.shortest_trial() {

@@ -5,14 +5,14 @@
 //! in it, and the database never sees what other programs keep beside that. A trial keeps
 //! everything in its own directory.
 
-use super::{Dataset, State, marker::read_file_itself};
+use super::{Dataset, State};
 use crate::Error;
 use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
-use tailmark_driver::{Access, SettingKind, Settings};
+use tailmark_driver::{Access, SettingKind, Settings, is_rocksdb};
 use tailmark_plan::SystemPlan;
 use tailmark_prepare::real_path;
 use tailmark_study::owner::create_dir;
@@ -140,13 +140,9 @@ impl Dataset<'_> {
     /// The directory of a RocksDB database that a directory is in; none if that is this data set, or
     /// nothing is made there.
     fn database_around(&self, directory: &Path) -> Option<PathBuf> {
-        let is_rocksdb = |above: &&Path| {
-            let current = read_file_itself(&above.join("CURRENT"));
-            current.is_some_and(|current| current.starts_with("MANIFEST-"))
-        };
         let directory = real_path(directory);
         let own = real_path(self.path());
-        let found = directory.ancestors().find(is_rocksdb);
+        let found = directory.ancestors().find(|above| is_rocksdb(above));
         let found = found.filter(|found| !self.adopts && *found != own);
         found.map(Path::to_owned)
     }

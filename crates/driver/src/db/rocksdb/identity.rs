@@ -20,6 +20,8 @@ const IDENTITY: &str = "IDENTITY";
 const NAME_BYTES_MAX: u64 = 4096;
 /// Says which database is being removed.
 pub(super) const REMOVING: &str = "tailmark.removing";
+/// Bytes of the name that RocksDB gives a database: a UUID.
+const ID_BYTES: usize = 36;
 /// Bytes of a file that are read to see what it is. RocksDB writes the name of the database at the
 /// beginning of a manifest.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -96,7 +98,7 @@ fn is_of_creation(file: &Path, name: &str) -> bool {
     let text = String::from_utf8_lossy(&head);
     let is_name = || {
         let uuid = text.trim();
-        uuid.len() == 36 && uuid.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+        uuid.len() == ID_BYTES && uuid.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
     };
     head.is_empty()
         || match name {
@@ -192,8 +194,11 @@ fn is_being_removed(place: &Path) -> bool {
     let (Some(id), Ok(noted)) = (name(&note), fs::symlink_metadata(&note)) else {
         return false;
     };
+    if id.len() != ID_BYTES {
+        return false;
+    }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
-    // RocksDB makes these anew while it removes the others.
+    // A removal by RocksDB writes `LOCK` and `LOG` again.
     let is_data = |name: &str| remove::is_name(name) && !name.starts_with("LO");
     let mut data = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_data));
     data.all(|entry| {
@@ -209,6 +214,9 @@ fn is_being_removed(place: &Path) -> bool {
 
 /// Whether a table has the name of a database among its properties, which are near its end.
 fn is_table_of(table: &Path, id: &str) -> io::Result<bool> {
+    if !fs::metadata(table)?.is_file() {
+        return Ok(false);
+    }
     let mut file = File::open(table)?;
     let from = file.metadata()?.len().saturating_sub(HEAD_BYTES);
     file.seek(SeekFrom::Start(from))?;

@@ -14,8 +14,8 @@ use std::{
 /// If this many readings 100 ms apart find work that waits and none that runs, none will run after
 /// an error.
 const STUCK: u32 = 10;
-/// After an error so many readings 100 ms apart must be quiet: work that failed is tried again after a
-/// second.
+/// How many readings 100 ms apart must be quiet after an error: RocksDB waits a second before it tries
+/// failed work again.
 const RETRY: u32 = 20;
 /// If this many attempts fail in one wait (RocksDB makes one a second), the next will too.
 const FAILURES: u64 = 3;

@@ -19,8 +19,8 @@ use std::{
 
 /// The name of the marker.
 const MARKER: &str = "tailmark.wal.json";
-/// How the name of a draft of it begins and ends, which a kill leaves. Between them are so many random
-/// letters and digits that nobody else has a file of that name.
+/// A kill can leave a draft of the marker. Its name begins and ends like this, with [`RANDOM`] random
+/// letters and digits between, so that no other program has a file of that name.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
 const RANDOM: usize = 32;
 /// Where RocksDB keeps log files that it no longer needs, if an option says so.
