@@ -15,6 +15,7 @@ use super::{
 use anyhow::{Context, ensure};
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -43,6 +44,8 @@ pub struct BenchmarkRun<'a> {
     /// Holds the options file.
     _directory: tempfile::TempDir,
     database: Option<RocksDb>,
+    /// The name that RocksDB gave it.
+    id: Option<String>,
     seed: u64,
     /// Clients so far: each has a seed of its own.
     clients: u64,
@@ -113,6 +116,7 @@ impl<'a> BenchmarkRun<'a> {
             upgrade: own.upgrade,
             _directory: directory,
             database: None,
+            id: None,
             seed: 0,
             clients: 0,
             threads,
@@ -146,10 +150,15 @@ impl<'a> BenchmarkRun<'a> {
         if exists {
             self.params.access = self.access(&entries)?;
         } else {
-            self.refuse_foreign()?;
-            (self.driver.destroy)(&self.params)?;
+            let place = self.place()?;
+            self.refuse_foreign(place)?;
+            let confirm = |held: &Path| {
+                let refused = self.refuse_foreign(held);
+                refused.map_err(|_| "another database has taken its place".to_owned())
+            };
+            (self.driver.destroy)(&self.params, &confirm)?;
         }
-        self.open()?;
+        self.open_with(&self.params.clone())?;
         let version = self
             .database()?
             .facts()
@@ -223,9 +232,20 @@ impl<'a> BenchmarkRun<'a> {
         })
     }
 
-    fn open(&mut self) -> anyhow::Result<()> {
-        self.database = Some(RocksDb::open(&self.params)?);
+    fn open_with(&mut self, params: &Params) -> anyhow::Result<()> {
+        self.database = Some(RocksDb::open(params)?);
+        self.id = self.id(self.place()?);
         Ok(())
+    }
+
+    fn place(&self) -> anyhow::Result<&Path> {
+        let place = self.params.location.path();
+        place.context("--db is no directory")
+    }
+
+    /// The name that RocksDB gave the database in a directory.
+    fn id(&self, place: &Path) -> Option<String> {
+        (self.driver.identity)(place).ok().flatten()?.id
     }
 
     fn database(&self) -> anyhow::Result<&RocksDb> {
@@ -234,12 +254,7 @@ impl<'a> BenchmarkRun<'a> {
 
     /// Refuses to remove a database that another program made, unless the call asks for it. db_bench
     /// removes it by default, whatever it holds.
-    fn refuse_foreign(&self) -> anyhow::Result<()> {
-        let place = self
-            .params
-            .location
-            .path()
-            .context("--db is no directory")?;
+    fn refuse_foreign(&self, place: &Path) -> anyhow::Result<()> {
         let is_asked = self
             .flags
             .given()
@@ -263,7 +278,14 @@ impl<'a> BenchmarkRun<'a> {
     /// Makes a fresh database, with synchronous writes where that is needed.
     fn reopen(&mut self, needs: Needs) -> anyhow::Result<()> {
         self.database = None;
-        (self.driver.destroy)(&self.params)?;
+        let confirm = |held: &Path| {
+            if self.id(held) == self.id {
+                Ok(())
+            } else {
+                Err("another database has taken its place".to_owned())
+            }
+        };
+        (self.driver.destroy)(&self.params, &confirm)?;
         if needs == Needs::FreshSync {
             let mut given = options::settings(self.flags, self._directory.path())?;
             given.insert("sync".to_owned(), "true".to_owned());
@@ -272,10 +294,9 @@ impl<'a> BenchmarkRun<'a> {
                 settings,
                 ..self.params.clone()
             };
-            self.database = Some(RocksDb::open(&params)?);
-            return Ok(());
+            return self.open_with(&params);
         }
-        self.open()
+        self.open_with(&self.params.clone())
     }
 
     fn use_tool(&mut self, tool: Tool) -> anyhow::Result<()> {

@@ -121,6 +121,10 @@ pub struct Identity {
     pub is_confirmed: bool,
 }
 
+/// Whether the data at a path is what is to be removed. The path is that of data which is held: no other
+/// can take its place. The error says why it is not.
+pub type Confirm<'a> = dyn Fn(&Path) -> Result<(), String> + 'a;
+
 /// A database that can be tested: a row of [`crate::db::DRIVERS`].
 pub struct Driver {
     /// The name in plans, for example `rocksdb`.
@@ -154,8 +158,9 @@ pub struct Driver {
     /// Identifies the data set at a path. `None` if nothing is there. Only drivers with an
     /// [`Self::entry`] need it: a device has its stamp, a server its marker.
     pub identity: fn(&Path) -> io::Result<Option<Identity>>,
-    /// Removes the data at `params.location`, so that the next open makes it again.
-    pub destroy: fn(&Params) -> Result<(), Error>,
+    /// Removes the data at `params.location`, so that the next open makes it again. An embedded
+    /// database is held before, and removed only if `confirm` says that it is the one that is meant.
+    pub destroy: fn(&Params, confirm: &Confirm<'_>) -> Result<(), Error>,
     /// Checks that nothing at `params.location` but the data would be in the way of
     /// [`Self::destroy`]. Changes nothing. Whether the data is in use shows only then.
     pub check_destroy: fn(&Params) -> Result<(), Error>,

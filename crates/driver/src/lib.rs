@@ -8,6 +8,8 @@ mod data;
 pub mod db;
 mod driver;
 mod error;
+#[cfg(feature = "rocksdb")]
+mod held;
 mod hint;
 mod input;
 mod location;
@@ -23,7 +25,7 @@ mod virtual_clock;
 mod wake_queue;
 
 pub use data::{DataSet, Schema};
-pub use driver::{Access, Clients, Driver, Identity, Params, Place, Semantics};
+pub use driver::{Access, Clients, Confirm, Driver, Identity, Params, Place, Semantics};
 pub use error::Error;
 pub use hint::did_you_mean;
 pub use input::{INPUT_BYTES_MAX, read_file, read_stream, read_text, read_text_stream};

@@ -168,6 +168,9 @@ pub fn mount(
     if let Some(why) = &target.unstable {
         return Err(other(why.clone()));
     }
+    // While it is open, no other device can take its name.
+    let held = claim::read_only(&target.path())?;
+    claim::confirm(&target.identity, &held)?;
     match file_system_on(target)? {
         Some(found) if found == kind => {}
         found => {
@@ -181,9 +184,9 @@ pub fn mount(
     if fs::read_dir(point).map_err(failed)?.next().is_some() {
         return Err(other(format!("`{}` is not empty", point.display())));
     }
-    run(&mount_command(kind, options, &target.path(), point), watch)
-        .map(drop)
-        .map_err(failed)
+    let mounted = run(&mount_command(kind, options, &target.path(), point), watch);
+    drop(held);
+    mounted.map(drop).map_err(failed)
 }
 
 /// Unmounts what is mounted on a directory.

@@ -508,7 +508,10 @@ fn a_scan_beyond_the_records_of_a_device_finds_no_remains_of_its_past() {
 
 #[test]
 fn data_that_takes_the_place_between_two_points_is_neither_opened_nor_changed() {
-    for (driver, entry) in [("file", "slots.dat"), ("rocksdb", "rocksdb")] {
+    let drivers = [("file", "slots.dat"), ("rocksdb", "rocksdb")];
+    // With the marker of the study that loaded it, or without one.
+    for ((driver, entry), is_marked) in drivers.into_iter().flat_map(|it| [(it, false), (it, true)])
+    {
         let places = tempfile::tempdir().unwrap();
         let [ours, theirs] = ["ours", "theirs"].map(|name| {
             let place = places.path().join(name);
@@ -521,11 +524,14 @@ fn data_that_takes_the_place_between_two_points_is_neither_opened_nor_changed() 
         let out = tempfile::tempdir().unwrap();
         run(&theirs.0, &out.path().join("theirs")).unwrap();
         let before = contents(&theirs.1.join(entry));
-        // The second point finds the data of another program, and no marker.
         let openings = AtomicU32::new(0);
         let swap = At("opening the database", || {
             if openings.fetch_add(1, Relaxed) == 1 {
                 fs::rename(&ours.1, places.path().join("moved")).unwrap();
+                if is_marked {
+                    fs::rename(&theirs.1, &ours.1).unwrap();
+                    return;
+                }
                 fs::create_dir(&ours.1).unwrap();
                 fs::rename(theirs.1.join(entry), ours.1.join(entry)).unwrap();
             }
@@ -545,6 +551,30 @@ fn data_that_takes_the_place_between_two_points_is_neither_opened_nor_changed() 
         );
         assert_eq!(points(&own).len(), 1);
     }
+}
+
+#[test]
+fn a_device_of_another_study_that_takes_the_place_between_two_points_is_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let [device, other] =
+        ["disk", "other"].map(|name| LoopDevice::new(&dir.path().join(name), 16 << 20));
+    let (theirs, their_out) = on_device(&other);
+    run(&theirs, their_out.path()).unwrap();
+    let before = fs::read(other.path()).unwrap();
+    let (ours, out) = on_device(&device);
+    let openings = AtomicU32::new(0);
+    let swap = At("opening the database", || {
+        if openings.fetch_add(1, Relaxed) == 1 {
+            fs::write(device.path(), &before).unwrap();
+        }
+    });
+    let ended = tailmark_runner::run(&ours, out.path(), &swap, &Stop::new());
+    let Err(Error::Midway(error)) = ended else {
+        panic!("{ended:?}");
+    };
+    assert!(matches!(*error, Error::ForeignData { .. }), "{error:?}");
+    assert!(fs::read(device.path()).unwrap() == before, "it was written");
+    assert_eq!(points(out.path()).len(), 1);
 }
 
 /// Every file at or below a path, and what is in it.

@@ -20,7 +20,7 @@ pub const DRIVER: Driver = Driver {
     open: |_| Ok(Box::new(Null)),
     look: None,
     identity: |_| Ok(None),
-    destroy: |_| Ok(()),
+    destroy: |_, _| Ok(()),
     check_destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,

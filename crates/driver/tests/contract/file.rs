@@ -4,6 +4,7 @@ use crate::support::*;
 use std::{
     collections::HashMap,
     fs::{self, OpenOptions},
+    io::Write,
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
     thread,
@@ -231,7 +232,7 @@ fn a_device_without_a_stamp_is_read_and_never_written() {
         let error = bench.try_open().err().expect("it is no device of ours");
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert!(source.contains("does not carry the stamp"), "{source}");
-        assert!((bench.driver.destroy)(&bench.params).is_err());
+        assert!((bench.driver.destroy)(&bench.params, &|_| Ok(())).is_err());
     }
     bench.params.access = Access::Read;
     let database = bench.open();
@@ -282,7 +283,7 @@ fn a_file_without_a_stamp_is_read_and_never_written_or_removed() {
             let error = bench.try_open().err().expect("it is no file of ours");
             let source = std::error::Error::source(&error).unwrap().to_string();
             assert!(source.contains("does not carry the stamp"), "{source}");
-            assert!((bench.driver.destroy)(&bench.params).is_err());
+            assert!((bench.driver.destroy)(&bench.params, &|_| Ok(())).is_err());
         }
         bench.params.access = Access::Read;
         drop(bench.open());
@@ -303,11 +304,11 @@ fn a_file_has_a_name_of_its_own_and_what_a_killed_creation_left_is_new() {
     drop(database);
     drop(bench.open());
     assert_eq!(identity().unwrap().id, first.id);
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     for bytes in [0, 3 * 65_536, STAMP as usize] {
         fs::write(bench.data_path(), vec![0; bytes]).unwrap();
         assert!(identity().unwrap().is_new, "{bytes}");
-        (bench.driver.destroy)(&bench.params).unwrap();
+        (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     }
     drop(bench.open());
     assert_ne!(identity().unwrap().id, first.id);
@@ -325,4 +326,49 @@ fn a_mounted_device_is_refused() {
     let error = refused.expect("a mounted device must be refused");
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.contains("the device is mounted"), "{source}");
+}
+
+#[test]
+fn what_takes_the_name_of_a_file_that_is_being_removed_stays() {
+    let bench = Bench::new("file");
+    drop(bench.open());
+    let place = bench.data_path();
+    (bench.driver.destroy)(&bench.params, &|held| {
+        assert_ne!(held, place);
+        fs::write(place, "theirs").unwrap();
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(fs::read(place).unwrap(), b"theirs");
+    assert_eq!(fs::read_dir(place.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_that_another_program_added_to_is_not_removed() {
+    let bench = Bench::new("file");
+    drop(bench.open());
+    let mut file = OpenOptions::new()
+        .append(true)
+        .open(bench.data_path())
+        .unwrap();
+    file.write_all(b"theirs").unwrap();
+    let refused = (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap_err();
+    let source = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(source.contains("has added to it"), "{source}");
+    assert!(fs::read(bench.data_path()).unwrap().ends_with(b"theirs"));
+}
+
+#[test]
+fn a_killed_removal_is_finished_by_the_next_creation() {
+    let bench = Bench::new("file");
+    let aside = bench.data_path().with_extension("tailmark-removing");
+    drop(bench.open());
+    fs::rename(bench.data_path(), &aside).unwrap();
+    drop(bench.open());
+    assert!(!aside.exists());
+    // A file of another program that has this name is none.
+    fs::remove_file(bench.data_path()).unwrap();
+    fs::write(&aside, "theirs").unwrap();
+    drop(bench.open());
+    assert_eq!(fs::read(&aside).unwrap(), b"theirs");
 }

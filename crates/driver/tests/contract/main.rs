@@ -157,7 +157,7 @@ fn what_was_destroyed_is_made_again() {
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 3).unwrap();
         drop(database);
-        (driver.destroy)(&bench.params).unwrap();
+        (driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
         assert!(!bench.data_path().exists(), "{}", driver.name);
         let found = read(&mut *bench.open().session().unwrap(), 3, Fields::All);
         assert_eq!(found, Ok(Outcome::default()), "{}", driver.name);
@@ -168,7 +168,11 @@ fn what_was_destroyed_is_made_again() {
 fn destroying_nothing_is_no_error() {
     for driver in drivers() {
         let bench = Bench::new(driver.name);
-        assert!((driver.destroy)(&bench.params).is_ok(), "{}", driver.name);
+        assert!(
+            (driver.destroy)(&bench.params, &|_| Ok(())).is_ok(),
+            "{}",
+            driver.name
+        );
     }
 }
 
@@ -180,7 +184,7 @@ fn an_open_database_is_neither_opened_again_nor_destroyed() {
         insert(&mut *database.session().unwrap(), 3).unwrap();
         for refused in [
             bench.try_open().err(),
-            (driver.destroy)(&bench.params).err(),
+            (driver.destroy)(&bench.params, &|_| Ok(())).err(),
         ] {
             assert!(
                 matches!(refused, Some(Error::Locked { .. })),

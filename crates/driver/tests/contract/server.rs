@@ -34,7 +34,7 @@ fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench
     if driver == "aerospike" {
         bench.params.data.schema.table = test.to_owned();
     }
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     bench
 }
 
@@ -135,7 +135,7 @@ fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker
         Ok(WHOLE)
     );
     drop(database);
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     let destroyed = bench.open();
     assert!(destroyed.is_empty().unwrap(), "{}", bench.driver.name);
     assert_eq!(destroyed.marker().unwrap().as_deref(), Some("seven"));

@@ -308,7 +308,7 @@ impl Remains {
             return Ok(());
         }
         let Store::File(path) = &self.store else {
-            (self.driver.destroy)(&self.params)?;
+            (self.driver.destroy)(&self.params, &|_| Ok(()))?;
             let lines = self.lines.iter();
             lines.for_each(|line| log(&format!("removed {line}")));
             return Ok(());
@@ -324,7 +324,8 @@ impl Remains {
         let mut started = self.marker.clone();
         (started.loaded, started.complete) = (0, false);
         super::marker::write_over(path, &started.text())?;
-        let destroyed = (self.driver.destroy)(&self.params);
+        let confirm = |held: &Path| identity::confirm(self.driver, held, &self.marker);
+        let destroyed = (self.driver.destroy)(&self.params, &confirm);
         if let Err(tailmark_driver::Error::Locked { .. }) = destroyed {
             // Another program has it open, and nothing of it was removed.
             super::marker::write_over(path, &self.marker.text())?;

@@ -5,9 +5,9 @@
 //! is taken for the data set, and none that holds anything.
 
 use super::{Dataset, Store, failed, holds_something, marker, wal};
-use crate::Error;
+use crate::{Error, error::in_one_line};
 use marker::Marker;
-use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path, sync::PoisonError};
 use tailmark_driver::{Driver, Identity};
 use tailmark_plan::SystemPlan;
 
@@ -64,6 +64,24 @@ pub(super) fn difference(
     })
 }
 
+/// Refuses to remove other data than what the marker is about.
+pub(super) fn confirm(driver: &Driver, data: &Path, marker: &Marker) -> Result<(), String> {
+    match difference(driver, data, marker) {
+        Ok(None) => Ok(()),
+        Ok(Some(why)) => Err(format!("another program's is there: {why}")),
+        Err(error) => Err(in_one_line(&error)),
+    }
+}
+
+/// Refuses to remove a database with a record.
+pub(super) fn refuse_records(driver: &Driver, data: &Path) -> Result<(), String> {
+    match (driver.identity)(data) {
+        Ok(found) if found.as_ref().is_none_or(|found| found.is_new) => Ok(()),
+        Ok(_) => Err("another program's is there: it has records".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Whether the data has no marker that is about it.
 pub(super) fn is_foreign(system: &SystemPlan, store: &Store, data: &Path) -> bool {
     let Store::File(path) = store else {
@@ -108,10 +126,29 @@ impl Dataset<'_> {
             };
         };
         let marker = Marker::parse(&text, &self.store.name(&self.params.location))?;
-        match self.difference(&marker)? {
-            Some(why) => Err(self.foreign(Some(why))),
-            None => Ok(()),
+        if let Some(why) = self.difference(&marker)? {
+            return Err(self.foreign(Some(why)));
         }
+        self.refuse_another_load(marker)
+    }
+
+    /// Refuses a data set that another study loaded, if it took the place of the one that this run saw
+    /// there.
+    fn refuse_another_load(&self, marker: Marker) -> Result<(), Error> {
+        let found = (marker.study, marker.started);
+        let mut load = self.load.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = load.get_or_insert_with(|| found.clone());
+        if *before == found {
+            return Ok(());
+        }
+        let of =
+            |(study, started): &(String, String)| format!("study `{study}` began at {started}");
+        let why = format!(
+            "it is of a load that {}, and this run used that which {}",
+            of(&found),
+            of(before)
+        );
+        Err(self.foreign(Some(why)))
     }
 
     /// Keeps which data is adopted.

@@ -52,6 +52,8 @@ pub struct Dataset<'a> {
     adopts: bool,
     /// Which data was there when it was adopted.
     adopted: OnceLock<identity::Adopted>,
+    /// Which load the marker was about that this run saw or wrote: its study, and when it began.
+    load: Mutex<Option<(String, String)>>,
     /// Whether tables are created in a keyspace that tailmark did not create.
     into_existing: bool,
     /// Whether this study began to create something on the server: what is bare there is its own.
@@ -127,6 +129,7 @@ impl<'a> Dataset<'a> {
             made: Mutex::default(),
             adopts,
             adopted: OnceLock::new(),
+            load: Mutex::default(),
             into_existing: plan.dataset.into_existing,
             has_begun: plan.begun_on.contains(&system.name),
         }
@@ -370,11 +373,14 @@ impl<'a> Dataset<'a> {
         marker.identity = before.as_ref().and_then(|earlier| earlier.identity.clone());
         marker.made = self.made_with(before);
         match (&self.store, database) {
-            (Store::File(path), _) => marker::write_file(path, &marker.text()),
-            (_, Some(database)) => Ok(database.set_marker(&marker.text())?),
-            (Store::Device, None) => self.stamp(&marker.text()),
-            (_, None) => Ok(()),
+            (Store::File(path), _) => marker::write_file(path, &marker.text())?,
+            (_, Some(database)) => database.set_marker(&marker.text())?,
+            (Store::Device, None) => self.stamp(&marker.text())?,
+            (_, None) => {}
         }
+        let mut load = self.load.lock().unwrap_or_else(PoisonError::into_inner);
+        *load = Some((marker.study, marker.started));
+        Ok(())
     }
 
     /// Writes the stamp of a device. One that has none may hold what is not ours: it is looked at
@@ -518,7 +524,11 @@ impl<'a> Dataset<'a> {
         if self.store == Store::Server && self.look_at_server()?.is_empty {
             return Ok(());
         }
-        let destroyed = (self.system.driver.destroy)(&self.params);
+        let confirm = |data: &Path| match &before {
+            Some(marker) => identity::confirm(self.system.driver, data, marker),
+            None => identity::refuse_records(self.system.driver, data),
+        };
+        let destroyed = (self.system.driver.destroy)(&self.params, &confirm);
         if let (Err(tailmark_driver::Error::Locked { .. }), Some(before), Store::File(path)) =
             (&destroyed, before, &self.store)
         {

@@ -6,6 +6,7 @@
 
 use super::{
     Dataset, Error, holds_something,
+    identity::refuse_records,
     marker::{failed, read_file_itself},
     wal,
 };
@@ -132,7 +133,7 @@ impl Trial {
     /// # Errors
     /// If something cannot be removed.
     pub fn remove(&self, driver: &Driver) -> Result<(), Error> {
-        (driver.destroy)(&self.params)?;
+        (driver.destroy)(&self.params, &|data| refuse_records(driver, data))?;
         let mark = self.directory.join(MARK);
         fs::remove_file(&mark).map_err(failed("remove", &mark))?;
         if self.made {
@@ -161,7 +162,7 @@ impl Dataset<'_> {
         let trial = Trial::claim(directory, &params, self.system)?;
         let driver = self.system.driver;
         // One may be left of a run that was killed.
-        (driver.destroy)(&trial.params)?;
+        (driver.destroy)(&trial.params, &|data| refuse_records(driver, data))?;
         let made = (driver.open)(&trial.params).map(drop);
         let removed = trial.remove(driver);
         made?;

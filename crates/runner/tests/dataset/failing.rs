@@ -7,7 +7,6 @@ use crate::{
 use std::{
     cell::Cell,
     fs,
-    io::Write,
     path::Path,
     sync::{
         Mutex,
@@ -162,7 +161,7 @@ fn a_load_of_a_server_that_begins_again_goes_on_and_tells_what_failed_before() {
 }
 
 #[test]
-fn what_a_load_left_behind_is_removed_from_a_file_system_that_is_full() {
+fn what_a_load_left_behind_makes_room_for_the_next_one() {
     let small = Tmpfs::new(12 << 20);
     let mut bench = Bench::new("ycsb-c");
     bench.plan.systems[0].location = Location::Directory(small.path().to_owned());
@@ -170,11 +169,12 @@ fn what_a_load_left_behind_is_removed_from_a_file_system_that_is_full() {
     let marker = small.path().join("slots.dat.dataset.json");
     let text = fs::read_to_string(&marker).unwrap();
     fs::write(&marker, started(&text, 0)).unwrap();
-    let file = fs::OpenOptions::new()
-        .append(true)
-        .open(small.path().join("slots.dat"));
-    let full = file.unwrap().write_all(&vec![1; 12 << 20]);
-    full.unwrap_err();
+    // All but what a marker takes is full.
+    let rest = small.path().join("rest");
+    fs::write(&rest, vec![1; 12 << 20]).unwrap_err();
+    let rest = fs::OpenOptions::new().write(true).open(&rest).unwrap();
+    rest.set_len(rest.metadata().unwrap().len() - (64 << 10))
+        .unwrap();
     let load = bench.load_after();
     assert_eq!(load.records, RECORDS);
 }

@@ -52,7 +52,7 @@ pub const DRIVER: Driver = Driver {
         of_empty: look_of_empty,
     }),
     identity: |_| Ok(None),
-    destroy,
+    destroy: |params, _| destroy(params),
     check_destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,

@@ -55,7 +55,7 @@ pub const DRIVER: Driver = Driver {
         },
     }),
     identity: |_| Ok(None),
-    destroy: |params| empty(params, Emptying::Done),
+    destroy: |params, _| empty(params, Emptying::Done),
     check_destroy: |params| empty(params, Emptying::Checked),
     space: |_, _| 0,
     cache: |_, _| 0,

@@ -18,9 +18,9 @@ mod open;
 pub mod stamp;
 
 use crate::{
-    Cause, Clients, Completion, DataSet, Database, Driver, Error, Failure, Fields, Key, LockedFile,
-    Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode, Reply, Session, Setting,
-    SettingKind, Settings, Settled, Stopped, Values,
+    Cause, Clients, Completion, Confirm, DataSet, Database, Driver, Error, Failure, Fields, Key,
+    LockedFile, Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode, Reply,
+    Session, Setting, SettingKind, Settings, Settled, Stopped, Values,
 };
 use buffer::Buffer;
 use fresh::Fresh;
@@ -271,7 +271,7 @@ impl Session for SlotsSession {
 }
 
 /// Removes the file. Of a device only the reserve is erased: the next load writes every other slot.
-fn destroy(params: &Params) -> Result<(), Error> {
+fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
     let place = params.path(NAME)?;
     let failed = |source: crate::error::BoxError| Error::Database {
         action: "remove",
@@ -279,6 +279,7 @@ fn destroy(params: &Params) -> Result<(), Error> {
         place: place.display().to_string(),
         source,
     };
+    open::finish_removal(place).map_err(|e| failed(e.into()))?;
     let kind = match fs::metadata(place) {
         Ok(metadata) => metadata.file_type(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -298,11 +299,11 @@ fn destroy(params: &Params) -> Result<(), Error> {
         return Err(failed("it is not a file".into()));
     }
     let file = File::open(place).map_err(|e| failed(e.into()))?;
-    if !open::is_own(&file).map_err(|e| failed(e.into()))? {
-        return Err(failed(stamp::MISSING.into()));
+    if let Some(why) = open::foreign(&file).map_err(|e| failed(e.into()))? {
+        return Err(failed(why.into()));
     }
-    let _lock = open::lock(file, place)?;
-    fs::remove_file(place).map_err(|e| failed(e.into()))
+    let file = open::lock(file, place)?;
+    open::remove(&file, place, confirm).map_err(failed)
 }
 
 /// Bytes of all slots, for a device with blocks of 4 KiB.

@@ -1,16 +1,18 @@
 //! How a file or device is opened: its block, O_DIRECT or not, its size, and that it is ours alone.
 
 use super::{NAME, buffer::Buffer, layout::Layout, stamp};
-use crate::{Access, Error, Identity, LockedFile, Params, db::holder::holder};
+use crate::{
+    Access, Confirm, Error, Identity, LockedFile, Params, db::holder::holder, error::BoxError,
+};
 use rustix::{
-    fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, major, minor},
+    fs::{AtFlags, CWD, FallocateFlags, OFlags, RenameFlags, StatxFlags, major, minor},
     io::Errno,
 };
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Read, Seek, SeekFrom},
     os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -149,16 +151,64 @@ fn exclusive(file: File) -> Result<LockedFile, Refusal> {
     LockedFile::new(file)?.ok_or(Refusal::Locked)
 }
 
-/// Makes a file with a stamp that names it, and reserves its space, so that a full file system is found
+/// Where a file is for the moment in which it is removed.
+fn removed_name(place: &Path) -> PathBuf {
+    place.with_extension("tailmark-removing")
+}
+
+/// Removes a file that is held. What has its name is moved aside first, and comes back if it is another
+/// one: a file can be removed by its name alone, which another one may take at any moment.
+pub(super) fn remove(file: &File, place: &Path, confirm: &Confirm<'_>) -> Result<(), BoxError> {
+    let aside = removed_name(place);
+    rename_new(place, &aside)?;
+    let id = |found: Metadata| (found.dev(), found.ino());
+    let is_it = fs::symlink_metadata(&aside).map(id)? == file.metadata().map(id)?;
+    let confirmed = if is_it {
+        confirm(&aside)
+    } else {
+        Err("another file has taken its place".to_owned())
+    };
+    if let Err(why) = confirmed {
+        rename_new(&aside, place)?;
+        return Err(why.into());
+    }
+    Ok(fs::remove_file(aside)?)
+}
+
+/// Removes a file that was aside when its removal was killed.
+pub(super) fn finish_removal(place: &Path) -> io::Result<()> {
+    let aside = removed_name(place);
+    if fs::symlink_metadata(&aside).is_ok_and(|found| found.is_file())
+        && foreign(&File::open(&aside)?)?.is_none()
+    {
+        fs::remove_file(aside)?;
+    }
+    Ok(())
+}
+
+/// Never replaces a file.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(
+        CWD,
+        from,
+        CWD,
+        to,
+        RenameFlags::NOREPLACE,
+    )?)
+}
+
+/// Makes a file with a stamp that names it and says how long it is, and reserves its space, so that a full file system is found
 /// out before the load. What cannot be made whole is removed again.
 fn create(params: &Params, place: &Path) -> io::Result<()> {
+    finish_removal(place)?;
     let name = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
     let mut options = OpenOptions::new();
     let new = options.read(true).write(true).create_new(true);
     let file = new.open(place)?;
-    let made = stamp::stamp(&file, name.trim()).and_then(|()| {
-        let layout = Layout::new(&params.data, block_bytes(&file, false)?);
-        allocate(&file, layout.bytes())
+    let made = block_bytes(&file, false).and_then(|block| {
+        let bytes = Layout::new(&params.data, block).bytes();
+        stamp::stamp(&file, &format!("{} {bytes}", name.trim()))?;
+        allocate(&file, bytes)
     });
     if made.is_err() {
         fs::remove_file(place)?;
@@ -194,9 +244,21 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     }))
 }
 
-/// Whether a file may be removed: it has a stamp, or is what a creation that was killed left.
-pub(super) fn is_own(file: &File) -> io::Result<bool> {
-    Ok(stamp::is_stamped(file)? || is_new(file)?)
+/// Why a file may not be removed: it has no stamp, and is not what a creation that was killed left, or it
+/// is longer than it was made.
+pub(super) fn foreign(file: &File) -> io::Result<Option<&'static str>> {
+    let text = stamp::read_from(file)?;
+    let made = text
+        .as_deref()
+        .and_then(|text| text.split(' ').nth(1)?.parse().ok());
+    let bytes = file.metadata()?.len();
+    if made.is_some_and(|made: u64| bytes > made) {
+        return Ok(Some(
+            "another program has added to it, so it stays as it is",
+        ));
+    }
+    let is_own = stamp::is_stamped(file)? || is_new(file)?;
+    Ok((!is_own).then_some(stamp::MISSING))
 }
 
 /// Whether no record was ever written: the first slot is, before any other, and a file whose creation was

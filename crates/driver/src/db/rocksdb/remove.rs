@@ -6,7 +6,7 @@ use super::{
     is_lock, lock,
     wal::LogDirectory,
 };
-use crate::{Error, Params, error::BoxError};
+use crate::{Confirm, Error, Params, error::BoxError, held::HeldDirectory};
 use rust_rocksdb::{DB, Options};
 use std::{
     collections::BTreeSet,
@@ -36,36 +36,52 @@ pub(super) struct Removable {
 }
 
 /// Removes the database, but only from a directory that has nothing else in it. A symbolic link stays,
-/// and what it points to is emptied.
-pub(super) fn destroy(params: &Params) -> Result<(), Error> {
+/// and what it points to is emptied. Both directories are held before they are looked at.
+pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
     let place = params.path(NAME)?;
-    let Removable { is_there, logs } = check(params)?;
     let failed = |source: BoxError| failed(place, source);
-    let mut noted = None;
-    if is_there {
-        lock::refuse_held(place)?;
-        let note = identity::note_removal(place).map_err(|e| failed(e.into()))?;
-        // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
-        // remove every log there, whoever wrote it.
-        DB::destroy(&Options::default(), place).map_err(|e| {
-            if is_lock(&e) {
-                // Opened since: nothing of it was removed.
-                let _ = fs::remove_file(&note);
-                lock::locked(place)
-            } else {
-                failed(e.into())
-            }
-        })?;
-        noted = Some(note);
+    let held = HeldDirectory::open(place).map_err(|e| failed(e.into()))?;
+    let log = LogDirectory::new(place, &params.settings);
+    let log = log.as_ref().map(LogDirectory::hold).transpose();
+    let log = log.map_err(|e| failed(e.into()))?.flatten();
+    let Removable { is_there, logs } = check(params)?;
+    let held = held.filter(|held| is_there && held.is_at(place));
+    if is_there && held.is_none() {
+        return Err(failed("another directory has taken its place".into()));
     }
-    if let (Some(log), Some(logs)) = (LogDirectory::new(place, &params.settings), logs) {
+    if let Some(held) = &held {
+        confirm(held.path()).map_err(|why| failed(why.into()))?;
+        lock::refuse_held(place)?;
+        remove_database(held, place)?;
+    }
+    if let (Some(log), Some(logs)) = (log, logs) {
         log.remove(&logs).map_err(|e| failed(e.into()))?;
     }
+    let Some(held) = held else { return Ok(()) };
     // Last: the log of a killed removal is known by it.
-    if let Some(note) = noted {
-        left_is_fine(fs::remove_file(note)).map_err(|e| failed(e.into()))?;
+    left_is_fine(fs::remove_file(held.path().join(REMOVING))).map_err(|e| failed(e.into()))?;
+    remove_inside(held.path(), &inside(params, place)).map_err(|e| failed(e.into()))?;
+    // A symbolic link stays.
+    if place.is_symlink() || !held.is_at(place) {
+        return Ok(());
     }
-    remove_directory(place, &inside(params, place)).map_err(|e| failed(e.into()))
+    left_is_fine(fs::remove_dir(place)).map_err(|e| failed(e.into()))
+}
+
+/// Leaves no more of a database than the note that it is being removed.
+fn remove_database(held: &HeldDirectory, place: &Path) -> Result<(), Error> {
+    let note = identity::note_removal(held.path()).map_err(|e| failed(place, e.into()))?;
+    // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
+    // remove every log there, whoever wrote it.
+    DB::destroy(&Options::default(), held.path()).map_err(|e| {
+        if is_lock(&e) {
+            // Opened since: nothing of it was removed.
+            let _ = fs::remove_file(&note);
+            lock::locked(place)
+        } else {
+            failed(place, e.into())
+        }
+    })
 }
 
 /// What would be removed. Changes nothing.
@@ -160,8 +176,8 @@ pub(super) fn is_name(name: &str) -> bool {
     NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(is_ending)
 }
 
-/// Removes what `DestroyDB` left of the database, and the directory if nothing else is in it.
-fn remove_directory(place: &Path, inside: &[PathBuf]) -> io::Result<()> {
+/// Removes what `DestroyDB` left of the database in the directories inside its own.
+fn remove_inside(place: &Path, inside: &[PathBuf]) -> io::Result<()> {
     for below in inside {
         let directory = place.join(below);
         let is_directory = fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir());
@@ -170,11 +186,7 @@ fn remove_directory(place: &Path, inside: &[PathBuf]) -> io::Result<()> {
             left_is_fine(fs::remove_dir(&directory))?;
         }
     }
-    // A symbolic link stays.
-    if place.is_symlink() {
-        return Ok(());
-    }
-    left_is_fine(fs::remove_dir(place))
+    Ok(())
 }
 
 fn remove_own_files(directory: &Path) -> io::Result<()> {

@@ -7,7 +7,7 @@
 //! let near it, and nothing of it is removed.
 
 use super::{identity, ini::Ini, remove, version::NewestOptions};
-use crate::{INPUT_BYTES_MAX, Settings, read_text};
+use crate::{INPUT_BYTES_MAX, Settings, held::HeldDirectory, read_text};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -229,24 +229,10 @@ impl LogDirectory {
         Ok(present)
     }
 
-    /// Removes these files of the log, the marker, and the directory if this program made it.
-    pub(super) fn remove(&self, files: &BTreeSet<String>) -> io::Result<()> {
-        let made = self.marker().ok().flatten().map(|marker| marker.made);
-        for file in files {
-            missing_is_fine(fs::remove_file(self.directory.join(file)))?;
-        }
-        if let Some(made) = made {
-            for draft in self.drafts() {
-                missing_is_fine(fs::remove_file(draft))?;
-            }
-            missing_is_fine(fs::remove_file(self.directory.join(MARKER)))?;
-            let _ = fs::remove_dir(self.directory.join(ARCHIVE));
-            if made {
-                // It stays if something else is in it.
-                let _ = fs::remove_dir(&self.directory);
-            }
-        }
-        Ok(())
+    /// Holds the directory; none if it is not there.
+    pub(super) fn hold(&self) -> io::Result<Option<HeldLog<'_>>> {
+        let held = HeldDirectory::open(&self.directory)?;
+        Ok(held.map(|held| HeldLog { log: self, held }))
     }
 
     /// What tells these files of the log from others.
@@ -256,22 +242,6 @@ impl LogDirectory {
             Some((name.clone(), found))
         };
         names.iter().filter_map(file).collect()
-    }
-
-    /// What writers of the marker left that were killed.
-    fn drafts(&self) -> impl Iterator<Item = PathBuf> {
-        let entries = fs::read_dir(&self.directory)
-            .into_iter()
-            .flatten()
-            .flatten();
-        let is_draft = |entry: &fs::DirEntry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let random = name.strip_prefix(DRAFT.0);
-            let random = random.and_then(|rest| rest.strip_suffix(DRAFT.1));
-            random.is_some_and(|random| random.len() == RANDOM)
-        };
-        entries.filter(is_draft).map(|entry| entry.path())
     }
 
     /// Whether the directory had to be made.
@@ -398,6 +368,40 @@ impl LogDirectory {
     }
 }
 
+/// A log directory that is held.
+pub(super) struct HeldLog<'a> {
+    log: &'a LogDirectory,
+    held: HeldDirectory,
+}
+
+impl HeldLog<'_> {
+    /// Removes these files of the log, the marker, and the directory if this program made it.
+    pub(super) fn remove(self, files: &BTreeSet<String>) -> io::Result<()> {
+        let Self { log, held } = self;
+        if !held.is_at(&log.directory) {
+            return Err(io::Error::other(
+                "another directory has taken the place of its wal_dir",
+            ));
+        }
+        let made = log.marker().ok().flatten().map(|marker| marker.made);
+        for file in files {
+            missing_is_fine(fs::remove_file(held.path().join(file)))?;
+        }
+        if let Some(made) = made {
+            for draft in drafts(held.path()) {
+                missing_is_fine(fs::remove_file(draft))?;
+            }
+            missing_is_fine(fs::remove_file(held.path().join(MARKER)))?;
+            let _ = fs::remove_dir(held.path().join(ARCHIVE));
+            if made {
+                // It stays if something else is in it.
+                let _ = fs::remove_dir(&log.directory);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Claim {
     /// Keeps in mind which logs are there once the database is open: all of them are its own.
     pub(super) fn note_logs(&mut self) -> Result<(), String> {
@@ -419,7 +423,11 @@ impl Drop for Claim {
         if !self.opened {
             let _ = match &self.before {
                 Some(before) => self.log.write(before),
-                None => self.log.remove(&BTreeSet::new()).map_err(|e| e.to_string()),
+                None => self
+                    .log
+                    .hold()
+                    .and_then(|held| held.map_or(Ok(()), |held| held.remove(&BTreeSet::new())))
+                    .map_err(|e| e.to_string()),
             };
             return;
         }
@@ -434,6 +442,19 @@ impl Drop for Claim {
         // If that fails, the log is taken for that of a process that was killed.
         let _ = self.log.write(marker);
     }
+}
+
+/// What writers of the marker left that were killed.
+fn drafts(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_draft = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let random = name.strip_prefix(DRAFT.0);
+        let random = random.and_then(|rest| rest.strip_suffix(DRAFT.1));
+        random.is_some_and(|random| random.len() == RANDOM)
+    };
+    entries.filter(is_draft).map(|entry| entry.path())
 }
 
 /// The names of the log files in a directory and in its archive; none if it does not exist.

@@ -73,14 +73,14 @@ fn the_logs_of_another_database_are_neither_opened_nor_removed() {
     for part in [wal.to_str().unwrap(), name, "another database"] {
         assert!(opened.contains(part), "{part} in {opened}");
     }
-    let _ = (new.driver.destroy)(&new.params);
+    let _ = (new.driver.destroy)(&new.params, &|_| Ok(()));
     // Nor where the database is there, and had its log elsewhere before.
     let mut bench = Bench::new("rocksdb");
     drop(bench.open());
     let given = [("wal_dir", wal.to_str().unwrap())];
     bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
     refusal(bench.try_open());
-    refusal((bench.driver.destroy)(&bench.params));
+    refusal((bench.driver.destroy)(&bench.params, &|_| Ok(())));
     assert!(bench.data_path().join("CURRENT").exists());
     assert_eq!(logs(&wal), before);
     let mut options = Options::default();
@@ -103,12 +103,12 @@ fn a_log_directory_has_one_owner() {
         assert!(refused.contains(part.to_str().unwrap()), "{refused}");
     }
     // Its directory was made for the log, and it has no database.
-    (second.driver.destroy)(&second.params).unwrap();
+    (second.driver.destroy)(&second.params, &|_| Ok(())).unwrap();
     let database = first.open();
     let read = read(&mut *database.session().unwrap(), 1, Fields::All).unwrap();
     assert_eq!(read.records, 1);
     drop(database);
-    (first.driver.destroy)(&first.params).unwrap();
+    (first.driver.destroy)(&first.params, &|_| Ok(())).unwrap();
     assert!(!wal.exists(), "it was made for the first");
     drop(second.open());
 }
@@ -122,7 +122,7 @@ fn a_log_that_comes_later_is_not_taken_for_the_databases_own() {
     fs::write(&later, "foreign").unwrap();
     for refused in [
         refusal(bench.try_open()),
-        refusal((bench.driver.destroy)(&bench.params)),
+        refusal((bench.driver.destroy)(&bench.params, &|_| Ok(()))),
     ] {
         assert!(refused.contains("(999999.log)"), "{refused}");
     }
@@ -131,10 +131,10 @@ fn a_log_that_comes_later_is_not_taken_for_the_databases_own() {
     let database = bench.open();
     fs::write(&later, "foreign").unwrap();
     drop(database);
-    refusal((bench.driver.destroy)(&bench.params));
+    refusal((bench.driver.destroy)(&bench.params, &|_| Ok(())));
     assert_eq!(fs::read(&later).unwrap(), b"foreign");
     fs::remove_file(&later).unwrap();
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -152,7 +152,7 @@ fn a_log_of_the_same_name_is_foreign_once_the_database_is_gone() {
     // The user removes the database by hand, and another program keeps its log here.
     fs::remove_dir_all(bench.data_path()).unwrap();
     fs::write(logs(), "foreign").unwrap();
-    let _ = (bench.driver.destroy)(&bench.params);
+    let _ = (bench.driver.destroy)(&bench.params, &|_| Ok(()));
     let refused = refusal(bench.try_open());
     assert!(
         refused.contains("log files of another database"),
@@ -162,7 +162,7 @@ fn a_log_of_the_same_name_is_foreign_once_the_database_is_gone() {
     // Nor is it that of another database in the same place.
     fs::create_dir_all(bench.data_path()).unwrap();
     fs::write(bench.data_path().join("IDENTITY"), "another").unwrap();
-    let _ = (bench.driver.destroy)(&bench.params);
+    let _ = (bench.driver.destroy)(&bench.params, &|_| Ok(()));
     assert_eq!(fs::read(logs()).unwrap(), b"foreign");
 }
 
@@ -180,7 +180,7 @@ fn a_log_of_the_same_name_is_foreign_though_the_database_is_there() {
     let before = logs(folder.path());
     for refused in [
         refusal(bench.try_open()),
-        refusal((bench.driver.destroy)(&bench.params)),
+        refusal((bench.driver.destroy)(&bench.params, &|_| Ok(()))),
     ] {
         assert!(
             refused.contains("log files of another database"),
@@ -471,7 +471,7 @@ fn what_a_link_points_to_is_emptied_and_the_link_stays() {
     symlink(&target, &link).unwrap();
     bench.params.location = Location::Directory(link.clone());
     insert(&mut *bench.open().session().unwrap(), 1).unwrap();
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     assert_eq!(fs::read_link(&link).unwrap(), target);
     assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
     drop(bench.open());
@@ -479,4 +479,61 @@ fn what_a_link_points_to_is_emptied_and_the_link_stays() {
     fs::remove_dir_all(&target).unwrap();
     let refused = refusal(bench.try_open());
     assert!(refused.contains("symbolic link"), "{refused}");
+}
+
+#[test]
+fn what_takes_the_place_of_a_database_that_is_being_removed_stays() {
+    let bench = Bench::new("rocksdb");
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let (place, aside) = (bench.data_path(), bench.path("aside"));
+    let theirs = bench.path("theirs");
+    foreign(&theirs, &theirs);
+    let before = files(&theirs);
+    (bench.driver.destroy)(&bench.params, &|held| {
+        assert!(held.join("CURRENT").exists());
+        fs::rename(place, &aside).unwrap();
+        fs::rename(&theirs, place).unwrap();
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(files(place), before);
+    assert_eq!(files(&aside).len(), 0, "it was held, wherever it went");
+}
+
+#[test]
+fn what_is_not_confirmed_is_not_removed() {
+    for driver in ["rocksdb", "file"] {
+        let bench = Bench::new(driver);
+        insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+        let refused = (bench.driver.destroy)(&bench.params, &|_| Err("not it".to_owned()));
+        assert!(refusal(refused).contains("not it"));
+        assert!(read(&mut *bench.open().session().unwrap(), 1, Fields::All).is_ok());
+    }
+}
+
+#[test]
+fn a_log_directory_that_takes_the_place_of_another_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wal, aside) = (folder.path().join("wal"), folder.path().join("aside"));
+    let bench = with_log(&wal);
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let name = logs(&wal).into_keys().next().unwrap();
+    let refused = (bench.driver.destroy)(&bench.params, &|_| {
+        fs::rename(&wal, &aside).unwrap();
+        fs::create_dir(&wal).unwrap();
+        fs::write(wal.join(&name), "theirs").unwrap();
+        Ok(())
+    });
+    assert!(refusal(refused).contains("has taken the place"));
+    assert_eq!(fs::read(wal.join(&name)).unwrap(), b"theirs");
+}
+
+/// Files of a directory, with their bytes.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| (path.file_name().unwrap().into(), fs::read(path).unwrap()))
+        .collect()
 }

@@ -198,7 +198,7 @@ fn a_log_that_lies_elsewhere_is_used_and_destroyed_too() {
     let logs = |name: &std::path::PathBuf| name.starts_with(&wal);
     assert!(database.files().iter().any(logs));
     drop(database);
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     let left = fs::read_dir(&wal).map_or(0, Iterator::count);
     assert_eq!(left, 0);
 }
@@ -289,7 +289,7 @@ fn other_peoples_files_are_not_destroyed() {
     let thesis = bench.data_path().join("thesis.tex");
     fs::write(&thesis, "years of work").unwrap();
     assert!(matches!(
-        (bench.driver.destroy)(&bench.params),
+        (bench.driver.destroy)(&bench.params, &|_| Ok(())),
         Err(Error::Database { .. })
     ));
     assert!(thesis.exists());
@@ -314,7 +314,7 @@ fn files_beside_a_databases_own_are_not_destroyed_and_neither_is_the_database() 
             let file = bench.data_path().join(foreign);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(&file, "years of work").unwrap();
-            let refused = (bench.driver.destroy)(&bench.params).unwrap_err();
+            let refused = (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap_err();
             let why = std::error::Error::source(&refused).unwrap().to_string();
             assert!(why.contains("is not RocksDB's"), "{foreign}: {why}");
             assert!((bench.driver.check_destroy)(&bench.params).is_err());
@@ -334,7 +334,7 @@ fn all_files_of_a_database_are_destroyed_but_what_mkfs_made_stays() {
     for own in ["archive/000001.log", "lost/000002.sst", "000003.sst.trash"] {
         fs::write(bench.data_path().join(own), "").unwrap();
     }
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     let left = fs::read_dir(bench.data_path()).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["lost+found"]);

@@ -177,7 +177,7 @@ fn rocksdbs_own_options_file_is_taken_as_it_is() {
         .unwrap();
     let file = bench.path("options.ini");
     fs::copy(newest, &file).unwrap();
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     let given = [("options_file", file.to_str().unwrap())];
     bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
     assert_eq!(bench.open().facts()["format_version"], "6");
@@ -225,7 +225,7 @@ fn an_options_file_decides_the_table_format_of_a_new_database_only() {
     let given = [("options_file", file.to_str().unwrap())];
     bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
     assert_eq!(bench.open().facts()["format_version"], "5");
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     let facts = bench.open().facts();
     assert_eq!(facts["format_version"], "4");
     // The file tells no checksum, and the default of the setting is there.

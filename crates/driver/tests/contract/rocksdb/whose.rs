@@ -16,7 +16,8 @@ fn id(bench: &Bench) -> String {
 
 /// What opening and removing it say.
 fn refusals(bench: &mut Bench) -> Vec<Error> {
-    let mut all = vec![(bench.driver.destroy)(&bench.params).expect_err("it was removed")];
+    let mut all =
+        vec![(bench.driver.destroy)(&bench.params, &|_| Ok(())).expect_err("it was removed")];
     for access in [Access::Create, Access::Extend, Access::Upgrade] {
         bench.params.access = access;
         all.push(bench.try_open().err().expect("it was opened"));
@@ -72,7 +73,7 @@ fn what_a_killed_creation_left_is_no_damaged_database() {
     insert(&mut *database.session().unwrap(), 1).unwrap();
     drop(database);
     assert!(!identity(&bench).unwrap().is_new, "a record is in its log");
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     assert_eq!(identity(&bench), None);
 }
 
@@ -214,7 +215,7 @@ fn a_removal_that_was_killed_is_known_by_its_note_and_is_finished() {
     fs::remove_file(file("CURRENT")).unwrap();
     fs::remove_file(file("IDENTITY")).unwrap();
     assert_eq!(id(&bench), first);
-    (bench.driver.destroy)(&bench.params).unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     assert!(!bench.data_path().exists());
     // Nor is it in the way if another program has made a database there since.
     let theirs = bench.open();
