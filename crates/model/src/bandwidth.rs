@@ -1,7 +1,7 @@
 //! How much went to and from device and database over a phase: the one place that computes it, so
 //! that reports and exports say the same.
 
-use crate::{Kind, Phase, Series};
+use crate::{Kind, KindResult, Phase, Series};
 use std::collections::BTreeSet;
 
 /// Means over a phase, MB/s of a million bytes.
@@ -10,8 +10,9 @@ pub struct Bandwidth {
     /// Of the devices together, where some were watched, on each of several hosts: whatever was done to
     /// them.
     pub device: Option<DeviceBandwidth>,
-    /// Keys and values as clients gave and got them, those of background clients included.
-    pub database: f64,
+    /// Keys and values as clients gave and got them, those of background clients included; none where
+    /// requests were done and their bytes are not known, as in some imports.
+    pub database: Option<f64>,
 }
 
 /// What a device did, MB/s of a million bytes.
@@ -46,7 +47,9 @@ impl Phase {
                 read: read / MB,
                 written: written / MB,
             }),
-            database: self.database_bytes_in_time() as f64 / MB / self.duration_s.max(1e-9),
+            database: self
+                .database_bytes_in_time()
+                .map(|bytes| bytes as f64 / MB / self.duration_s.max(1e-9)),
         }
     }
 
@@ -67,18 +70,22 @@ impl Phase {
         names.into_iter().filter_map(device).collect()
     }
 
-    /// Bytes of keys and values by the end of the measured part. A read-modify-write is in the counts of its two halves.
-    fn database_bytes_in_time(&self) -> u64 {
+    /// Bytes of keys and values by the end of the measured part, where they are known. A read-modify-write
+    /// is in the counts of its two halves.
+    fn database_bytes_in_time(&self) -> Option<u64> {
         let kinds = self.kinds.iter();
         let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-        halves.map(|(_, result)| result.bytes_in_time()).sum()
+        let halves = || halves.clone().map(|(_, result)| result);
+        let has_found = halves().any(|result| result.count > result.not_found);
+        let is_known = !has_found || halves().any(|result| result.bytes > 0);
+        is_known.then(|| halves().map(KindResult::bytes_in_time).sum())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{KindResult, SeriesKind};
+    use crate::SeriesKind;
     use std::collections::BTreeMap;
 
     fn phase() -> Phase {
@@ -165,6 +172,28 @@ mod tests {
 
     #[test]
     fn a_read_modify_write_is_counted_by_its_halves() {
-        assert!((phase().bandwidth().database - 4.0).abs() < 1e-9);
+        assert!((phase().bandwidth().database.unwrap() - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn bytes_that_are_not_known_are_not_none() {
+        let database = |not_found| {
+            let read = KindResult {
+                count: 10,
+                not_found,
+                ..KindResult::default()
+            };
+            let phase = Phase {
+                kinds: BTreeMap::from([(Kind::Read, read)]),
+                ..phase()
+            };
+            phase.bandwidth().database
+        };
+        assert_eq!(database(9), None);
+        assert_eq!(
+            database(10),
+            Some(0.0),
+            "nothing was found, so nothing was read"
+        );
     }
 }

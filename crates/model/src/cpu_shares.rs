@@ -13,8 +13,9 @@ pub struct CpuShares {
     /// The clients' process without [`Self::database`]. What an embedded database does for a request, it
     /// does in the client's thread.
     pub client: f64,
-    /// The background threads of an embedded database, or the processes of a server on this machine.
-    pub database: f64,
+    /// The background threads of an embedded database, or the processes of a server on this machine; none
+    /// where neither was sampled.
+    pub database: Option<f64>,
     /// Interrupts, which no process is charged with.
     pub interrupts: f64,
     /// Other guests of the machine's host.
@@ -47,18 +48,19 @@ impl Phase {
         let process_s = self.process_cpu_s("process", &CPU_S)?;
         // No more than the process: the kernel counts its threads in larger steps.
         let background_s = self.process_cpu_s("process", &["background_s"]);
-        let background_s = background_s.unwrap_or_default().min(process_s);
+        let background_s = background_s.map(|seconds| seconds.min(process_s));
+        let client_s = process_s - background_s.unwrap_or_default();
         let server_s = self.process_cpu_s("database-process", &CPU_S);
-        let (client_s, database_s) = (
-            process_s - background_s,
-            background_s + server_s.unwrap_or_default(),
-        );
-        let known_s = client_s + database_s + interrupts_s + steal_s;
+        let database_s = background_s
+            .into_iter()
+            .chain(server_s)
+            .reduce(|a, b| a + b);
+        let known_s = client_s + database_s.unwrap_or_default() + interrupts_s + steal_s;
         let share = |seconds: f64| (seconds / all_s).clamp(0.0, 1.0);
         Some(CpuShares {
             busy: share(busy_s),
             client: share(client_s),
-            database: share(database_s),
+            database: database_s.map(share),
             interrupts: share(interrupts_s),
             steal: share(steal_s),
             others: share(busy_s - known_s),
@@ -119,7 +121,7 @@ mod tests {
         let found = [
             shares.busy,
             shares.client,
-            shares.database,
+            shares.database.unwrap_or_default(),
             shares.interrupts,
             shares.steal,
             shares.others,
@@ -140,6 +142,15 @@ mod tests {
             .unwrap();
         near(&shares, [0.9, 0.25, 0.15, 0.1, 0.05, 0.35]);
         assert!((shares.of_processes(0.45) - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_database_that_took_no_time_is_told_from_one_that_was_not_sampled() {
+        let process = [("process", "process", "user_s", 3.0)];
+        let idle = [("process", "process", "background_s", 0.0)];
+        let database = |counters: &[&[_]]| phase(&counters.concat()).cpu_shares().unwrap().database;
+        assert_eq!(database(&[&MACHINE, &process, &idle]), Some(0.0));
+        assert_eq!(database(&[&MACHINE, &process]), None);
     }
 
     #[test]

@@ -244,10 +244,7 @@ const FIGURES: &[MetricRow] = &[
         unit: "%",
         better: Better::Neither,
         about: "the same of an embedded database's background threads, or of a server on this machine",
-        source: Source::Sampled(|phase, _| {
-            let share = phase.cpu_shares()?.database;
-            (share > 0.0).then_some(100.0 * share)
-        }),
+        source: Source::Sampled(|phase, _| Some(100.0 * phase.cpu_shares()?.database?)),
     },
     MetricRow {
         name: "cpu_others_percent",

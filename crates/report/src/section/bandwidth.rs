@@ -190,7 +190,7 @@ fn spread(cell: &GridCell<'_>, figure: impl Fn(&Phase) -> Option<f64>) -> Option
 fn has_bytes(group: &WorkloadGrid<'_>) -> bool {
     group
         .points()
-        .any(|point| point.phase.bandwidth().database > 0.0)
+        .any(|point| point.phase.bandwidth().database.is_some_and(|mb| mb > 0.0))
 }
 
 /// A figure of the device, where one was watched.
@@ -214,5 +214,5 @@ fn each(cell: &GridCell<'_>, figure: fn(DeviceBandwidth) -> f64) -> Option<Strin
 }
 
 fn of_database(phase: &Phase) -> Option<f64> {
-    Some(phase.bandwidth().database)
+    phase.bandwidth().database
 }

@@ -46,9 +46,8 @@ fn render(data: &Data) -> Vec<Block> {
 fn row(load: &Load, index: &Index<'_>) -> TableRow {
     let phase = &load.phase;
     let inserts = phase.kinds.get(&Kind::Insert);
-    let bandwidth = match inserts {
-        Some(_) if phase.duration_s > 0.0 => {
-            let mb = phase.bandwidth().database;
+    let bandwidth = match inserts.and(phase.bandwidth().database) {
+        Some(mb) if phase.duration_s > 0.0 => {
             Cell::new(format!("{}/s", number::bytes(mb * 1e6))).with_value(mb)
         }
         _ => Cell::none(),

@@ -29,7 +29,7 @@ enum Filler {
 /// Clients' threads do an embedded database's foreground work too, which cannot be told from their own. They
 /// count as the limit where hardly anything is left to its background threads.
 fn filler(shares: &CpuShares, place: Place) -> Option<Filler> {
-    let run = shares.client + shares.database;
+    let run = shares.client + shares.database.unwrap_or_default();
     let is_client = match place {
         Place::Hosts => shares.client > GREATER_PART * run,
         _ => shares.client >= FULL * run,
@@ -116,7 +116,7 @@ pub fn database(e: &Evidence<'_>) -> Option<Sentence> {
              clients {{Clients}}. That is a cost of the system, so the number is no lower bound. Use more \
              processors,{remedy}.",
         ));
-        let sentence = share_of(sentence, "Database", shares.database);
+        let sentence = share_of(sentence, "Database", shares.database.unwrap_or_default());
         share_of(sentence, "Clients", shares.client)
     })
 }
@@ -124,7 +124,7 @@ pub fn database(e: &Evidence<'_>) -> Option<Sentence> {
 /// Other programs took processors that the clients and the database could have had.
 pub fn others(e: &Evidence<'_>) -> Option<Sentence> {
     let shares = alone(e)?;
-    let is_unseen = e.driver.place == Place::Hosts && e.is_here && shares.database == 0.0;
+    let is_unseen = e.driver.place == Place::Hosts && e.is_here && shares.database.is_none();
     let unseen = if is_unseen {
         " A server of the database on this machine is among them: its process was not seen, which needs root."
     } else {

@@ -190,7 +190,7 @@ impl ResultLine {
 }
 
 fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
-    let mut all: Vec<Imported> = Vec::new();
+    let (mut all, mut rates): (Vec<Imported>, _) = (Vec::new(), Vec::new());
     // Warm-ups still to come, and whether the lines are of one.
     let (mut kind, mut warmups, mut is_warmup) = (None, 0, false);
     for line in text.lines() {
@@ -202,6 +202,7 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
             // A compaction as a whole is no operation of a client.
             if result.name != "compact" && !is_warmup {
                 all.push(point(&result, system, given));
+                rates.push(result.mib_rate);
             }
         } else if let Some(point) = all.last_mut().filter(|_| !is_warmup) {
             if let Some(word) = line.strip_prefix("Microseconds per ") {
@@ -215,9 +216,19 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
             }
         }
     }
-    all.iter_mut()
-        .for_each(|imported| conclude(&mut imported.phase));
+    for (imported, rate) in all.iter_mut().zip(rates) {
+        let phase = &mut imported.phase;
+        // Of a benchmark of several kinds the line does not say whose its bytes are.
+        if let (1, Some((_, kind))) = (phase.kinds.len(), phase.kinds.iter_mut().next()) {
+            kind.bytes = bytes(rate, phase.duration_s);
+        }
+        conclude(phase);
+    }
     all
+}
+
+fn bytes(mib_rate: Option<f64>, seconds: f64) -> u64 {
+    (mib_rate.unwrap_or(0.0) * seconds * MIB) as u64
 }
 
 /// How many of the results that follow are of the warm-ups of `readrandom[X3-W2]`.
@@ -250,7 +261,7 @@ fn point(line: &ResultLine, system: &str, given: &Given) -> Imported {
         });
         let result = KindResult {
             not_found: (missed * operations as f64) as u64,
-            bytes: (line.mib_rate.unwrap_or(0.0) * seconds * MIB) as u64,
+            bytes: bytes(line.mib_rate, seconds),
             ..counted(operations)
         };
         phase.kinds.insert(kind, result);
@@ -332,7 +343,6 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
         let operations = (rate * seconds) as u64;
         let mut phase = phase(seconds, operations);
         if let Some(kind) = kind_of(name) {
-            let bytes = number("mb_sec").unwrap_or(0.0) * seconds * MIB;
             let mut summary = Summary::default();
             for &(column, percent) in LATENCIES {
                 match (number(column), percent) {
@@ -342,7 +352,7 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
                 }
             }
             let result = KindResult {
-                bytes: bytes as u64,
+                bytes: bytes(number("mb_sec"), seconds),
                 summary: summary.if_any(),
                 ..counted(operations)
             };

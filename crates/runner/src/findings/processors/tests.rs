@@ -30,9 +30,11 @@ fn phase(recorded: Recorded) -> Phase {
         ("process", "process", "background_s", recorded.background),
         ("database-process", "java", "user_s", recorded.server),
     ];
-    let counters = counters
-        .into_iter()
-        .filter(|(probe, ..)| *probe != "database-process" || recorded.server > 0.0);
+    // A database has threads in this process, or processes of its own, or neither.
+    let counters = counters.into_iter().filter(|(probe, _, name, share)| {
+        let is_database = *probe == "database-process" || *name == "background_s";
+        !is_database || *share > 0.0
+    });
     let series = counters.map(|(probe, subject, name, share)| Series {
         probe: probe.to_owned(),
         subject: subject.to_owned(),

@@ -140,7 +140,7 @@ const BANDWIDTH: [Column<Bandwidth>; 3] = [
     ("device_written_mb_per_sec", |bandwidth| {
         cell(bandwidth.device.map(|device| device.written))
     }),
-    ("database_mb_per_sec", |b| b.database.to_string()),
+    ("database_mb_per_sec", |bandwidth| cell(bandwidth.database)),
 ];
 
 /// The headings that loads and points share, kind by kind.

@@ -89,6 +89,21 @@ fn a_table_is_read_row_by_row() {
 }
 
 #[test]
+fn the_bytes_of_a_benchmark_of_several_kinds_are_known_where_it_had_one_kind_alone() {
+    let line = "mixgraph     :       5.845 micros/op 342183 ops/sec 2.000 seconds 200000 operations;   \
+                37.9 MB/s ( Gets:200000 Puts:0 Seek:0, reads 200000 in 200000 found, avg size: nan value, nan scan)\n";
+    let block =
+        |word: &str| format!("Microseconds per {word}:\nCount: 100000 Average: 2.5 StdDev: 9.1\n");
+    let database = |text: &str| import(text)[0].phase.bandwidth().database;
+    let one = database(&format!("{line}{}", block("read"))).unwrap();
+    assert!((one - 37.9 * 1.048_576).abs() < 0.01, "{one}");
+    assert_eq!(
+        database(&format!("{line}{}{}", block("read"), block("write"))),
+        None
+    );
+}
+
+#[test]
 fn warm_ups_are_no_repeats() {
     let result = |micros: u32| {
         format!("readrandom   :  {micros}.000 micros/op 500 ops/sec 1.0 seconds 500 operations;\n")
