@@ -191,3 +191,44 @@ fn a_quick_search_is_said_at_every_number() {
         }
     }
 }
+
+#[test]
+fn where_a_search_decided_nothing_no_reading_off_a_curve_takes_its_place() {
+    // Until time is up, the share over the limit is what is allowed.
+    let undecided = [(60_000.0, 0.01); 12];
+    let said = said_of([FAST, &undecided], 0);
+    let expected = "40,000 to 42,000\nmeasured by a search\nnot known\nmeasured by a search";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn searches_of_several_studies_say_what_they_say_together_in_any_order() {
+    // 30,000 held, and 50,000 did not.
+    let wide: Tries<'_> = &[
+        (30_000.0, 0.004),
+        (50_000.0, 0.02),
+        (30_000.0, 0.005),
+        (50_000.0, 0.02),
+    ];
+    let answers = |studies: [[Tries<'_>; 2]; 2]| {
+        let mut data = synthetic::study(SMALL);
+        for tries in studies {
+            add_two(&mut data, false, tries);
+        }
+        data.settings.at_latency = vec![Duration::from_millis(15)];
+        let tables = tables("fixed", &data);
+        let row = tables
+            .iter()
+            .flat_map(texts)
+            .find(|row| row[0].contains("YCSB C"));
+        row.map(|row| [row[3].to_owned(), row[5].to_owned()])
+    };
+    let expected = Some(["40,000 to 42,000", "not known"].map(str::to_owned));
+    // Of the second system one search held where the other did not.
+    for studies in [[[FAST, FAST], [wide, SLOW]], [[wide, SLOW], [FAST, FAST]]] {
+        assert_eq!(answers(studies), expected);
+    }
+    for studies in [[[FAST, FAST], [FAST, NEVER]], [[FAST, NEVER], [FAST, FAST]]] {
+        assert_eq!(answers(studies), expected);
+    }
+}

@@ -48,7 +48,7 @@ fn bytes_read_after_the_end_are_in_no_bandwidth() {
     assert!(phase.drained >= 9_900, "{}", phase.drained);
     let read = &phase.kinds[&Kind::Read];
     let each = read.bytes as f64 / read.count as f64;
-    let per_second = phase.bandwidth().database * 1e6;
+    let per_second = phase.bandwidth().database.unwrap() * 1e6;
     let expected = each * phase.ops_per_sec(); // names of keys are not all as long
     assert!(
         (per_second / expected - 1.0).abs() < 0.01,

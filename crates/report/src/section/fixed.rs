@@ -9,14 +9,13 @@ use crate::{
     compare::{self, Outcome},
     findings::Index,
     grid_cell::GridCell,
-    reading,
     statement::more,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
-use tailmark_model::{Bounded, Kind, Limit, Metric, Statistic, number};
+use tailmark_model::{Arrivals, Bounded, Kind, Limit, Metric, Statistic, number};
 use tailmark_stats::slo::{Answer, Status};
-use value::{Reading, at_rate, curve, is_above, measured, ratio};
+use value::{ClosedLoop, Reading, at_rate, is_above, measured, ratio};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -95,14 +94,19 @@ impl Fixed {
         let mut rows = Vec::new();
         let mut lines = Vec::new();
         let mut lacking = Vec::new();
-        for group in self.groups(sweep) {
+        let groups = self.groups(sweep).into_iter();
+        let rows_of = groups.flat_map(|group| {
+            let arrivals = self.arrivals(sweep, group).into_iter();
+            arrivals.map(move |arrivals| (group, arrivals))
+        });
+        for (group, arrivals) in rows_of {
             let Some((kind, statistic)) = sweep.latency(group) else {
                 continue;
             };
             let metric = Metric::from_latency(kind, statistic);
             let reading = |name| {
                 let searched = self.searched(searches, group, name, metric);
-                searched.or_else(|| self.reading(sweep, group, name, (kind, statistic)))
+                searched.or_else(|| self.reading(sweep, group, name, (kind, statistic, arrivals)))
             };
             let systems = sweep.systems.iter().map(|system| system.name.as_str());
             let readings: Vec<_> = systems.map(|name| (name, reading(name))).collect();
@@ -125,6 +129,19 @@ impl Fixed {
         }
         lines.extend(lacking.into_iter().map(Text::plain));
         self.table(sweep, rows, lines)
+    }
+
+    /// How operations arrived at the points at the rate, which are not compared with each other.
+    fn arrivals(self, sweep: &SweepTable<'_>, group: &WorkloadGrid<'_>) -> Vec<Option<Arrivals>> {
+        let Self::Rate(rate) = self else {
+            return vec![None];
+        };
+        let systems = sweep.systems.iter();
+        let cells = systems.flat_map(|system| at_rate(sweep, group, &system.name, rate));
+        let mut found: Vec<_> = cells.map(|(own, _)| own.arrivals).collect();
+        found.sort_unstable();
+        found.dedup();
+        if found.is_empty() { vec![None] } else { found }
     }
 
     /// That points at the rate say nothing of the latency, and why; none where there are none.
@@ -341,6 +358,13 @@ impl Fixed {
             let most = number::bound_rate(Bounded::at_least(most));
             format!("at least {most}")
         };
+        let rate = |most: Bounded| {
+            if most.is_exact() {
+                number::rate(most.value)
+            } else {
+                at_least(most.value)
+            }
+        };
         match (of_a, of_b) {
             (Reading::Exceeds, Reading::Exceeds) => Some(format!(
                 "{a} and {b} exceed {} at every measured load",
@@ -348,12 +372,8 @@ impl Fixed {
             )),
             (Reading::Exceeds, Reading::Within(most)) => Some(one(b, a, &at_least(*most))),
             (Reading::Within(most), Reading::Exceeds) => Some(one(a, b, &at_least(*most))),
-            (Reading::Exceeds, Reading::Interpolated(most)) => {
-                Some(one(b, a, &number::rate(*most)))
-            }
-            (Reading::Interpolated(most), Reading::Exceeds) => {
-                Some(one(a, b, &number::rate(*most)))
-            }
+            (Reading::Exceeds, Reading::Interpolated(most)) => Some(one(b, a, &rate(*most))),
+            (Reading::Interpolated(most), Reading::Exceeds) => Some(one(a, b, &rate(*most))),
             (Reading::Searched { answer: of_a, .. }, Reading::Searched { answer: of_b, .. }) => {
                 let ends = |answer: &Answer| (answer.low.unwrap_or(0.0), answer.high);
                 let ((low_a, high_a), (low_b, high_b)) = (ends(of_a), ends(of_b));
@@ -384,21 +404,16 @@ impl Fixed {
                 && group.workload == slo.workload
                 && group.distribution == slo.distribution
         };
-        let mut own = searches.iter().filter(is_own);
-        let (search, limit) = own.find_map(|search| {
+        let answers = searches.iter().filter(is_own).filter_map(|search| {
             let limit = search.settings.latency.iter().find(is_it)?;
-            Some((search, limit))
-        })?;
-        let answer = search.slo.answer_of(*limit, &search.settings);
-        let is_known = answer.low.is_some() || answer.high.is_some();
-        if answer.status == Status::Unfinished || !is_known && answer.status != Status::NotAtAnyRate
-        {
-            return None;
-        }
-        Some(Reading::Searched {
-            answer,
-            is_quick: search.settings.quick,
-        })
+            let answer = search.slo.answer_of(*limit, &search.settings);
+            Some((answer, search.settings.quick))
+        });
+        // One that decided nothing has still measured that very thing, which no closed loop has.
+        let ended = answers.filter(|(answer, _)| answer.status != Status::Unfinished);
+        let (answer, is_quick) =
+            ended.reduce(|(a, quick), (b, other)| (a.and(b), quick || other))?;
+        Some(Reading::Searched { answer, is_quick })
     }
 
     fn reading<'g, 'a>(
@@ -406,23 +421,22 @@ impl Fixed {
         sweep: &'g SweepTable<'a>,
         group: &WorkloadGrid<'a>,
         system: &'a str,
-        latency: (Kind, Statistic),
+        (kind, statistic, arrivals): (Kind, Statistic, Option<Arrivals>),
     ) -> Option<Reading<'g, 'a>> {
+        let latency = (kind, statistic);
+        let curve = ClosedLoop::new(group, system, latency);
         let rate = match self {
             Self::Rate(rate) => rate,
             Self::Latency(limit) => {
-                let curve = curve(group, system, latency);
                 let ns = limit.as_nanos() as f64;
-                let crossed = reading::ops_at(&curve, ns).map(Reading::Interpolated);
-                let within = || reading::ops_within(&curve, ns).map(Reading::Within);
+                let crossed = curve.ops_at(ns).map(Reading::Interpolated);
+                let within = || curve.ops_within(ns).map(Reading::Within);
                 let exceeds = || is_above(group, system, latency, ns).then_some(Reading::Exceeds);
                 return crossed.or_else(within).or_else(exceeds);
             }
         };
-        measured(sweep, group, system, latency, rate).or_else(|| {
-            let ns = reading::latency_at(&curve(group, system, latency), rate);
-            ns.map(Reading::Interpolated)
-        })
+        let measured = measured(sweep, group, system, latency, (rate, arrivals));
+        measured.or_else(|| curve.latency_at(rate).map(Reading::Interpolated))
     }
 }
 

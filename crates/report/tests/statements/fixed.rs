@@ -2,7 +2,10 @@
 
 use super::support::*;
 use std::time::Duration;
-use tailmark_model::{Arrivals, Kind, KindResult, Metric, Point, finding::RATE_NOT_MET};
+use tailmark_model::{
+    Arrivals, Kind, KindResult, Metric, Point,
+    finding::{CLIENT_SATURATED, RATE_NOT_MET},
+};
 use tailmark_report::{Block, Data};
 
 /// The study of 2022: about 10 and 23 ms at 40,000 ops/s; 45,000 and 23,000 ops/s at 15 ms.
@@ -329,4 +332,57 @@ fn a_rate_that_was_not_reached_has_its_badge_and_no_ratio() {
         .map(|badge| badge.code.clone())
         .collect();
     assert_eq!(badges, ["rate-not-met"]);
+}
+
+#[test]
+fn off_points_at_which_the_clients_were_the_limit_a_reading_is_a_bound() {
+    let mut data = one(&OF_2022);
+    data.settings.at_rate = vec![40_000.0];
+    data.settings.at_latency = vec![Duration::from_millis(15)];
+    let limited = |point: &&mut Point| point.key.system == "old" && point.key.threads >= 16;
+    for point in data.points.iter_mut().filter(limited) {
+        point.phase.findings.push(CLIENT_SATURATED.finding("95 %"));
+    }
+    let cells = |index: usize| {
+        let row = &tables("fixed", &data)[index].rows[0];
+        [3, 5].map(|at| row.cells[at].text.clone())
+    };
+    // It would have got to 40,000 with fewer clients; to 15 ms it got without them.
+    assert_eq!(cells(0), ["10.0 ms", "≤ 23.1 ms"]);
+    assert_eq!(cells(1), ["44,677", "22,995"]);
+    data.settings.at_latency = vec![Duration::from_millis(20)];
+    let at_20 = &tables("fixed", &data)[1].rows[0].cells[5].text;
+    assert!(at_20.starts_with("≥ "), "{at_20}");
+    let said = lines("fixed", &data);
+    assert!(
+        said[0].contains("which of new and old is lower is not certain"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].contains("which of new and old is higher is not certain"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn points_of_each_kind_of_arrivals_have_a_row_of_their_own() {
+    let mut data = one(&[A, B]);
+    data.settings.at_rate = vec![10.0];
+    at_10(&mut data, "A", 1.0);
+    at_10(&mut data, "B", 2.0);
+    for (system, ms) in [("A", 3.0), ("B", 4.0)] {
+        at_10(&mut data, system, ms);
+        data.points.last_mut().unwrap().key.arrivals = Some(Arrivals::Even);
+    }
+    let table = &tables("fixed", &data)[0];
+    let rows = table
+        .rows
+        .iter()
+        .map(|row| [3, 4, 5].map(|at| row.cells[at].text.as_str()));
+    let expected = [
+        ["3.00 ms", "measured, even arrivals", "4.00 ms"],
+        ["1.00 ms", "measured, poisson arrivals", "2.00 ms"],
+    ];
+    assert_eq!(rows.collect::<Vec<_>>(), expected);
+    assert_eq!(lines("fixed", &data).len(), 2);
 }

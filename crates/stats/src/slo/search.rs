@@ -57,6 +57,45 @@ pub struct Answer {
     pub high: Option<f64>,
 }
 
+impl Answer {
+    /// What two searches for the same say together: the higher lower end and the lower upper one. Where
+    /// one held at a rate at which the other did not, nothing.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let low = [self.low, other.low].into_iter().flatten().reduce(f64::max);
+        let high = [self.high, other.high]
+            .into_iter()
+            .flatten()
+            .reduce(f64::min);
+        let none_holds = [self, other]
+            .iter()
+            .any(|one| one.status == Status::NotAtAnyRate);
+        let is_contradiction =
+            low.is_some() && (none_holds || low.zip(high).is_some_and(|(low, high)| low >= high));
+        if is_contradiction {
+            return Self {
+                status: Status::Undecided,
+                low: None,
+                high: None,
+            };
+        }
+        let says_more = |one: &Self| (one.low, one.high) == (low, high);
+        let status = [self, other]
+            .into_iter()
+            .filter(says_more)
+            .map(|one| one.status);
+        let decided = status.clone().find(|status| *status != Status::Undecided);
+        Self {
+            // Ends of both are both known, and no search looked at what lies between.
+            status: decided
+                .or_else(|| status.clone().next())
+                .unwrap_or(Status::Wide),
+            low,
+            high,
+        }
+    }
+}
+
 /// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {

@@ -2,10 +2,13 @@
 
 use crate::{
     grid_cell::GridCell,
-    reading::CurvePoint,
+    reading::{self, CurvePoint},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bound, Bounded, Kind, Statistic, TimeBasis, finding::RATE_NOT_MET};
+use tailmark_model::{
+    Arrivals, Bound, Bounded, Kind, Statistic, TimeBasis,
+    finding::{CLIENT_SATURATED, RATE_NOT_MET},
+};
 use tailmark_stats::slo::Answer;
 
 /// A value there, and where it comes from.
@@ -19,8 +22,8 @@ pub enum Reading<'g, 'a> {
     },
     /// By a search: the highest rate that held the limit and the lowest that did not.
     Searched { answer: Answer, is_quick: bool },
-    /// Off the curve of a closed loop.
-    Interpolated(f64),
+    /// Off the curve of a closed loop; a bound where the clients were the limit of a point.
+    Interpolated(Bounded),
     /// Of a latency that no point of the curve gets to: the most ops/s within it.
     Within(f64),
     /// Of a latency that every point of the curve is above.
@@ -30,8 +33,8 @@ pub enum Reading<'g, 'a> {
 impl Reading<'_, '_> {
     pub const fn value(&self) -> f64 {
         match self {
-            Self::Measured { value, .. } => value.value,
-            Self::Interpolated(value) | Self::Within(value) => *value,
+            Self::Measured { value, .. } | Self::Interpolated(value) => value.value,
+            Self::Within(value) => *value,
             Self::Searched { answer, .. } => match answer.low {
                 Some(low) => low,
                 None => 0.0,
@@ -43,12 +46,11 @@ impl Reading<'_, '_> {
     /// The number; none where there is none, as of a search that found no rate.
     pub fn bounded(&self) -> Option<Bounded> {
         Some(match self {
-            Self::Measured { value, .. } => *value,
+            Self::Measured { value, .. } | Self::Interpolated(value) => *value,
             Self::Searched { answer, .. } => match (answer.low?, answer.high) {
                 (low, None) => Bounded::at_least(low),
                 (low, Some(_)) => Bounded::exact(low),
             },
-            Self::Interpolated(value) => Bounded::exact(*value),
             Self::Within(value) => Bounded::at_least(*value),
             Self::Exceeds => return None,
         })
@@ -127,9 +129,10 @@ pub fn measured<'g, 'a>(
     group: &WorkloadGrid<'a>,
     system: &'a str,
     (kind, statistic): (Kind, Statistic),
-    rate: f64,
+    (rate, arrivals): (f64, Option<Arrivals>),
 ) -> Option<Reading<'g, 'a>> {
-    let valid = at_rate(sweep, group, system, rate).filter(|(_, cell)| cell.fault.is_none());
+    let cells = at_rate(sweep, group, system, rate);
+    let valid = cells.filter(|(own, cell)| own.arrivals == arrivals && cell.fault.is_none());
     let (own, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
     Some(Reading::Measured {
         value: cell.latency(kind, TimeBasis::Response, statistic)?.middle,
@@ -158,22 +161,59 @@ pub fn at_rate<'g, 'a>(
 
 /// The curve of a system by client count in a closed loop, from the first point of which the latency is known exactly
 /// to the next of which it is not, that is not valid or is missing: nothing is read across a gap.
-pub fn curve<'a>(
-    group: &WorkloadGrid<'a>,
-    system: &'a str,
-    (kind, statistic): (Kind, Statistic),
-) -> Vec<CurvePoint> {
-    let point = |cell: &GridCell<'_>| {
-        let ns = cell.latency(kind, TimeBasis::Service, statistic)?.middle;
-        let is_known = cell.fault.is_none() && ns.is_exact() && ns.value > 0.0;
-        let ops = cell.ops()?.middle;
-        is_known.then_some(CurvePoint { ops, ns: ns.value })
-    };
-    // At a rate, service time says little of how long requests took.
-    let steps = group.steps.iter().filter(|_| group.has_peaks());
-    let points = steps.map(|&step| group.cell(system, step).and_then(point));
-    let points = points.skip_while(Option::is_none);
-    points.map_while(|known| known).collect()
+pub struct ClosedLoop {
+    points: Vec<CurvePoint>,
+    /// How many there are before the first at which the clients were the limit.
+    own: usize,
+}
+
+impl ClosedLoop {
+    pub fn new<'a>(
+        group: &WorkloadGrid<'a>,
+        system: &'a str,
+        (kind, statistic): (Kind, Statistic),
+    ) -> Self {
+        let point = |cell: &GridCell<'_>| {
+            let ns = cell.latency(kind, TimeBasis::Service, statistic)?.middle;
+            let is_known = cell.fault.is_none() && ns.is_exact() && ns.value > 0.0;
+            let ops = cell.ops()?.middle;
+            let point = CurvePoint { ops, ns: ns.value };
+            is_known.then(|| (point, cell.has_finding(&CLIENT_SATURATED)))
+        };
+        // At a rate, service time says little of how long requests took.
+        let steps = group.steps.iter().filter(|_| group.has_peaks());
+        let points = steps.map(|&step| group.cell(system, step).and_then(point));
+        let points = points.skip_while(Option::is_none);
+        let (points, limited): (Vec<_>, Vec<_>) = points.map_while(|known| known).unzip();
+        let own = limited.iter().position(|limited| *limited);
+        Self {
+            own: own.unwrap_or(points.len()),
+            points,
+        }
+    }
+
+    /// The latency at a rate: at most that where the clients were the limit, since the system would have
+    /// got to the rate with fewer of them.
+    pub fn latency_at(&self, ops: f64) -> Option<Bounded> {
+        self.read(Bound::AtMost, |curve| reading::latency_at(curve, ops))
+    }
+
+    /// The rate at a latency: at least that where the clients were the limit.
+    pub fn ops_at(&self, ns: f64) -> Option<Bounded> {
+        self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))
+    }
+
+    /// The most operations per second within a latency that the curve does not get to.
+    pub fn ops_within(&self, ns: f64) -> Option<f64> {
+        reading::ops_within(&self.points, ns)
+    }
+
+    fn read(&self, limited: Bound, read: impl Fn(&[CurvePoint]) -> Option<f64>) -> Option<Bounded> {
+        let value = read(&self.points)?;
+        let is_own = read(&self.points[..self.own]) == Some(value);
+        let bound = if is_own { Bound::Exact } else { limited };
+        Some(Bounded { value, bound })
+    }
 }
 
 /// Whether every point of a system by client count is known to be above a latency, from the fewest
