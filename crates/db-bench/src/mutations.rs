@@ -47,7 +47,7 @@ fn a_call_is_taken_or_refused() {
         let Ok(flags) = Flags::parse(&words) else {
             return;
         };
-        let _ = options::settings(&flags, directory.path());
+        let _ = options::settings(&flags, directory.path(), directory.path());
         let Ok(entries) = ListedBenchmark::list(flags.text("benchmarks")) else {
             return;
         };

@@ -1,10 +1,14 @@
 //! From flags to what the `rocksdb` driver opens: RocksDB's own options format and the settings
 //! beside it.
 
-use super::flags::{Flags, OPTIONS, OptionSection};
+use super::flags::{Flags, OPTIONS, OptionRow, OptionSection};
 use anyhow::{Context, bail, ensure};
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
-use tailmark_driver::{INPUT_BYTES_MAX, read_text};
+use tailmark_driver::{
+    INPUT_BYTES_MAX,
+    db::{NewestOptions, is_kept},
+    read_text,
+};
 
 /// Words that RocksDB's options format has for db_bench's numbers and names.
 const WORDS: &[(&str, &[(&str, &str)])] = &[
@@ -70,15 +74,23 @@ const COMPRESSIONS: &[(&str, &str)] = &[
     ("zstd", "kZSTD"),
 ];
 
-/// The settings of the `rocksdb` driver; the options are written into `directory`.
+/// The settings of the `rocksdb` driver for the database in `place`; the options are written into
+/// `directory`.
 ///
 /// # Errors
 /// Names a flag whose value RocksDB has no word for.
-pub fn settings(flags: &Flags, directory: &Path) -> anyhow::Result<BTreeMap<String, String>> {
+pub fn settings(
+    flags: &Flags,
+    place: &Path,
+    directory: &Path,
+) -> anyhow::Result<BTreeMap<String, String>> {
     let given = flags.text("options_file");
     let path = if given.is_empty() {
         let path = directory.join("OPTIONS");
-        fs::write(&path, text(flags)?)
+        let newest = NewestOptions::read(place).ok().flatten();
+        let is_others = newest.is_some_and(|newest| !newest.is_tailmarks);
+        let keeps = is_others && flags.flag("use_existing_db");
+        fs::write(&path, text(flags, keeps)?)
             .with_context(|| format!("failed to write `{}`", path.display()))?;
         path
     } else {
@@ -134,8 +146,9 @@ fn checksum(flags: &Flags) -> anyhow::Result<&'static str> {
     })
 }
 
-/// RocksDB's options format.
-fn text(flags: &Flags) -> anyhow::Result<String> {
+/// RocksDB's options format; without what another program's database `keeps`, unless it was given.
+fn text(flags: &Flags, keeps: bool) -> anyhow::Result<String> {
+    let is_given = |row: &OptionRow| flags.given().any(|(name, _)| name == row.name);
     let mut text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n".to_owned();
     for (section, header) in [
         (OptionSection::Database, "[DBOptions]"),
@@ -146,7 +159,8 @@ fn text(flags: &Flags) -> anyhow::Result<String> {
         ),
     ] {
         writeln!(text, "{header}")?;
-        for row in OPTIONS.iter().filter(|row| row.section == section) {
+        let rows = OPTIONS.iter().filter(|row| row.section == section);
+        for row in rows.filter(|row| !keeps || !is_kept(row.key) || is_given(row)) {
             if let Some(value) = value(flags, row.name)? {
                 writeln!(text, "{}={value}", row.key)?;
             }
@@ -259,11 +273,11 @@ mod tests {
 
     #[test]
     fn flags_become_lines() {
-        let text = text(&flags(
+        let flags = flags(
             "--bloom_bits=10 --compaction_style=1 --min_level_to_compress=2 --num_levels=3 \
              --prefix_size=4",
-        ))
-        .unwrap();
+        );
+        let text = text(&flags, false).unwrap();
         for line in [
             "filter_policy=bloomfilter:10:false",
             "compaction_style=kCompactionStyleUniversal",
@@ -275,8 +289,27 @@ mod tests {
     }
 
     #[test]
+    fn what_another_programs_database_keeps_is_a_line_only_where_it_is_given() {
+        let lines = |line: &str, keeps| text(&flags(line), keeps).unwrap();
+        let kept = lines("--num_levels=3", true);
+        assert!(kept.contains("\nnum_levels=3\n"), "{kept}");
+        for name in [
+            "compaction_style",
+            "ttl",
+            "WAL_ttl_seconds",
+            "wal_recovery_mode",
+        ] {
+            assert!(!kept.contains(&format!("\n{name}=")), "{name} in {kept}");
+        }
+        let own = lines("--num_levels=3", false);
+        assert!(own.contains("\ncompaction_style=") && own.contains("\nWAL_ttl_seconds=0\n"));
+    }
+
+    #[test]
     fn a_number_without_a_meaning_is_refused() {
-        let error = text(&flags("--checksum_type=9")).unwrap_err().to_string();
+        let error = text(&flags("--checksum_type=9"), false)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("--checksum_type is `9`, but it must be one of 0, 1, 2, 3, 4"));
     }
 }

@@ -96,9 +96,11 @@ impl<'a> BenchmarkRun<'a> {
             records: flags.number("num")?,
             field_length: flags.number("value_size")?,
         };
-        let settings = options::settings(flags, directory.path())?;
+        let location = location(flags, driver)?;
+        let place = location.path().unwrap_or(Path::new(""));
+        let settings = options::settings(flags, place, directory.path())?;
         let params = Params {
-            location: location(flags, driver)?,
+            location,
             settings: checked(driver, &settings, &data)?,
             data,
             semantics: Semantics::Faithful,
@@ -287,7 +289,7 @@ impl<'a> BenchmarkRun<'a> {
         };
         (self.driver.destroy)(&self.params, &confirm)?;
         if needs == Needs::FreshSync {
-            let mut given = options::settings(self.flags, self._directory.path())?;
+            let mut given = options::settings(self.flags, self.place()?, self._directory.path())?;
             given.insert("sync".to_owned(), "true".to_owned());
             let settings = checked(self.driver, &given, &self.params.data)?;
             let params = Params {

@@ -153,14 +153,32 @@ impl<'a> SweepTable<'a> {
     }
 
     /// What is stated of a workload besides operations per second: the metric that the report is
-    /// about, or a latency.
+    /// about where any point has it, or a latency.
     #[must_use]
     pub fn metric(&self, group: &WorkloadGrid<'a>) -> Option<Metric> {
         let figure = self
             .settings
             .metric
-            .filter(|metric| metric.latency().is_none());
+            .filter(|metric| metric.latency().is_none() && self.has(group, *metric));
         figure.or_else(|| self.latency_metric(group))
+    }
+
+    /// What the tables of a workload compare besides operations per second: its metric, and its tail.
+    pub fn compared(&self, group: &WorkloadGrid<'a>) -> impl Iterator<Item = Metric> {
+        let (metric, latency) = (self.metric(group), self.latency(group));
+        let tail = latency.map(|(kind, _)| Metric::from_latency(kind, Statistic::P9999));
+        let both = metric
+            .into_iter()
+            .chain(tail.filter(|tail| metric != Some(*tail)));
+        // What no system has anywhere would be a column of dashes.
+        both.filter(|of_table| self.has(group, *of_table))
+    }
+
+    /// Whether any system has a value of a metric at any step.
+    fn has(&self, group: &WorkloadGrid<'a>, metric: Metric) -> bool {
+        let systems = self.systems.iter();
+        let mut cells = systems.flat_map(|system| group.cells_of(&system.name));
+        cells.any(|cell| cell.value(metric).is_some())
     }
 
     /// All groups: those by client count, and then those by rate.

@@ -116,6 +116,40 @@ fn a_report_that_is_about_a_figure_states_it_first() {
 }
 
 #[test]
+fn a_workload_without_the_figure_is_stated_by_its_latency_and_the_families_say_so() {
+    let dir = TempDir::new().unwrap();
+    let study = study(dir.path());
+    for mut point in study.points().unwrap() {
+        let update = point.phase.kinds.remove(&Kind::Update).unwrap();
+        point.phase = Phase {
+            duration_s: point.phase.duration_s,
+            operations: update.count,
+            kinds: BTreeMap::from([(Kind::Read, update)]),
+            ..Phase::default()
+        };
+        point.key.workload = "ycsb-c".to_owned();
+        study.add_point(&point).unwrap();
+    }
+    let mut data = Data::read(&[study]).unwrap();
+    data.settings.metric = Some(metric());
+    let text = |name: &str| {
+        let section = SECTIONS.iter().find(|s| s.name == name).unwrap();
+        format!("{:?}", (section.render)(&data))
+    };
+    let summary = text("summary");
+    for family in [
+        "2 comparisons of p99 read",
+        "2 comparisons of write amplification",
+    ] {
+        assert!(
+            summary.contains(&format!("{family} at points")),
+            "{family}: {summary}"
+        );
+    }
+    assert!(text("workloads").contains("p99 read latency at 8 threads"));
+}
+
+#[test]
 fn a_figure_has_verdicts_and_gates() {
     let dir = TempDir::new().unwrap();
     let header = study(dir.path()).header().unwrap();

@@ -9,7 +9,7 @@ mod options;
 mod tracing;
 mod used;
 
-pub use options::{FORMAT_VERSION, ROWS as OPTIONS};
+pub use options::{FORMAT_VERSION, OptionRow, ROWS as OPTIONS};
 
 use anyhow::{Context, bail, ensure};
 use std::{collections::BTreeMap, path::Path, str::FromStr};

@@ -13,7 +13,7 @@ mod sim;
 
 pub use file::stamp;
 #[cfg(feature = "rocksdb")]
-pub use rocksdb::{NewestOptions, RocksDb};
+pub use rocksdb::{NewestOptions, RocksDb, is_kept};
 
 use crate::{Driver, Error, did_you_mean};
 

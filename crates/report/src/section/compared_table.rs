@@ -11,7 +11,7 @@ use crate::{
     measure::{self, Measured},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bounded, Metric, Phase, Statistic, System, number};
+use tailmark_model::{Bounded, Metric, Phase, System, number};
 use tailmark_stats::{Comparison, Verdict, comparison};
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
@@ -101,15 +101,7 @@ pub fn tables<'a>(
     if group.axis == Axis::Threads {
         metrics.push(Metric::OPS_PER_SEC);
     }
-    metrics.extend(sweep.metric(group));
-    if let Some((kind, _)) = sweep.latency(group) {
-        let tail = Metric::from_latency(kind, Statistic::P9999);
-        if !metrics.contains(&tail) {
-            metrics.push(tail);
-        }
-    }
-    // What no system has anywhere would be a column of dashes.
-    metrics.retain(|&metric| metric == Metric::OPS_PER_SEC || grid.has(metric));
+    metrics.extend(sweep.compared(group));
     if grid.systems.len() <= BESIDE {
         vec![grid.table(&metrics)]
     } else {
@@ -121,13 +113,6 @@ pub fn tables<'a>(
 }
 
 impl<'a> Grid<'_, 'a> {
-    /// Whether any system has a value of a metric at any step.
-    fn has(&self, metric: Metric) -> bool {
-        let systems = self.systems.iter();
-        let mut cells = systems.flat_map(|system| self.group.cells_of(&system.name));
-        cells.any(|cell| cell.value(metric).is_some())
-    }
-
     fn table(&self, metrics: &[Metric]) -> Table {
         let mut columns = vec![Column::number(self.group.axis.title())];
         for &metric in metrics {

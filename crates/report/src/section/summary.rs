@@ -112,8 +112,8 @@ fn families(sweep: &SweepTable<'_>) -> Vec<String> {
         };
         (count > 0).then(|| format!("{} of {what}", number::plural(count as u64, "comparison")))
     };
-    let of_group = |group| [sweep.metric(group), sweep.latency_metric(group)];
-    let of_groups: BTreeSet<Metric> = sweep.all_groups().flat_map(of_group).flatten().collect();
+    let of_group = |group| sweep.compared(group).chain(sweep.latency_metric(group));
+    let of_groups: BTreeSet<Metric> = sweep.all_groups().flat_map(of_group).collect();
     let ops = (!sweep.groups.is_empty()).then_some(Metric::OPS_PER_SEC);
     let peaks = family(true, Metric::OPS_PER_SEC).into_iter();
     let at_points = ops.into_iter().chain(of_groups);

@@ -219,8 +219,8 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
     for (imported, rate) in all.iter_mut().zip(rates) {
         let phase = &mut imported.phase;
         // Of a benchmark of several kinds the line does not say whose its bytes are.
-        if let (1, Some((_, kind))) = (phase.kinds.len(), phase.kinds.iter_mut().next()) {
-            kind.bytes = bytes(rate, phase.duration_s);
+        if let (1, Some((_, result))) = (phase.kinds.len(), phase.kinds.iter_mut().next()) {
+            result.bytes = bytes(rate, phase.duration_s);
         }
         conclude(phase);
     }

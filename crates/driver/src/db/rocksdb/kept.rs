@@ -9,7 +9,7 @@ use super::{
     version::MAKER,
     wal::LogDirectory,
 };
-use crate::{Access, Error, INPUT_BYTES_MAX, Settings, error::BoxError, read_text};
+use crate::{Access, Error, INPUT_BYTES_MAX, Params, Settings, error::BoxError, read_text};
 use rust_rocksdb::{DB, Options};
 use std::path::Path;
 
@@ -35,6 +35,18 @@ const SHAPE: &[&str] = &[
 /// The same of the whole database: what becomes of its log, also of one that is damaged.
 const LOGS: &[&str] = &["wal_recovery_mode", "WAL_ttl_seconds", "WAL_size_limit_MB"];
 
+/// Whether another program's database keeps an option of this name, unless an options file gives it.
+#[must_use]
+pub fn is_kept(name: &str) -> bool {
+    SHAPE.contains(&name) || LOGS.contains(&name)
+}
+
+/// The options file of these settings.
+fn options_file(settings: &Settings) -> Option<Ini> {
+    let text = read_text(Path::new(settings.text("options_file")?), INPUT_BYTES_MAX);
+    Some(Ini::parse(&text.ok()?))
+}
+
 /// Whether no record was ever written to a database.
 pub(super) fn is_new(place: &Path) -> bool {
     !facts::has_tables(place) && !LogDirectory::has_records(place)
@@ -52,14 +64,14 @@ impl<'a> Existing<'a> {
     /// Looks at the database in a directory that has one. All its column families must be opened with
     /// it. One without that of the table is refused before RocksDB recovers it and rewrites its files;
     /// if it was never written to, it may be of a load that was killed, and gets it.
-    pub(super) fn look(place: &'a Path, table: &str, requested: Access) -> Result<Self, Error> {
+    pub(super) fn look(place: &'a Path, table: &str, params: &Params) -> Result<Self, Error> {
         let failed = |source: BoxError| Error::Open {
             driver: NAME,
             place: place.display().to_string(),
             source,
         };
         let families = DB::list_cf(&Options::default(), place).map_err(|e| failed(e.into()))?;
-        match requested {
+        match params.access {
             _ if families.iter().any(|family| family == table) => {}
             Access::Extend => {}
             Access::Create if is_new(place) => {}
@@ -81,17 +93,61 @@ impl<'a> Existing<'a> {
                 return Err(failed(why.into()));
             }
         }
-        Ok(Self { place, families })
+        let existing = Self { place, families };
+        existing.refuse_merges(&params.settings)?;
+        Ok(existing)
     }
 
-    /// Sets what its families keep, as RocksDB wrote it down when it opened the database last; of
-    /// `table`, what was not given.
-    pub(super) fn keep(&self, settings: &Settings, ini: &mut Ini, table: &str) {
+    /// Refuses a database with a merge operator: without it RocksDB drops what is in the log from the
+    /// first merge on, and no record that was merged can be read.
+    fn refuse_merges(&self, settings: &Settings) -> Result<(), Error> {
+        let theirs = self.newest_options();
+        let given = options_file(settings);
+        let operator = |ini: &Ini, family: &str| {
+            let name = ini.value(OptionsSection::Family, family, "merge_operator");
+            let name = name.filter(|name| !matches!(*name, "" | "nullptr"));
+            name.map(str::to_owned)
+        };
+        let mut families = self.families.iter();
+        let found = families.find_map(|family| {
+            let is_given = given
+                .as_ref()
+                .is_some_and(|given| operator(given, family).is_some());
+            let name = operator(&theirs, family).filter(|_| !is_given)?;
+            Some((family, name))
+        });
+        let Some((family, name)) = found else {
+            return Ok(());
+        };
+        let why = format!(
+            "its column family `{family}` has the merge operator `{name}`: without it, merged records cannot \
+             be read, and those in the log would be lost; give an options_file that names it, or use \
+             another database"
+        );
+        Err(Error::Open {
+            driver: NAME,
+            place: self.place.display().to_string(),
+            source: why.into(),
+        })
+    }
+
+    /// As RocksDB wrote them down when it opened the database last.
+    fn newest_options(&self) -> Ini {
         let newest = facts::newest_options(self.place);
         let text = newest.and_then(|path| read_text(&path, INPUT_BYTES_MAX).ok());
-        let theirs = Ini::parse(&text.unwrap_or_default());
+        Ini::parse(&text.unwrap_or_default())
+    }
+
+    /// Sets what its families keep of their newest options; of `table`, what was not given.
+    pub(super) fn keep(&self, settings: &Settings, ini: &mut Ini, table: &str) {
+        let theirs = self.newest_options();
         let maker = theirs.value(OptionsSection::Database, "", MAKER.0);
-        let keeps_shape = maker != Some(MAKER.1) && settings.text("options_file").is_none();
+        let file = options_file(settings);
+        let is_others = maker != Some(MAKER.1);
+        let is_given = |section, family: &str, name: &str| {
+            let file = file.as_ref();
+            file.is_some_and(|file| file.value(section, family, name).is_some())
+        };
         if let Some(maker) = maker {
             let line = format!("{}={maker}", MAKER.0);
             ini.set(OptionsSection::Database, "", &line);
@@ -103,7 +159,8 @@ impl<'a> Existing<'a> {
                 &format!("{IDENTIFIED}={value}"),
             );
         }
-        for name in LOGS.iter().filter(|_| keeps_shape) {
+        let is_log_kept = |name: &&&str| is_others && !is_given(OptionsSection::Database, "", name);
+        for name in LOGS.iter().filter(is_log_kept) {
             if let Some(value) = theirs.value(OptionsSection::Database, "", name) {
                 ini.set(OptionsSection::Database, "", &format!("{name}={value}"));
             }
@@ -119,8 +176,11 @@ impl<'a> Existing<'a> {
             };
             ini.add_empty_family(family);
             // Of the families of other programs nothing is a setting.
-            let is_others = family != table && family != "default";
-            for name in SHAPE.iter().filter(|_| keeps_shape || is_others) {
+            let is_nobodys = family != table && family != "default";
+            let is_kept = |name: &&&str| {
+                is_nobodys || (is_others && !is_given(OptionsSection::Family, family, name))
+            };
+            for name in SHAPE.iter().filter(is_kept) {
                 if let Some(value) = theirs.value(OptionsSection::Family, alike, name) {
                     ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
                 }

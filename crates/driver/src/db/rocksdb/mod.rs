@@ -28,6 +28,7 @@ use crate::{
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
 use kept::Existing;
+pub use kept::is_kept;
 pub use version::NewestOptions;
 use wal::LogDirectory;
 
@@ -156,7 +157,7 @@ impl RocksDb {
         } else {
             &params.data.schema.table
         };
-        let look = || Existing::look(place, table, params.access);
+        let look = || Existing::look(place, table, params);
         let existing = exists.then(look).transpose()?;
         let loaded = options::load(settings, table, existing.as_ref());
         let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
