@@ -39,7 +39,7 @@ pub use dry_run::{Facts, ServerFacts, SystemFacts, dry_run};
 pub use earlier::{EarlierStudy, Noise, Speed};
 pub use error::Error;
 pub use expect::{Check, EXPECTATIONS, Expectation, Mismatches, Seen, SeenPlace};
-pub use findings::{Evidence, RULES, Rule};
+pub use findings::{PointContext, RULES, Rule};
 pub use prepare::{dry_run as dry_run_prepare, prepare_alone, restore};
 pub use ranks::{Ranks, dismiss, follow};
 pub use seeds::PointSeeds;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::findings::{findings, tests::with_evidence_of};
+use crate::findings::{findings, tests::with_context};
 use tailmark_model::{Phase, Series, SeriesKind::Counter};
 
 /// Shares of a machine of 4 processors. What is left over is idle.
@@ -50,7 +50,7 @@ fn phase(recorded: Recorded) -> Phase {
 
 /// The codes and texts of what is found of it.
 fn found(driver: &str, phase: Phase) -> Vec<(String, String)> {
-    let found = with_evidence_of(driver, phase, findings).into_iter();
+    let found = with_context(driver, phase, findings).into_iter();
     found
         .map(|finding| (finding.code.clone(), finding.text()))
         .collect()
@@ -160,12 +160,7 @@ fn a_server_on_the_clients_machine_is_the_limit_where_it_has_the_greater_part() 
         others: 0.9,
         ..IDLE
     };
-    let text = with_evidence_of("cassandra", phase(unseen), |e| {
-        others(&Evidence {
-            is_here: true,
-            ..*e
-        })
-    });
+    let text = with_context("cassandra", phase(unseen), others);
     let text = text.unwrap().to_string();
     assert!(text.contains("its process was not seen"), "{text}");
 }
