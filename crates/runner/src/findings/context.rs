@@ -59,15 +59,24 @@ impl<'a> PointContext<'a> {
         key: &'a PointKey,
         measured: &'a Measured,
     ) -> Self {
-        let is_here = driver.place != Place::Hosts || params.location.is_here();
-        Self {
+        let mut point = Self {
             driver,
             params,
             key,
             measured,
             steady: Some(SteadyRule::default()),
-            memory: is_here.then(|| tailmark_machine::memory().total),
+            memory: None,
             sweep: None,
+        };
+        point.memory = point.is_here().then(|| tailmark_machine::memory().total);
+        point
+    }
+
+    /// Whether the database is on this machine.
+    pub(crate) fn is_here(&self) -> bool {
+        match &self.sweep {
+            Some(sweep) => sweep.system.is_here(),
+            None => self.driver.place != Place::Hosts || self.params.location.is_here(),
         }
     }
 

@@ -124,8 +124,7 @@ pub fn database(point: &PointContext<'_>) -> Option<Sentence> {
 /// Other programs took processors that the clients and the database could have had.
 pub fn others(point: &PointContext<'_>) -> Option<Sentence> {
     let shares = alone(point)?;
-    let is_unseen =
-        point.driver.place == Place::Hosts && point.memory.is_some() && shares.database == 0.0;
+    let is_unseen = point.driver.place == Place::Hosts && point.is_here() && shares.database == 0.0;
     let unseen = if is_unseen {
         " A server of the database on this machine is among them: its process was not seen, which needs root."
     } else {
