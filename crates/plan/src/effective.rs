@@ -2,7 +2,7 @@
 //! the same directory is compared with. Every key that shapes a point is in it, and the content of
 //! every file that does, by its SHA-256; the title and what is assumed may change, and are not.
 
-use super::{KEYS, Order, Plan, SystemPlan, db_bench_text, keys::role, service::shown};
+use super::{KEYS, Order, Plan, SystemPlan, db_bench_text, keys::role, shown};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, path::Path};
 use tailmark_driver::{INPUT_BYTES_MAX, SettingKind, read_file};
