@@ -4,6 +4,7 @@ use super::{
     place::{absolute, location, no_location, paths, refuse_shared_places},
     roles::{COMMAND, HOSTS, PREPARATION, RUN, SYSTEM},
     service::service,
+    texts::joined,
 };
 use crate::{
     Accept::{Flag, FlagOrPath, Paths, Table, Text, Words},
@@ -38,7 +39,8 @@ pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
     PlanKey::new("system", "ssh", HOSTS, Words).about(
         "where its server runs, one or several, as `ssh` takes them (\"root@db1\"): what is done and \
              sampled there",
-    ),
+    )
+    .sets_in_system(|system| joined(&system.ssh)),
     PlanKey::new("system", "agent", RUN, FlagOrPath)
         .about(
             "whether a small program may be copied to `ssh`, where it samples while it runs; or \
@@ -49,7 +51,8 @@ pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
         .about("its place is an example: nothing is measured until --system NAME=WHERE gives one")
         .or("false"),
     PlanKey::new("system", "ceiling_for", SYSTEM, Text)
-        .about("the system whose device ceiling this one measures, in the same place"),
+        .about("the system whose device ceiling this one measures, in the same place")
+        .sets_in_system(|system| system.ceiling_for.clone()),
     PlanKey::new("system", "optional", RUN, Flag)
         .about("left out with a message where its place is missing or too small")
         .or("false"),
