@@ -28,7 +28,7 @@ use tailmark_engine::{Spec, Stop, Terms};
 use tailmark_model::{Kind, Phase, PointKey};
 use tailmark_report::write_studies;
 use tailmark_runner::{
-    Evidence,
+    PointContext,
     capture::Watched,
     point::{self, CallStudy, Measured},
 };
@@ -368,11 +368,11 @@ impl<'a> BenchmarkRun<'a> {
             }
             let Some(study) = &self.study else { continue };
             let (key, database) = (key(&measurement, repeat, rate), self.database()?);
-            let mut evidence = Evidence::new(self.driver, &self.params, &key, &measured);
+            let mut context = PointContext::new(self.driver, &self.params, &key, &measured);
             if measurement.workload.starts_empty() {
-                evidence.steady = None;
+                context.steady = None;
             }
-            let found = point::all_findings(&evidence, database);
+            let found = point::all_findings(&context, database);
             let mut phase = measured.phase;
             phase.findings.extend(found);
             study.say_not_sampled(&measured.not_sampled)?;

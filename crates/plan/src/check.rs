@@ -3,10 +3,9 @@
 use super::{
     AbortLimit, Consent, DataSetPlan, DefaultInputs, Error, MachinePlan, MachineSettings, Plan,
     RawPlan, Reload, Sweep, SystemPlan, Unexpected, assumed, db_bench, effective,
-    keys::{data, report, slo},
+    keys::{Systems, data, report, slo},
     rate::refuse_unknown_peak,
     reader::TableReader,
-    systems::Systems,
     units::{self, timed},
     workloads::Workloads,
 };

@@ -2,7 +2,7 @@
 //! the same directory is compared with. Every key that shapes a point is in it, and the content of
 //! every file that does, by its SHA-256; the title and what is assumed may change, and are not.
 
-use super::{KEYS, Order, Plan, SystemPlan, db_bench_text, keys::role, service::shown};
+use super::{KEYS, Order, Plan, SystemPlan, db_bench_text, keys::role};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, path::Path};
 use tailmark_driver::{INPUT_BYTES_MAX, SettingKind, read_file};
@@ -137,16 +137,16 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, Role, String)) {
     if let Some(version) = &system.version {
         put("version", database("version"), version.clone());
     }
-    if let Some(name) = &system.ceiling_for {
-        put("ceiling_for", role("system", "ceiling_for"), name.clone());
-    }
     if !system.watch.is_empty() {
         let watched = system.watch.iter().map(|path| path.display().to_string());
         let watched = watched.collect::<Vec<_>>().join(", ");
         put("watch", role("system", "path"), watched);
     }
-    if !system.ssh.is_empty() {
-        put("ssh", role("system", "ssh"), system.ssh.join(", "));
+    for key in KEYS {
+        if let Some(value) = key.sets_in_system.and_then(|sets| sets(system)) {
+            let path = key.path();
+            put(path.trim_start_matches("system."), key.role, value);
+        }
     }
     for (name, value) in system.expect.keys() {
         put(&format!("expect.{name}"), role("expect", name), value);
@@ -156,19 +156,6 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, Role, String)) {
     }
     for (name, value) in system.prepare.keys() {
         put(&format!("prepare.{name}"), role("prepare", name), value);
-    }
-    if let Some(service) = &system.service {
-        let stop = service.stop().unwrap_or_default();
-        let commands = [("start", Some(service.start())), ("stop", Some(stop))];
-        let commands = commands
-            .into_iter()
-            .chain([("ready", service.ready.clone())]);
-        for (name, command) in commands {
-            if let Some(command) = command {
-                let key = format!("service.{name}");
-                put(&key, role("service", name), shown(&command));
-            }
-        }
     }
     // Whatever a database is set to is a condition.
     let setting = Role::Condition(Subject::Setting);

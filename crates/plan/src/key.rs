@@ -1,6 +1,6 @@
 //! One key of a plan: a row of the table of keys, and what can be said in one.
 
-use super::{Accept, Plan};
+use super::{Accept, Plan, SystemPlan};
 use std::time::Duration;
 use tailmark_model::Role;
 
@@ -25,6 +25,8 @@ pub struct PlanKey {
     /// What it sets, of a key that is in the effective plan under its own path: the text of the
     /// value in effect, none where the plan goes without.
     pub sets: Option<fn(&Plan) -> Option<String>>,
+    /// The same of a key of a system, or of a table in one.
+    pub sets_in_system: Option<fn(&SystemPlan) -> Option<String>>,
 }
 
 /// The value of a key that is not given, as it would be written.
@@ -86,6 +88,7 @@ impl PlanKey {
             default: DefaultValue::None,
             flag: None,
             sets: None,
+            sets_in_system: None,
         }
     }
 
@@ -153,6 +156,14 @@ impl PlanKey {
     pub(super) const fn sets(self, in_effect: fn(&Plan) -> Option<String>) -> Self {
         Self {
             sets: Some(in_effect),
+            ..self
+        }
+    }
+
+    /// The key of a system with what it sets there.
+    pub(super) const fn sets_in_system(self, in_effect: fn(&SystemPlan) -> Option<String>) -> Self {
+        Self {
+            sets_in_system: Some(in_effect),
             ..self
         }
     }

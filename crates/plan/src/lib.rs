@@ -4,7 +4,6 @@
 //! it takes effect, with every default filled in, every unit resolved, scales applied and every
 //! driver and workload looked up. What a plan can say is the table [`KEYS`].
 
-mod abort;
 mod accept;
 mod agent;
 mod assumed;
@@ -15,56 +14,45 @@ mod db_bench;
 mod db_bench_text;
 mod device_options;
 mod effective;
-mod emulate;
 mod error;
-mod expect;
 mod hosts;
 mod key;
 mod keys;
 mod limits;
 mod logins;
 mod points;
-mod prepare;
 mod rate;
 mod raw;
 mod reader;
 mod requests;
-mod service;
 mod shipped;
-mod systems;
 #[cfg(test)]
 mod tests;
-mod threads;
 pub mod units;
 mod warmup;
 mod workloads;
 
-pub use abort::{AbortLimit, Broken};
 pub use accept::Accept;
 pub use agent::Agent;
 pub use caches::DropCaches;
 pub use choices::{Adopt, Order, Reload};
 pub use effective::file_sums;
-pub use emulate::Emulate;
 pub use error::Error;
-pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
-pub use keys::{DataSetPlan, KEYS, MachinePlan, Sweep, is_searched};
+pub use keys::{
+    AbortLimit, Broken, ClientHost, Consent, DataSetPlan, ERASES, Emulate, Expect, FILE_SYSTEMS,
+    KEYS, Ladder, MachinePlan, MachineSettings, Prepare, Service, ServiceControl, Steady, Sweep,
+    SystemPlan, Unexpected, is_searched, named_at_rank, shown,
+};
 pub use points::PlanPoint;
-pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare, Steady};
 pub use rate::AskedRate;
 pub use raw::RawPlan;
 pub use requests::requests_per_operation;
-pub use service::{Service, ServiceControl, shown};
 pub use shipped::{PLANS, ShippedPlan};
-pub use threads::Ladder;
 pub use warmup::Warmup;
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
-use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, SettingKind, Settings};
+use std::collections::BTreeSet;
+use tailmark_driver::DataSet;
 use tailmark_model::{Header, ReportSettings, SloSettings};
 
 /// A checked plan.
@@ -106,48 +94,6 @@ pub struct Plan {
     pub consent: Consent,
 }
 
-/// One system under test.
-#[derive(Debug, Clone)]
-pub struct SystemPlan {
-    /// Unique.
-    pub name: String,
-    /// As the plan names it, `{rank}` and `{host}` included.
-    pub place: String,
-    /// Where it is. A directory may turn out to be a block device; a device must be one.
-    pub location: Location,
-    /// Whether the location is an example, to be replaced before anything is measured.
-    pub placeholder: bool,
-    /// Opens it.
-    pub driver: &'static Driver,
-    /// The driver's settings, checked.
-    pub settings: Settings,
-    /// Whose semantics to keep.
-    pub semantics: Semantics,
-    /// The version of the embedded database that the plan speaks of, such as `8.1`.
-    pub version: Option<String>,
-    /// The data set (the same for every system of a plan).
-    pub data: DataSet,
-    /// The system whose device ceiling this one measures.
-    pub ceiling_for: Option<String>,
-    /// Left out with a message, instead of an error, where its place lacks room or is missing.
-    pub optional: bool,
-    /// The directories, block devices and NVMe controllers of a server, where it is on this machine:
-    /// what is watched.
-    pub watch: Vec<PathBuf>,
-    /// Where its server runs, as `ssh` takes it; none: what is done to it is done on this machine.
-    pub ssh: Vec<String>,
-    /// Which agent may be copied there.
-    pub agent: Agent,
-    /// What the plan expects of its place.
-    pub expect: Expect,
-    /// What is stopped and started around its points.
-    pub service: Option<Service>,
-    /// What is done to its devices before.
-    pub prepare: Prepare,
-    /// The device that is emulated for it.
-    pub emulate: Option<Emulate>,
-}
-
 impl Plan {
     /// The plan of one of several processes: `{rank}` and `{host}` in the places of its systems are
     /// its number and the name of its machine.
@@ -157,58 +103,5 @@ impl Plan {
             *system = system.at_rank(rank, host);
         }
         self
-    }
-}
-
-/// A place as one of several processes has it; see [`Plan::at_rank`].
-#[must_use]
-pub fn named_at_rank(place: &str, rank: u32, host: &str) -> String {
-    let place = place.replace("{rank}", &rank.to_string());
-    place.replace("{host}", host)
-}
-
-impl SystemPlan {
-    /// The system of one of several processes; see [`Plan::at_rank`].
-    #[must_use]
-    pub fn at_rank(&self, rank: u32, host: &str) -> Self {
-        let named = |text: &str| named_at_rank(text, rank, host);
-        let path = |path: &Path| PathBuf::from(named(&path.to_string_lossy()));
-        Self {
-            location: match &self.location {
-                Location::Directory(place) => Location::Directory(path(place)),
-                Location::Device(place) => Location::Device(path(place)),
-                other => other.clone(),
-            },
-            watch: self.watch.iter().map(|place| path(place)).collect(),
-            settings: self.settings.renamed(named),
-            ..self.clone()
-        }
-    }
-
-    /// The directories, devices and controllers that the probes look at, where some are known.
-    #[must_use]
-    pub fn watched(&self) -> Vec<&Path> {
-        if self.watch.is_empty() {
-            self.location.path().into_iter().collect()
-        } else {
-            self.watch.iter().map(PathBuf::as_path).collect()
-        }
-    }
-
-    /// Further directories that its settings name, in which the database keeps a part of what it stores.
-    pub fn directories(&self) -> impl Iterator<Item = &Path> {
-        let settings = self.driver.settings.iter();
-        let named = settings.filter(|row| row.kind == SettingKind::Directory);
-        let given = named.filter_map(|row| self.settings.text(row.name));
-        given.filter(|text| !text.is_empty()).map(Path::new)
-    }
-
-    /// Whether its data is on this machine: it has no server, the plan names what is watched of the
-    /// server here, or the server is asked over the loopback.
-    #[must_use]
-    pub fn is_here(&self) -> bool {
-        let is_here =
-            self.driver.place != Place::Hosts || !self.watch.is_empty() || self.location.is_here();
-        is_here && self.ssh.is_empty()
     }
 }

@@ -311,12 +311,15 @@ pub(crate) fn is_version(expected: &str, own: &str) -> bool {
 
 /// What stands beside the numbers of a system of which these things are not as expected.
 pub(crate) fn finding_of(unexpected: &[String]) -> Option<Finding> {
-    (!unexpected.is_empty()).then(|| UNEXPECTED.finding(said(unexpected)))
+    said(unexpected).map(|sentence| UNEXPECTED.finding(sentence))
 }
 
-/// What is unexpected, in sentences that begin with a capital letter.
-pub(crate) fn said(unexpected: &[String]) -> Sentence {
-    Sentence::new("Not as the plan expects: {Unexpected}").text("Unexpected", unexpected.join(" "))
+/// What is unexpected, in sentences that begin with a capital letter; none where nothing is.
+pub(crate) fn said(unexpected: &[String]) -> Option<Sentence> {
+    (!unexpected.is_empty()).then(|| {
+        Sentence::new("Not as the plan expects: {Unexpected}")
+            .text("Unexpected", unexpected.join(" "))
+    })
 }
 
 /// What is known of a place.

@@ -1,6 +1,6 @@
 //! Devices that are attached by a slower PCI Express link than they can use.
 
-use crate::findings::Evidence;
+use crate::findings::PointContext;
 use std::{collections::BTreeSet, path::PathBuf};
 use tailmark_machine::chain;
 use tailmark_model::Sentence;
@@ -28,8 +28,8 @@ pub(crate) fn degraded_of(places: &[PathBuf]) -> Vec<String> {
 }
 
 /// The rule of a point.
-pub(crate) fn degraded(evidence: &Evidence<'_>) -> Option<Sentence> {
-    let links = evidence.links;
+pub(crate) fn degraded(point: &PointContext<'_>) -> Option<Sentence> {
+    let links = &point.sweep.as_ref()?.links;
     let sentence =
         || Sentence::new(format!("{{Links}}. {REMEDY}.")).text("Links", links.join("; "));
     (!links.is_empty()).then(sentence)

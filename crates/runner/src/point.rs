@@ -6,7 +6,7 @@ pub use crate::findings::remarks;
 use crate::{
     Error,
     capture::{Capture, Watched},
-    findings::{Evidence, findings, settings_left},
+    findings::{PointContext, findings, settings_left},
     ranks::SharedPhase,
 };
 use std::{
@@ -80,8 +80,8 @@ pub(crate) fn without(system: &str, why: &str) -> String {
 
 /// What the rules find, and what the database itself has to say.
 #[must_use]
-pub fn all_findings(evidence: &Evidence<'_>, database: &dyn Database) -> Vec<Finding> {
-    let mut found = findings(evidence);
+pub fn all_findings(point: &PointContext<'_>, database: &dyn Database) -> Vec<Finding> {
+    let mut found = findings(point);
     found.extend(remarks(database));
     found
 }

@@ -26,7 +26,7 @@ use tailmark_engine::{Observer, PhaseStart, Stop};
 use tailmark_model::{Finding, Kind, Load};
 use tailmark_plan::{Adopt, Consent, Plan};
 use tailmark_prepare::Uses;
-use tailmark_runner::Error;
+use tailmark_runner::{Error, PreparationError};
 use tailmark_study::Study;
 use tailmark_testing::{LoopDevice, test};
 use tempfile::TempDir;
@@ -381,7 +381,13 @@ fn a_device_that_something_else_was_made_of_is_loaded_again_with_consent_alone()
     let before = fs::read(device.path()).unwrap();
     let second = tempfile::tempdir().unwrap();
     let error = run(&plan, second.path()).unwrap_err();
-    assert!(matches!(error, Error::Overwrites { .. }), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            Error::Preparation(PreparationError::Overwrites { .. })
+        ),
+        "{error:?}"
+    );
     let said = std::error::Error::source(&error).unwrap().to_string();
     assert!(fs::read(device.path()).unwrap() == before, "it was written");
     let signature = said.split("--overwrite-signature ").nth(1).unwrap();

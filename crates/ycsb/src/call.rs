@@ -29,7 +29,7 @@ use tailmark_driver::{
 };
 use tailmark_engine::{Spec, Stop, Terms};
 use tailmark_model::{Phase, PointKey, finding::NOTHING_FOUND};
-use tailmark_runner::{Evidence, capture::Watched, point};
+use tailmark_runner::{PointContext, capture::Watched, point};
 use tailmark_study::NewFile;
 use tailmark_workload::KeySpace;
 
@@ -254,8 +254,8 @@ impl Call {
         let facts = database.facts();
         let found = match &point {
             Some(key) => {
-                let evidence = Evidence::new(self.driver, &self.params, key, &measured);
-                point::all_findings(&evidence, database.as_ref())
+                let context = PointContext::new(self.driver, &self.params, key, &measured);
+                point::all_findings(&context, database.as_ref())
             }
             None => point::remarks(database.as_ref()),
         };

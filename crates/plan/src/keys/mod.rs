@@ -2,21 +2,38 @@
 //! of `tailmark run`, the errors, `list keys` and the tests of the documentation go by. Each part of
 //! it has a file, in which what a key sets stands beside its row.
 
+mod abort;
 pub(super) mod data;
+mod emulate;
+mod expect;
 mod machine;
+mod place;
+mod prepare;
 pub(super) mod report;
 mod roles;
+mod service;
 pub(super) mod slo;
+mod steady;
 mod sweep;
 mod system;
 mod texts;
+mod threads;
 mod top;
 mod workload;
 
+pub use abort::{AbortLimit, Broken};
 pub use data::DataSetPlan;
+pub use emulate::Emulate;
+pub use expect::{ClientHost, Expect, Unexpected};
 pub use machine::MachinePlan;
+pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare};
+pub use service::{Service, ServiceControl, shown};
 pub use slo::is_searched;
+pub use steady::Steady;
 pub use sweep::Sweep;
+pub(super) use system::Systems;
+pub use system::{SystemPlan, named_at_rank};
+pub use threads::Ladder;
 
 use super::PlanKey;
 use tailmark_model::Role;
@@ -29,17 +46,17 @@ const PARTS: &[&[PlanKey]] = &[
     sweep::SWEEP_KEYS,
     machine::MACHINE_KEYS,
     report::REPORT_KEYS,
-    machine::PREPARE_KEYS,
+    prepare::PREPARE_KEYS,
     slo::SLO_KEYS,
-    slo::ABORT_KEYS,
+    abort::ABORT_KEYS,
     system::SYSTEM_KEYS,
-    system::DEVICE_KEYS,
-    machine::STEADY_KEYS,
-    system::EXPECT_KEYS,
-    system::SERVICE_KEYS,
+    emulate::DEVICE_KEYS,
+    steady::STEADY_KEYS,
+    expect::EXPECT_KEYS,
+    service::SERVICE_KEYS,
     workload::WORKLOAD_KEYS,
     workload::DISTRIBUTION_KEYS,
-    sweep::THREADS_KEYS,
+    threads::THREADS_KEYS,
 ];
 
 /// Every key, in the order of the documentation. The settings of the drivers, which `database` and

@@ -1,12 +1,9 @@
-//! What is searched for, and what ends a run: `[slo]` and `[abort]`.
+//! What is searched for: `[slo]`.
 
-use super::{
-    roles::{RUN, TRIALS},
-    texts::{joined, time},
-};
+use super::{roles::TRIALS, texts::time};
 use crate::{
     Accept,
-    Accept::{AbortLimits, Choice, Count, Flag, Limits, Number, Percent, Time},
+    Accept::{Choice, Count, Flag, Limits, Number, Percent, Time},
     DefaultInputs, Error, PlanKey,
     accept::Accepted,
     limits::{ARRIVALS, RATE_MAX, RATE_MIN, THREADS_MAX, YEAR},
@@ -63,13 +60,6 @@ pub(super) const SLO_KEYS: &[PlanKey] = &[
         .help("A quick search (--slo): blocks of 2 s, a resolution of 10 %, 6 minutes at most")
         .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
 ];
-
-/// The keys of `abort`.
-pub(super) const ABORT_KEYS: &[PlanKey] = &[PlanKey::new("abort", "when", RUN, AbortLimits)
-    .about("limits that end the run when one is broken: `errors > 1%`")
-    .flag(28, "--abort", "LIMITS")
-    .help("End the run when one of these is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
-    .sets(|plan| joined(&plan.abort))];
 
 /// Reads the settings of the search; none where the plan has no `slo.latency`. Refuses a limit of requests
 /// that no workload sends, and rates in the wrong order.

@@ -1,18 +1,18 @@
-//! What is run: `[sweep]`, and a series of client counts.
+//! What is run: `[sweep]`.
 
 use super::{
     roles::{DISTRIBUTION, EVERY_POINT, POINTS, WORKLOAD},
     texts::{joined, time},
+    threads::Threads as ThreadPoints,
 };
 use crate::{
     Accept::{
         Choice, Count, Distribution, Number, Percent, Rates, Text, Threads, Time, TimeOrAuto, Words,
     },
     AskedRate, DefaultInputs, Error, Ladder, Order, Plan, PlanKey, Reload, Warmup,
-    limits::{ARRIVALS, AUTO, NO_GAIN, RATE_MAX, RATE_MIN, THREADS_MAX, YEAR},
+    limits::{ARRIVALS, AUTO, RATE_MAX, RATE_MIN, THREADS_MAX, YEAR},
     rate::Rates as AskedRates,
     reader::TableReader,
-    threads::Threads as ThreadPoints,
     units::{self, timed, times},
     workloads::Workloads,
 };
@@ -159,20 +159,6 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         .about("operations that may fail in a point that is a peak and in comparisons")
         .or("0.1%")
         .sets(|plan| Some(units::percent_text(plan.sweep.allow_errors))),
-];
-
-/// The keys of `threads`.
-pub(super) const THREADS_KEYS: &[PlanKey] = &[
-    PlanKey::new("threads", "from", POINTS, Count(1, THREADS_MAX))
-        .about("the first client count")
-        .or("1"),
-    PlanKey::new("threads", "to", POINTS, Count(1, THREADS_MAX))
-        .about("the last client count, at most; 1,024 with `until`"),
-    PlanKey::new("threads", "factor", POINTS, Number(1.01, 1024.0))
-        .about("from one client count to the next")
-        .or("2"),
-    PlanKey::new("threads", "until", POINTS, Choice(&[NO_GAIN]))
-        .about("ends the series sooner: each is measured, and the next where there was a gain"),
 ];
 
 /// The product of axes, and the budget of each point.

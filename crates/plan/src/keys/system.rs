@@ -1,11 +1,27 @@
-//! A system: where it is, what is expected of it, and its service.
+//! The systems of a plan: where each is, which database it runs, with which settings.
 
-use super::roles::{COMMAND, HOSTS, PREPARATION, RUN, SYSTEM};
-use crate::{
-    Accept::{Choice, Count, Flag, FlagOrPath, Paths, Size, Table, Text, Time, Words},
-    ClientHost, PlanKey,
-    emulate::EMULATIONS,
+use super::{
+    place::{absolute, location, no_location, paths, refuse_shared_places},
+    roles::{COMMAND, HOSTS, PREPARATION, RUN, SYSTEM},
+    service::service,
+    texts::joined,
 };
+use crate::{
+    Accept::{Flag, FlagOrPath, Paths, Table, Text, Words},
+    Agent, Emulate, Error, Expect, PlanKey, Prepare, Service,
+    hosts::hosts,
+    limits::DRIVER_DEFAULT,
+    reader::TableReader,
+    units,
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+use tailmark_driver::{
+    DataSet, Driver, Location, Place, Semantics, SettingKind, Settings, db, did_you_mean,
+};
+use toml::Value;
 
 /// The keys of `system`.
 pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
@@ -23,7 +39,8 @@ pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
     PlanKey::new("system", "ssh", HOSTS, Words).about(
         "where its server runs, one or several, as `ssh` takes them (\"root@db1\"): what is done and \
              sampled there",
-    ),
+    )
+    .sets_in_system(|system| joined(&system.ssh)),
     PlanKey::new("system", "agent", RUN, FlagOrPath)
         .about(
             "whether a small program may be copied to `ssh`, where it samples while it runs; or \
@@ -34,7 +51,8 @@ pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
         .about("its place is an example: nothing is measured until --system NAME=WHERE gives one")
         .or("false"),
     PlanKey::new("system", "ceiling_for", SYSTEM, Text)
-        .about("the system whose device ceiling this one measures, in the same place"),
+        .about("the system whose device ceiling this one measures, in the same place")
+        .sets_in_system(|system| system.ceiling_for.clone()),
     PlanKey::new("system", "optional", RUN, Flag)
         .about("left out with a message where its place is missing or too small")
         .or("false"),
@@ -47,62 +65,382 @@ pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
         .about("what is done to its devices before it is measured; what differs from [prepare]"),
 ];
 
-/// The keys of `device`.
-pub(super) const DEVICE_KEYS: &[PlanKey] = &[
-    PlanKey::new("device", "emulate", SYSTEM, Choice(EMULATIONS))
-        .about("an emulated device instead of one: a volume with limits; needs root"),
-    PlanKey::new("device", "size", SYSTEM, Size(16 << 20, 1 << 50)).about("its bytes"),
-    PlanKey::new("device", "iops", SYSTEM, Count(1, 100_000_000))
-        .about("requests per second, reads and writes together; none: no limit"),
-    PlanKey::new("device", "bandwidth", SYSTEM, Text)
-        .about("bytes per second, reads and writes together: \"125MB/s\"; none: no limit"),
-    PlanKey::new("device", "burst", SYSTEM, Count(1, 100_000_000))
-        .about("requests per second as long as it may burst; more than `iops`"),
-    PlanKey::new("device", "burst_time", SYSTEM, Time(1.0, 86_400.0))
-        .about("how long it may burst after it was idle"),
-    PlanKey::new("device", "delay", SYSTEM, Time(0.001, 60.0))
-        .about("how long each request waits besides, whole milliseconds; needs nbdkit"),
-];
+/// One system under test.
+#[derive(Debug, Clone)]
+pub struct SystemPlan {
+    /// Unique.
+    pub name: String,
+    /// As the plan names it, `{rank}` and `{host}` included.
+    pub place: String,
+    /// Where it is. A directory may turn out to be a block device; a device must be one.
+    pub location: Location,
+    /// Whether the location is an example, to be replaced before anything is measured.
+    pub placeholder: bool,
+    /// Opens it.
+    pub driver: &'static Driver,
+    /// The driver's settings, checked.
+    pub settings: Settings,
+    /// Whose semantics to keep.
+    pub semantics: Semantics,
+    /// The version of the embedded database that the plan speaks of, such as `8.1`.
+    pub version: Option<String>,
+    /// The data set (the same for every system of a plan).
+    pub data: DataSet,
+    /// The system whose device ceiling this one measures.
+    pub ceiling_for: Option<String>,
+    /// Left out with a message, instead of an error, where its place lacks room or is missing.
+    pub optional: bool,
+    /// The directories, block devices and NVMe controllers of a server, where it is on this machine:
+    /// what is watched.
+    pub watch: Vec<PathBuf>,
+    /// Where its server runs, as `ssh` takes it; none: what is done to it is done on this machine.
+    pub ssh: Vec<String>,
+    /// Which agent may be copied there.
+    pub agent: Agent,
+    /// What the plan expects of its place.
+    pub expect: Expect,
+    /// What is stopped and started around its points.
+    pub service: Option<Service>,
+    /// What is done to its devices before.
+    pub prepare: Prepare,
+    /// The device that is emulated for it.
+    pub emulate: Option<Emulate>,
+}
 
-/// The keys of `expect`.
-pub(super) const EXPECT_KEYS: &[PlanKey] = &[
-    PlanKey::new("expect", "mount", PREPARATION, Flag)
-        .about("whether its place is on a mount point of its own, not on the root file system")
-        .or("false"),
-    PlanKey::new("expect", "filesystem", PREPARATION, Text)
-        .about("the type of the file system: xfs, ext4"),
-    PlanKey::new("expect", "mount_options", PREPARATION, Words)
-        .about("options that it is mounted with: [\"noatime\"]"),
-    PlanKey::new("expect", "model", PREPARATION, Text)
-        .about("what the device's model contains, in whichever case"),
-    PlanKey::new("expect", "capacity", PREPARATION, Size(1, 1 << 60))
-        .about("the device's capacity, within 1 %"),
-    PlanKey::new(
-        "expect",
-        "transport",
-        PREPARATION,
-        Choice(tailmark_model::TRANSPORTS),
-    )
-    .about("how the device is attached"),
-    PlanKey::new(
-        "expect",
-        "client_host",
-        PREPARATION,
-        Choice(ClientHost::NAMES),
-    )
-    .about("whether the server is on another machine than its clients, or on the same"),
-    PlanKey::new("expect", "version", PREPARATION, Text)
-        .about("what the version of the embedded database begins with; always a finding"),
-];
+/// A place as one of several processes has it; see [`Plan::at_rank`].
+#[must_use]
+pub fn named_at_rank(place: &str, rank: u32, host: &str) -> String {
+    let place = place.replace("{rank}", &rank.to_string());
+    place.replace("{host}", host)
+}
 
-/// The keys of `service`.
-pub(super) const SERVICE_KEYS: &[PlanKey] = &[
-    PlanKey::new("service", "systemd", COMMAND, Text).about("the unit of systemd that it is"),
-    PlanKey::new("service", "start", COMMAND, Text)
-        .about("a command that starts it, or is the server"),
-    PlanKey::new("service", "stop", COMMAND, Text)
-        .about("a command that stops it; none: what `start` runs is terminated"),
-    PlanKey::new("service", "ready", COMMAND, Text)
-        .about("a command that succeeds when it is ready; none: the database is asked"),
-    PlanKey::new("service", "log", RUN, Text).about("its log, whose end errors show"),
-];
+impl SystemPlan {
+    /// The system of one of several processes; see [`Plan::at_rank`].
+    #[must_use]
+    pub fn at_rank(&self, rank: u32, host: &str) -> Self {
+        let named = |text: &str| named_at_rank(text, rank, host);
+        let path = |path: &Path| PathBuf::from(named(&path.to_string_lossy()));
+        Self {
+            location: match &self.location {
+                Location::Directory(place) => Location::Directory(path(place)),
+                Location::Device(place) => Location::Device(path(place)),
+                other => other.clone(),
+            },
+            watch: self.watch.iter().map(|place| path(place)).collect(),
+            settings: self.settings.renamed(named),
+            ..self.clone()
+        }
+    }
+
+    /// The directories, devices and controllers that the probes look at, where some are known.
+    #[must_use]
+    pub fn watched(&self) -> Vec<&Path> {
+        if self.watch.is_empty() {
+            self.location.path().into_iter().collect()
+        } else {
+            self.watch.iter().map(PathBuf::as_path).collect()
+        }
+    }
+
+    /// Further directories that its settings name, in which the database keeps a part of what it stores.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        let settings = self.driver.settings.iter();
+        let named = settings.filter(|row| row.kind == SettingKind::Directory);
+        let given = named.filter_map(|row| self.settings.text(row.name));
+        given.filter(|text| !text.is_empty()).map(Path::new)
+    }
+
+    /// Whether its data is on this machine: it has no server, the plan names what is watched of the
+    /// server here, or the server is asked over the loopback.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        let is_here =
+            self.driver.place != Place::Hosts || !self.watch.is_empty() || self.location.is_here();
+        is_here && self.ssh.is_empty()
+    }
+}
+
+/// What the systems are read from.
+pub(crate) struct Systems<'a> {
+    /// The plan.
+    pub top: &'a TableReader<'a>,
+    /// The data set, scaled.
+    pub data: &'a DataSet,
+    /// What caches are multiplied by.
+    pub scale: f64,
+}
+
+/// One `[[system]]` table, read so far.
+struct SystemTable<'a> {
+    name: String,
+    reader: TableReader<'a>,
+    driver: &'static Driver,
+    ceiling_for: Option<String>,
+}
+
+impl<'a> Systems<'a> {
+    /// Every system, checked.
+    pub fn read(&self) -> Result<Vec<SystemPlan>, Error> {
+        let tables = self.top.tables("system")?;
+        if tables.is_empty() {
+            return Err(Error::NoSystem);
+        }
+        let names: Vec<String> = tables.iter().map(|(name, _)| name.clone()).collect();
+        let base = self.driver_of(self.top, None)?;
+        let mut read = Vec::new();
+        for (name, reader) in tables {
+            let driver = self.driver_of(&reader, Some(base))?;
+            let ceiling_for: Option<String> = reader.optional("ceiling_for")?;
+            if let Some(ceiling) = &ceiling_for {
+                refuse_unknown_ceiling(&reader, ceiling, &name, &names)?;
+            }
+            read.push(SystemTable {
+                name,
+                reader,
+                driver,
+                ceiling_for,
+            });
+        }
+        self.refuse_bad_base(base)?;
+        let systems = read.iter().map(|table| self.system(table, &read, base));
+        let systems = systems.collect::<Result<Vec<_>, _>>()?;
+        refuse_shared_places(&systems)?;
+        Ok(systems)
+    }
+
+    /// The driver that the `database` table of `reader` names.
+    fn driver_of(
+        &self,
+        reader: &TableReader<'_>,
+        base: Option<&'static Driver>,
+    ) -> Result<&'static Driver, Error> {
+        let table = match reader.given().get("database") {
+            None => None,
+            Some(Value::Table(table)) => Some(table),
+            Some(other) => return Err(reader.refuse("database", other)),
+        };
+        let given = table.and_then(|table| table.get("driver"));
+        let name = match (given, base) {
+            (Some(Value::String(name)), _) => name.as_str(),
+            (Some(other), _) => {
+                return Err(Error::BadValue {
+                    key: reader.label("database.driver"),
+                    value: units::text(other),
+                    accepted: "the name of a driver, see `tailmark list drivers`".to_owned(),
+                });
+            }
+            (None, Some(base)) => return Ok(base),
+            (None, None) => DRIVER_DEFAULT,
+        };
+        let key = || reader.label("database.driver");
+        db::find(name).map_err(|source| Error::Driver { key: key(), source })
+    }
+
+    /// `[database]` must be right even where every system overrides it.
+    fn refuse_bad_base(&self, base: &'static Driver) -> Result<(), Error> {
+        let reader = self.database(self.top, base)?;
+        self.settings(&reader, base, given(&reader)?).map(|_| ())
+    }
+
+    fn database(
+        &self,
+        reader: &TableReader<'a>,
+        driver: &'static Driver,
+    ) -> Result<TableReader<'a>, Error> {
+        let settings: Vec<&str> = driver.settings.iter().map(|setting| setting.name).collect();
+        reader.table("database", &settings)
+    }
+
+    fn settings(
+        &self,
+        reader: &TableReader<'_>,
+        driver: &'static Driver,
+        given: BTreeMap<String, String>,
+    ) -> Result<Settings, Error> {
+        let key = || reader.full("").trim_end_matches('.').to_owned();
+        Settings::check(driver, &given, self.data, self.scale)
+            .map_err(|source| Error::Driver { key: key(), source })
+    }
+
+    /// Where a system is: where it says, or in the place of the system that it is a ceiling for.
+    fn location(
+        &self,
+        table: &SystemTable<'a>,
+        all: &[SystemTable<'a>],
+    ) -> Result<Location, Error> {
+        let SystemTable {
+            reader,
+            driver,
+            ceiling_for,
+            ..
+        } = table;
+        if let Some(location) = location(reader, driver)? {
+            return Ok(location);
+        }
+        let mut others = all.iter();
+        let lower = others.find(|other| ceiling_for.as_ref() == Some(&other.name));
+        let given = lower.map(|lower| location(&lower.reader, lower.driver));
+        match (given.transpose()?.flatten(), driver.place) {
+            (given, Place::Nowhere) => Ok(given.unwrap_or(Location::None)),
+            (Some(at), place) if (place == Place::Hosts) == matches!(at, Location::Hosts(_)) => {
+                Ok(at)
+            }
+            _ => Err(no_location(reader, driver)),
+        }
+    }
+
+    fn system(
+        &self,
+        table: &SystemTable<'a>,
+        all: &[SystemTable<'a>],
+        base: &'static Driver,
+    ) -> Result<SystemPlan, Error> {
+        let SystemTable {
+            name,
+            reader,
+            driver,
+            ceiling_for,
+        } = table;
+        let own = self.database(reader, driver)?;
+        let common = self.database(self.top, base)?;
+        // The settings of `[database]` are those of its driver, and mean nothing to another.
+        let mut settings = if std::ptr::eq(*driver, base) {
+            given(&common)?
+        } else {
+            BTreeMap::new()
+        };
+        settings.extend(given(&own)?);
+        let settings = self.settings(&own, driver, settings)?;
+        let emulate = Emulate::read(reader, name)?;
+        let location = self.location(table, all)?;
+        // A ceiling is measured in a place that is prepared for the system that it is for.
+        let prepare = match ceiling_for {
+            Some(_) => Prepare::default(),
+            None => Prepare::read(self.top, reader, driver, &location, emulate.as_ref())?,
+        };
+        Ok(SystemPlan {
+            name: name.clone(),
+            place: location.to_string(),
+            location,
+            prepare,
+            emulate,
+            placeholder: reader.get("placeholder")?,
+            driver,
+            semantics: semantics(&own, &common, driver, &settings)?,
+            version: version(&own, std::ptr::eq(*driver, base).then_some(&common), driver)?,
+            settings,
+            data: self.data.clone(),
+            ceiling_for: ceiling_for.clone(),
+            optional: reader.get("optional")?,
+            watch: match driver.place {
+                Place::Hosts => paths(reader, &["path", "device"])?,
+                _ => Vec::new(),
+            },
+            ssh: hosts(reader, driver)?,
+            agent: agent(reader)?,
+            expect: Expect::read(reader, driver)?,
+            service: service(reader, driver)?,
+        })
+    }
+}
+
+/// Whose semantics a system keeps: as it or `[database]` says, or as its settings do.
+fn semantics(
+    own: &TableReader<'_>,
+    common: &TableReader<'_>,
+    driver: &Driver,
+    settings: &Settings,
+) -> Result<Semantics, Error> {
+    let kept = (driver.semantics)(settings);
+    let mut readers = [own, common].into_iter();
+    let given = readers.find(|reader| reader.given().contains_key("semantics"));
+    let reader = match (given, kept) {
+        (Some(given), _) => given,
+        (None, Some(kept)) => return Ok(kept),
+        (None, None) => common,
+    };
+    let said: Semantics = reader.get("semantics")?;
+    match kept {
+        Some(kept) if kept != said => Err(Error::BadValue {
+            key: reader.label("semantics"),
+            value: said.name().to_owned(),
+            accepted: format!(
+                "`{}` with these settings of driver `{}`, as `tailmark list drivers` says",
+                kept.name(),
+                driver.name
+            ),
+        }),
+        _ => Ok(said),
+    }
+}
+
+/// The version that the plan speaks of: of an embedded database, or of a server.
+fn version(
+    own: &TableReader<'_>,
+    common: Option<&TableReader<'_>>,
+    driver: &Driver,
+) -> Result<Option<String>, Error> {
+    let mut readers = [Some(own), common].into_iter().flatten();
+    let Some(reader) = readers.find(|reader| reader.given().contains_key("version")) else {
+        return Ok(None);
+    };
+    let version: Option<String> = reader.optional("version")?;
+    match driver.place {
+        Place::Directory | Place::Hosts => Ok(version),
+        _ => Err(Error::BadValue {
+            key: reader.label("version"),
+            value: version.unwrap_or_default(),
+            accepted: format!("absent: driver `{}` opens no database", driver.name),
+        }),
+    }
+}
+
+/// The driver's own settings in a `database` table, as text.
+fn given(reader: &TableReader<'_>) -> Result<BTreeMap<String, String>, Error> {
+    let is_setting = |key: &str| super::in_table("database").all(|known| known.name != key);
+    let settings = reader.given().iter().filter(|(key, _)| is_setting(key));
+    let text = |(key, value): (&String, &Value)| match value {
+        Value::Array(_) | Value::Table(_) | Value::Datetime(_) => Err(Error::BadValue {
+            key: reader.label(key),
+            value: units::text(value),
+            accepted: "one value: text, a number, true or false".to_owned(),
+        }),
+        one => Ok((key.clone(), units::text(one))),
+    };
+    settings.map(text).collect()
+}
+
+/// The agent of a system; a file is the same wherever the run goes on from.
+fn agent(reader: &TableReader<'_>) -> Result<Agent, Error> {
+    Ok(match reader.get("agent")? {
+        Agent::File(path) => Agent::File(absolute(reader, "agent", &path.to_string_lossy())?),
+        agent => agent,
+    })
+}
+
+fn refuse_unknown_ceiling(
+    reader: &TableReader<'_>,
+    ceiling: &str,
+    name: &str,
+    names: &[String],
+) -> Result<(), Error> {
+    let others: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|other| *other != name)
+        .collect();
+    if others.contains(&ceiling) {
+        return Ok(());
+    }
+    Err(Error::NotThere {
+        key: reader.label("ceiling_for"),
+        name: ceiling.to_owned(),
+        table: "system",
+        hint: did_you_mean(ceiling, others.iter().copied()),
+        known: if others.is_empty() {
+            "no other".to_owned()
+        } else {
+            others.join(", ")
+        },
+    })
+}

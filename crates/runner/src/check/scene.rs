@@ -207,8 +207,7 @@ impl SystemScene {
                 system.driver,
                 &system.data,
                 &system.settings,
-                memory,
-                system.is_here(),
+                system.is_here().then_some(memory),
             ),
             has_expectations: !crate::expect::expected(system).is_empty(),
         }

@@ -6,9 +6,11 @@
 
 mod adopt;
 pub(crate) mod clean;
+mod description;
 mod identity;
 mod load;
 mod marker;
+mod open;
 mod reshaped;
 mod server;
 mod shared;
@@ -19,9 +21,11 @@ use crate::{
     Error,
     prepare::{device_of, refused},
 };
+use description::describe;
+pub use description::differences;
 pub(crate) use load::loader;
 pub(crate) use marker::is_device;
-use marker::{CONTENT, Marker, Store, failed};
+use marker::{Marker, Store, failed};
 pub(crate) use shared::{RealPlace, refuse_shared};
 use std::{
     collections::BTreeMap,
@@ -32,7 +36,7 @@ use std::{
 };
 use tailmark_driver::{Access, Database, Location, Made, Params, db::stamp};
 use tailmark_model::instant::dated;
-use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
+use tailmark_plan::{Adopt, Plan, SystemPlan};
 use tailmark_prepare::Unwatched;
 
 /// A system's data set.
@@ -411,146 +415,6 @@ impl<'a> Dataset<'a> {
         all.extend(new);
         all
     }
-
-    /// Opens the database and closes it again, so that what is wrong with its place or its settings
-    /// shows before anything is measured. Of a data set that is not begun nothing is left, removed
-    /// or overwritten: one in a directory is made under another name and removed.
-    ///
-    /// # Errors
-    /// Where it cannot be opened, or something else is in its place.
-    pub fn try_open(&self) -> Result<(), Error> {
-        let state = self.state()?;
-        self.refuse_reload()?;
-        match (state, &self.store) {
-            (State::Empty, Store::File(_)) => self.make_trial(),
-            // To see what there is, it was asked.
-            (State::Empty, Store::Server) => Ok(()),
-            (State::Empty, Store::Device) => self.open_to_read().map(drop),
-            (State::Empty, _) => self.make().map(drop),
-            _ => self.open().map(drop),
-        }
-    }
-
-    /// Makes the tables of a server before it is loaded, so that it is known to take writes.
-    ///
-    /// # Errors
-    /// As [`Self::state`], and where the server refuses.
-    pub fn try_make(&self) -> Result<(), Error> {
-        match self.state()? {
-            State::Loaded | State::Adopted => Ok(()),
-            _ => Ok(self.make()?.is_empty().map(drop)?),
-        }
-    }
-
-    /// Opens a device that is not stamped yet, of which nothing may be written.
-    fn open_to_read(&self) -> Result<Box<dyn Database>, Error> {
-        let params = Params {
-            access: Access::Read,
-            ..self.params.clone()
-        };
-        Ok((self.system.driver.open)(&params)?)
-    }
-
-    /// Makes an empty database in the place of what is there, for a workload that fills it.
-    ///
-    /// # Errors
-    /// As [`Self::remove`], and where it cannot be opened.
-    pub fn start_empty(&self) -> Result<(), Error> {
-        self.remove()?;
-        self.make().map(drop)
-    }
-
-    /// Opens the database, which is made where there is none.
-    fn make(&self) -> Result<Box<dyn Database>, Error> {
-        self.refuse_to_change_adopted()?;
-        let is_server = self.store == Store::Server;
-        let is_nothing = is_server && self.look_at_server()?.is_nothing;
-        if is_server && !is_nothing {
-            // Another run may have begun to create it since this one looked.
-            self.state()?;
-        }
-        let params = Params {
-            access: if is_nothing {
-                Access::CreateNew
-            } else {
-                Access::Create
-            },
-            ..self.params.clone()
-        };
-        if matches!(self.store, Store::File(_)) {
-            self.refuse_replaced()?;
-        }
-        let is_new = self.forget_database()?;
-        let database = (self.system.driver.open)(&params)?;
-        if is_new {
-            self.name_database()?;
-        }
-        database
-            .made()
-            .into_iter()
-            .for_each(|made| self.add_made(made));
-        Ok(database)
-    }
-
-    /// Removes the data set, so that it is loaded again.
-    ///
-    /// # Errors
-    /// Where it cannot be removed, or something else is in its place.
-    pub fn remove(&self) -> Result<(), Error> {
-        match self.state()? {
-            _ if !self.is_kept() => Ok(()),
-            State::Adopted => Err(self.foreign(None)),
-            _ => self.refuse_to_change_adopted().and_then(|()| self.empty()),
-        }
-    }
-
-    /// Removes what is there. The marker says so before, and until something is loaded: a run that
-    /// is killed meanwhile leaves what the next one removes.
-    fn empty(&self) -> Result<(), Error> {
-        (self.system.driver.check_destroy)(&self.params)?;
-        let before = self.read()?.0;
-        if let (Store::File(_), Some(marker)) = (&self.store, &before)
-            && let Some(why) = identity::difference(self.system.driver, self.path(), marker)?
-        {
-            return Err(self.foreign(Some(why)));
-        }
-        // On a full disk it could not be written again.
-        if before
-            .as_ref()
-            .is_none_or(|marker| !marker.promises_nothing())
-        {
-            self.write(None, &self.started()?, 0, false)?;
-        }
-        if self.store == Store::Server && self.look_at_server()?.is_empty {
-            return Ok(());
-        }
-        let confirm = |data: &Path| match &before {
-            Some(marker) => identity::confirm(self.system.driver, data, marker),
-            None => identity::refuse_records(self.system.driver, data),
-        };
-        let destroyed = (self.system.driver.destroy)(&self.params, &confirm);
-        if let (Err(tailmark_driver::Error::Locked { .. }), Some(before), Store::File(path)) =
-            (&destroyed, before, &self.store)
-        {
-            // Another program has it open, and nothing of it was removed.
-            marker::write_file(path, &before.text())?;
-        }
-        Ok(destroyed?)
-    }
-
-    /// Opens the database.
-    ///
-    /// # Errors
-    /// If it cannot be opened, or if that would lock out the version of the database that wrote
-    /// adopted data.
-    pub fn open(&self) -> Result<Box<dyn Database>, Error> {
-        // What was adopted without a stamp is not ours to write.
-        if self.store == Store::Device && self.adopts && self.look()?.text.is_none() {
-            return self.open_to_read();
-        }
-        self.refuse_replaced()?;
-        Ok((self.system.driver.open)(&self.params)?)
-    }
 }
 
 /// What may be done to the data. Adopted data that is only read is left as it is; what tailmark loaded
@@ -597,53 +461,4 @@ fn holds_something(path: &Path) -> bool {
         Ok(_) => true,
         Err(_) => false,
     }
-}
-
-/// What decides whether a loaded data set serves a plan.
-fn describe(plan: &Plan, system: &SystemPlan) -> BTreeMap<String, String> {
-    let data = &system.data;
-    let mut described: BTreeMap<String, String> = [
-        ("driver", system.driver.name.to_owned()),
-        ("table", data.schema.table.clone()),
-        ("records", data.records.to_string()),
-        ("fields", data.schema.fields.len().to_string()),
-        ("field_length", data.field_length.to_string()),
-        ("compressibility", plan.dataset.compressibility.to_string()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into();
-    if let Some(layout) = plan
-        .sweep
-        .workloads
-        .first()
-        .and_then(|workload| workload.record_layout())
-    {
-        described.insert("key_length".to_owned(), layout.key_bytes.to_string());
-    }
-    for name in system.driver.stored {
-        if let Some(value) = system.settings.text(name) {
-            described.insert(format!("database.{name}"), value.to_owned());
-        }
-    }
-    for (name, sum) in file_sums(system) {
-        if system.driver.stored.contains(&name) {
-            described.insert(format!("database.{name}{CONTENT}"), sum);
-        }
-    }
-    described
-}
-
-/// What differs between a plan and what was there before: `key is x, was y; ...`, or empty.
-pub fn differences(is: &BTreeMap<String, String>, was: &BTreeMap<String, String>) -> String {
-    let keys: std::collections::BTreeSet<_> = is.keys().chain(was.keys()).collect();
-    let text = |map: &BTreeMap<String, String>, key| match map.get(key) {
-        Some(value) => format!("`{value}`"),
-        None => "not set".to_owned(),
-    };
-    let differs: Vec<_> = keys
-        .into_iter()
-        .filter(|key| is.get(*key) != was.get(*key))
-        .map(|key| format!("{key} is {}, was {}", text(is, key), text(was, key)))
-        .collect();
-    differs.join("; ")
 }

@@ -1,6 +1,6 @@
 //! What holds a whole data set, so that reads do not reach the device.
 
-use super::Evidence;
+use super::PointContext;
 use tailmark_driver::{DataSet, Driver, Settings};
 use tailmark_model::{Sentence, Unit};
 
@@ -15,39 +15,38 @@ pub struct Cached {
     pub by: &'static str,
 }
 
-/// What holds a data set on a machine with so much memory, where something does; `is_here`: it is
-/// that machine's memory which caches it.
+/// What holds a data set, where something does; `memory` is what can cache its files, if that is
+/// known.
 pub(crate) fn cached(
     driver: &Driver,
     data: &DataSet,
     settings: &Settings,
-    memory: u64,
-    is_here: bool,
+    memory: Option<u64>,
 ) -> Option<Cached> {
     let cache = (driver.cache)(data, settings);
-    let paged = (driver.page_cache)(settings) && is_here;
-    let (room, by) = if paged {
-        (
+    let (room, by) = match memory.filter(|_| (driver.page_cache)(settings)) {
+        Some(memory) => (
             cache.max(memory),
             "memory, and reads go through the page cache",
-        )
-    } else {
-        (cache, "the cache of the database")
+        ),
+        None => (cache, "the cache of the database"),
     };
     let data = data.bytes();
     (data > 0 && data <= room).then_some(Cached { data, room, by })
 }
 
 /// The rule of a point.
-pub fn fits_in_memory(e: &Evidence<'_>) -> Option<Sentence> {
-    let Cached { data, room, by } =
-        cached(e.driver, e.data, &e.params.settings, e.memory, e.is_here)?;
+pub fn fits_in_memory(point: &PointContext<'_>) -> Option<Sentence> {
+    let (driver, params) = (point.driver, point.params);
+    let Cached { data, room, by } = cached(driver, &params.data, &params.settings, point.memory)?;
     let fits = Sentence::new(format!(
         "The data set ({{Data set}}) fits in {by} ({{Room}}), so most reads did not reach the device."
     ));
     let fits = fits.number("Data set", data as f64, Unit::Bytes);
     let fits = fits.number("Room", room as f64, Unit::Bytes);
-    let scaled = e.unscaled.map_or_else(Sentence::default, |full| {
+    let plan = point.sweep.as_ref().map(|sweep| sweep.plan);
+    let unscaled = plan.and_then(|plan| plan.unscaled.as_ref().filter(|_| plan.scale < 1.0));
+    let scaled = unscaled.map_or_else(Sentence::default, |full| {
         let scaled = Sentence::new("At full scale it is {At full scale}.");
         scaled.number("At full scale", full.bytes() as f64, Unit::Bytes)
     });

@@ -1,6 +1,7 @@
-//! What qualifies a point's numbers: each rule looks at the evidence and says what it saw and what
-//! to do about it.
+//! What qualifies a point's numbers: each rule looks at the point in its context and says what it
+//! saw and what to do about it.
 
+mod context;
 mod machine;
 mod memory;
 mod processors;
@@ -9,106 +10,23 @@ mod rate;
 mod servers;
 mod steady;
 
+pub use context::PointContext;
+pub(crate) use context::SweepContext;
 pub(crate) use memory::{Cached, cached};
 pub(crate) use servers::of_load;
 
-use crate::{CachesKept, expect, links, point::Measured};
+use crate::{expect, links};
 use bytesize::ByteSize;
-use std::time::Duration;
-use tailmark_driver::{DataSet, Database, Driver, Params, Place, Remark, RemarkCode, Settled};
-use tailmark_model::{Finding, FindingCode, Kind, Phase, PointKey, Sentence, Unit, finding};
-use tailmark_stats::steady::SteadyRule;
+use tailmark_driver::{Database, Remark, RemarkCode, Settled};
+use tailmark_model::{Finding, FindingCode, Kind, Sentence, Unit, finding};
 use tailmark_workload::{Workload, db_bench::Op};
-
-/// What the rules look at.
-#[derive(Clone, Copy)]
-pub struct Evidence<'a> {
-    /// What opened the database.
-    pub driver: &'a Driver,
-    /// What it opened.
-    pub params: &'a Params,
-    /// The data set that was worked on.
-    pub data: &'a DataSet,
-    /// What the data set is at full scale, where the plan scales it down.
-    pub unscaled: Option<&'a DataSet>,
-    /// Which point.
-    pub key: &'a PointKey,
-    /// What was measured.
-    pub phase: &'a Phase,
-    /// Bytes of memory the run may use: the limit, or the machine's.
-    pub memory: u64,
-    /// Processors of the machine.
-    pub cpus: usize,
-    /// How long background work was waited for at most.
-    pub settle: Duration,
-    /// Whether background work came to rest before the point.
-    pub settled_before: Settled,
-    /// Whether it did after the point.
-    pub settled_after: Settled,
-    /// Why caches were not dropped, if they were not.
-    pub caches_kept: Option<&'a CachesKept>,
-    /// The version of the database that the plan speaks of, and its own.
-    pub version: Option<(&'a str, &'a str)>,
-    /// Devices whose link is slower than they can use, each in a few words.
-    pub links: &'a [String],
-    /// What of the system is not as the plan expects, in sentences.
-    pub unexpected: &'a [String],
-    /// The hosts of its server on which what was prepared was put back meanwhile.
-    pub put_back: &'a [String],
-    /// Whether the data is on this machine, whose memory is known.
-    pub is_here: bool,
-    /// The limit of memory that was asked for, bytes, and why there is none.
-    pub memory_unlimited: Option<(u64, &'a str)>,
-    /// How far the wall clock was set forwards against the monotonic clock during the point, or
-    /// backwards where negative, milliseconds.
-    pub clock_step_ms: i64,
-    /// What is known of a data set that somebody else has loaded.
-    pub adopted: Option<&'a str>,
-    /// When what was measured is steady; none: that is not asked, as of a load.
-    pub steady: Option<SteadyRule>,
-}
-
-impl<'a> Evidence<'a> {
-    /// Of a point that was measured as it came: nothing waited for, dropped, limited or scaled.
-    #[must_use]
-    pub fn new(
-        driver: &'a Driver,
-        params: &'a Params,
-        key: &'a PointKey,
-        measured: &'a Measured,
-    ) -> Self {
-        Self {
-            driver,
-            params,
-            data: &params.data,
-            unscaled: None,
-            key,
-            phase: &measured.phase,
-            memory: tailmark_machine::memory().total,
-            cpus: tailmark_machine::cpus(),
-            settle: Duration::ZERO,
-            settled_before: Settled::Unknown,
-            settled_after: Settled::Unknown,
-            caches_kept: None,
-            version: None,
-            links: &[],
-            unexpected: &[],
-            put_back: &[],
-            is_here: driver.place != Place::Hosts || params.location.is_here(),
-            memory_unlimited: None,
-            clock_step_ms: measured.clock_step_ms,
-            adopted: None,
-            steady: Some(SteadyRule::default()),
-        }
-    }
-}
 
 /// One rule: a row of [`RULES`].
 pub struct Rule {
     /// What the finding is of.
     pub code: FindingCode,
     /// The evidence and the remedy, where the rule applies.
-    pub check: fn(&Evidence<'_>) -> Option<Sentence>,
+    pub check: fn(&PointContext<'_>) -> Option<Sentence>,
 }
 
 /// Every rule, sorted by code.
@@ -135,7 +53,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::DATA_ADOPTED,
-        check: |e| e.adopted.map(Sentence::from),
+        check: |point| point.sweep.as_ref()?.adopted.map(Sentence::from),
     },
     Rule {
         code: finding::DATABASE_SATURATED,
@@ -143,7 +61,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::DEVICE_THROTTLED,
-        check: |e| machine::device_throttled(e.phase),
+        check: |point| machine::device_throttled(point.phase()),
     },
     Rule {
         code: finding::ERRORS,
@@ -187,7 +105,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::OTHER_LOAD,
-        check: |e| machine::other_load(e.phase, e.driver.place),
+        check: |point| machine::other_load(point.phase(), point.driver.place),
     },
     Rule {
         code: finding::OTHER_VERSION,
@@ -203,7 +121,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::SERVER_CHANGED,
-        check: |e| servers::changed(e.put_back),
+        check: |point| servers::changed(&point.sweep.as_ref()?.put_back),
     },
     Rule {
         code: finding::SERVER_CLOCK,
@@ -215,7 +133,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::SERVER_UNWATCHED,
-        check: |e| servers::unwatched(e.phase),
+        check: |point| servers::unwatched(point.phase()),
     },
     Rule {
         code: finding::STARTED_LATE,
@@ -223,7 +141,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::STEAL,
-        check: |e| machine::steal(e.phase).or_else(|| servers::steal(e.phase)),
+        check: |point| machine::steal(point.phase()).or_else(|| servers::steal(point.phase())),
     },
     Rule {
         code: finding::TOO_FEW_SAMPLES,
@@ -231,11 +149,11 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::UNEXPECTED,
-        check: |e| (!e.unexpected.is_empty()).then(|| expect::said(e.unexpected)),
+        check: |point| expect::said(&point.sweep.as_ref()?.unexpected),
     },
     Rule {
         code: finding::VOLUME_CAPPED,
-        check: |e| machine::volume_capped(e.phase),
+        check: |point| machine::volume_capped(point.phase()),
     },
     Rule {
         code: finding::WOKEN_LATE,
@@ -245,8 +163,8 @@ pub const RULES: &[Rule] = &[
 
 /// The findings of a point.
 #[must_use]
-pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let apply = |rule: &Rule| (rule.check)(evidence).map(|sentence| rule.code.finding(sentence));
+pub fn findings(point: &PointContext<'_>) -> Vec<Finding> {
+    let apply = |rule: &Rule| (rule.check)(point).map(|sentence| rule.code.finding(sentence));
     RULES.iter().filter_map(apply).collect()
 }
 
@@ -262,29 +180,28 @@ fn code_of(remark: RemarkCode) -> &'static FindingCode {
     finding::find(remark.name()).expect("every code of a remark has a row, which a test looks up")
 }
 
-fn caches_not_dropped(e: &Evidence<'_>) -> Option<Sentence> {
-    e.caches_kept.map(|kept| {
-        let (why, remedy) = kept.describe();
-        Sentence::new(format!(
-            "Caches were not dropped before this point ({{Reason}}), so part of its reads may not \
-             have reached the device. {remedy}"
-        ))
-        .text("Reason", why)
-    })
+fn caches_not_dropped(point: &PointContext<'_>) -> Option<Sentence> {
+    let (why, remedy) = point.sweep.as_ref()?.caches_kept.as_ref()?.describe();
+    let sentence = Sentence::new(format!(
+        "Caches were not dropped before this point ({{Reason}}), so part of its reads may not \
+         have reached the device. {remedy}"
+    ));
+    Some(sentence.text("Reason", why))
 }
 
-fn memory_not_limited(e: &Evidence<'_>) -> Option<Sentence> {
-    e.memory_unlimited.map(|(limit, why)| {
-        Sentence::new(
-            "The plan limits memory to {Memory limit}, but that was not applied: {Reason}.",
-        )
-        .text("Memory limit", ByteSize(limit).to_string())
-        .text("Reason", why)
-    })
+fn memory_not_limited(point: &PointContext<'_>) -> Option<Sentence> {
+    let sweep = point.sweep.as_ref()?;
+    let (limit, why) = (sweep.plan.machine.memory_limit?, sweep.memory_unlimited?);
+    let sentence = Sentence::new(
+        "The plan limits memory to {Memory limit}, but that was not applied: {Reason}.",
+    );
+    let sentence = sentence.text("Memory limit", ByteSize(limit).to_string());
+    Some(sentence.text("Reason", why))
 }
 
-fn clock_stepped(e: &Evidence<'_>) -> Option<Sentence> {
-    let direction = match e.clock_step_ms {
+fn clock_stepped(point: &PointContext<'_>) -> Option<Sentence> {
+    let step_ms = point.measured.clock_step_ms;
+    let direction = match step_ms {
         1000.. => "forwards",
         ..=-1000 => "backwards",
         _ => return None,
@@ -293,7 +210,7 @@ fn clock_stepped(e: &Evidence<'_>) -> Option<Sentence> {
         "The wall clock was set {Direction} by {Clock set by}, against the monotonic clock. Latencies \
          are not affected; times of day are. Let the clock settle before measuring.",
     );
-    let by_s = e.clock_step_ms.unsigned_abs() as f64 / 1e3;
+    let by_s = step_ms.unsigned_abs() as f64 / 1e3;
     let sentence = sentence.text("Direction", direction);
     Some(sentence.number("Clock set by", by_s, Unit::Seconds))
 }
@@ -310,9 +227,9 @@ pub(crate) fn settings_left(settings: &[String]) -> Option<Finding> {
     })
 }
 
-fn errors(e: &Evidence<'_>) -> Option<Sentence> {
-    let (failed, sent) = (e.phase.errors(), e.phase.requests());
-    let first = e.phase.errors.iter().max_by_key(|c| c.count)?;
+fn errors(point: &PointContext<'_>) -> Option<Sentence> {
+    let (failed, sent) = (point.phase().errors(), point.phase().requests());
+    let first = point.phase().errors.iter().max_by_key(|c| c.count)?;
     let cause = format!("{} {} ({})", first.kind.name(), first.cause, first.example);
     let sentence = Sentence::new(
         "{Requests failed} of {Requests} requests failed, most often: {Most often}. Their latencies are \
@@ -324,9 +241,9 @@ fn errors(e: &Evidence<'_>) -> Option<Sentence> {
     Some(sentence.text("Most often", cause))
 }
 
-fn misses(e: &Evidence<'_>) -> Option<Sentence> {
-    let read = e.phase.kinds.get(&Kind::Read)?;
-    (read.not_found > 0 && nothing_found(e).is_none()).then(|| {
+fn misses(point: &PointContext<'_>) -> Option<Sentence> {
+    let read = point.phase().kinds.get(&Kind::Read)?;
+    (read.not_found > 0 && nothing_found(point).is_none()).then(|| {
         Sentence::new(
             "{Misses} of {Reads} reads found nothing; a miss is often cheaper than a hit. Check that \
              the data set was loaded with as many records as are asked for.",
@@ -336,8 +253,8 @@ fn misses(e: &Evidence<'_>) -> Option<Sentence> {
     })
 }
 
-fn nothing_found(e: &Evidence<'_>) -> Option<Sentence> {
-    (e.phase.found_nothing() && !misses_on_purpose(&e.key.workload)).then(|| {
+fn nothing_found(point: &PointContext<'_>) -> Option<Sentence> {
+    (point.phase().found_nothing() && !misses_on_purpose(&point.key.workload)).then(|| {
         Sentence::new(
             "Every read found nothing, so nothing was read: this point is no peak and in no \
              comparison. Check that the data set is where it was loaded, with as many records as are \
@@ -356,15 +273,17 @@ fn misses_on_purpose(workload: &str) -> bool {
     tailmark_workload::find(workload).is_ok_and(reads_missing)
 }
 
-fn not_settled(e: &Evidence<'_>) -> Option<Sentence> {
+fn not_settled(point: &PointContext<'_>) -> Option<Sentence> {
+    let sweep = point.sweep.as_ref()?;
     let left = |when, what| {
         let sentence = Sentence::new(format!(
             "Background work (flushes, compactions) was still going on {{Time waited}} {when} the \
              point; {what}. Raise sweep.settle."
         ));
-        Some(sentence.number("Time waited", e.settle.as_secs_f64(), Unit::Seconds))
+        let settle = sweep.plan.sweep.settle;
+        Some(sentence.number("Time waited", settle.as_secs_f64(), Unit::Seconds))
     };
-    match (e.settled_before, e.settled_after) {
+    match (sweep.settled_before, sweep.settled_after) {
         (Settled::No, _) => left(
             "after waiting before",
             "it took device time from the measurement",
@@ -374,22 +293,23 @@ fn not_settled(e: &Evidence<'_>) -> Option<Sentence> {
     }
 }
 
-fn other_version(e: &Evidence<'_>) -> Option<Sentence> {
-    let (planned, own) = e.version?;
+fn other_version(point: &PointContext<'_>) -> Option<Sentence> {
+    let sweep = point.sweep.as_ref()?;
+    let (planned, own) = (sweep.system.version.as_deref()?, sweep.version.as_deref()?);
     (!crate::expect::is_version(planned, own)).then(|| {
         Sentence::new(
             "The plan is of a study with version {Planned version} of {Driver}, and this is version \
              {Version}. Compare the systems with one another, not with the numbers of the study.",
         )
         .text("Planned version", planned)
-        .text("Driver", e.driver.name)
+        .text("Driver", point.driver.name)
         .text("Version", own)
     })
 }
 
-fn too_few_samples(e: &Evidence<'_>) -> Option<Sentence> {
-    let (kind, result) = e
-        .phase
+fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
+    let (kind, result) = point
+        .phase()
         .kinds
         .iter()
         .filter(|(k, _)| **k != Kind::ReadModifyWrite)
@@ -400,7 +320,7 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<Sentence> {
         .collect();
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();
-    let rate = result.count as f64 / e.phase.duration_s.max(1e-9);
+    let rate = result.count as f64 / point.phase().duration_s.max(1e-9);
     let not_stated = if first.name == last.name {
         first.name.to_owned()
     } else {

@@ -4,7 +4,7 @@
 //! Only the clients' own share makes a peak a lower bound. What a database needs is a cost of the system,
 //! and other programs disturb a point without being its limit.
 
-use super::Evidence;
+use super::PointContext;
 use tailmark_driver::Place;
 use tailmark_model::{CpuShares, RankPart, Sentence, Unit};
 
@@ -43,8 +43,8 @@ fn filler(shares: &CpuShares, place: Place) -> Option<Filler> {
 }
 
 /// The clients' own threads filled the processors of their machine.
-pub fn client(e: &Evidence<'_>) -> Option<Sentence> {
-    if let Some((part, share)) = fullest(&e.phase.ranks) {
+pub fn client(point: &PointContext<'_>) -> Option<Sentence> {
+    if let Some((part, share)) = fullest(&point.phase().ranks) {
         let sentence = Sentence::new(
             "The clients on {Machine}, the machine of rank {Rank}, took {Clients} of the time of its \
              processors, so these, not the storage, were the limit. Use more machines or ranks on fewer \
@@ -54,9 +54,9 @@ pub fn client(e: &Evidence<'_>) -> Option<Sentence> {
         let sentence = sentence.count("Rank", part.rank.into());
         return Some(share_of(sentence, "Clients", share));
     }
-    let shares = e.phase.cpu_shares()?;
-    (filler(&shares, e.driver.place)? == Filler::Client).then(|| {
-        let with = match e.driver.place {
+    let shares = point.phase().cpu_shares()?;
+    (filler(&shares, point.driver.place)? == Filler::Client).then(|| {
+        let with = match point.driver.place {
             Place::Directory => ", with what the database does in them",
             _ => "",
         };
@@ -65,7 +65,7 @@ pub fn client(e: &Evidence<'_>) -> Option<Sentence> {
              these, not the storage, were the limit. Use fewer threads, more processors, or a cache small \
              enough that reads reach the device.",
         ));
-        let sentence = sentence.count("Processors", e.cpus as u64);
+        let sentence = sentence.count("Processors", tailmark_machine::cpus() as u64);
         share_of(sentence, "Clients", shares.client)
     })
 }
@@ -88,19 +88,19 @@ fn fullest(ranks: &[RankPart]) -> Option<(&RankPart, f64)> {
 
 /// The shares of the machine of rank 0, where what others do can be told: the processes of other ranks on
 /// it are not sampled.
-fn alone(e: &Evidence<'_>) -> Option<CpuShares> {
-    let ranks = &e.phase.ranks;
+fn alone(point: &PointContext<'_>) -> Option<CpuShares> {
+    let ranks = &point.phase().ranks;
     let is_shared = |part: &RankPart| part.host == ranks[0].host;
     if ranks.iter().skip(1).any(is_shared) {
         return None;
     }
-    e.phase.cpu_shares()
+    point.phase().cpu_shares()
 }
 
 /// The database's background threads, or its server on this machine, filled the processors.
-pub fn database(e: &Evidence<'_>) -> Option<Sentence> {
-    let shares = alone(e)?;
-    let (what, remedy) = match e.driver.place {
+pub fn database(point: &PointContext<'_>) -> Option<Sentence> {
+    let shares = alone(point)?;
+    let (what, remedy) = match point.driver.place {
         Place::Hosts => (
             "the database's server",
             " or run the clients on another machine",
@@ -110,7 +110,7 @@ pub fn database(e: &Evidence<'_>) -> Option<Sentence> {
             " or settings that leave less to flush and compact",
         ),
     };
-    (filler(&shares, e.driver.place)? == Filler::Database).then(|| {
+    (filler(&shares, point.driver.place)? == Filler::Database).then(|| {
         let sentence = Sentence::new(format!(
             "The processors, not the storage, were the limit: {what} took {{Database}} of their time and the \
              clients {{Clients}}. That is a cost of the system, so the number is no lower bound. Use more \
@@ -122,9 +122,10 @@ pub fn database(e: &Evidence<'_>) -> Option<Sentence> {
 }
 
 /// Other programs took processors that the clients and the database could have had.
-pub fn others(e: &Evidence<'_>) -> Option<Sentence> {
-    let shares = alone(e)?;
-    let is_unseen = e.driver.place == Place::Hosts && e.is_here && shares.database.is_none();
+pub fn others(point: &PointContext<'_>) -> Option<Sentence> {
+    let shares = alone(point)?;
+    let is_unseen =
+        point.driver.place == Place::Hosts && point.is_here() && shares.database.is_none();
     let unseen = if is_unseen {
         " A server of the database on this machine is among them: its process was not seen, which needs root."
     } else {
@@ -137,7 +138,7 @@ pub fn others(e: &Evidence<'_>) -> Option<Sentence> {
              processor.{unseen} Stop the other programs, and measure again. Threads of the kernel count too, \
              such as those that encrypt or emulate a volume: they are a cost of it.",
         ));
-        let sentence = sentence.count("Processors", e.cpus as u64);
+        let sentence = sentence.count("Processors", tailmark_machine::cpus() as u64);
         let sentence = share_of(sentence, "Other programs", shares.others);
         let sentence = share_of(sentence, "Processors busy", shares.busy);
         share_of(sentence, "Clients", shares.client)

@@ -1,7 +1,7 @@
 //! What is found of the processes that measured a point together: one that was slower than the
 //! others, and clocks that were apart.
 
-use super::Evidence;
+use super::PointContext;
 use tailmark_model::{RankPart, Sentence, Unit};
 
 /// A rank is slow whose clients did less than this part of what those of the median rank did.
@@ -17,8 +17,8 @@ const OPERATIONS_MIN: u64 = 1_000;
 const APART_NS: u64 = 1_000_000;
 
 /// The slowest rank, where it is slow, with what is known of it.
-pub fn uneven(e: &Evidence<'_>) -> Option<Sentence> {
-    uneven_of(&e.phase.ranks, e.key.target_rate.is_none())
+pub fn uneven(point: &PointContext<'_>) -> Option<Sentence> {
+    uneven_of(&point.phase().ranks, point.key.target_rate.is_none())
 }
 
 fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<Sentence> {
@@ -68,8 +68,8 @@ fn of_rank(sentence: Sentence, part: &RankPart) -> Sentence {
 }
 
 /// The rank whose seconds were the furthest from those of rank 0.
-pub fn clock_skew(e: &Evidence<'_>) -> Option<Sentence> {
-    skew_of(&e.phase.ranks)
+pub fn clock_skew(point: &PointContext<'_>) -> Option<Sentence> {
+    skew_of(&point.phase().ranks)
 }
 
 fn skew_of(ranks: &[RankPart]) -> Option<Sentence> {

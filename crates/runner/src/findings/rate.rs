@@ -1,7 +1,7 @@
 //! The rules of points at a fixed rate: whether it was met, how late operations were sent and why,
 //! and which were never done.
 
-use super::Evidence;
+use super::PointContext;
 use tailmark_model::{
     Arrivals, Bounded, KindResult, Latencies, Phase, Sentence, StartLag, Unit, number,
     quantile::P99,
@@ -15,19 +15,20 @@ const LAG_MAX_NS: u64 = 1_000_000;
 const MISSING_MAX: f64 = 0.01;
 
 /// More was due than was done in time, beside what may be in flight at the end.
-pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<Sentence> {
-    let target = e.key.target_rate?;
-    let due = target * e.phase.duration_s;
+pub(super) fn rate_not_met(point: &PointContext<'_>) -> Option<Sentence> {
+    let target = point.key.target_rate?;
+    let due = target * point.phase().duration_s;
     // A drained operation was due in time and done behind the end.
-    let in_time = e.phase.operations_in_time() as f64;
+    let in_time = point.phase().operations_in_time() as f64;
     // How many of a Poisson process are due is itself drawn.
-    let drawn = match e.key.arrivals {
+    let drawn = match point.key.arrivals {
         Some(Arrivals::Poisson) => 3.0 * due.sqrt(),
         Some(Arrivals::Even) | None => 0.0,
     };
-    let known = (e.phase.operations - e.phase.operations_in_time() + e.phase.censored) as f64;
+    let known = (point.phase().operations - point.phase().operations_in_time()
+        + point.phase().censored) as f64;
     let missing = (due - in_time - drawn).max(known);
-    let may_be_missing = (MISSING_MAX * due).max(in_flight(e.phase, e.key.threads));
+    let may_be_missing = (MISSING_MAX * due).max(in_flight(point.phase(), point.key.threads));
     (missing > may_be_missing).then(|| {
         Sentence::new(
             "{Rate reached} were reached of {Rate offered}; {Done late} operations were done after the \
@@ -35,7 +36,7 @@ pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<Sentence> {
              use more clients (sweep.rate_threads, sweep.threads), or a rate that the system holds. \
              If the system stalled near the end, they do not.",
         )
-        .number("Rate reached", e.phase.ops_per_sec(), Unit::OpsPerSecond)
+        .number("Rate reached", point.phase().ops_per_sec(), Unit::OpsPerSecond)
         .number("Rate offered", target, Unit::OpsPerSecond)
         .count("Done late", known as u64)
     })
@@ -49,12 +50,12 @@ fn in_flight(phase: &Phase, threads: u32) -> f64 {
 }
 
 /// Of a study in which lag has no causes, and of clients with a schedule of their own.
-pub(super) fn started_late(e: &Evidence<'_>) -> Option<Sentence> {
-    let lag = e.phase.start_lag.as_ref()?;
+pub(super) fn started_late(point: &PointContext<'_>) -> Option<Sentence> {
+    let lag = point.phase().start_lag.as_ref()?;
     if lag.causes.is_some() {
         return None;
     }
-    let late = late(&lag.all, lag.all.len(), response_p99(e.phase)?)?;
+    let late = late(&lag.all, lag.all.len(), response_p99(point.phase())?)?;
     let sentence = Sentence::new(
         "1 % of the operations were sent {1 % sent later than} or more after they were due. Response \
          time includes that wait: use more threads, or leave the clients more processor time.",
@@ -63,10 +64,10 @@ pub(super) fn started_late(e: &Evidence<'_>) -> Option<Sentence> {
 }
 
 /// Operations waited for a client: the system does not answer fast enough for so few.
-pub(super) fn no_free_client(e: &Evidence<'_>) -> Option<Sentence> {
-    let lag = e.phase.start_lag.as_ref()?;
+pub(super) fn no_free_client(point: &PointContext<'_>) -> Option<Sentence> {
+    let lag = point.phase().start_lag.as_ref()?;
     let waited = &lag.causes.as_ref()?.no_client;
-    let (all, response) = (operations(lag), response_p99(e.phase)?);
+    let (all, response) = (operations(lag), response_p99(point.phase())?);
     let late = late(waited, all, response)?;
     let waited = waited.len() as f64 / all as f64;
     let sentence = Sentence::new(
@@ -78,15 +79,15 @@ pub(super) fn no_free_client(e: &Evidence<'_>) -> Option<Sentence> {
     let sentence = sentence.number("Operations that waited", waited * 100.0, Unit::Percent);
     let sentence = sentence.number("1 % waited", late as f64, Unit::Nanoseconds);
     let sentence = with_latency(sentence, "p99 response", response);
-    let clients = number::plural(u64::from(e.key.threads), "client");
+    let clients = number::plural(u64::from(point.key.threads), "client");
     Some(sentence.text("Clients", clients))
 }
 
 /// Clients waited for operations and were woken late: the client machine is busy.
-pub(super) fn woken_late(e: &Evidence<'_>) -> Option<Sentence> {
-    let lag = e.phase.start_lag.as_ref()?;
+pub(super) fn woken_late(point: &PointContext<'_>) -> Option<Sentence> {
+    let lag = point.phase().start_lag.as_ref()?;
     let woken = &lag.causes.as_ref()?.woken_late;
-    let response = response_p99(e.phase)?;
+    let response = response_p99(point.phase())?;
     let late = late(woken, operations(lag), response)?;
     let sentence = Sentence::new(
         "1 % of the operations were sent {1 % sent later than} or more after they were due although a \
@@ -99,12 +100,12 @@ pub(super) fn woken_late(e: &Evidence<'_>) -> Option<Sentence> {
 }
 
 /// Operations were never done: their latencies are known from below alone.
-pub(super) fn censored(e: &Evidence<'_>) -> Option<Sentence> {
-    let count = e.phase.censored;
+pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
+    let count = point.phase().censored;
     if count == 0 {
         return None;
     }
-    let kinds = e.phase.kinds.iter();
+    let kinds = point.phase().kinds.iter();
     let exact = kinds.filter_map(|(kind, result)| Some((kind, part_known(result)?)));
     let bounds = match exact.min_by(|one, other| one.1.total_cmp(&other.1)) {
         Some((kind, part)) if part > 0.0 => format!(
@@ -121,7 +122,7 @@ pub(super) fn censored(e: &Evidence<'_>) -> Option<Sentence> {
          (sweep.rate_threads) where operations were never sent, or a lower rate.",
     );
     let sentence = sentence.count("Never done", count);
-    let sentence = sentence.count("Operations", count + e.phase.operations);
+    let sentence = sentence.count("Operations", count + point.phase().operations);
     Some(sentence.text("Bounds", bounds))
 }
 

@@ -1,6 +1,6 @@
 //! What was sampled on the hosts of servers says against a number.
 
-use super::Evidence;
+use super::PointContext;
 use tailmark_cluster::DRIFT_PPM_MAX;
 use tailmark_model::{
     Finding, Phase, SERVER_CLOCK, Sentence, Series, Unit,
@@ -14,9 +14,9 @@ const BUSY: f64 = 0.90;
 const STEAL: f64 = 0.01;
 
 /// The processors of a server were the limit.
-pub fn saturated(e: &Evidence<'_>) -> Option<Sentence> {
-    let busy = e.phase.servers().into_iter().filter_map(|server| {
-        let busy = e.phase.server_cpu_busy(server)?;
+pub fn saturated(point: &PointContext<'_>) -> Option<Sentence> {
+    let busy = point.phase().servers().into_iter().filter_map(|server| {
+        let busy = point.phase().server_cpu_busy(server)?;
         (busy >= BUSY).then_some((server, busy))
     });
     let wording = "The processors of the server were the limit, not its storage: {Server} ({Processors \
@@ -103,8 +103,12 @@ pub fn of_load(phase: &Phase, put_back: &[String]) -> Vec<Finding> {
 }
 
 /// The clock of a server moved further than clocks do.
-pub fn clock(e: &Evidence<'_>) -> Option<Sentence> {
-    let clocks = e.phase.series.iter().filter(|s| s.probe == SERVER_CLOCK);
+pub fn clock(point: &PointContext<'_>) -> Option<Sentence> {
+    let clocks = point
+        .phase()
+        .series
+        .iter()
+        .filter(|s| s.probe == SERVER_CLOCK);
     let named = |name: &'static str| clocks.clone().filter(move |s| s.name == name);
     let moved = named("offset_s").filter_map(|offsets| {
         let bounds = named("bound_s").find(|of| of.subject == offsets.subject)?;

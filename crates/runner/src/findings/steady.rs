@@ -1,12 +1,12 @@
 //! Whether a point was steady: its warm-up, where a rule ended that, and its measured part.
 
-use super::Evidence;
+use super::PointContext;
 use tailmark_model::{Sentence, Unit, Warmup};
 
 /// What was not steady, by how much, and the remedy.
-pub fn not_steady(e: &Evidence<'_>) -> Option<Sentence> {
-    let rule = e.steady?;
-    let measured = rule.whole(e.phase).and_then(|found| found.why_not());
+pub fn not_steady(point: &PointContext<'_>) -> Option<Sentence> {
+    let rule = point.steady?;
+    let measured = rule.whole(point.phase()).and_then(|found| found.why_not());
     let measured = measured.map(|why| {
         Sentence::new(
             "The measured part was not steady: {Measured part}, so its numbers depend on how long it \
@@ -15,7 +15,7 @@ pub fn not_steady(e: &Evidence<'_>) -> Option<Sentence> {
         )
         .text("Measured part", why)
     });
-    let warmup = e.phase.warmup.as_deref().and_then(of_warmup);
+    let warmup = point.phase().warmup.as_deref().and_then(of_warmup);
     warmup.into_iter().chain(measured).reduce(Sentence::and)
 }
 

@@ -1,19 +1,25 @@
 //! The table of the rules, and rules over a whole point.
 
 use super::*;
-use tailmark_model::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
+use crate::point::Measured;
+use tailmark_driver::{DataSet, Params};
+use tailmark_model::{Phase, PointKey, SERVER_CLOCK, Series, SeriesKind, subject_on_server};
 
-/// What is said of a point that was measured as it came.
-fn with_evidence<T>(phase: Phase, check: impl Fn(&Evidence<'_>) -> T) -> T {
-    with_evidence_of("null", phase, check)
-}
-
-/// The same with another driver.
-pub(super) fn with_evidence_of<T>(
+/// What is said of a phase that was measured with this driver, outside a sweep.
+pub(super) fn with_context<T>(
     driver: &str,
     phase: Phase,
-    check: impl Fn(&Evidence<'_>) -> T,
+    check: impl Fn(&PointContext<'_>) -> T,
 ) -> T {
+    let measured = Measured {
+        phase,
+        clock_step_ms: 0,
+        not_sampled: Vec::new(),
+    };
+    of_measured(driver, &measured, check)
+}
+
+fn of_measured<T>(driver: &str, measured: &Measured, check: impl Fn(&PointContext<'_>) -> T) -> T {
     let driver = tailmark_driver::db::find(driver).expect("a row");
     let params = Params {
         location: tailmark_driver::Location::None,
@@ -39,12 +45,7 @@ pub(super) fn with_evidence_of<T>(
         target_rate: None,
         arrivals: None,
     };
-    let measured = Measured {
-        phase,
-        clock_step_ms: 0,
-        not_sampled: Vec::new(),
-    };
-    check(&Evidence::new(driver, &params, &key, &measured))
+    check(&PointContext::new(driver, &params, &key, measured))
 }
 
 /// The codes of what is found of samples that were taken over a minute.
@@ -54,7 +55,7 @@ fn codes(series: Vec<Series>) -> Vec<String> {
         series,
         ..Phase::default()
     };
-    let found = with_evidence(phase, findings).into_iter();
+    let found = with_context("null", phase, findings).into_iter();
     found.map(|finding| finding.code).collect()
 }
 
@@ -120,14 +121,14 @@ fn a_servers_host_is_saturated_by_its_own_processors() {
 #[test]
 fn a_clock_that_was_set_is_a_finding_in_either_direction() {
     let text = |clock_step_ms| {
-        with_evidence(Phase::default(), |evidence| {
-            clock_stepped(&Evidence {
-                clock_step_ms,
-                ..*evidence
-            })
+        let measured = Measured {
+            phase: Phase::default(),
+            clock_step_ms,
+            not_sampled: Vec::new(),
+        };
+        of_measured("null", &measured, clock_stepped)
             .unwrap_or_default()
             .to_string()
-        })
     };
     assert!(text(100_000).contains("set forwards by 100 s"));
     assert!(text(-3_500).contains("set backwards by 3.5 s"));

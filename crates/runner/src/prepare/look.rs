@@ -1,7 +1,7 @@
 //! What of a plan's places and devices is looked at before the first device is touched.
 
 use super::overwrite::raw_targets;
-use crate::{Error, devices::InAdvance};
+use crate::{Error, PreparationError, devices::InAdvance};
 use std::path::{Path, PathBuf};
 use tailmark_machine::physical_devices;
 use tailmark_model::number;
@@ -21,21 +21,23 @@ pub(crate) fn refuse_places(plan: &Plan, out: Option<&Path>) -> Result<(), Error
         };
         let place = real_path(point);
         if out.is_some_and(|out| real_path(out).starts_with(&place)) {
-            return Err(Error::ResultsOnMount {
+            return Err(PreparationError::ResultsOnMount {
                 system: system.name.clone(),
                 point: point.clone(),
-            });
+            }
+            .into());
         }
         let is_one = |(_, other): &&(&SystemPlan, PathBuf)| {
             place.starts_with(other) || other.starts_with(&place)
         };
         if let Some((first, other)) = seen.iter().find(is_one) {
-            return Err(Error::OneMount {
+            return Err(PreparationError::OneMount {
                 first: first.name.clone(),
                 first_point: other.clone(),
                 second: system.name.clone(),
                 point: place,
-            });
+            }
+            .into());
         }
         seen.push((system, place));
     }
@@ -85,14 +87,18 @@ impl Elsewhere {
         hosts.extend(is_here.then_some("this machine"));
         hosts.dedup();
         match same().next() {
-            Some(_) if hosts.len() > 1 => Err(Error::SerialOnSeveralHosts {
+            Some(_) if hosts.len() > 1 => Err(PreparationError::SerialOnSeveralHosts {
                 serial: serial.to_owned(),
                 hosts: number::list(&hosts),
-            }),
-            Some(first) if same().all(|device| device.is_idle) => Err(Error::NothingToErase {
-                serial: serial.to_owned(),
-                system: first.system.clone(),
-            }),
+            }
+            .into()),
+            Some(first) if same().all(|device| device.is_idle) => {
+                Err(PreparationError::NothingToErase {
+                    serial: serial.to_owned(),
+                    system: first.system.clone(),
+                }
+                .into())
+            }
             first => Ok(first.is_some()),
         }
     }
@@ -104,14 +110,15 @@ impl Elsewhere {
                 other.login == one.login && other.number == one.number && other.system != one.system
             };
             if let Some(first) = self.devices[..index].iter().find(is_same) {
-                return Err(Error::PreparedTwice {
+                return Err(PreparationError::PreparedTwice {
                     first: first.system.clone(),
                     second: one.system.clone(),
                     device: match &one.serial {
                         Some(serial) => format!("serial number {serial} on {}", one.login),
                         None => format!("{}:{} on {}", one.number.0, one.number.1, one.login),
                     },
-                });
+                }
+                .into());
             }
         }
         Ok(())
@@ -146,9 +153,10 @@ pub(super) fn refuse_unknown(
             if is_there || there.is_part {
                 continue;
             }
-            return Err(Error::UnknownSerial {
+            return Err(PreparationError::UnknownSerial {
                 serial: serial.clone(),
-            });
+            }
+            .into());
         };
         // What cannot be done is refused by its own name later.
         let is_idle = |(_, job): &&(&SystemPlan, Job)| {
@@ -156,10 +164,11 @@ pub(super) fn refuse_unknown(
             requested.is_ok_and(|requested| requested.is_empty())
         };
         if found.iter().all(is_idle) {
-            return Err(Error::NothingToErase {
+            return Err(PreparationError::NothingToErase {
                 serial: serial.clone(),
                 system: first.name.clone(),
-            });
+            }
+            .into());
         }
     }
     let mut seen: Vec<(&SystemPlan, &Target)> = Vec::new();
@@ -167,11 +176,12 @@ pub(super) fn refuse_unknown(
         let is_same =
             |(_, known): &&(&SystemPlan, &Target)| known.identity.number == target.identity.number;
         if let Some((first, _)) = seen.iter().find(is_same) {
-            return Err(Error::PreparedTwice {
+            return Err(PreparationError::PreparedTwice {
                 first: first.name.clone(),
                 second: system.name.clone(),
                 device: target.identity.describe(),
-            });
+            }
+            .into());
         }
         seen.push((system, target));
     }
@@ -209,7 +219,7 @@ mod tests {
         let refused = |there: &Elsewhere| refuse_unknown(&plan, &[], there).err();
         assert!(matches!(
             refused(&Elsewhere::default()),
-            Some(Error::UnknownSerial { .. })
+            Some(Error::Preparation(PreparationError::UnknownSerial { .. }))
         ));
         // All on that host is measured, and it was not looked at.
         let part = Elsewhere {
@@ -219,7 +229,10 @@ mod tests {
         assert!(refused(&part).is_none());
         assert!(refused(&elsewhere(vec![device("b", "db1", "S1", false)])).is_none());
         let idle = elsewhere(vec![device("b", "db1", "S1", true)]);
-        assert!(matches!(refused(&idle), Some(Error::NothingToErase { .. })));
+        assert!(matches!(
+            refused(&idle),
+            Some(Error::Preparation(PreparationError::NothingToErase { .. }))
+        ));
         // One that two machines share, or two that are numbered alike.
         let shared = vec![
             device("b", "db1", "S1", false),
@@ -231,7 +244,10 @@ mod tests {
             "{refusal}"
         );
         let other = elsewhere(vec![device("b", "db1", "S2", false)]);
-        assert!(matches!(refused(&other), Some(Error::UnknownSerial { .. })));
+        assert!(matches!(
+            refused(&other),
+            Some(Error::Preparation(PreparationError::UnknownSerial { .. }))
+        ));
     }
 
     #[test]
@@ -239,7 +255,10 @@ mod tests {
         let refused = |all: Vec<DeviceThere>| elsewhere(all).refuse_twice().err();
         let one = || device("a", "db1", "S1", false);
         let twice = refused(vec![one(), device("b", "db1", "S1", false)]);
-        assert!(matches!(twice, Some(Error::PreparedTwice { .. })));
+        assert!(matches!(
+            twice,
+            Some(Error::Preparation(PreparationError::PreparedTwice { .. }))
+        ));
         // Virtual machines have disks that are numbered alike.
         assert!(refused(vec![one(), device("b", "db2", "S1", false)]).is_none());
         assert!(refused(vec![one(), device("a", "db1", "S2", false)]).is_none());

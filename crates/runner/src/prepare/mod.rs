@@ -17,7 +17,7 @@ pub(crate) use lines::overwrites;
 pub(crate) use look::refuse_places;
 pub(crate) use overwrite::{device_of, refuse_overwrite, refuse_overwrites, refused};
 
-use crate::{Error, devices, facts::kept, ranks::Ranks, servers::Servers};
+use crate::{Error, PreparationError, devices, facts::kept, ranks::Ranks, servers::Servers};
 use log::Far;
 pub(crate) use log::tell;
 use look::{Elsewhere, in_advance, refuse_unknown};
@@ -397,9 +397,11 @@ fn started(out: &Path) -> Result<Vec<String>, Error> {
 /// A system whose devices can be prepared apart from a run.
 fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
     let found = plan.systems.iter().find(|system| system.name == name);
-    let refused = |why: &str| Error::NothingToPrepare {
-        system: name.to_owned(),
-        why: why.to_owned(),
+    let refused = |why: &str| {
+        Error::Preparation(PreparationError::NothingToPrepare {
+            system: name.to_owned(),
+            why: why.to_owned(),
+        })
     };
     let found = found.ok_or_else(|| refused("the plan has no system of that name"))?;
     if found.prepare.devices.is_empty() || found.emulate.is_some() {

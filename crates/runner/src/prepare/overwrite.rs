@@ -9,7 +9,7 @@ use super::{
     request::{consent_of, job},
     started,
 };
-use crate::{Error, dataset::is_device, error::in_one_line};
+use crate::{Error, PreparationError, dataset::is_device, error::in_one_line};
 use std::path::Path;
 use tailmark_driver::Place;
 use tailmark_engine::{Observer, Stop};
@@ -80,11 +80,13 @@ pub(crate) fn refused(
     error: tailmark_prepare::Error,
 ) -> Error {
     match error {
-        refused @ tailmark_prepare::Error::Refused { .. } => Error::Overwrites {
-            system: system.name.clone(),
-            what: device.describe(),
-            source: Box::new(refused),
-        },
+        refused @ tailmark_prepare::Error::Refused { .. } => {
+            Error::Preparation(PreparationError::Overwrites {
+                system: system.name.clone(),
+                what: device.describe(),
+                source: Box::new(refused),
+            })
+        }
         other => other.into(),
     }
 }

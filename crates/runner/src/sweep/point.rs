@@ -11,7 +11,7 @@ use crate::{
     capture::Watched,
     error::in_one_line,
     expect::other_version,
-    findings::Evidence,
+    findings::{PointContext, SweepContext},
     links,
     places::places,
     point::{self, Measured, all_findings},
@@ -89,33 +89,26 @@ impl Sweeper<'_> {
         }
         // A stop ends the wait, but what was measured is kept.
         let settled = self.settle(database.as_ref());
-        let settled_after = *settled.as_ref().unwrap_or(&Settled::Yes);
-        let own_version = database.facts().remove("version");
-        let version = system.version.as_deref();
-        let unexpected = self.unexpected(system, own_version.as_deref());
-        let links = links::degraded_of(&places(system));
-        let server_memory = self.server_memory(system);
-        let evidence = Evidence {
-            unscaled: plan.unscaled.as_ref().filter(|_| plan.scale < 1.0),
-            memory: server_memory.unwrap_or_else(|| self.memory()),
-            settle: plan.sweep.settle,
-            settled_before,
-            settled_after,
-            caches_kept: caches_kept.as_ref(),
-            version: version.zip(own_version.as_deref()),
-            unexpected: &unexpected,
-            put_back: &put_back,
-            links: &links,
-            is_here: system.is_here() || server_memory.is_some(),
-            memory_unlimited: plan
-                .machine
-                .memory_limit
-                .zip(self.memory_unlimited.as_deref()),
-            adopted: state.adopted.as_deref(),
+        let version = database.facts().remove("version");
+        let context = PointContext {
             steady: (!asked.workload.starts_empty()).then_some(asked.steady),
-            ..Evidence::new(system.driver, &dataset.params, &key, &measured)
+            memory: self.memory(system),
+            sweep: Some(SweepContext {
+                plan,
+                system,
+                adopted: state.adopted.as_deref(),
+                memory_unlimited: self.memory_unlimited.as_deref(),
+                caches_kept,
+                settled_before,
+                settled_after: *settled.as_ref().unwrap_or(&Settled::Yes),
+                unexpected: self.unexpected(system, version.as_deref()),
+                version,
+                links: links::degraded_of(&places(system)),
+                put_back,
+            }),
+            ..PointContext::new(system.driver, &dataset.params, &key, &measured)
         };
-        let found = all_findings(&evidence, database.as_ref());
+        let found = all_findings(&context, database.as_ref());
         let mut phase = measured.phase;
         phase.findings.extend(found);
         phase
@@ -314,23 +307,19 @@ impl Sweeper<'_> {
         Ok(())
     }
 
-    /// Bytes of memory that the server of a system may use, on all its hosts together; none where it has
-    /// none, or that is not known.
-    fn server_memory(&self, system: &SystemPlan) -> Option<u64> {
-        let limit = prepare::server_limit(self.plan, system).unwrap_or(u64::MAX);
-        match (system.driver.place, system.is_here()) {
-            (Place::Hosts, true) => Some(limit.min(tailmark_machine::memory().total)),
-            _ => self.servers.memory(system, limit),
+    /// Bytes of memory that can cache the files of a system's database: what this run may use, or its
+    /// server, on all its hosts together; none where that is not known.
+    fn memory(&self, system: &SystemPlan) -> Option<u64> {
+        let server_limit = prepare::server_limit(self.plan, system).unwrap_or(u64::MAX);
+        if !system.is_here() {
+            return self.servers.memory(system, server_limit);
         }
-    }
-
-    /// Bytes of memory that this run may use.
-    fn memory(&self) -> u64 {
-        let total = tailmark_machine::memory().total;
-        match (self.plan.machine.memory_limit, &self.memory_unlimited) {
-            (Some(limit), None) => limit.min(total),
-            _ => total,
-        }
+        let limit = match (system.driver.place, &self.memory_unlimited) {
+            (Place::Hosts, _) => server_limit,
+            (_, None) => self.plan.machine.memory_limit.unwrap_or(u64::MAX),
+            (_, Some(_)) => u64::MAX,
+        };
+        Some(limit.min(tailmark_machine::memory().total))
     }
 }
 

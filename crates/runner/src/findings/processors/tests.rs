@@ -1,6 +1,8 @@
 use super::*;
-use crate::findings::{findings, tests::with_evidence_of};
+use crate::findings::{SweepContext, findings, tests::with_context};
+use tailmark_driver::Settled;
 use tailmark_model::{Phase, Series, SeriesKind::Counter};
+use tailmark_plan::RawPlan;
 
 /// Shares of a machine of 4 processors. What is left over is idle.
 #[derive(Clone, Copy, Default)]
@@ -52,7 +54,7 @@ fn phase(recorded: Recorded) -> Phase {
 
 /// The codes and texts of what is found of it.
 fn found(driver: &str, phase: Phase) -> Vec<(String, String)> {
-    let found = with_evidence_of(driver, phase, findings).into_iter();
+    let found = with_context(driver, phase, findings).into_iter();
     found
         .map(|finding| (finding.code.clone(), finding.text()))
         .collect()
@@ -157,19 +159,45 @@ fn a_server_on_the_clients_machine_is_the_limit_where_it_has_the_greater_part() 
     );
     assert_eq!(findings(0.70, 0.25)[0].0, "client-saturated");
     assert_eq!(findings(0.30, 0.40), []);
-    // One whose process is not seen is among the other programs, which says so.
-    let unseen = Recorded {
+}
+
+/// Whether a system with this server, whose process is not seen, is said to be among other programs.
+fn is_unseen(server: &str) -> bool {
+    let text = format!("[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\n{server}");
+    let plan = RawPlan::parse("test", &text).unwrap().check().unwrap();
+    let recorded = Recorded {
         others: 0.9,
         ..IDLE
     };
-    let text = with_evidence_of("cassandra", phase(unseen), |e| {
-        others(&Evidence {
-            is_here: true,
-            ..*e
+    let said = with_context("cassandra", phase(recorded), |point| {
+        let sweep = SweepContext {
+            plan: &plan,
+            system: &plan.systems[0],
+            adopted: None,
+            memory_unlimited: None,
+            caches_kept: None,
+            settled_before: Settled::Yes,
+            settled_after: Settled::Yes,
+            version: None,
+            links: Vec::new(),
+            unexpected: Vec::new(),
+            put_back: Vec::new(),
+        };
+        others(&PointContext {
+            memory: Some(1 << 30),
+            sweep: Some(sweep),
+            ..point.clone()
         })
     });
-    let text = text.unwrap().to_string();
-    assert!(text.contains("its process was not seen"), "{text}");
+    let said = said.expect("other programs").to_string();
+    said.contains("its process was not seen")
+}
+
+#[test]
+fn a_server_whose_process_is_not_seen_is_among_other_programs_where_it_is_here() {
+    assert!(is_unseen("contact_points = '127.0.0.1:9042'"));
+    assert!(!is_unseen("contact_points = '192.0.2.1:9042'"));
+    assert!(!is_unseen("contact_points = '192.0.2.1:9042'\nssh = 'db1'"));
 }
 
 #[test]

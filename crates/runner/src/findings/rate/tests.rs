@@ -94,7 +94,9 @@ impl Found {
             clock_step_ms: 0,
             not_sampled: Vec::new(),
         };
-        Self(findings(&Evidence::new(driver, &params, &key, &measured)))
+        Self(findings(&PointContext::new(
+            driver, &params, &key, &measured,
+        )))
     }
 
     fn text(&self, code: &str) -> String {

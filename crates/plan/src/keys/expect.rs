@@ -1,8 +1,44 @@
 //! What a plan expects of where a system is: its file system, its device, the host of its clients.
 //! Whether that is so is looked up before anything is measured, by whoever knows the machine.
 
-use super::{Error, reader::TableReader};
+use super::roles::PREPARATION;
+use crate::{
+    Accept::{Choice, Flag, Size, Text, Words},
+    Error, PlanKey,
+    reader::TableReader,
+};
 use tailmark_driver::{Driver, Place};
+
+/// The keys of `expect`.
+pub(super) const EXPECT_KEYS: &[PlanKey] = &[
+    PlanKey::new("expect", "mount", PREPARATION, Flag)
+        .about("whether its place is on a mount point of its own, not on the root file system")
+        .or("false"),
+    PlanKey::new("expect", "filesystem", PREPARATION, Text)
+        .about("the type of the file system: xfs, ext4"),
+    PlanKey::new("expect", "mount_options", PREPARATION, Words)
+        .about("options that it is mounted with: [\"noatime\"]"),
+    PlanKey::new("expect", "model", PREPARATION, Text)
+        .about("what the device's model contains, in whichever case"),
+    PlanKey::new("expect", "capacity", PREPARATION, Size(1, 1 << 60))
+        .about("the device's capacity, within 1 %"),
+    PlanKey::new(
+        "expect",
+        "transport",
+        PREPARATION,
+        Choice(tailmark_model::TRANSPORTS),
+    )
+    .about("how the device is attached"),
+    PlanKey::new(
+        "expect",
+        "client_host",
+        PREPARATION,
+        Choice(ClientHost::NAMES),
+    )
+    .about("whether the server is on another machine than its clients, or on the same"),
+    PlanKey::new("expect", "version", PREPARATION, Text)
+        .about("what the version of the embedded database begins with; always a finding"),
+];
 
 /// What is expected of one system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,7 +108,7 @@ impl Unexpected {
     }
 
     /// What a plan says.
-    pub(super) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
+    pub(crate) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
         let name: String = top.get("unexpected")?;
         Ok(if name == Self::Finding.name() {
             Self::Finding
@@ -84,12 +120,12 @@ impl Unexpected {
 
 impl Expect {
     /// Reads the table `expect` of a system, and refuses what cannot be of its driver.
-    pub(super) fn read(system: &TableReader<'_>, driver: &Driver) -> Result<Self, Error> {
+    pub(crate) fn read(system: &TableReader<'_>, driver: &Driver) -> Result<Self, Error> {
         let table = system.table("expect", &[])?;
         let refuse = |key: &str, why: &str| match table.given().get(key) {
             Some(value) => Err(Error::BadValue {
                 key: table.label(key),
-                value: super::units::text(value),
+                value: crate::units::text(value),
                 accepted: format!("absent: driver `{}` {why}", driver.name),
             }),
             None => Ok(()),

@@ -1,14 +1,30 @@
 //! The client counts of a plan: a list, a series, or a ladder, which is climbed until there is
 //! nothing to gain.
 
-use super::{
-    Error,
+use super::roles::POINTS;
+use crate::{
+    Accept::{Choice, Count, Number},
+    Error, PlanKey,
     limits::{NO_GAIN, THREADS_MAX},
     reader::TableReader,
     units,
 };
 use std::fmt;
 use toml::Value;
+
+/// The keys of `threads`.
+pub(super) const THREADS_KEYS: &[PlanKey] = &[
+    PlanKey::new("threads", "from", POINTS, Count(1, THREADS_MAX))
+        .about("the first client count")
+        .or("1"),
+    PlanKey::new("threads", "to", POINTS, Count(1, THREADS_MAX))
+        .about("the last client count, at most; 1,024 with `until`"),
+    PlanKey::new("threads", "factor", POINTS, Number(1.01, 1024.0))
+        .about("from one client count to the next")
+        .or("2"),
+    PlanKey::new("threads", "until", POINTS, Choice(&[NO_GAIN]))
+        .about("ends the series sooner: each is measured, and the next where there was a gain"),
+];
 
 /// The least factor from one rung to the next: one of less than a tenth more clients could not gain
 /// what counts as a gain.
@@ -79,7 +95,7 @@ fn series(from: u64, to: u64, factor: f64) -> Vec<u32> {
 
 /// The client counts of a plan.
 #[derive(Debug, Default)]
-pub(super) struct Threads {
+pub(crate) struct Threads {
     /// All that may be measured.
     pub counts: Vec<u32>,
     /// Where they are climbed.

@@ -1,12 +1,21 @@
 //! Limits that end a run when they are broken: what is measured on may serve others too.
 
-use super::{
-    Accept, Error, SystemPlan, accept::Accepted, reader::TableReader, requests::sends, units,
+use super::{roles::RUN, texts::joined};
+use crate::{
+    Accept, Accept::AbortLimits, Error, PlanKey, SystemPlan, accept::Accepted, reader::TableReader,
+    requests::sends, units,
 };
 use std::{fmt, sync::Arc, time::Duration};
 use tailmark_model::{Kind, Metric, Quantile};
 use tailmark_workload::Workload;
 use toml::Value;
+
+/// The keys of `abort`.
+pub(super) const ABORT_KEYS: &[PlanKey] = &[PlanKey::new("abort", "when", RUN, AbortLimits)
+    .about("limits that end the run when one is broken: `errors > 1%`")
+    .flag(28, "--abort", "LIMITS")
+    .help("End the run when one of these is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
+    .sets(|plan| joined(&plan.abort))];
 
 /// A limit that ends a run. Its text is that of plans: `p99 read > 200ms for 10s`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +63,7 @@ impl AbortLimit {
     }
 
     /// Reads `abort.when`, and refuses limits that could never be broken.
-    pub(super) fn read(
+    pub(crate) fn read(
         keys: &TableReader<'_>,
         workloads: &[Arc<Workload>],
         systems: &[SystemPlan],

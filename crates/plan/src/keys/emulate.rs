@@ -1,11 +1,34 @@
 //! Devices that are emulated: volumes as slow as a plan says.
 
-use super::{Error, reader::TableReader, units};
+use super::roles::SYSTEM;
+use crate::{
+    Accept::{Choice, Count, Size, Text, Time},
+    Error, PlanKey,
+    reader::TableReader,
+    units,
+};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 use toml::Value;
+
+/// The keys of `device`.
+pub(super) const DEVICE_KEYS: &[PlanKey] = &[
+    PlanKey::new("device", "emulate", SYSTEM, Choice(EMULATIONS))
+        .about("an emulated device instead of one: a volume with limits; needs root"),
+    PlanKey::new("device", "size", SYSTEM, Size(16 << 20, 1 << 50)).about("its bytes"),
+    PlanKey::new("device", "iops", SYSTEM, Count(1, 100_000_000))
+        .about("requests per second, reads and writes together; none: no limit"),
+    PlanKey::new("device", "bandwidth", SYSTEM, Text)
+        .about("bytes per second, reads and writes together: \"125MB/s\"; none: no limit"),
+    PlanKey::new("device", "burst", SYSTEM, Count(1, 100_000_000))
+        .about("requests per second as long as it may burst; more than `iops`"),
+    PlanKey::new("device", "burst_time", SYSTEM, Time(1.0, 86_400.0))
+        .about("how long it may burst after it was idle"),
+    PlanKey::new("device", "delay", SYSTEM, Time(0.001, 60.0))
+        .about("how long each request waits besides, whole milliseconds; needs nbdkit"),
+];
 
 /// Where the volumes of a run are, each in a directory of its system's name.
 const EMULATED_DIRECTORY: &str = "/var/lib/tailmark/emulated";

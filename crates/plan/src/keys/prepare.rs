@@ -5,18 +5,19 @@
 //! devices whose serial numbers are given on the command line.
 
 use super::{
-    Error,
-    device_options::{refused_by_mkfs, refused_by_mount},
     emulate::Emulate,
+    roles::{EVERY_POINT, PREPARATION},
+    steady::Steady,
+};
+use crate::{
+    Accept::{Choice, Count, Size, Table, Text, Words},
+    Error, PlanKey,
+    device_options::{refused_by_mkfs, refused_by_mount},
     reader::TableReader,
     units,
 };
-use std::{
-    path::{Component, Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Component, Path, PathBuf};
 use tailmark_driver::{Driver, Location};
-use toml::Value;
 
 /// How a device is erased.
 pub const ERASES: &[&str] = &["discard", "format", "sanitize"];
@@ -26,11 +27,6 @@ pub const FILE_SYSTEMS: &[&str] = &["ext4", "xfs"];
 pub const HUGE_PAGES: &[&str] = &["always", "madvise", "never"];
 /// The most namespaces that a drive is split into.
 pub const NAMESPACES_MAX: u64 = 128;
-
-/// What requests go to that bring a device to its steady state.
-pub const STEADY_OVER: &[&str] = &["device", "filesystem"];
-/// Requests have whole blocks of this many bytes.
-const STEADY_BLOCK: u64 = 4096;
 
 /// Keys of the machine, which a system cannot have.
 const OF_MACHINE: &[&str] = &[
@@ -42,6 +38,54 @@ const OF_MACHINE: &[&str] = &[
 ];
 /// Keys of one system, which all together cannot have.
 const OF_SYSTEM: &[&str] = &["device", "mount"];
+
+/// The keys of `prepare`.
+pub(super) const PREPARE_KEYS: &[PlanKey] = &[
+    PlanKey::new("prepare", "device", PREPARATION, Words).about(
+        "of a system: the devices, by /dev/disk/by-id/... or serial:NUMBER; its own `device`",
+    ),
+    PlanKey::new("prepare", "erase", PREPARATION, Choice(ERASES))
+        .about("how they are erased; needs --erase with the serial number of each"),
+    PlanKey::new(
+        "prepare",
+        "namespaces",
+        PREPARATION,
+        Count(1, NAMESPACES_MAX),
+    )
+    .about("how many equal NVMe namespaces the drive is split into; needs --erase"),
+    PlanKey::new("prepare", "precondition", PREPARATION, Count(1, 10))
+        .about("how often the whole device is written in order; needs --erase"),
+    PlanKey::new("prepare", "steady", PREPARATION, Table).about(
+        "a mix of requests that is sent in rounds until the device is steady; needs --erase",
+    ),
+    PlanKey::new("prepare", "filesystem", PREPARATION, Choice(FILE_SYSTEMS))
+        .about("the file system that is made, which needs --erase, and mounted"),
+    PlanKey::new("prepare", "mkfs_options", PREPARATION, Words)
+        .about("words for the program that makes it: [\"-m\", \"crc=1\"]"),
+    PlanKey::new("prepare", "mount", PREPARATION, Text)
+        .about("of a system: the directory where it is mounted, for as long as the run takes"),
+    PlanKey::new("prepare", "mount_options", PREPARATION, Words).about("how: [\"noatime\"]"),
+    PlanKey::new("prepare", "sysctls", EVERY_POINT, Words)
+        .about("values of the kernel, put back afterwards: [\"vm.swappiness=1\"]")
+        .sets(|plan| plan.settings.sysctl_text()),
+    PlanKey::new("prepare", "governor", EVERY_POINT, Text)
+        .about("how processors choose their frequency, put back afterwards: performance")
+        .sets(|plan| plan.settings.governor.clone()),
+    PlanKey::new("prepare", "huge_pages", EVERY_POINT, Choice(HUGE_PAGES))
+        .about("transparent huge pages, put back afterwards")
+        .sets(|plan| plan.settings.huge_pages.clone()),
+    PlanKey::new(
+        "prepare",
+        "memory_limit",
+        EVERY_POINT,
+        Size(1 << 20, 1 << 60),
+    )
+    .about("memory that the control group of a server may use, put back afterwards")
+    .sets(|plan| Some(plan.settings.memory.as_ref()?.0.to_string())),
+    PlanKey::new("prepare", "memory_group", EVERY_POINT, Text)
+        .about("that group, which there must be: /system.slice/database.slice")
+        .sets(|plan| Some(plan.settings.memory.as_ref()?.1.clone())),
+];
 
 /// What is done to the devices of a system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,73 +108,6 @@ pub struct Prepare {
     pub mount: Option<PathBuf>,
     /// How.
     pub mount_options: Vec<String>,
-}
-
-/// A mix of requests that is sent in rounds until the device is steady.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Steady {
-    /// The part of the file system's room that a file fills, percent; none: over the device.
-    pub fill: Option<u32>,
-    /// Reads of a hundred requests.
-    pub read: u32,
-    /// Bytes of a request.
-    pub block: u64,
-    /// Requests in flight.
-    pub depth: u32,
-    /// How long a round lasts.
-    pub round: Duration,
-}
-
-impl Steady {
-    /// What the table `steady` of preparing says.
-    fn read(prepare: &TableReader<'_>) -> Result<Option<Self>, Error> {
-        let table = match prepare.given().get("steady") {
-            None => return Ok(None),
-            Some(Value::Table(table)) => table,
-            Some(other) => return Err(prepare.refuse("steady", other)),
-        };
-        let keys = prepare.inline("steady", table, "steady")?;
-        let over: String = keys.get("over")?;
-        let is_device = over == "device";
-        if let Some(fill) = table.get("fill").filter(|_| is_device) {
-            return Err(Error::BadValue {
-                key: keys.label("fill"),
-                value: units::text(fill),
-                accepted: "absent with over = \"device\", which is written whole".to_owned(),
-            });
-        }
-        let block: u64 = keys.get("block")?;
-        if !block.is_multiple_of(STEADY_BLOCK) {
-            return Err(Error::BadValue {
-                key: keys.label("block"),
-                value: block.to_string(),
-                accepted: format!("a multiple of {STEADY_BLOCK} bytes"),
-            });
-        }
-        let fill: u32 = keys.get("fill")?;
-        Ok(Some(Self {
-            fill: (!is_device).then_some(fill),
-            read: keys.get("read")?,
-            block,
-            depth: keys.get("depth")?,
-            round: keys.get("round")?,
-        }))
-    }
-
-    /// In one line: what the study keeps.
-    fn text(&self) -> String {
-        let over = match self.fill {
-            Some(fill) => format!("filesystem, fill = {fill}"),
-            None => "device".to_owned(),
-        };
-        format!(
-            "over = {over}, read = {}, block = {}, depth = {}, round = {}",
-            self.read,
-            self.block,
-            self.depth,
-            humantime::format_duration(self.round)
-        )
-    }
 }
 
 /// Settings of the machine, put back afterwards.
@@ -172,7 +149,7 @@ impl Prepare {
     };
 
     /// What of `[prepare]` and of the system's own table takes effect.
-    pub(super) fn read(
+    pub(crate) fn read(
         top: &TableReader<'_>,
         system: &TableReader<'_>,
         driver: &Driver,
@@ -327,7 +304,7 @@ impl Prepare {
     }
 
     /// Whether it writes to devices, or makes file systems on them.
-    pub(super) const fn destroys(&self) -> bool {
+    pub(crate) const fn destroys(&self) -> bool {
         self.erase.is_some()
             || self.namespaces.is_some()
             || self.precondition.is_some()
@@ -365,7 +342,7 @@ impl Prepare {
 
 impl MachineSettings {
     /// Reads `[prepare]`, and refuses in it what is of one system.
-    pub(super) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
+    pub(crate) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
         let table = top.table("prepare", &[])?;
         refuse_keys(
             &table,
@@ -417,7 +394,7 @@ impl MachineSettings {
     }
 
     /// The sysctls as a plan writes them.
-    pub(super) fn sysctl_text(&self) -> Option<String> {
+    pub(crate) fn sysctl_text(&self) -> Option<String> {
         let each = self.sysctls.iter();
         let each: Vec<_> = each
             .map(|(name, value)| format!("{name}={value}"))

@@ -1,0 +1,143 @@
+//! Where a system is: which of its keys say so, and what they may say.
+
+use super::emulate::Emulate;
+use crate::{Error, SystemPlan, reader::TableReader};
+use std::path::{Path, PathBuf};
+use tailmark_driver::{Driver, Location, Place};
+
+/// Which keys say where a system of a driver is.
+pub(super) fn location_keys(driver: &Driver) -> &'static [&'static str] {
+    match driver.place {
+        Place::Directory => &["path"],
+        Place::DirectoryOrDevice => &["path", "device"],
+        Place::Hosts => &["contact_points"],
+        Place::Nowhere => &["path", "device", "contact_points"],
+    }
+}
+
+/// Where a system is, if it says so.
+pub(super) fn location(
+    reader: &TableReader<'_>,
+    driver: &'static Driver,
+) -> Result<Option<Location>, Error> {
+    let accepted = location_keys(driver);
+    // A server's path and device only say what is watched.
+    let keys: &[&str] = match driver.place {
+        Place::Hosts => &["contact_points"],
+        _ => &["path", "device", "contact_points"],
+    };
+    let emulate = Emulate::read(reader, &reader.name()?)?;
+    let mut found = None;
+    for &key in keys {
+        // Beside a directory, it is what that is made on.
+        if let ("device", Some(emulate)) = (key, &emulate) {
+            if found.is_none() && accepted.contains(&"device") {
+                found = Some(Location::Device(emulate.device()));
+            }
+            continue;
+        }
+        let texts: Option<Vec<String>> = reader.optional(key)?;
+        if let ("path" | "device", Some([_, _, ..])) = (key, texts.as_deref()) {
+            return Err(Error::BadValue {
+                key: reader.label(key),
+                value: texts.unwrap_or_default().join(", "),
+                accepted: format!(
+                    "one {}: driver `{}` keeps its data in one place; several say what is watched \
+                     of a server (`contact_points`)",
+                    if key == "path" {
+                        "directory"
+                    } else {
+                        "block device"
+                    },
+                    driver.name
+                ),
+            });
+        }
+        let text = texts.map(|texts| texts.join(","));
+        let Some(text) = text else { continue };
+        if found.is_some() || !accepted.contains(&key) {
+            let accepted = accepted.join("` or `");
+            return Err(Error::BadValue {
+                key: reader.label(key),
+                value: text,
+                accepted: format!("absent: driver `{}` takes one `{accepted}`", driver.name),
+            });
+        }
+        if let Some(wanted) = driver.refuses_place(&text) {
+            return Err(Error::BadValue {
+                key: reader.label(key),
+                value: text,
+                accepted: wanted,
+            });
+        }
+        found = Some(match key {
+            "contact_points" => Location::of_hosts(&text),
+            "device" => Location::Device(absolute(reader, key, &text)?),
+            _ => Location::Directory(absolute(reader, key, &text)?),
+        });
+    }
+    Ok(found)
+}
+
+pub(super) fn no_location(reader: &TableReader<'_>, driver: &Driver) -> Error {
+    let keys = location_keys(driver);
+    let what = match driver.place {
+        Place::Hosts => "contact points such as `10.0.0.1:9042`",
+        _ => "where its data is, such as `/mnt/nvme0`",
+    };
+    let key = reader.full(keys.first().copied().unwrap_or("path"));
+    Error::Missing {
+        key,
+        accepted: format!("driver `{}` needs {what}", driver.name),
+    }
+}
+
+/// The same path wherever the run goes on from.
+pub(super) fn absolute(reader: &TableReader<'_>, key: &str, text: &str) -> Result<PathBuf, Error> {
+    if text.starts_with('~') {
+        return Err(Error::BadValue {
+            key: reader.label(key),
+            value: text.to_owned(),
+            accepted: "a path; `~` is the shell's word, write the directory in full".to_owned(),
+        });
+    }
+    let path = std::path::absolute(Path::new(text));
+    Ok(path.unwrap_or_else(|_| PathBuf::from(text)))
+}
+
+/// The paths that these keys give.
+pub(super) fn paths(
+    reader: &TableReader<'_>,
+    keys: &[&'static str],
+) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = Vec::new();
+    for &key in keys {
+        for text in reader.optional::<Vec<String>>(key)?.unwrap_or_default() {
+            paths.push(absolute(reader, key, &text)?);
+        }
+    }
+    Ok(paths)
+}
+
+/// Two databases of one driver in one directory would be the same database.
+pub(super) fn refuse_shared_places(systems: &[SystemPlan]) -> Result<(), Error> {
+    for (index, second) in systems.iter().enumerate() {
+        let is_shared = |first: &&SystemPlan| {
+            first.location == second.location
+                && first.driver.name == second.driver.name
+                && matches!(
+                    first.driver.place,
+                    Place::Directory | Place::DirectoryOrDevice
+                )
+        };
+        if let Some(first) = systems[..index].iter().find(is_shared) {
+            return Err(Error::SharedPlace {
+                first: first.name.clone(),
+                second: second.name.clone(),
+                driver: second.driver.name,
+                location: second.location.clone(),
+            });
+        }
+    }
+    Ok(())
+}

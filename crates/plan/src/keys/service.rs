@@ -1,0 +1,128 @@
+//! The service that a system's database is, and the commands that start and stop it.
+
+use super::{
+    place::absolute,
+    roles::{COMMAND, RUN},
+};
+use crate::{Accept::Text, Error, PlanKey, reader::TableReader};
+use std::path::PathBuf;
+use tailmark_driver::{Driver, Place};
+use tailmark_model::secret::{masked, masked_words};
+
+/// The keys of `service`.
+pub(super) const SERVICE_KEYS: &[PlanKey] = &[
+    PlanKey::new("service", "systemd", COMMAND, Text).about("the unit of systemd that it is"),
+    PlanKey::new("service", "start", COMMAND, Text)
+        .about("a command that starts it, or is the server")
+        .sets_in_system(|system| Some(shown(&system.service.as_ref()?.start()))),
+    PlanKey::new("service", "stop", COMMAND, Text)
+        .about("a command that stops it; none: what `start` runs is terminated")
+        .sets_in_system(|system| {
+            let stop = system.service.as_ref()?.stop();
+            Some(shown(&stop.unwrap_or_default()))
+        }),
+    PlanKey::new("service", "ready", COMMAND, Text)
+        .about("a command that succeeds when it is ready; none: the database is asked")
+        .sets_in_system(|system| Some(shown(system.service.as_ref()?.ready.as_ref()?))),
+    PlanKey::new("service", "log", RUN, Text).about("its log, whose end errors show"),
+];
+
+/// The service that a system's database is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// What starts and stops it.
+    pub control: ServiceControl,
+    /// A command that succeeds when it is ready; none: the database is asked.
+    pub ready: Option<Vec<String>>,
+    /// Its log, whose end errors show.
+    pub log: Option<PathBuf>,
+}
+
+/// What starts and stops a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceControl {
+    /// A unit of systemd.
+    Systemd(String),
+    /// Commands for the shell.
+    Commands {
+        /// Starts it; ends when it has, or is the server itself.
+        start: String,
+        /// Stops it; none: what `start` is still running is terminated.
+        stop: Option<String>,
+    },
+}
+
+impl Service {
+    /// The words of the command that starts it.
+    #[must_use]
+    pub fn start(&self) -> Vec<String> {
+        match &self.control {
+            ServiceControl::Systemd(unit) => words(&["systemctl", "start", unit]),
+            ServiceControl::Commands { start, .. } => words(&["sh", "-c", start]),
+        }
+    }
+
+    /// The words of the command that stops it.
+    #[must_use]
+    pub fn stop(&self) -> Option<Vec<String>> {
+        match &self.control {
+            ServiceControl::Systemd(unit) => Some(words(&["systemctl", "stop", unit])),
+            ServiceControl::Commands { stop, .. } => {
+                stop.as_ref().map(|stop| words(&["sh", "-c", stop]))
+            }
+        }
+    }
+}
+
+/// A command as a person reads it, without the secrets in it.
+#[must_use]
+pub fn shown(words: &[String]) -> String {
+    match words {
+        // The text of a shell has quotes of its own.
+        [sh, option, text] if sh == "sh" && option == "-c" => masked(&format!("sh -c {text}")),
+        words => masked_words(words),
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The service of a system, if it has one.
+pub(super) fn service(
+    reader: &TableReader<'_>,
+    driver: &'static Driver,
+) -> Result<Option<Service>, Error> {
+    if !reader.given().contains_key("service") {
+        return Ok(None);
+    }
+    let table = reader.table("service", &[])?;
+    let control = match (table.optional("systemd")?, table.optional("start")?) {
+        (Some(unit), None) => ServiceControl::Systemd(unit),
+        (None, Some(start)) => ServiceControl::Commands {
+            start,
+            stop: table.optional("stop")?,
+        },
+        _ => {
+            let (key, accepted) = (table.full("start"), "it, or `systemd`, but not both");
+            return Err(Error::Missing {
+                key,
+                accepted: accepted.to_owned(),
+            });
+        }
+    };
+    if driver.place != Place::Hosts {
+        return Err(Error::BadValue {
+            key: reader.label("service"),
+            value: "a table".to_owned(),
+            accepted: format!("absent: driver `{}` has no server", driver.name),
+        });
+    }
+    let (ready, log): (Option<String>, Option<String>) =
+        (table.optional("ready")?, table.optional("log")?);
+    Ok(Some(Service {
+        control,
+        ready: ready.map(|ready| vec!["sh".to_owned(), "-c".to_owned(), ready]),
+        log: log.map(|log| absolute(&table, "log", &log)).transpose()?,
+    }))
+}

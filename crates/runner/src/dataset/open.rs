@@ -1,0 +1,148 @@
+//! A data set that is opened, made and removed.
+
+use super::{Dataset, State, Store, identity, marker};
+use crate::Error;
+use std::path::Path;
+use tailmark_driver::{Access, Database, Params};
+
+impl Dataset<'_> {
+    /// Opens the database and closes it again, so that what is wrong with its place or its settings
+    /// shows before anything is measured. Of a data set that is not begun nothing is left, removed
+    /// or overwritten: one in a directory is made under another name and removed.
+    ///
+    /// # Errors
+    /// Where it cannot be opened, or something else is in its place.
+    pub fn try_open(&self) -> Result<(), Error> {
+        let state = self.state()?;
+        self.refuse_reload()?;
+        match (state, &self.store) {
+            (State::Empty, Store::File(_)) => self.make_trial(),
+            // To see what there is, it was asked.
+            (State::Empty, Store::Server) => Ok(()),
+            (State::Empty, Store::Device) => self.open_to_read().map(drop),
+            (State::Empty, _) => self.make().map(drop),
+            _ => self.open().map(drop),
+        }
+    }
+
+    /// Makes the tables of a server before it is loaded, so that it is known to take writes.
+    ///
+    /// # Errors
+    /// As [`Self::state`], and where the server refuses.
+    pub fn try_make(&self) -> Result<(), Error> {
+        match self.state()? {
+            State::Loaded | State::Adopted => Ok(()),
+            _ => Ok(self.make()?.is_empty().map(drop)?),
+        }
+    }
+
+    /// Opens a device that is not stamped yet, of which nothing may be written.
+    fn open_to_read(&self) -> Result<Box<dyn Database>, Error> {
+        let params = Params {
+            access: Access::Read,
+            ..self.params.clone()
+        };
+        Ok((self.system.driver.open)(&params)?)
+    }
+
+    /// Makes an empty database in the place of what is there, for a workload that fills it.
+    ///
+    /// # Errors
+    /// As [`Self::remove`], and where it cannot be opened.
+    pub fn start_empty(&self) -> Result<(), Error> {
+        self.remove()?;
+        self.make().map(drop)
+    }
+
+    /// Opens the database, which is made where there is none.
+    pub(super) fn make(&self) -> Result<Box<dyn Database>, Error> {
+        self.refuse_to_change_adopted()?;
+        let is_server = self.store == Store::Server;
+        let is_nothing = is_server && self.look_at_server()?.is_nothing;
+        if is_server && !is_nothing {
+            // Another run may have begun to create it since this one looked.
+            self.state()?;
+        }
+        let params = Params {
+            access: if is_nothing {
+                Access::CreateNew
+            } else {
+                Access::Create
+            },
+            ..self.params.clone()
+        };
+        if matches!(self.store, Store::File(_)) {
+            self.refuse_replaced()?;
+        }
+        let is_new = self.forget_database()?;
+        let database = (self.system.driver.open)(&params)?;
+        if is_new {
+            self.name_database()?;
+        }
+        database
+            .made()
+            .into_iter()
+            .for_each(|made| self.add_made(made));
+        Ok(database)
+    }
+
+    /// Removes the data set, so that it is loaded again.
+    ///
+    /// # Errors
+    /// Where it cannot be removed, or something else is in its place.
+    pub fn remove(&self) -> Result<(), Error> {
+        match self.state()? {
+            _ if !self.is_kept() => Ok(()),
+            State::Adopted => Err(self.foreign(None)),
+            _ => self.refuse_to_change_adopted().and_then(|()| self.empty()),
+        }
+    }
+
+    /// Removes what is there. The marker says so before, and until something is loaded: a run that
+    /// is killed meanwhile leaves what the next one removes.
+    fn empty(&self) -> Result<(), Error> {
+        (self.system.driver.check_destroy)(&self.params)?;
+        let before = self.read()?.0;
+        if let (Store::File(_), Some(marker)) = (&self.store, &before)
+            && let Some(why) = identity::difference(self.system.driver, self.path(), marker)?
+        {
+            return Err(self.foreign(Some(why)));
+        }
+        // On a full disk it could not be written again.
+        if before
+            .as_ref()
+            .is_none_or(|marker| !marker.promises_nothing())
+        {
+            self.write(None, &self.started()?, 0, false)?;
+        }
+        if self.store == Store::Server && self.look_at_server()?.is_empty {
+            return Ok(());
+        }
+        let confirm = |data: &Path| match &before {
+            Some(marker) => identity::confirm(self.system.driver, data, marker),
+            None => identity::refuse_records(self.system.driver, data),
+        };
+        let destroyed = (self.system.driver.destroy)(&self.params, &confirm);
+        if let (Err(tailmark_driver::Error::Locked { .. }), Some(before), Store::File(path)) =
+            (&destroyed, before, &self.store)
+        {
+            // Another program has it open, and nothing of it was removed.
+            marker::write_file(path, &before.text())?;
+        }
+        Ok(destroyed?)
+    }
+
+    /// Opens the database.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or if that would lock out the version of the database that wrote
+    /// adopted data.
+    pub fn open(&self) -> Result<Box<dyn Database>, Error> {
+        // What was adopted without a stamp is not ours to write.
+        if self.store == Store::Device && self.adopts && self.look()?.text.is_none() {
+            return self.open_to_read();
+        }
+        self.refuse_replaced()?;
+        Ok((self.system.driver.open)(&self.params)?)
+    }
+}

@@ -1,0 +1,96 @@
+//! What is wrong with what a plan or the command line says about preparing.
+
+use std::path::PathBuf;
+
+/// What is to be prepared is not what was agreed to, or cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum PreparationError {
+    /// The load of a system would overwrite what is not tailmark's, without consent.
+    #[error("system `{system}`: its load overwrites {what}")]
+    Overwrites {
+        /// The system's name.
+        system: String,
+        /// The device, and what is on it.
+        what: String,
+        /// Everything that speaks against it, with the flags that agree.
+        source: Box<tailmark_prepare::Error>,
+    },
+    /// Nothing is to be prepared of a system.
+    #[error("nothing can be prepared of `{system}`: {why}")]
+    NothingToPrepare {
+        /// As it was named.
+        system: String,
+        /// Why not.
+        why: String,
+    },
+    /// A serial number is confirmed that nothing to be prepared has.
+    #[error(
+        "--erase {serial}: no device that the plan prepares has this serial number; it must be \
+         written whole, as `tailmark device list` shows it"
+    )]
+    UnknownSerial {
+        /// As given.
+        serial: String,
+    },
+    /// A serial number that is confirmed is of several devices.
+    #[error(
+        "serial number `{serial}` is confirmed, and of devices on {hosts}: they are one device, or \
+         cannot be told apart; prepare each by a plan of its own"
+    )]
+    SerialOnSeveralHosts {
+        /// The serial number.
+        serial: String,
+        /// The machines.
+        hosts: String,
+    },
+    /// A serial number is confirmed of a device that the plan erases nothing of.
+    #[error(
+        "--erase {serial}: nothing of the device of system `{system}` is erased or overwritten by \
+         this plan; \
+         `erase`, `namespaces`, `precondition` or `filesystem` in `prepare` says what is done"
+    )]
+    NothingToErase {
+        /// As given.
+        serial: String,
+        /// Whose device has it.
+        system: String,
+    },
+    /// Two systems have their devices mounted on one directory, or one below the other's.
+    #[error(
+        "systems `{first}` and `{second}` are both mounted on `{}`, or one below the other's \
+         (`{}`): each needs a directory of its own (prepare.mount)",
+        point.display(), first_point.display()
+    )]
+    OneMount {
+        /// The first of them.
+        first: String,
+        /// Its directory.
+        first_point: PathBuf,
+        /// The other one.
+        second: String,
+        /// Its directory.
+        point: PathBuf,
+    },
+    /// The results are in the directory that a device is mounted on.
+    #[error(
+        "-o: the results are in `{}`, on which the device of system `{system}` is mounted and where \
+         they would not be kept; any other directory is accepted",
+        point.display()
+    )]
+    ResultsOnMount {
+        /// Whose device it is.
+        system: String,
+        /// The directory.
+        point: PathBuf,
+    },
+    /// Two systems name one device to be prepared.
+    #[error("systems `{first}` and `{second}` both prepare {device}")]
+    PreparedTwice {
+        /// The first of them.
+        first: String,
+        /// The other one.
+        second: String,
+        /// What they name.
+        device: String,
+    },
+}

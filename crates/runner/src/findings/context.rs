@@ -1,0 +1,88 @@
+//! What the rules look at: a point with the conditions that it was measured under.
+
+use crate::{CachesKept, point::Measured};
+use tailmark_driver::{Driver, Params, Place, Settled};
+use tailmark_model::{Phase, PointKey};
+use tailmark_plan::{Plan, SystemPlan};
+use tailmark_stats::steady::SteadyRule;
+
+/// A point that was measured, and what is known of it.
+#[derive(Clone)]
+pub struct PointContext<'a> {
+    /// What opened the database.
+    pub driver: &'a Driver,
+    /// What it opened.
+    pub params: &'a Params,
+    /// Which point.
+    pub key: &'a PointKey,
+    /// What was measured.
+    pub measured: &'a Measured,
+    /// When what was measured is steady; none: that is not checked.
+    pub steady: Option<SteadyRule>,
+    /// Bytes of memory that can cache the files of the database; none: not known.
+    pub(crate) memory: Option<u64>,
+    /// What a sweep adds; a call that stands in for another program has none.
+    pub(crate) sweep: Option<SweepContext<'a>>,
+}
+
+/// What a sweep knows of one of its points.
+#[derive(Clone)]
+pub(crate) struct SweepContext<'a> {
+    pub plan: &'a Plan,
+    pub system: &'a SystemPlan,
+    /// What is known of a data set that another program has loaded.
+    pub adopted: Option<&'a str>,
+    /// Why the memory of this run is not limited, although the plan says so.
+    pub memory_unlimited: Option<&'a str>,
+    /// Why caches were not dropped before the point, if they were not.
+    pub caches_kept: Option<CachesKept>,
+    /// Whether background work settled before the point.
+    pub settled_before: Settled,
+    /// Whether it did after the point.
+    pub settled_after: Settled,
+    /// The version of the database, if it tells.
+    pub version: Option<String>,
+    /// Devices whose link is slower than they can use, each in a few words.
+    pub links: Vec<String>,
+    /// What of the system is not as the plan expects, in sentences.
+    pub unexpected: Vec<String>,
+    /// The hosts of its server on which what was prepared was put back meanwhile.
+    pub put_back: Vec<String>,
+}
+
+impl<'a> PointContext<'a> {
+    /// A point outside a sweep, whose database can use all memory of this machine if it is here.
+    #[must_use]
+    pub fn new(
+        driver: &'a Driver,
+        params: &'a Params,
+        key: &'a PointKey,
+        measured: &'a Measured,
+    ) -> Self {
+        let mut point = Self {
+            driver,
+            params,
+            key,
+            measured,
+            steady: Some(SteadyRule::default()),
+            memory: None,
+            sweep: None,
+        };
+        point.memory = point.is_here().then(|| tailmark_machine::memory().total);
+        point
+    }
+
+    /// Whether the database is on this machine.
+    pub(crate) fn is_here(&self) -> bool {
+        match &self.sweep {
+            Some(sweep) => sweep.system.is_here(),
+            None => self.driver.place != Place::Hosts || self.params.location.is_here(),
+        }
+    }
+
+    /// What was measured.
+    #[must_use]
+    pub fn phase(&self) -> &'a Phase {
+        &self.measured.phase
+    }
+}
