@@ -414,6 +414,28 @@ fn mixgraph_counts_the_bytes_that_it_reads() {
 }
 
 #[test]
+fn reads_and_writes_of_all_threads_add_up_to_the_total() {
+    let dir = tempfile::tempdir().unwrap();
+    let flags = [
+        "--benchmarks=fillseq,readrandomwriterandom",
+        "--num=1000",
+        "--reads=1000",
+        "--threads=2",
+    ];
+    let text = stdout(&ours(&dir.path().join("db"), &flags));
+    let line = result(&text, "readrandomwriterandom");
+    assert!(line.contains(" 2000 operations;"), "{line}");
+    let count = |name: &str| {
+        let (_, rest) = line.split_once(name).unwrap();
+        let digits = rest.split([' ', ')']).next().unwrap();
+        digits.parse::<u64>().unwrap()
+    };
+    assert_eq!(count("total:"), 2_000, "{line}");
+    assert_eq!(count("reads:") + count("writes:"), 2_000, "{line}");
+    assert_eq!(count("found:"), count("reads:"), "{line}");
+}
+
+#[test]
 fn a_database_is_written_in_the_format_of_db_bench_7_and_keeps_what_it_has() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("db");

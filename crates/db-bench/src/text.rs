@@ -349,6 +349,37 @@ mod tests {
     }
 
     #[test]
+    fn the_pairs_of_updaterandom_are_not_background_clients_and_a_writer_is() {
+        let flags = Flags::parse(&[]).unwrap();
+        let names = |benchmark: &str, kinds: &[Kind]| -> Vec<String> {
+            let row = BENCHMARKS.iter().find(|(name, _)| *name == benchmark);
+            let Action::Measure(measure) = row.unwrap().1 else {
+                panic!("{benchmark} is measured")
+            };
+            let workload = measure.workload(benchmark, &flags).unwrap();
+            let phase = Phase {
+                kinds: kinds
+                    .iter()
+                    .map(|kind| (*kind, KindResult::default()))
+                    .collect(),
+                ..Phase::default()
+            };
+            let lines = hidden(&phase, &workload).into_iter();
+            let name = |line: String| line.split_once(": ").unwrap().0.to_owned();
+            lines.map(name).collect()
+        };
+        let update = [Kind::Read, Kind::Update, Kind::ReadModifyWrite];
+        assert_eq!(
+            names("updaterandom", &update),
+            ["read", "update", "read-modify-write"]
+        );
+        assert_eq!(
+            names("readwhilewriting", &[Kind::Read, Kind::Insert]),
+            ["read", "insert (background clients)"]
+        );
+    }
+
+    #[test]
     fn a_result_line_is_that_of_db_bench() {
         let result = BenchmarkResult {
             operations: 1000,

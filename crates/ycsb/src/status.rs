@@ -118,7 +118,12 @@ fn remaining(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{properties::Properties, tally::Tally};
+    use super::super::{
+        exporter::{Line, Value},
+        measurement::TimeSeries,
+        properties::Properties,
+        tally::Tally,
+    };
     use super::*;
 
     fn status<'a>() -> Status<'a> {
@@ -155,6 +160,32 @@ mod tests {
              99.9=12, 99.99=12] [UPDATE: Count=2, Max=12, Min=12, Avg=12.5, 90=12, 99=12, \
              99.9=12, 99.99=12] "
         );
+    }
+
+    #[test]
+    fn the_maximum_is_that_of_the_summary_and_no_percentile_is_above_it() {
+        let formats = formats("");
+        for ns in [999, 7_274_495, 12_345_678, 1_234_567_890] {
+            let mut tally = Tally::default();
+            tally.latencies.record_n(ns, 100).unwrap();
+            let tallies = Tallies::from([("READ".to_owned(), tally)]);
+            let line = status().line(&tallies, &formats);
+            let (_, group) = line.split_once("[READ: ").unwrap();
+            let value = |name: &str| {
+                let (_, rest) = group.split_once(&format!("{name}=")).unwrap();
+                let digits = rest.split([',', ']']).next().unwrap();
+                digits.parse::<i64>().unwrap()
+            };
+            for name in ["Min", " 90", " 99", " 99.9", " 99.99"] {
+                assert!(value(name) <= value("Max"), "{name}: {line}");
+            }
+            let summary = formats.lines(&tallies, &TimeSeries::default());
+            let is_max = |summed: &&Line| summed.name == "MaxLatency(us)";
+            let Value::Whole(max) = summary.iter().find(is_max).unwrap().value else {
+                panic!("a maximum is whole")
+            };
+            assert_eq!(value("Max"), max, "{line}");
+        }
     }
 
     #[test]
