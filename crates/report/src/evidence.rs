@@ -406,6 +406,26 @@ mod tests {
     }
 
     #[test]
+    fn both_ends_of_a_range_of_times_have_their_units() {
+        for (times, expected) in [
+            ([249.0, 5_880.0], "4 min – 1 h 38 min"),
+            ([109.0, 1_260.0], "109 s – 21 min"),
+            ([180.0, 1_260.0], "3 – 21 min"),
+            ([5_880.0, 9_480.0], "1 h 38 min – 2 h 38 min"),
+            ([3_600.0, 7_200.0], "1 – 2 h"),
+            ([3_600.0, 9_480.0], "1 h – 2 h 38 min"),
+        ] {
+            let found = times.map(|needed_s| few(12, "reads", needed_s));
+            let [one] = &evidence_of(&found)[..] else {
+                panic!("one wording")
+            };
+            let text = one.text.to_plain();
+            assert!(text.ends_with(&format!(" {expected}.")), "{text}");
+            assert_eq!(table(one)[1][3], expected);
+        }
+    }
+
+    #[test]
     fn a_finding_of_two_servers_says_both_in_words_and_in_its_row() {
         let sentence = Sentence::new("The processors of {Server} were {Processors busy} busy.");
         let both = [("db1", 93.0), ("db2", 95.0)];

@@ -53,6 +53,28 @@ fn at_a_fixed_rate_and_at_a_fixed_latency_off_the_curve() {
 }
 
 #[test]
+fn between_points_at_rates_nothing_is_read() {
+    // At a rate of each thread count, and at one that all are offered.
+    for of_threads in [10_000.0, 0.0] {
+        let mut data = one(&OF_2022);
+        for point in &mut data.points {
+            point.key.target_rate = Some(60_000.0 + of_threads * f64::from(point.key.threads));
+            point.key.arrivals = Some(Arrivals::Even);
+            if of_threads > 0.0 {
+                point.key.threads = 64;
+            }
+        }
+        data.headers[0].settings.has_rates = of_threads > 0.0;
+        data.settings.at_rate = vec![35_000.0];
+        data.settings.at_latency = vec![Duration::from_millis(15)];
+        assert!(tables("fixed", &data).is_empty());
+        assert!(lines("fixed", &data).is_empty());
+        let said = format!("{:?}", blocks("fixed", &data));
+        assert!(said.contains("Nothing was measured at 35,000"), "{said}");
+    }
+}
+
+#[test]
 fn a_measured_value_is_in_no_ratio_with_an_interpolated_one() {
     let mut data = one(&OF_2022);
     data.settings.at_rate = vec![40_000.0];

@@ -35,6 +35,40 @@ fn what_was_offered_at_every_thread_count_is_no_peak() {
     }
     let peaks = tables("peaks", &data);
     assert!(peaks.iter().all(|table| table.rows.is_empty()), "{peaks:?}");
+    // Beside a closed loop it has no row and no bar either.
+    data.points.extend(study(&[("ycsb-c", &[A, B])]).points);
+    let closed = tables("peaks", &data).remove(0);
+    let titles = closed.rows.iter().map(|row| row.cells[0].text.as_str());
+    assert_eq!(titles.collect::<Vec<_>>(), ["YCSB C"]);
+    let charts = blocks("peaks", &data)
+        .into_iter()
+        .find_map(|block| match block {
+            Block::Figure(figure) => Some(figure.charts),
+            _ => None,
+        });
+    let plot = charts.unwrap().remove(0).plot.unwrap();
+    for of_system in plot.series {
+        let bars = of_system.marks.iter().flatten().count();
+        assert_eq!(bars, 1, "{}", of_system.name);
+    }
+}
+
+#[test]
+fn of_runs_that_failed_the_most_of_one_is_said() {
+    let mut data = repeated(one(&[A, B]));
+    let of_a = |point: &&mut Point| (point.key.system.as_str(), point.key.threads) == ("A", 8);
+    for point in data.points.iter_mut().filter(of_a) {
+        point.phase.failed = match point.key.repeat {
+            1 => point.phase.operations / 500,
+            4 => point.phase.operations / 2,
+            _ => 0,
+        };
+    }
+    let expected = "In no comparison: A at 8 threads (50% failed). A point with more than 0.1% of failed \
+                    operations is no peak.";
+    assert_said(&data, expected);
+    let cell = &tables("workloads", &data)[0].rows[1].cells[1];
+    assert_eq!(cell.detail, "50% failed");
 }
 
 /// Every point five times.

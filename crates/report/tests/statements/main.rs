@@ -136,6 +136,22 @@ fn the_share_of_the_lowest() {
 }
 
 #[test]
+fn the_share_of_a_peak_that_is_a_lower_bound_is_at_most_that() {
+    for (limited, expected) in [
+        (&["A"][..], "52 % of B and at most 33 % of A"),
+        (&["B"], "at most 52 % of B and 32 % of A"),
+        (&["A", "B"], "at most 52 % of B and at most 33 % of A"),
+    ] {
+        let mut data = one(&[A, B, C]);
+        let points = data.points.iter_mut();
+        let at_peak =
+            points.filter(|p| p.key.threads == 32 && limited.contains(&p.key.system.as_str()));
+        at_peak.for_each(|point| point.phase.findings.push(CLIENT_SATURATED.finding("95 %")));
+        assert_said(&data, &format!("At its peak, C reaches only {expected}."));
+    }
+}
+
+#[test]
 fn latency_at_the_highest_thread_count_and_at_the_peaks() {
     let data = one(&[A, B]);
     let highest = "p99 read latency at 32 threads, the highest: A is 7.0X lower than B (3.00 ms \
@@ -207,7 +223,11 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
     let flatness =
         "F's p99 read latency stays within 25 % from 4 to 32 threads: 1.00 ms to 1.20 ms.";
     assert_said(&one(&[flat]), flatness);
-    assert_not_said(&one(&[A]), "flat");
+    let steeper = Curve(
+        "F",
+        [(100.0, 1.0), (200.0, 1.1), (300.0, 1.1), (400.0, 1.26)],
+    );
+    assert_not_said(&one(&[steeper]), "stays within");
     let spike = Curve(
         "K",
         [(100.0, 1.0), (200.0, 9.0), (300.0, 2.0), (400.0, 3.0)],
@@ -216,6 +236,30 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
                     beside it.";
     assert_said(&one(&[spike]), expected);
     assert_not_said(&one(&[A]), "spike");
+}
+
+#[test]
+fn a_gain_that_the_runs_do_not_show_is_no_gain() {
+    let rising = Curve(
+        "R",
+        [(100.0, 1.0), (200.0, 2.0), (3_000.0, 3.0), (3_120.0, 4.0)],
+    );
+    let with_noise = |noise: f64| {
+        let mut data = one(&[rising]);
+        let once = std::mem::take(&mut data.points);
+        for (repeat, side) in (1..).zip([-1.0, 1.0, -0.5, 0.5]) {
+            data.points.extend(once.iter().cloned().map(|mut point| {
+                let ops = point.phase.ops_per_sec() * (1.0 + noise * side);
+                point.key.repeat = repeat;
+                point.phase = phase(ops, 1.0);
+                point
+            }));
+        }
+        data
+    };
+    let gain = "R still gains at 32 threads (+4 % over 16): more threads were not tested.";
+    assert_said(&with_noise(0.001), gain);
+    assert_not_said(&with_noise(0.1), "still gains");
 }
 
 #[test]

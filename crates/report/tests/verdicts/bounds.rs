@@ -53,6 +53,29 @@ fn a_rate_that_one_did_not_reach_is_in_no_ratio_and_in_no_headline() {
 }
 
 #[test]
+fn without_a_comparison_no_verdict_is_said_to_be_adjusted() {
+    let mut data = study(&[FAST, SLOW]);
+    for point in &mut data.points {
+        point.key.target_rate = Some(1_000.0 * f64::from(point.key.threads));
+        point.key.arrivals = Some(Arrivals::Even);
+        if point.key.system == "slow" {
+            let missed = RATE_NOT_MET.finding("Half of the rate was reached.".to_owned());
+            point.phase.findings.push(missed);
+        }
+    }
+    data.headers[0].settings.has_rates = true;
+    let summary = said("summary", &data);
+    assert!(!summary.contains("adjusted (Holm)"), "{summary}");
+    // If both reached it there is a comparison, and the sentence names its family.
+    for point in &mut data.points {
+        point.phase.findings.clear();
+    }
+    let compared = said("summary", &data.clone());
+    let family = "adjusted (Holm) for 2 comparisons of p99 read at points, and";
+    assert!(compared.contains(family), "{compared}");
+}
+
+#[test]
 fn a_bound_within_the_band_leaves_it_open_whether_two_differ() {
     let mut data = study(&[SLOW, Runs("other", SLOW.1)]);
     for point in &mut data.points {

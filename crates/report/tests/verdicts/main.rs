@@ -262,6 +262,24 @@ fn where_some_points_have_runs_enough_the_others_say_so() {
 }
 
 #[test]
+fn what_has_too_few_runs_beside_verdicts_is_said_to_be_as_measured() {
+    const THIRD: Runs = Runs("third", &[800.0]);
+    let as_measured =
+        "Where a side has too few runs for a verdict, what is said is as it was measured.";
+    let data = study(&[FAST, SLOW, THIRD]);
+    let summary = said("summary", &data);
+    assert!(summary.contains(as_measured), "{summary}");
+    assert!(summary.contains("adjusted (Holm) for "), "{summary}");
+    let workloads = said("workloads", &data);
+    assert!(
+        workloads.contains("does 50 % more ops/s than third"),
+        "{workloads}"
+    );
+    let whole = said("summary", &study(&[FAST, SLOW]));
+    assert!(!whole.contains(as_measured), "{whole}");
+}
+
+#[test]
 fn who_is_not_shown_to_be_above_every_other_leads_nowhere() {
     const HIGHEST: Runs = Runs("A", &[1_100.0, 1_101.0, 1_102.0, 1_099.0, 1_098.0]);
     const LOWER: Runs = Runs("B", &[1_050.0, 1_051.0, 1_052.0, 1_049.0, 1_048.0]);
