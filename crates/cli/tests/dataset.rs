@@ -395,6 +395,8 @@ fn written_by(place: &Path, version: &str) {
     let is_version = |line: &&str| line.contains("rocksdb_version=");
     let line = text.lines().find(is_version).unwrap();
     let text = text.replace(line, &format!("rocksdb_version={version}"));
+    // By a tailmark of that time.
+    let text = text.replace("=tailmark-11.12.0", &format!("=tailmark-{version}"));
     fs::write(path, text).unwrap();
 }
 

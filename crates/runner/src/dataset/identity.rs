@@ -54,9 +54,7 @@ pub(super) fn difference(
     };
     Ok(match &marker.identity {
         Some(own) if found.id.as_ref() == Some(own) => (!found.is_confirmed).then(|| {
-            "only one file has the identity of the one that tailmark made, and the others were written \
-             by another program"
-                .to_owned()
+            "it has the identity of the one that tailmark made, and another program has written to it".to_owned()
         }),
         None if found.is_new && marker.promises_nothing() => None,
         Some(own) => Some(format!("{}, and tailmark made `{own}`", is())),

@@ -40,7 +40,8 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     }
     let id = id(place);
     Ok(Some(Identity {
-        is_confirmed: id.as_ref().is_some_and(|id| is_confirmed(place, id)),
+        is_confirmed: id.as_ref().is_some_and(|id| is_confirmed(place, id))
+            && !has_copied_options(place),
         id,
         // Of another program's database the tables may be in other directories.
         is_new: kept::is_new(place) && !has_others_options(place),
@@ -67,6 +68,11 @@ fn is_confirmed(place: &Path, id: &str) -> bool {
 pub(super) fn is_tailmarks(place: &Path) -> bool {
     let newest = NewestOptions::read(place).ok().flatten();
     newest.is_some_and(|newest| newest.is_tailmarks)
+}
+
+fn has_copied_options(place: &Path) -> bool {
+    let newest = NewestOptions::read(place).ok().flatten();
+    newest.is_some_and(|newest| newest.is_copied)
 }
 
 fn has_others_options(place: &Path) -> bool {

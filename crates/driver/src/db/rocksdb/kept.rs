@@ -6,7 +6,7 @@
 use super::{
     NAME, facts,
     ini::{Ini, OptionsSection},
-    version::MAKER,
+    version::{MAKER, is_tailmarks},
     wal::LogDirectory,
 };
 use crate::{Access, Error, INPUT_BYTES_MAX, Params, Settings, error::BoxError, read_text};
@@ -30,10 +30,36 @@ const SHAPE: &[&str] = &[
     "compaction_options_fifo",
     "compaction_options_universal",
     "enable_blob_files",
+    "min_blob_size",
+    "disable_auto_compactions",
+    "cf_allow_ingest_behind",
+    "preclude_last_level_data_seconds",
+    "preserve_internal_time_seconds",
 ];
 
-/// The same of the whole database: what becomes of its log, also of one that is damaged.
-const LOGS: &[&str] = &["wal_recovery_mode", "WAL_ttl_seconds", "WAL_size_limit_MB"];
+/// The same of the whole database: what becomes of its log, also of one that is damaged, and whether
+/// files can be taken in behind all others, which must never be turned off.
+const LOGS: &[&str] = &[
+    "wal_recovery_mode",
+    "WAL_ttl_seconds",
+    "WAL_size_limit_MB",
+    "allow_ingest_behind",
+    "atomic_flush",
+];
+
+/// What a database must not have, but for the value that this program has, and what would be lost.
+const FOREIGN: &[(&str, &str, &str)] = &[
+    (
+        "merge_operator",
+        "nullptr",
+        "without it, merged records cannot be read, and those in the log would be lost",
+    ),
+    (
+        "table_factory",
+        "BlockBasedTable",
+        "tables of another kind beside them could not be read by its own program",
+    ),
+];
 
 /// Whether another program's database keeps an option of this name, unless an options file gives it.
 #[must_use]
@@ -94,41 +120,39 @@ impl<'a> Existing<'a> {
             }
         }
         let existing = Self { place, families };
-        existing.refuse_merges(&params.settings)?;
+        existing.refuse_foreign(&params.settings)?;
         Ok(existing)
     }
 
-    /// Refuses a database with a merge operator: without it RocksDB drops what is in the log from the
-    /// first merge on, and no record that was merged can be read.
-    fn refuse_merges(&self, settings: &Settings) -> Result<(), Error> {
+    /// Refuses a database with a merge operator or tables of another kind in any family, unless an
+    /// options file has the same. RocksDB drops what is in the log from the first merge on if it has no
+    /// merge operator.
+    fn refuse_foreign(&self, settings: &Settings) -> Result<(), Error> {
         let theirs = self.newest_options();
         let given = options_file(settings);
-        let operator = |ini: &Ini, family: &str| {
-            let name = ini.value(OptionsSection::Family, family, "merge_operator");
-            let name = name.filter(|name| !matches!(*name, "" | "nullptr"));
-            name.map(str::to_owned)
-        };
-        let mut families = self.families.iter();
-        let found = families.find_map(|family| {
-            let is_given = given
-                .as_ref()
-                .is_some_and(|given| operator(given, family).is_some());
-            let name = operator(&theirs, family).filter(|_| !is_given)?;
-            Some((family, name))
-        });
-        let Some((family, name)) = found else {
-            return Ok(());
-        };
-        let why = format!(
-            "its column family `{family}` has the merge operator `{name}`: without it, merged records cannot \
-             be read, and those in the log would be lost; give an options_file that names it, or use \
-             another database"
-        );
-        Err(Error::Open {
-            driver: NAME,
-            place: self.place.display().to_string(),
-            source: why.into(),
-        })
+        for family in &self.families {
+            for (name, own, lost) in FOREIGN {
+                let value = theirs.value(OptionsSection::Family, family, name);
+                let file = given.as_ref();
+                let same = file.and_then(|file| file.value(OptionsSection::Family, family, name));
+                let Some(value) = value.filter(|value| !["", own].contains(value)) else {
+                    continue;
+                };
+                if same == Some(value) {
+                    continue;
+                }
+                let why = format!(
+                    "its column family `{family}` has the {name} `{value}`: {lost}; use another \
+                     database, or a copy"
+                );
+                return Err(Error::Open {
+                    driver: NAME,
+                    place: self.place.display().to_string(),
+                    source: why.into(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// As RocksDB wrote them down when it opened the database last.
@@ -141,17 +165,23 @@ impl<'a> Existing<'a> {
     /// Sets what its families keep of their newest options; of `table`, what was not given.
     pub(super) fn keep(&self, settings: &Settings, ini: &mut Ini, table: &str) {
         let theirs = self.newest_options();
-        let maker = theirs.value(OptionsSection::Database, "", MAKER.0);
+        let is_others = is_tailmarks(&theirs) != Some(true);
         let file = options_file(settings);
-        let is_others = maker != Some(MAKER.1);
         let is_given = |section, family: &str, name: &str| {
             let file = file.as_ref();
             file.is_some_and(|file| file.value(section, family, name).is_some())
         };
-        if let Some(maker) = maker {
-            let line = format!("{}={maker}", MAKER.0);
-            ini.set(OptionsSection::Database, "", &line);
-        }
+        let maker = match theirs.value(OptionsSection::Database, "", MAKER.0) {
+            _ if !is_others => MAKER.1,
+            // A copy becomes the host's name, which is RocksDB's default.
+            _ if is_tailmarks(&theirs) == Some(false) => "__hostname__",
+            Some(maker) => maker,
+            // What a creation that was killed left.
+            None if theirs.version().is_none() && is_new(self.place) => MAKER.1,
+            None => "__hostname__",
+        };
+        let line = format!("{}={maker}", MAKER.0);
+        ini.set(OptionsSection::Database, "", &line);
         if let Some(value) = theirs.value(OptionsSection::Database, "", IDENTIFIED) {
             ini.set(
                 OptionsSection::Database,

@@ -27,11 +27,23 @@ pub struct NewestOptions {
     pub wal_dir: Option<PathBuf>,
     /// Whether tailmark made the database, and no other program has written to it since.
     pub is_tailmarks: bool,
+    /// Whether tailmark made the database, and another program opened it since with the options that it
+    /// found.
+    pub is_copied: bool,
 }
 
 /// Who made a database: tailmark writes it in place of the host's name, which RocksDB keeps among
-/// the options and in each table.
-pub(super) const MAKER: (&str, &str) = ("db_host_id", "tailmark");
+/// the options and in each table. A program that opens a database with the options that it finds
+/// copies that, so the version of RocksDB is a part of it.
+pub(super) const MAKER: (&str, &str) = ("db_host_id", "tailmark-11.12.0");
+
+/// Whether tailmark wrote these options; none if they do not name it. Another program that copied its
+/// name did not.
+pub(super) fn is_tailmarks(ini: &Ini) -> Option<bool> {
+    let maker = ini.value(OptionsSection::Database, "", MAKER.0)?;
+    let version = maker.strip_prefix("tailmark-")?;
+    Some(ini.version() == Some(version))
+}
 
 impl NewestOptions {
     /// Reads it in the directory of a database. `None` if there is no such file: a database that
@@ -47,7 +59,8 @@ impl NewestOptions {
         Ok(Some(Self {
             version: ini.version().map(str::to_owned),
             wal_dir: wal_dir(&ini).filter(|wal| !is_own(wal, place)),
-            is_tailmarks: ini.value(OptionsSection::Database, "", MAKER.0) == Some(MAKER.1),
+            is_tailmarks: is_tailmarks(&ini) == Some(true),
+            is_copied: is_tailmarks(&ini) == Some(false),
         }))
     }
 }

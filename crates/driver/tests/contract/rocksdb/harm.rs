@@ -435,7 +435,7 @@ fn a_database_with_a_merge_operator_is_refused_before_its_log_is_replayed() {
         let before = files(bench.data_path());
         let refused = refusal(bench.try_open());
         assert!(
-            refused.contains("has the merge operator `sums`"),
+            refused.contains("has the merge_operator `sums`"),
             "{refused}"
         );
         assert_eq!(files(bench.data_path()), before);

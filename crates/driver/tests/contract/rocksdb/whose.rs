@@ -3,7 +3,7 @@
 use crate::support::*;
 use rust_rocksdb::{DB, Options};
 use std::{error::Error as _, fs};
-use tailmark_driver::{Access, Error, Identity};
+use tailmark_driver::{Access, Error, Identity, db::NewestOptions};
 use tailmark_testing::{contents, test};
 
 fn identity(bench: &Bench) -> Option<Identity> {
@@ -149,6 +149,30 @@ fn a_checkpoint_that_was_copied_over_a_database_does_not_confirm_its_name() {
     }
     let found = identity(&bench).unwrap();
     assert_eq!((&found.id, found.is_confirmed), (&first.id, false));
+}
+
+#[test]
+fn a_program_that_opens_a_database_with_the_options_that_it_finds_is_not_taken_for_tailmark() {
+    let bench = Bench::new("rocksdb");
+    drop(bench.open());
+    let newest = || NewestOptions::read(bench.data_path()).unwrap().unwrap();
+    assert!(newest().is_tailmarks && identity(&bench).unwrap().is_confirmed);
+    let files = contents(bench.data_path());
+    let (file, text) = files
+        .iter()
+        .rfind(|(file, _)| file.to_string_lossy().contains("/OPTIONS-"))
+        .unwrap();
+    let text = String::from_utf8(text.clone()).unwrap();
+    assert!(text.contains("db_host_id=tailmark-11.12.0\n"), "{text}");
+    let theirs = text.replace("rocksdb_version=11.12.0", "rocksdb_version=9.8.4");
+    fs::write(file, theirs).unwrap();
+    assert!(!newest().is_tailmarks && newest().is_copied);
+    assert!(!identity(&bench).unwrap().is_confirmed);
+    // Nor is it tailmark's once it was written here.
+    let mut params = bench.params.clone();
+    params.access = Access::Upgrade;
+    drop((bench.driver.open)(&params).unwrap());
+    assert!(!newest().is_tailmarks && !newest().is_copied);
 }
 
 #[test]
