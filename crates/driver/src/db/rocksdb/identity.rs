@@ -18,6 +18,8 @@ use std::{
 const IDENTITY: &str = "IDENTITY";
 /// Bytes of the longest name that is read.
 const NAME_BYTES_MAX: u64 = 4096;
+/// What a table of tailmark's has among its properties, as the host that wrote it.
+const OWN_TABLE: &str = "tailmark-";
 /// Says which database is being removed.
 pub(super) const REMOVING: &str = "tailmark.removing";
 /// Bytes of the name that RocksDB gives a database: a UUID.
@@ -41,7 +43,7 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     let id = id(place);
     Ok(Some(Identity {
         is_confirmed: id.as_ref().is_some_and(|id| is_confirmed(place, id))
-            && !has_copied_options(place),
+            && !has_others_records(place),
         id,
         // Of another program's database the tables may be in other directories.
         is_new: kept::is_new(place) && !has_others_options(place),
@@ -70,14 +72,25 @@ pub(super) fn is_tailmarks(place: &Path) -> bool {
     newest.is_some_and(|newest| newest.is_tailmarks)
 }
 
-fn has_copied_options(place: &Path) -> bool {
-    let newest = NewestOptions::read(place).ok().flatten();
-    newest.is_some_and(|newest| newest.is_copied)
-}
-
 fn has_others_options(place: &Path) -> bool {
     let newest = NewestOptions::read(place).ok().flatten();
     newest.is_some_and(|newest| !newest.is_tailmarks)
+}
+
+/// Whether another program has written to a database: it opened it last, and there is a table that
+/// tailmark did not write, or a log. If it opened it with the options that it found, its tables look
+/// like tailmark's.
+fn has_others_records(place: &Path) -> bool {
+    let newest = NewestOptions::read(place).ok().flatten();
+    let Some(newest) = newest.filter(|newest| !newest.is_tailmarks) else {
+        return false;
+    };
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut tables = paths.filter(|path| path.extension().is_some_and(|ending| ending == "sst"));
+    newest.is_copied
+        || wal::LogDirectory::has_records(place)
+        || tables.any(|table| !is_table_of(&table, OWN_TABLE).unwrap_or(false))
 }
 
 /// The name of the manifest that `CURRENT` names; none if it names none.

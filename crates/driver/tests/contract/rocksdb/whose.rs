@@ -152,6 +152,32 @@ fn a_checkpoint_that_was_copied_over_a_database_does_not_confirm_its_name() {
 }
 
 #[test]
+fn records_of_another_program_make_a_database_that_programs_and_a_look_at_it_does_not() {
+    for (puts, flushes, is_ours) in [
+        (false, false, true),
+        (true, false, false),
+        (true, true, false),
+    ] {
+        let bench = Bench::new("rocksdb");
+        let database = bench.open();
+        insert(&mut *database.session().unwrap(), 1).unwrap();
+        database.flush().unwrap();
+        drop(database);
+        let families = ["default", "usertable"];
+        let theirs = DB::open_cf(&Options::default(), bench.data_path(), families).unwrap();
+        if puts {
+            theirs.put("years", "of work").unwrap();
+        }
+        if flushes {
+            theirs.flush().unwrap();
+        }
+        drop(theirs);
+        let found = identity(&bench).unwrap();
+        assert_eq!(found.is_confirmed, is_ours, "{puts} {flushes}");
+    }
+}
+
+#[test]
 fn a_program_that_opens_a_database_with_the_options_that_it_finds_is_not_taken_for_tailmark() {
     let bench = Bench::new("rocksdb");
     drop(bench.open());
