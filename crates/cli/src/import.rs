@@ -104,7 +104,7 @@ fn add_all(
     let study = if had_study {
         Study::open(out)?
     } else {
-        Study::create(out, &header(format), &[]).inspect_err(|_| remove_directory())?
+        Study::create(out, &header(format, &all), &[]).inspect_err(|_| remove_directory())?
     };
     let mut copies = Vec::new();
     let added = Contents::from_study(&study).and_then(|mut known| {
@@ -262,6 +262,13 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
     study.append_point(key, phase)
 }
 
-fn header(format: &str) -> Header {
-    Header::without_plan(format!("Imported from {format}"), own_command())
+/// The header of a new study. What a log says of its study holds where all of them say the same.
+fn header(format: &str, all: &[Imported]) -> Header {
+    let mut header = Header::without_plan(format!("Imported from {format}"), own_command());
+    let of_study = all.first().and_then(|first| first.of_study);
+    if let Some(of_study) = of_study.filter(|_| all.iter().all(|one| one.of_study == of_study)) {
+        header.settings.allow_errors = of_study.allow_errors;
+        header.settings.takes_turns = of_study.takes_turns;
+    }
+    header
 }

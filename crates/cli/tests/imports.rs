@@ -185,3 +185,71 @@ fn a_log_without_a_result_is_named_and_the_others_are_imported() {
     assert_ne!(alone.status.code(), Some(0));
     assert!(err(&alone).contains("killed.log"), "{}", err(&alone));
 }
+
+#[test]
+fn a_log_that_comes_back_has_the_same_points_valid_and_the_same_tests() {
+    const PLAN: &str = r#"
+        [database]
+        driver = "sim"
+        [dataset]
+        records = 1000
+        [sweep]
+        workloads = ["ycsb-f"]
+        threads = [4, 8]
+        duration = "5s"
+        warmup = "1s"
+        repeats = 4
+        allow_errors = "5%"
+        [[system]]
+        name = "a"
+        database.model = "exponential 1ms; run-noise 2%; errors 1s 2s 2%"
+        [[system]]
+        name = "b"
+        database.model = "exponential 1.1ms; run-noise 2%"
+    "#;
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
+    run(&dir, &["run", "plan.toml", "-o", "first"]);
+    run(
+        &dir,
+        &["export", "first", "--format", "hlog", "-o", "log.hlog"],
+    );
+    run(
+        &dir,
+        &["import", "hlog", "log.hlog", "--unit", "ns", "-o", "study"],
+    );
+    let first: Value =
+        serde_json::from_str(&run(&dir, &["export", "first", "--format", "json"])).unwrap();
+    let again = export(&dir);
+    let points = |export: &Value| {
+        let points = export["points"].as_array().unwrap().clone();
+        let has_failed = points.iter().any(|point| point["failed_operations"] != 0);
+        assert!(has_failed, "none failed, so nothing is shown");
+        let mut all: Vec<_> = points
+            .iter()
+            .map(|point| {
+                let intervals = point["intervals"].as_array().unwrap().iter();
+                let done: u64 = intervals
+                    .map(|one| one["operations"].as_u64().unwrap())
+                    .sum();
+                let key = ["system", "threads", "repeat", "valid"].map(|name| point[name].clone());
+                (format!("{key:?}"), done)
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    assert_eq!(points(&again), points(&first));
+    let tests = |export: &Value| {
+        let comparisons = export["comparisons"].as_array().unwrap().iter();
+        let names = ["place", "metric", "threads", "test"];
+        let said = comparisons.map(|one| format!("{:?}", names.map(|name| one[name].clone())));
+        said.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(tests(&again), tests(&first));
+    assert!(
+        tests(&first)
+            .iter()
+            .any(|said| said.contains("least squares with trend"))
+    );
+}

@@ -108,16 +108,15 @@ fn changed(before: &[Header], now: &[Header]) -> Vec<String> {
     let (Some(before), Some(now)) = (before.first(), now.first()) else {
         return Vec::new();
     };
-    let of_all = |(_, given): &(&String, &PlanValue)| {
-        let of_one = matches!(
-            given.role,
-            Role::Condition(Subject::Setting)
-                | Role::Scope(Scope::System | Scope::Preparation)
-                | Role::Private(_)
-        );
-        !of_one && given.role != Role::Report
+    let is_named = |(key, given): &(&String, &PlanValue)| match given.role {
+        Role::Private(_) | Role::Report => false,
+        // Of a system that both studies have.
+        Role::Condition(Subject::Setting) | Role::Scope(Scope::System | Scope::Preparation) => {
+            before.plan.contains_key(*key) && now.plan.contains_key(*key)
+        }
+        _ => true,
     };
-    let keys = before.plan.iter().chain(&now.plan).filter(of_all);
+    let keys = before.plan.iter().chain(&now.plan).filter(is_named);
     let keys: BTreeSet<&String> = keys.map(|(key, _)| key).collect();
     let value = |header: &Header, key: &str| {
         let given = header.plan.get(key);

@@ -13,6 +13,44 @@ use tailmark_model::{
 /// The words between the tag of a phase and what is not in its lines.
 const NOT_IN_LINES: &str = ": not in its lines: ";
 
+/// The words before what the plan of a study said of all of its points.
+const OF_THE_STUDY: &str = "of the study: ";
+
+/// What a plan said by which points are valid and compared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LoggedSettings {
+    /// The share of operations that may fail.
+    pub allow_errors: f64,
+    /// Whether systems took turns.
+    pub takes_turns: bool,
+}
+
+impl LoggedSettings {
+    /// As a comment.
+    pub fn comment(self) -> serde_json::Result<String> {
+        Ok(format!(" {OF_THE_STUDY}{}", serde_json::to_string(&self)?))
+    }
+
+    /// What a line says, if it is such a comment.
+    ///
+    /// # Errors
+    /// Where it is one and damaged.
+    pub fn parse(line: &str) -> Option<Result<Self, String>> {
+        let json = line.strip_prefix("# ")?.strip_prefix(OF_THE_STUDY)?;
+        let damaged = |error| format!("what is `of the study` is damaged: {error}");
+        let settings: Result<Self, _> = serde_json::from_str(json).map_err(damaged);
+        Some(settings.and_then(|settings| {
+            let is_share = (0.0..=1.0).contains(&settings.allow_errors);
+            is_share.then_some(settings).ok_or_else(|| {
+                format!(
+                    "allow_errors is {}, and must be a share of 0 to 1",
+                    settings.allow_errors
+                )
+            })
+        }))
+    }
+}
+
 /// Of one phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -26,7 +64,7 @@ pub struct Unlogged {
     kinds: BTreeMap<Kind, UnloggedKind>,
     errors: Vec<ErrorCount>,
     findings: Vec<Finding>,
-    /// Of the intervals in which requests failed.
+    /// Of the intervals of which the lines do not say all.
     intervals: Vec<UnloggedInterval>,
     /// The quantiles over blocks, which depend on what is in no line.
     blocks: BTreeMap<Kind, Vec<BlockQosRow>>,
@@ -38,18 +76,21 @@ pub struct Unlogged {
 struct UnloggedInterval {
     start_s: f64,
     length_s: f64,
+    operations: u64,
     failed: u64,
     errors: BTreeMap<Kind, u64>,
 }
 
 impl UnloggedInterval {
-    /// `None` if no request failed in it.
+    /// `None` if its lines say all of it.
     fn from_interval(interval: &Interval) -> Option<Self> {
         let kinds = interval.kinds.iter().map(|(kind, own)| (*kind, own.errors));
         let errors: BTreeMap<_, _> = kinds.filter(|(_, errors)| *errors > 0).collect();
-        (interval.failed > 0 || !errors.is_empty()).then_some(Self {
+        let is_in_lines = interval.operations == operations_in_lines(interval);
+        (interval.failed > 0 || !errors.is_empty() || !is_in_lines).then_some(Self {
             start_s: interval.start_s,
             length_s: interval.length_s,
+            operations: interval.operations,
             failed: interval.failed,
             errors,
         })
@@ -59,7 +100,8 @@ impl UnloggedInterval {
     fn add_to(self, intervals: &mut Vec<Interval>) {
         let interval = interval_at(intervals, self.start_s, self.length_s);
         interval.failed = self.failed;
-        interval.operations = interval.operations.saturating_add(self.failed);
+        // Lines have the half that was done of a pair of which the other failed, or was done later.
+        interval.operations = self.operations;
         for (kind, errors) in self.errors {
             let nothing = || Packed::pack(&new_latencies());
             let measured = interval.kinds.entry(kind).or_insert_with(|| IntervalKind {
@@ -71,6 +113,14 @@ impl UnloggedInterval {
             measured.errors = errors;
         }
     }
+}
+
+/// How many operations the lines of an interval are of. A pair is logged beside its halves.
+pub fn operations_in_lines(interval: &Interval) -> u64 {
+    let counts = interval.kinds.values().map(|kind| kind.count);
+    let pairs = interval.kinds.get(&Kind::ReadModifyWrite);
+    let halves = pairs.map_or(0, |pairs| pairs.count.saturating_mul(2));
+    counts.fold(0, u64::saturating_add).saturating_sub(halves)
 }
 
 /// The interval that begins near an instant; a new one where there is none.

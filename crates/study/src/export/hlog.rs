@@ -5,7 +5,10 @@
 //! time (`-tag`). Values are nanoseconds, the maximum in a line's third column milliseconds.
 
 use super::{Format, failed};
-use crate::{Error, Study, unlogged::Unlogged};
+use crate::{
+    Error, Study,
+    unlogged::{LoggedSettings, Unlogged},
+};
 use hdrhistogram::serialization::{
     V2DeflateSerializer,
     interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag},
@@ -48,6 +51,13 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
         .with_max_value_divisor(NS_PER_MS)
         .begin_log_with(&mut out, &mut serializer)
         .map_err(failed(FORMAT.name))?;
+    let settings = study.header()?.settings;
+    let settings = LoggedSettings {
+        allow_errors: settings.allow_errors,
+        takes_turns: settings.takes_turns,
+    };
+    let settings = settings.comment().map_err(failed(FORMAT.name))?;
+    log.write_comment(&settings).map_err(failed(FORMAT.name))?;
     for (started_ms, source) in phases {
         // Of an unknown start, as if it were the first: its intervals keep their distances.
         let since_base = Duration::from_millis(started_ms.unwrap_or(0)).saturating_sub(base);

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error,
-    unlogged::{Unlogged, interval_at},
+    unlogged::{LoggedSettings, Unlogged, interval_at, operations_in_lines},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::serialization::interval_log::{
@@ -70,6 +70,8 @@ struct Log {
     /// In the order of their first lines; those of our export by the part of the tag that names
     /// them.
     found: Vec<Found>,
+    /// What our export says of the study.
+    settings: Option<LoggedSettings>,
 }
 
 /// One load or point.
@@ -107,6 +109,10 @@ impl Log {
             if !CENSORED.is_among(&point.phase.findings) {
                 point.phase.findings.push(CENSORED.finding(never_done));
             }
+            return Ok(());
+        }
+        if let Some(settings) = LoggedSettings::parse(line.trim_end()) {
+            self.settings = Some(settings?);
             return Ok(());
         }
         if let Some(unlogged) = Unlogged::parse(line) {
@@ -155,7 +161,7 @@ impl Log {
     }
 
     fn finish(self, source: &Source, given: &Given) -> Result<Vec<Imported>, Error> {
-        let (start, base) = (self.start, self.base);
+        let (start, base, settings) = (self.start, self.base, self.settings);
         let started = |begin: Duration| match (base, start) {
             (Some(base), _) => base.checked_add(begin),
             (None, Some(start)) if begin.saturating_add(RELATIVE_BEFORE) < start => {
@@ -166,7 +172,11 @@ impl Log {
         let point = |mut found: Found| {
             let begin = found.begin.and_then(started);
             found.phase.started_ms = begin.and_then(|at| u64::try_from(at.as_millis()).ok());
-            found.into_imported(source, given)
+            let imported = found.into_imported(source, given)?;
+            Ok(Imported {
+                of_study: settings,
+                ..imported
+            })
         };
         self.found.into_iter().map(point).collect()
     }
@@ -294,12 +304,7 @@ fn conclude(phase: &mut Phase, unlogged: Option<Unlogged>) -> Result<(), String>
         result.count = result.service.len().max(response);
     }
     for interval in &mut phase.intervals {
-        let counts = interval.kinds.values().map(|kind| kind.count);
-        let all = counts.fold(0, u64::saturating_add);
-        // A pair is logged beside its halves.
-        let pairs = interval.kinds.get(&Kind::ReadModifyWrite);
-        let halves = pairs.map_or(0, |pairs| pairs.count.saturating_mul(2));
-        interval.operations = all.saturating_sub(halves);
+        interval.operations = operations_in_lines(interval);
         phase.operations = phase.operations.saturating_add(interval.operations);
     }
     phase.duration_s = phase.elapsed_s();

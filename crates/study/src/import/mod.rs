@@ -17,7 +17,7 @@ mod log;
 mod log_tag;
 mod ycsb;
 
-use crate::Error;
+use crate::{Error, unlogged::LoggedSettings};
 use held::Held;
 use sha2::{Digest, Sha256};
 use std::{
@@ -106,6 +106,8 @@ pub struct Imported {
     pub settings: BTreeMap<String, String>,
     /// The file that it was read from.
     pub file: PathBuf,
+    /// What our own export says of the study that it is of.
+    pub of_study: Option<LoggedSettings>,
     /// What else the file says: group, name and value of a fact of the system.
     pub facts: Vec<(String, String, String)>,
 }

@@ -16,12 +16,27 @@ pub(super) enum OptionsSection {
 
 impl OptionsSection {
     fn header(self, table: &str) -> String {
+        let table = escaped(table);
         match self {
             Self::Database => "[DBOptions]".to_owned(),
             Self::Family => format!("[CFOptions \"{table}\"]"),
             Self::Table => format!("[TableOptions/BlockBasedTable \"{table}\"]"),
         }
     }
+}
+
+/// A name as RocksDB writes it into a header (`EscapeOptionString`).
+fn escaped(name: &str) -> String {
+    let mut escaped = String::new();
+    for letter in name.chars() {
+        match letter {
+            '\\' | '#' | ':' => escaped.extend(['\\', letter]),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
 }
 
 /// An options file.
@@ -85,6 +100,11 @@ impl Ini {
         let lines = &mut self.sections[at].1;
         lines.retain(|old| key(old) != key(line));
         lines.push(line.to_owned());
+    }
+
+    /// Whether a column family has options.
+    pub(super) fn has_family(&self, table: &str) -> bool {
+        self.find(&OptionsSection::Family.header(table)).is_some()
     }
 
     /// The value of one option, if it is set.

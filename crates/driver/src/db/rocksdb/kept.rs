@@ -198,8 +198,10 @@ impl<'a> Existing<'a> {
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);
         for family in families.chain(is_new.then_some(table)) {
-            // A table that is made now is made like the first that is there.
-            let alike = if is_new && family == table {
+            // A table that is made now is made like the first that is there, and so is a family of which
+            // RocksDB writes down no options.
+            let is_unknown = !theirs.has_family(family);
+            let alike = if is_unknown || (is_new && family == table) {
                 "default"
             } else {
                 family
