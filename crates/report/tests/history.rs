@@ -106,6 +106,22 @@ fn plans_that_differ_are_told_and_studies_of_other_systems_refused() {
         said.contains("The plans differ: sweep.duration (7s, now"),
         "{said}"
     );
+    // Also in a setting of one system, if both have it.
+    let model = |text: &str| PlanValue::new(text, Role::Condition(Subject::Setting));
+    let mut now = study(1, 1.0);
+    for (data, text) in [(&mut earlier, "constant 1ms"), (&mut now, "constant 2ms")] {
+        let plan = &mut data.headers[0].plan;
+        plan.insert(format!("system.{SLOWER}.database.model"), model(text));
+    }
+    earlier.headers[0]
+        .plan
+        .insert("system.gone.database.model".into(), model("constant 1ms"));
+    let (of_both, _) = section(&now.against(&earlier).unwrap());
+    assert!(
+        of_both.contains("database.model (constant 1ms, now constant 2ms)"),
+        "{of_both}"
+    );
+    assert!(!of_both.contains("gone"), "{of_both}");
     for system in &mut earlier.systems {
         system.name += " of others";
     }
