@@ -80,10 +80,18 @@ impl Redaction {
             let logins = private(header, Secret::Hosts);
             for login in logins.flat_map(|logins| logins.split(", ")) {
                 let name = Login::from_text(login).host;
-                let is_known = self.values.iter().any(|(known, _)| known == name);
-                if !is_known && !name.is_empty() && name != "localhost" {
-                    let label = format!("[host {}]", self.values.len() + 1);
-                    self.values.push((name.to_owned(), label));
+                if name.is_empty() || name == "localhost" {
+                    continue;
+                }
+                let mut labels = self.values.iter();
+                let label =
+                    labels.find_map(|(known, label)| (known == name).then(|| label.clone()));
+                let label = label.unwrap_or_else(|| format!("[host {}]", self.values.len() + 1));
+                // The user and the port go with the name.
+                for value in [login, name] {
+                    if !self.values.iter().any(|(known, _)| known == value) {
+                        self.values.push((value.to_owned(), label.clone()));
+                    }
                 }
             }
         }

@@ -107,7 +107,7 @@ pub struct SystemPlan {
     pub emulate: Option<Emulate>,
 }
 
-/// A place as one of several processes has it; see [`Plan::at_rank`].
+/// A place as one of several processes has it; see [`crate::Plan::at_rank`].
 #[must_use]
 pub fn named_at_rank(place: &str, rank: u32, host: &str) -> String {
     let place = place.replace("{rank}", &rank.to_string());
@@ -115,7 +115,7 @@ pub fn named_at_rank(place: &str, rank: u32, host: &str) -> String {
 }
 
 impl SystemPlan {
-    /// The system of one of several processes; see [`Plan::at_rank`].
+    /// The system of one of several processes; see [`crate::Plan::at_rank`].
     #[must_use]
     pub fn at_rank(&self, rank: u32, host: &str) -> Self {
         let named = |text: &str| named_at_rank(text, rank, host);

@@ -156,6 +156,10 @@ fn the_hosts_of_servers_are_known_from_the_plan_alone() {
         assert!(!text.contains(name), "{text}");
     }
     assert!(text.starts_with("machine on server [host "), "{text}");
+    let logins = redaction.text(plan);
+    for part in ["root", "me@", "2222", "ssh:"] {
+        assert!(!logins.contains(part), "{part} in {logins}");
+    }
 }
 
 #[test]
