@@ -1,6 +1,7 @@
 //! What the RocksDB driver promises: YCSB's records, its semantics, files and log.
 
 mod harm;
+mod kept;
 mod settings;
 mod whose;
 

@@ -1,0 +1,177 @@
+//! What another program's database keeps that is opened for writing, and what it must not have.
+
+use super::harm::{files, refusal};
+use crate::support::*;
+use rust_rocksdb::{DB, Options};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tailmark_driver::Access;
+use tailmark_testing::test;
+
+#[test]
+fn the_tree_of_another_program_keeps_its_levels() {
+    let bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_num_levels(3);
+    options.set_compaction_style(rust_rocksdb::DBCompactionStyle::Universal);
+    drop(DB::open_cf_with_opts(
+        &options,
+        bench.data_path(),
+        [("usertable", options.clone())],
+    ));
+    let mut params = bench.params.clone();
+    params.access = Access::Write;
+    let database = (bench.driver.open)(&params).unwrap();
+    for number in 0..8 {
+        insert(&mut *database.session().unwrap(), number).unwrap();
+        database.flush().unwrap();
+    }
+    let waits = Duration::from_secs(600);
+    database.settle(waits, &|| false).unwrap();
+    drop(database);
+    options.create_if_missing(false);
+    let theirs = DB::open_cf_with_opts(
+        &options,
+        bench.data_path(),
+        [("usertable", options.clone())],
+    );
+    assert!(theirs.is_ok(), "{:?}", theirs.err());
+}
+
+#[test]
+fn the_limits_of_another_program_and_of_families_that_nobody_names_are_kept() {
+    let bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_wal_recovery_mode(rust_rocksdb::DBRecoveryMode::AbsoluteConsistency);
+    options.set_num_levels(1);
+    options.set_ttl(31_536_000);
+    options.set_compaction_style(rust_rocksdb::DBCompactionStyle::Fifo);
+    let mut fifo = rust_rocksdb::FifoCompactOptions::default();
+    fifo.set_max_table_files_size(5 << 30);
+    options.set_fifo_compaction_options(&fifo);
+    // RocksDB escapes the colon when it writes the name down.
+    let families = ["usertable", "queue", "a:b"].map(|name| (name, options.clone()));
+    drop(DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap());
+    let mut params = bench.params.clone();
+    params.access = Access::Write;
+    drop((bench.driver.open)(&params).unwrap());
+    let newest = newest_options(bench.data_path());
+    assert!(
+        newest.contains("wal_recovery_mode=kAbsoluteConsistency"),
+        "{newest}"
+    );
+    for line in [
+        "compaction_style=kCompactionStyleFIFO",
+        "ttl=31536000",
+        "max_table_files_size=5368709120",
+    ] {
+        // Of all but the default family.
+        assert_eq!(newest.matches(line).count(), 3, "{line} in {newest}");
+    }
+}
+
+#[test]
+fn a_database_with_a_merge_operator_is_refused_before_its_log_is_replayed() {
+    for access in [Access::Read, Access::Write, Access::Extend] {
+        let mut bench = Bench::new("rocksdb");
+        bench.params.access = access;
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        options.set_merge_operator_associative("sums", |_, old, operands| {
+            let bytes = old.into_iter().chain(operands.iter());
+            Some(bytes.flatten().copied().collect())
+        });
+        let families = || ["default", "usertable"].map(|name| (name, options.clone()));
+        let open = || DB::open_cf_with_opts(&options, bench.data_path(), families()).unwrap();
+        let database = open();
+        database.merge("counter", "1").unwrap();
+        database.merge("counter", "2").unwrap();
+        database.put("after", "it").unwrap();
+        drop(database);
+        let before = files(bench.data_path());
+        let refused = refusal(bench.try_open());
+        assert!(
+            refused.contains("has the merge_operator `sums`"),
+            "{refused}"
+        );
+        assert_eq!(files(bench.data_path()), before);
+        let reopened = open();
+        assert_eq!(
+            reopened.get("counter").unwrap().as_deref(),
+            Some(&b"12"[..])
+        );
+        assert_eq!(reopened.get("after").unwrap().as_deref(), Some(&b"it"[..]));
+    }
+}
+
+#[test]
+fn an_options_file_changes_of_another_programs_database_only_what_it_says() {
+    let mut bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_num_levels(1);
+    options.set_compaction_style(rust_rocksdb::DBCompactionStyle::Universal);
+    options.set_wal_ttl_seconds(864_000);
+    let families = ["usertable"].map(|name| (name, options.clone()));
+    drop(DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap());
+    let file = bench.path("options");
+    let text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n[DBOptions]\n\
+                max_open_files=64\n[CFOptions \"default\"]\n[CFOptions \"usertable\"]\nttl=7\n";
+    fs::write(&file, text).unwrap();
+    let given = [("options_file", file.to_str().unwrap())];
+    bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    bench.params.access = Access::Write;
+    drop(bench.open());
+    let newest = newest_options(bench.data_path());
+    for line in [
+        "WAL_ttl_seconds=864000",
+        "max_open_files=64",
+        "ttl=7",
+        "num_levels=1",
+    ] {
+        assert!(
+            newest.contains(&format!("  {line}\n")),
+            "{line} in {newest}"
+        );
+    }
+    assert!(newest.contains("compaction_style=kCompactionStyleUniversal"));
+}
+
+/// What RocksDB wrote down when it opened a database last.
+fn newest_options(place: &Path) -> String {
+    let entries = fs::read_dir(place).unwrap().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_options = |path: &PathBuf| path.to_string_lossy().contains("/OPTIONS-");
+    fs::read_to_string(paths.filter(is_options).max().unwrap()).unwrap()
+}
+
+#[test]
+fn a_database_with_tables_of_another_kind_is_refused() {
+    let mut bench = Bench::new("rocksdb");
+    drop(bench.open());
+    let options = files(bench.data_path()).into_keys();
+    let newest = options.filter(|name| name.to_string_lossy().starts_with("OPTIONS-"));
+    let newest = bench.data_path().join(newest.max().unwrap());
+    let text = fs::read_to_string(&newest).unwrap();
+    assert_eq!(text.matches("table_factory=BlockBasedTable").count(), 2);
+    fs::write(&newest, text.replace("=BlockBasedTable", "=PlainTable")).unwrap();
+    let before = files(bench.data_path());
+    for access in [Access::Read, Access::Write, Access::Extend, Access::Create] {
+        bench.params.access = access;
+        let refused = refusal(bench.try_open());
+        assert!(
+            refused.contains("has the table_factory `PlainTable`"),
+            "{refused}"
+        );
+    }
+    assert_eq!(files(bench.data_path()), before);
+}
