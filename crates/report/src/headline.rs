@@ -63,6 +63,8 @@ struct Words {
     /// What is compared: `at peak`, `in p99 read latency at 64 threads`.
     compared: String,
     is_of_peaks: bool,
+    /// The figure that the report is about, unless it is a latency.
+    figure: Option<Metric>,
 }
 
 /// One workload of a topic.
@@ -88,6 +90,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             place: String::new(),
             compared: "at peak".to_owned(),
             is_of_peaks: true,
+            figure: None,
         };
         Self::new(words, sweep, groups.filter_map(topic).collect())
     }
@@ -100,7 +103,11 @@ impl<'s, 'a> Topic<'s, 'a> {
             let step = compare::last_common(group, sweep, metric)?;
             Some((group, metric, step))
         };
-        let all: Vec<_> = sweep.all_groups().filter_map(at).collect();
+        let mut all: Vec<_> = sweep.all_groups().filter_map(at).collect();
+        // A workload that lacks the figure has a latency instead, which is another matter.
+        let mut figures = all.iter().map(|(_, metric, _)| *metric);
+        let figure = figures.find(|metric| metric.latency().is_none());
+        all.retain(|(_, metric, _)| figure.is_none_or(|figure| *metric == figure));
         let (_, metric, step) = *all.first()?;
         let name = if all.iter().all(|(_, other, _)| *other == metric) {
             metric.noun()
@@ -140,6 +147,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             compared: format!("in {name}{place}"),
             place,
             is_of_peaks: false,
+            figure,
         };
         let topics = all.into_iter().filter_map(|(group, own, last)| {
             WorkloadTopic::new(group, sweep, ComparedAt::Step(last), own)
@@ -330,7 +338,8 @@ impl<'s, 'a> Topic<'s, 'a> {
             if self.words.is_of_peaks {
                 group.has_peaks()
             } else {
-                sweep.metric(group).is_some()
+                let own = sweep.metric(group);
+                own.is_some() && (self.words.figure.is_none() || own == self.words.figure)
             }
         };
         let all = sweep.all_groups().filter(is_topic);

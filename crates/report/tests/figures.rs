@@ -146,6 +146,9 @@ fn a_workload_without_the_figure_is_stated_by_its_latency_and_the_families_say_s
             "{family}: {summary}"
         );
     }
+    let lead = "has the lowest write amplification at 8 threads in \"), Plain(\"YCSB A";
+    assert!(summary.contains(lead), "{summary}");
+    assert!(!summary.contains("lowest latency"), "{summary}");
     assert!(text("workloads").contains("p99 read latency at 8 threads"));
 }
 
