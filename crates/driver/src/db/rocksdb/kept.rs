@@ -47,6 +47,14 @@ const LOGS: &[&str] = &[
     "atomic_flush",
 ];
 
+/// What is never turned on for another program's database, whatever an options file says: a family of
+/// RocksDB's own in its newest format, and a recovery that throws the log away.
+const OFF: &[&str] = &["persist_stats_to_disk", "best_efforts_recovery"];
+/// The same of its tables, which older versions could not read.
+const OFF_IN_TABLES: &str = "separate_key_value_in_data_block";
+/// The family that RocksDB makes if it keeps its statistics on disk, in its newest format.
+const STATISTICS: &str = "___rocksdb_stats_history___";
+
 /// What a database must not have, but for the value that this program has, and what would be lost.
 const FOREIGN: &[(&str, &str, &str)] = &[
     (
@@ -120,15 +128,28 @@ impl<'a> Existing<'a> {
             }
         }
         let existing = Self { place, families };
-        existing.refuse_foreign(&params.settings)?;
+        existing.refuse_foreign(&params.settings, params.access)?;
         Ok(existing)
     }
 
     /// Refuses a database with a merge operator or tables of another kind in any family, unless an
     /// options file has the same. RocksDB drops what is in the log from the first merge on if it has no
     /// merge operator.
-    fn refuse_foreign(&self, settings: &Settings) -> Result<(), Error> {
+    fn refuse_foreign(&self, settings: &Settings, access: Access) -> Result<(), Error> {
         let theirs = self.newest_options();
+        let reads = matches!(access, Access::Read | Access::ReadCompatible);
+        let is_others = is_tailmarks(&theirs) != Some(true);
+        if is_others && !reads && self.families.iter().any(|family| family == STATISTICS) {
+            let why = format!(
+                "it has the column family `{STATISTICS}` (persist_stats_to_disk), which RocksDB would write \
+                 in its newest format, so that its own program could not open it any more; use a copy"
+            );
+            return Err(Error::Open {
+                driver: NAME,
+                place: self.place.display().to_string(),
+                source: why.into(),
+            });
+        }
         let given = options_file(settings);
         for family in &self.families {
             for (name, own, lost) in FOREIGN {
@@ -189,6 +210,9 @@ impl<'a> Existing<'a> {
                 &format!("{IDENTIFIED}={value}"),
             );
         }
+        for name in OFF.iter().filter(|_| is_others) {
+            ini.set(OptionsSection::Database, "", &format!("{name}=false"));
+        }
         let is_log_kept = |name: &&&str| is_others && !is_given(OptionsSection::Database, "", name);
         for name in LOGS.iter().filter(is_log_kept) {
             if let Some(value) = theirs.value(OptionsSection::Database, "", name) {
@@ -216,6 +240,12 @@ impl<'a> Existing<'a> {
                 if let Some(value) = theirs.value(OptionsSection::Family, alike, name) {
                     ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
                 }
+            }
+            if is_others
+                && theirs.value(OptionsSection::Table, alike, OFF_IN_TABLES) != Some("true")
+            {
+                let off = format!("{OFF_IN_TABLES}=false");
+                ini.set(OptionsSection::Table, family, &off);
             }
             for name in FORMAT {
                 let given = family == table && settings.given(name);

@@ -155,6 +155,46 @@ fn newest_options(place: &Path) -> String {
 }
 
 #[test]
+fn statistics_that_rocksdb_keeps_on_disk_are_neither_written_nor_begun() {
+    let mut bench = Bench::new("rocksdb");
+    bench.params.access = Access::Write;
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    let make =
+        |families: &[&str]| drop(DB::open_cf(&options, bench.data_path(), families).unwrap());
+    make(&["usertable"]);
+    let file = bench.path("options");
+    let text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n[DBOptions]\n\
+                persist_stats_to_disk=true\nbest_efforts_recovery=true\n[CFOptions \"default\"]\n\
+                [TableOptions/BlockBasedTable \"default\"]\nseparate_key_value_in_data_block=true\n";
+    fs::write(&file, text).unwrap();
+    let given = [("options_file", file.to_str().unwrap())];
+    let mut with_file = bench.params.clone();
+    with_file.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    drop((bench.driver.open)(&with_file).unwrap());
+    let newest = newest_options(bench.data_path());
+    for name in [
+        "persist_stats_to_disk",
+        "best_efforts_recovery",
+        "separate_key_value_in_data_block",
+    ] {
+        assert!(
+            newest.contains(&format!("  {name}=false\n")),
+            "{name} in {newest}"
+        );
+        assert!(
+            !newest.contains(&format!("  {name}=true\n")),
+            "{name} in {newest}"
+        );
+    }
+    make(&["usertable", "___rocksdb_stats_history___"]);
+    let before = files(bench.data_path());
+    assert!(refusal(bench.try_open()).contains("___rocksdb_stats_history___"));
+    assert_eq!(files(bench.data_path()), before);
+}
+
+#[test]
 fn a_database_with_tables_of_another_kind_is_refused() {
     let mut bench = Bench::new("rocksdb");
     drop(bench.open());
