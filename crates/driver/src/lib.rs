@@ -29,7 +29,7 @@ pub use driver::{Access, Clients, Confirm, Driver, Identity, Params, Place, Sema
 pub use error::Error;
 pub use hint::did_you_mean;
 pub use input::{INPUT_BYTES_MAX, read_file, read_stream, read_text, read_text_stream};
-pub use location::{Location, is_rocksdb};
+pub use location::{Location, is_rocksdb, of_another_user};
 pub use locked_file::LockedFile;
 pub use look::{Look, ServerLook};
 pub use made::Made;

@@ -9,10 +9,9 @@ use super::{Dataset, State};
 use crate::Error;
 use std::{
     fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
-use tailmark_driver::{Access, SettingKind, Settings, is_rocksdb};
+use tailmark_driver::{Access, SettingKind, Settings, is_rocksdb, of_another_user};
 use tailmark_plan::SystemPlan;
 use tailmark_prepare::real_path;
 use tailmark_study::owner::create_dir;
@@ -151,26 +150,6 @@ impl Dataset<'_> {
     fn owns(&self, directory: &Path) -> bool {
         own_log(self.system, directory).exists()
     }
-}
-
-/// Why a directory is another user's trap, if it may be one: that user made it where everybody can make
-/// files, and can put links in the place of what is written there.
-fn of_another_user(directory: &Path) -> Option<String> {
-    let owner = fs::metadata(directory).ok()?.uid();
-    let sudo = std::env::var("SUDO_UID")
-        .ok()
-        .and_then(|user| user.parse().ok());
-    let own = [Some(0), Some(rustix::process::geteuid().as_raw()), sudo];
-    let directory = real_path(directory);
-    let above = directory.parent()?;
-    let is_of_everybody = fs::metadata(above).ok()?.mode() & 0o002 != 0;
-    (!own.contains(&Some(owner)) && is_of_everybody).then(|| {
-        format!(
-            "it belongs to user {owner}, and everybody can make files in `{}`: name a directory of \
-             your own",
-            above.display()
-        )
-    })
 }
 
 /// Refuses a symbolic link where a database makes its directory or file: what it points to may be

@@ -25,7 +25,7 @@ mod wal;
 use super::holder::holder;
 use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
-    RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
+    RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped, of_another_user,
 };
 use kept::Existing;
 pub use kept::is_kept;
@@ -425,6 +425,16 @@ fn claim(
     access: Access,
     exists: bool,
 ) -> Result<Option<wal::Claim>, String> {
+    let own = params.settings.text("wal_dir").map(Path::new);
+    let directories = [place]
+        .into_iter()
+        .chain(own)
+        .filter(|_| access != Access::Read);
+    for directory in directories {
+        if let Some(why) = of_another_user(directory) {
+            return Err(format!("`{}` is not safe: {why}", directory.display()));
+        }
+    }
     let log = LogDirectory::new(place, &params.settings);
     if exists {
         LogDirectory::refuse_other(place, log.as_ref())?;

@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     error::Error as _,
     fs,
-    os::unix::fs::symlink,
+    os::unix::fs::{PermissionsExt, chown, symlink},
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Access, Error, Fields, Location, db::NewestOptions};
@@ -467,4 +467,18 @@ pub(super) fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     entries
         .map(|path| (path.file_name().unwrap().into(), fs::read(path).unwrap()))
         .collect()
+}
+
+#[test]
+fn a_directory_that_another_user_made_where_everybody_can_is_not_written_to() {
+    let everybody = tempfile::tempdir().unwrap();
+    fs::set_permissions(everybody.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let theirs = everybody.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    chown(&theirs, Some(4000), Some(4000)).unwrap();
+    let mut bench = Bench::new("rocksdb");
+    bench.params.location = Location::Directory(theirs.clone());
+    assert!(refusal(bench.try_open()).contains("belongs to user 4000"));
+    assert!(refusal(with_log(&theirs).try_open()).contains("belongs to user 4000"));
+    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
 }
