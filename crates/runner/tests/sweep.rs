@@ -167,7 +167,8 @@ fn a_read_modify_write_is_measured_whole_or_not_at_all() {
         plan.sweep.duration = Some(Duration::from_millis(100));
         run(&plan, out.path()).unwrap();
         let phase = &points(out.path())[0].phase;
-        let count = |kind| phase.kinds[&kind].count;
+        // A busy machine may come to none in that time.
+        let count = |kind| phase.kinds.get(&kind).map_or(0, |result| result.count);
         assert_eq!(count(Kind::Read), phase.operations);
         assert_eq!(count(Kind::Update), count(Kind::ReadModifyWrite));
     }

@@ -158,7 +158,7 @@ impl Dataset<'_> {
     }
 
     /// Refuses data that took the place of what this run adopted.
-    fn refuse_another_adopted(&self) -> Result<(), Error> {
+    pub(super) fn refuse_another_adopted(&self) -> Result<(), Error> {
         let Some(before) = self.adopted.get() else {
             return Ok(());
         };

@@ -176,7 +176,11 @@ impl<'a> Dataset<'a> {
             let state = match found.unmarked {
                 Unmarked::Foreign if self.adopts => State::Adopted,
                 Unmarked::Foreign => return Err(self.foreign(None)),
-                _ if self.adopts => return Err(self.nothing_to_adopt("there is no data")),
+                _ if self.adopts => {
+                    // What was adopted may be gone, and another one there that is still empty.
+                    self.refuse_another_adopted()?;
+                    return Err(self.nothing_to_adopt("there is no data"));
+                }
                 Unmarked::NothingInside(place) if !self.into_existing => {
                     return Err(Error::ForeignKeyspace {
                         system: self.system.name.clone(),

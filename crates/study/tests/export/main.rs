@@ -106,7 +106,7 @@ fn json_is_as_its_schema_says() {
         ("/points/0/intervals/0/kinds/read/count", Value::from("4")),
         ("/points/0/series/0/values/0", Value::from("4")),
         ("/loads/0/series/0", serde_json::json!({})),
-        ("/loads/0/bandwidth/database_mb_per_sec", Value::Null),
+        ("/loads/0/bandwidth/database_mb_per_sec", Value::from("4")),
         ("/slo/0/status", Value::from("fine")),
         ("/slo/0/low", Value::from(0.0)),
         ("/slo/0/trials/0/verdict", Value::from("good")),
