@@ -10,8 +10,8 @@ pub struct Bandwidth {
     /// Of the devices together, where some were watched, on each of several hosts: whatever was done to
     /// them.
     pub device: Option<DeviceBandwidth>,
-    /// Keys and values as clients gave and got them, those of background clients included; none where
-    /// requests were done and their bytes are not known, as in some imports.
+    /// Keys and values that clients wrote and read, background clients included. `None` if requests were
+    /// done but their bytes are not known, as in some imports.
     pub database: Option<f64>,
 }
 

@@ -13,8 +13,8 @@ pub struct CpuShares {
     /// The clients' process without [`Self::database`]. What an embedded database does for a request, it
     /// does in the client's thread.
     pub client: f64,
-    /// The background threads of an embedded database, or the processes of a server on this machine; none
-    /// where neither was sampled.
+    /// The background threads of an embedded database, or the processes of a server on this machine.
+    /// `None` if neither was sampled.
     pub database: Option<f64>,
     /// Interrupts, which no process is charged with.
     pub interrupts: f64,

@@ -314,7 +314,7 @@ pub(crate) fn finding_of(unexpected: &[String]) -> Option<Finding> {
     said(unexpected).map(|sentence| UNEXPECTED.finding(sentence))
 }
 
-/// What is unexpected, in sentences that begin with a capital letter; none where nothing is.
+/// Says what is unexpected. Each sentence begins with a capital letter. `None` if all is as expected.
 pub(crate) fn said(unexpected: &[String]) -> Option<Sentence> {
     (!unexpected.is_empty()).then(|| {
         Sentence::new("Not as the plan expects: {Unexpected}")

@@ -61,8 +61,8 @@ pub(super) const SLO_KEYS: &[PlanKey] = &[
         .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
 ];
 
-/// Reads the settings of the search; none where the plan has no `slo.latency`. Refuses a limit of requests
-/// that no workload sends, and rates in the wrong order.
+/// Reads the settings of the search: `None` if the plan has no `slo.latency`. Refuses a limit on
+/// requests that no workload sends, and rates in the wrong order.
 pub(crate) fn read(
     keys: &TableReader<'_>,
     workloads: &[Arc<Workload>],

@@ -307,8 +307,8 @@ impl Sweeper<'_> {
         Ok(())
     }
 
-    /// Bytes of memory that can cache the files of a system's database: what this run may use, or its
-    /// server, on all its hosts together; none where that is not known.
+    /// Bytes of memory that can cache the files of a system's database: the limit of this run, or that of
+    /// its server on all hosts together. `None` if it is not known.
     fn memory(&self, system: &SystemPlan) -> Option<u64> {
         let server_limit = prepare::server_limit(self.plan, system).unwrap_or(u64::MAX);
         if !system.is_here() {

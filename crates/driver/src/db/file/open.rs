@@ -162,7 +162,11 @@ pub(super) fn remove(file: &File, place: &Path, confirm: &Confirm<'_>) -> Result
     let aside = removed_name(place);
     rename_new(place, &aside)?;
     let id = |found: Metadata| (found.dev(), found.ino());
-    let is_it = fs::symlink_metadata(&aside).map(id)? == file.metadata().map(id)?;
+    let ids = (
+        fs::symlink_metadata(&aside).map(id),
+        file.metadata().map(id),
+    );
+    let is_it = matches!(ids, (Ok(named), Ok(held)) if named == held);
     let confirmed = if is_it {
         confirm(&aside)
     } else {
@@ -186,19 +190,16 @@ pub(super) fn finish_removal(place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Never replaces a file.
+/// Never replaces a file. Some file systems, such as NFS, cannot promise that: there it is looked first.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(
-        CWD,
-        from,
-        CWD,
-        to,
-        RenameFlags::NOREPLACE,
-    )?)
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
+        renamed => Ok(renamed?),
+    }
 }
 
-/// Makes a file with a stamp that names it and says how long it is, and reserves its space, so that a full file system is found
-/// out before the load. What cannot be made whole is removed again.
+/// Makes a file with a stamp that names it and says how long it is. Reserves its space, so that a full
+/// file system is found out before the load. What cannot be made whole is removed again.
 fn create(params: &Params, place: &Path) -> io::Result<()> {
     finish_removal(place)?;
     let name = fs::read_to_string("/proc/sys/kernel/random/uuid")?;

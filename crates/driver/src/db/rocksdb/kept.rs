@@ -37,8 +37,8 @@ const SHAPE: &[&str] = &[
     "preserve_internal_time_seconds",
 ];
 
-/// The same of the whole database: what becomes of its log, also of one that is damaged, and whether
-/// files can be taken in behind all others, which must never be turned off.
+/// The same of the whole database: how long its logs are kept, and what a damaged one leads to. RocksDB
+/// forbids turning `allow_ingest_behind` off again.
 const LOGS: &[&str] = &[
     "wal_recovery_mode",
     "WAL_ttl_seconds",

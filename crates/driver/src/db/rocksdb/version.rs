@@ -219,6 +219,11 @@ fn is_own(wal: &Path, place: &Path) -> bool {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_name_of_the_maker_has_the_version_of_this_program() {
+        assert_eq!(MAKER.1, format!("tailmark-{EMBEDDED}"));
+    }
+
     fn written(place: &Path, number: u32, wal: &str) {
         let text = format!(
             "[Version]\n  rocksdb_version={number}.1.0\n  options_file_version=1.1\n\
