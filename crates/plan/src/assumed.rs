@@ -221,8 +221,8 @@ impl Names<'_> {
         ];
         let is_timed = times.contains(&key) && !["0s", AUTO].contains(&value);
         let is_place = key.starts_with("system.") && key.ends_with(".place");
-        (has("scale") && self.plan.scale != 1.0 && is_scaled())
-            || (has("time_scale") && self.plan.time_scale != 1.0 && is_timed)
+        (has("scale") && self.plan.general.scale != 1.0 && is_scaled())
+            || (has("time_scale") && self.plan.general.time_scale != 1.0 && is_timed)
             || (has("system") && is_place)
     }
 }

@@ -1,8 +1,8 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    AbortLimit, Consent, DataSetPlan, DefaultInputs, Error, MachinePlan, MachineSettings, Plan,
-    RawPlan, Reload, Sweep, SystemPlan, Unexpected, assumed, db_bench, effective,
+    AbortLimit, Consent, DataSetPlan, DefaultInputs, Error, General, MachinePlan, MachineSettings,
+    Plan, RawPlan, Reload, Sweep, SystemPlan, assumed, db_bench, effective,
     keys::{Systems, data, report, slo},
     rate::refuse_unknown_peak,
     reader::TableReader,
@@ -20,8 +20,9 @@ impl RawPlan {
     /// Names the first key that is wrong, its value and what is accepted.
     pub fn check(&self) -> Result<Plan, Error> {
         let top = TableReader::top(self)?;
-        let scale = top.get("scale")?;
-        let time_scale = top.get("time_scale")?;
+        let general = General::read(&top)?;
+        let scale = general.scale;
+        let time_scale = general.time_scale;
         let dataset = top.table("dataset", &[])?;
         let unscaled = data::data_set(&dataset)?;
         let workloads = Workloads::read(&top)?;
@@ -54,6 +55,7 @@ impl RawPlan {
         let unscaled = (unscaled != data).then_some(unscaled);
         let mut plan = Plan {
             header,
+            general,
             systems,
             dataset: own,
             sweep,
@@ -61,10 +63,6 @@ impl RawPlan {
             report,
             slo,
             abort,
-            same_device: top.get("same_device")?,
-            unexpected: Unexpected::read(&top)?,
-            scale,
-            time_scale,
             unscaled,
             retry_failed: false,
             begun_on: BTreeSet::new(),

@@ -41,8 +41,8 @@ pub use error::Error;
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::{
     AbortLimit, Broken, ClientHost, Consent, DataSetPlan, ERASES, Emulate, Expect, FILE_SYSTEMS,
-    KEYS, Ladder, MachinePlan, MachineSettings, Prepare, Service, ServiceControl, Steady, Sweep,
-    SystemPlan, Unexpected, is_searched, named_at_rank, shown,
+    General, KEYS, Ladder, MachinePlan, MachineSettings, Prepare, Service, ServiceControl, Steady,
+    Sweep, SystemPlan, Unexpected, is_searched, named_at_rank, shown,
 };
 pub use points::PlanPoint;
 pub use rate::AskedRate;
@@ -60,6 +60,8 @@ use tailmark_model::{Header, ReportSettings, SloSettings};
 pub struct Plan {
     /// What the study keeps of the plan: title, effective keys, source, assumed keys.
     pub header: Header,
+    /// What the keys at the top say of the whole run.
+    pub general: General,
     /// At least one; names are unique.
     pub systems: Vec<SystemPlan>,
     /// What is loaded, and what may be done to data that is there.
@@ -74,14 +76,6 @@ pub struct Plan {
     pub slo: Option<SloSettings>,
     /// Limits that end the run when they are broken.
     pub abort: Vec<AbortLimit>,
-    /// Whether systems may share one physical device: their settings are compared, not devices.
-    pub same_device: bool,
-    /// What is done where a system is not as the plan expects.
-    pub unexpected: Unexpected,
-    /// The factor that records, operations, caches and memory limits were multiplied by.
-    pub scale: f64,
-    /// The factor that durations were multiplied by.
-    pub time_scale: f64,
     /// The data set before `scale`, where it differs.
     pub unscaled: Option<DataSet>,
     /// Whether points of the study that are not valid are measured again.

@@ -70,7 +70,7 @@ fn refuse_pairs(
 ) -> Result<Vec<String>, Error> {
     let pairs = pairs(plan, devices);
     match pairs.first() {
-        Some(pair) if !plan.same_device => Err(Error::SameDevice {
+        Some(pair) if !plan.general.same_device => Err(Error::SameDevice {
             first: pair.first.name.clone(),
             second: pair.second.name.clone(),
             places: format!("{} and {}", watched(pair.first), watched(pair.second)),

@@ -239,7 +239,7 @@ impl Mismatches {
     /// # Errors
     /// Where something is wrong.
     pub fn refuse(&self, plan: &Plan) -> Result<(), Error> {
-        if self.systems.is_empty() || plan.unexpected == Unexpected::Finding {
+        if self.systems.is_empty() || plan.general.unexpected == Unexpected::Finding {
             return Ok(());
         }
         Err(Error::Unexpected {

@@ -372,7 +372,7 @@ fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
         .as_ref()
         .is_some_and(|state| is_unit(&state.control));
     // A scaled plan sets nothing.
-    let sets = !plan.settings.is_empty() && plan.scale == 1.0;
+    let sets = !plan.settings.is_empty() && plan.general.scale == 1.0;
     let prepares = sets || !system.prepare.devices.is_empty();
     let needs = [
         (

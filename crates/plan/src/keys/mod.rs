@@ -34,6 +34,7 @@ pub use sweep::Sweep;
 pub(super) use system::Systems;
 pub use system::{SystemPlan, named_at_rank};
 pub use threads::Ladder;
+pub use top::General;
 
 use super::PlanKey;
 use tailmark_model::Role;

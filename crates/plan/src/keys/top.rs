@@ -1,9 +1,13 @@
 //! The keys at the top of a plan.
 
-use super::roles::{DATA_SET, EVERY_POINT, POINTS, REPORT, RUN, SYSTEM, TRIALS, WORKLOAD};
+use super::{
+    Unexpected,
+    roles::{DATA_SET, EVERY_POINT, POINTS, REPORT, RUN, SYSTEM, TRIALS, WORKLOAD},
+};
 use crate::{
     Accept::{Choice, Flag, Number, Table, Tables, Text, Words},
-    PlanKey, Unexpected,
+    Error, PlanKey,
+    reader::TableReader,
 };
 
 /// The keys at the top.
@@ -18,13 +22,13 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
         .or("1")
         .flag(22, "--scale", "FACTOR")
         .help("Multiplies records, operations, caches and memory limits")
-        .sets(|plan| Some(plan.scale.to_string())),
+        .sets(|plan| Some(plan.general.scale.to_string())),
     PlanKey::new("", "time_scale", POINTS, Number(1e-9, 1e3))
         .about("multiplies durations, which stay at 10 s or more")
         .or("1")
         .flag(23, "--time-scale", "FACTOR")
         .help("Multiplies durations; those of 10 s or more stay so")
-        .sets(|plan| Some(plan.time_scale.to_string())),
+        .sets(|plan| Some(plan.general.time_scale.to_string())),
     PlanKey::new("", "same_device", RUN, Flag)
         .about(
             "whether systems may share one physical device: settings are compared, not \
@@ -37,8 +41,8 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
         .flag(26, "--unexpected", "WHAT")
         .help("What a system that is not as the plan expects is: error or finding")
         .sets(|plan| {
-            let is_finding = plan.unexpected == Unexpected::Finding;
-            is_finding.then(|| plan.unexpected.name().to_owned())
+            let is_finding = plan.general.unexpected == Unexpected::Finding;
+            is_finding.then(|| plan.general.unexpected.name().to_owned())
         }),
     PlanKey::new("", "database", SYSTEM, Table)
         .about("the database of every system, and its settings"),
@@ -55,3 +59,38 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "system", SYSTEM, Tables).about("a system under test; at least one"),
     PlanKey::new("", "workload", WORKLOAD, Tables).about("a workload of one's own"),
 ];
+
+/// What the keys at the top of a plan say of the whole run.
+#[derive(Debug, Clone)]
+pub struct General {
+    /// The factor that records, operations, caches and memory limits were multiplied by.
+    pub scale: f64,
+    /// The factor that durations were multiplied by.
+    pub time_scale: f64,
+    /// Whether systems may share one physical device: their settings are compared, not devices.
+    pub same_device: bool,
+    /// What is done where a system is not as the plan expects.
+    pub unexpected: Unexpected,
+}
+
+impl General {
+    pub(crate) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            scale: top.get("scale")?,
+            time_scale: top.get("time_scale")?,
+            same_device: top.get("same_device")?,
+            unexpected: Unexpected::read(top)?,
+        })
+    }
+}
+
+impl Default for General {
+    fn default() -> Self {
+        Self {
+            scale: 1.0,
+            time_scale: 1.0,
+            same_device: false,
+            unexpected: Unexpected::default(),
+        }
+    }
+}

@@ -15,7 +15,7 @@ fn expectations_are_read_and_shape_no_point() {
                 'noatime,nodiratime', model = '7450', capacity = '7.68TB', transport = 'nvme' }";
     let text = format!("unexpected = 'finding'\n{}", system("file", text));
     let plan = plan(&text);
-    assert_eq!(plan.unexpected, Unexpected::Finding);
+    assert_eq!(plan.general.unexpected, Unexpected::Finding);
     let expected = Expect {
         mount: true,
         filesystem: Some("xfs".to_owned()),

@@ -14,7 +14,7 @@ pub fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Vec<Strin
         "look whether it is as expected: {}",
         all.join("; ")
     )];
-    let consequence = match plan.unexpected {
+    let consequence = match plan.general.unexpected {
         Unexpected::Error => "cannot be run",
         Unexpected::Finding => "a finding beside every number",
     };

@@ -45,7 +45,8 @@ pub fn fits_in_memory(point: &PointContext<'_>) -> Option<Sentence> {
     let fits = fits.number("Data set", data as f64, Unit::Bytes);
     let fits = fits.number("Room", room as f64, Unit::Bytes);
     let plan = point.sweep.as_ref().map(|sweep| sweep.plan);
-    let unscaled = plan.and_then(|plan| plan.unscaled.as_ref().filter(|_| plan.scale < 1.0));
+    let unscaled =
+        plan.and_then(|plan| plan.unscaled.as_ref().filter(|_| plan.general.scale < 1.0));
     let scaled = unscaled.map_or_else(Sentence::default, |full| {
         let scaled = Sentence::new("At full scale it is {At full scale}.");
         scaled.number("At full scale", full.bytes() as f64, Unit::Bytes)

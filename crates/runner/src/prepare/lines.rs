@@ -96,7 +96,7 @@ fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<
 fn settings_lines(plan: &Plan) -> Vec<String> {
     let hosts = plan.systems.iter().flat_map(|other| &other.ssh);
     let hosts: BTreeSet<&str> = hosts.map(String::as_str).collect();
-    let there = hosts.iter().filter(|_| plan.scale == 1.0);
+    let there = hosts.iter().filter(|_| plan.general.scale == 1.0);
     let there = there.map(|host| format!("set on {host} what [prepare] says of the machine"));
     let mut lines: Vec<String> = there.collect();
     let not_set = not_set(plan);

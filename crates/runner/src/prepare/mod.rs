@@ -88,7 +88,11 @@ fn not_set(plan: &Plan) -> Option<&'static str> {
         system.is_here() && system.expect.client_host != Some(ClientHost::Other)
     };
     let is_elsewhere = !plan.systems.iter().any(is_here);
-    match (is_elsewhere, plan.scale == 1.0, tailmark_machine::is_root()) {
+    match (
+        is_elsewhere,
+        plan.general.scale == 1.0,
+        tailmark_machine::is_root(),
+    ) {
         (true, ..) => Some(ELSEWHERE),
         (_, false, _) => Some("they are of the plan at full scale"),
         (.., false) => Some("that needs root"),
@@ -101,7 +105,7 @@ pub(crate) fn server_limit(plan: &Plan, system: &SystemPlan) -> Option<u64> {
     let is_set = if system.ssh.is_empty() {
         not_set(plan).is_none()
     } else {
-        plan.scale == 1.0
+        plan.general.scale == 1.0
     };
     let (limit, _) = plan.settings.memory.as_ref().filter(|_| is_set)?;
     Some(*limit)

@@ -34,7 +34,7 @@ pub(super) struct There<'a> {
 impl<'a> There<'a> {
     /// Looks at each host of a plan.
     pub fn look(plan: &'a Plan, servers: &Servers, out: &Path) -> Result<Self, Error> {
-        let machine = if plan.scale == 1.0 {
+        let machine = if plan.general.scale == 1.0 {
             settings_of(plan)
         } else {
             MachineRequest::default()
@@ -93,7 +93,7 @@ impl Prepared<'_> {
     ) -> Result<Vec<(OnHost<'p>, bool)>, Error> {
         let has_hosts = plan.systems.iter().any(|system| !system.ssh.is_empty());
         let is_said = not_set(plan) != Some(ELSEWHERE);
-        if has_hosts && plan.scale != 1.0 && !plan.settings.is_empty() && !is_said {
+        if has_hosts && plan.general.scale != 1.0 && !plan.settings.is_empty() && !is_said {
             self.leave_settings(plan, "they are of the plan at full scale", observer);
         }
         refuse_in_part(&there.jobs, started)?;

@@ -10,8 +10,8 @@ use tailmark_model::{
     StudySettings,
 };
 use tailmark_plan::{
-    Adopt, Agent, DataSetPlan, Expect, MachinePlan, Order, Plan, Reload, Sweep, SystemPlan,
-    Unexpected, Warmup,
+    Adopt, Agent, DataSetPlan, Expect, General, MachinePlan, Order, Plan, Reload, Sweep,
+    SystemPlan, Warmup,
 };
 use tailmark_runner::{Error, Summary};
 use tailmark_study::Study;
@@ -73,6 +73,11 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
     Plan {
         slo: None,
         abort: Vec::new(),
+        general: General {
+            // All places are directories of one file system.
+            same_device: true,
+            ..General::default()
+        },
         header: Header {
             id: "55555555555555555555555555555555".into(),
             title: "test".into(),
@@ -115,11 +120,6 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         },
         machine: MachinePlan::default(),
         report: ReportSettings::default(),
-        // All places are directories of one file system.
-        same_device: true,
-        unexpected: Unexpected::default(),
-        scale: 1.0,
-        time_scale: 1.0,
         unscaled: None,
         retry_failed: false,
         begun_on: Default::default(),
