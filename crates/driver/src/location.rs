@@ -114,24 +114,30 @@ impl fmt::Display for Location {
     }
 }
 
-/// Why a directory is another user's trap, if it may be one: that user made it where everybody can make
-/// files, and can put links in the place of what is written there.
+/// Why a directory is another user's trap, if it may be one: that user made it, one above it or a
+/// link to it where everybody can make files, and can put links in the place of what is written there.
 #[must_use]
 pub fn of_another_user(directory: &Path) -> Option<String> {
-    let owner = fs::metadata(directory).ok()?.uid();
     let sudo = std::env::var("SUDO_UID")
         .ok()
         .and_then(|user| user.parse().ok());
     let own = [Some(0), Some(rustix::process::geteuid().as_raw()), sudo];
-    let directory = fs::canonicalize(directory).ok()?;
-    let above = directory.parent()?;
-    let is_of_everybody = fs::metadata(above).ok()?.mode() & 0o002 != 0;
-    (!own.contains(&Some(owner)) && is_of_everybody).then(|| {
-        format!(
-            "it belongs to user {owner}, and everybody can make files in `{}`: name a directory of \
-             your own",
-            above.display()
-        )
+    let typed = std::path::absolute(directory).ok()?;
+    let there = typed
+        .ancestors()
+        .find_map(|above| above.canonicalize().ok())?;
+    typed.ancestors().chain(there.ancestors()).find_map(|part| {
+        let owner = fs::symlink_metadata(part).ok()?.uid();
+        let above = part.parent()?;
+        let is_of_everybody = fs::metadata(above).ok()?.mode() & 0o002 != 0;
+        (!own.contains(&Some(owner)) && is_of_everybody).then(|| {
+            format!(
+                "`{}` belongs to user {owner}, and everybody can make files in `{}`: name a directory \
+                 of your own",
+                part.display(),
+                above.display()
+            )
+        })
     })
 }
 

@@ -168,7 +168,8 @@ fn entry(dir: &Path, metrics: &[Metric]) -> Result<Entry, Error> {
             let ops = group.peak(system)?.bounded();
             Some(level(Metric::OPS_PER_SEC, "at peak", system, ops))
         };
-        let mut levels: Vec<Level> = systems().filter_map(peak).collect();
+        let peaks = systems().filter(|_| group.has_peaks());
+        let mut levels: Vec<Level> = peaks.filter_map(peak).collect();
         let Some(&step) = group.steps.last() else {
             return levels;
         };

@@ -73,6 +73,7 @@ fn a_system_is_compared_with_what_it_was() {
     let (earlier, now) = (study(5, 1.0), study(5, 0.8));
     let (said, rows) = section(&now.clone().against(&earlier).unwrap());
     assert!(said.contains("0 are better and 1 worse"), "{said}");
+    assert!(said.contains("for the others no difference"), "{said}");
     assert_eq!(rows.len(), 4, "peak and latency of two systems: {rows:?}");
     assert!(
         rows[0][0].starts_with(SLOWER) && rows[0][5].contains("20 %"),
@@ -189,6 +190,22 @@ fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     assert!(page.contains("<a href=\"./nightly/run-7/report.html\">nightly/run-7</a>"));
     assert!(!page.contains("run-6/report.html"), "there is none");
     assert!(page.contains("−20 %") && page.matches("highest peak").count() >= 8);
+}
+
+#[test]
+fn what_was_offered_at_a_fixed_rate_has_no_peak() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut data = study(1, 1.0);
+    for point in &mut data.points {
+        point.key.target_rate = Some(100.0);
+        point.key.arrivals = Some(tailmark_model::Arrivals::Even);
+    }
+    write(&folder.path().join("one"), &data, 1_790_000_000_000);
+    let latency = tailmark_model::Metric::from_name("p99 read").unwrap();
+    let history = write_history(folder.path(), &[latency]).unwrap();
+    let page = fs::read_to_string(&history.path).unwrap();
+    assert!(page.contains("p99 read"), "{page}");
+    assert!(!page.contains("Operations per second at peak"), "{page}");
 }
 
 #[test]

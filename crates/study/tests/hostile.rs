@@ -13,7 +13,7 @@ use std::{
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
-use tailmark_model::finding;
+use tailmark_model::{ErrorCount, Fact, Kind, finding};
 use tailmark_study::{Error as StudyError, Study};
 use tailmark_testing::{MEMORY_MAX, MemoryWatch, not_installed, test};
 
@@ -422,4 +422,37 @@ fn what_a_killed_run_left_half_written_is_rolled_back() {
         std::fs::write(&beside, unsynced).unwrap();
         read(copy.path()).unwrap();
     }
+}
+
+#[test]
+fn what_a_host_says_at_any_length_is_cut_to_what_can_be_read_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    let long = "n".repeat(5 << 20);
+    let fact = Fact {
+        system: None,
+        group: "machine".to_owned(),
+        name: long.clone(),
+        value: long.clone(),
+    };
+    study.set_facts(&[fact]).unwrap();
+    study.add_notice(&long).unwrap();
+    let mut point = point(4, true);
+    point.phase.errors = vec![ErrorCount {
+        kind: Kind::Read,
+        cause: long.clone(),
+        count: 1,
+        example: long.clone(),
+    }];
+    point.phase.series[0].name.clone_from(&long);
+    study.add_point(&point).unwrap();
+    let facts = study.facts().unwrap();
+    assert_eq!(
+        (facts[0].name.len(), facts[0].value.len()),
+        (4 << 10, 4 << 20)
+    );
+    assert_eq!(study.notices().unwrap()[0].len(), 4 << 20);
+    let phase = &study.points().unwrap()[0].phase;
+    assert_eq!(phase.errors[0].example.len(), 4 << 20);
+    assert_eq!(phase.series[0].name.len(), 4 << 10);
 }

@@ -374,6 +374,30 @@ fn adopted_records_are_left_alone_when_their_table_is_created_again_between_poin
 }
 
 #[test]
+fn a_view_that_has_the_name_of_a_table_is_refused_and_nothing_is_made_beside_it() {
+    for (name, view) in [("view_records", "usertable"), ("view_marker", "tailmark")] {
+        let keyspace = Keyspace::of_user(name);
+        keyspace.cql(&format!(
+            "CREATE MATERIALIZED VIEW $.{view} AS SELECT id, owner FROM $.accounts \
+             WHERE id IS NOT NULL PRIMARY KEY (id)"
+        ));
+        let parts = ["is a materialized view", view];
+        for consent in ["--into-existing", "--adopt"] {
+            refused(&keyspace.run(&[consent, "-o", "out"]), &parts);
+        }
+        let planned = keyspace.run(&["--dry-run", "-o", "out"]);
+        assert_says(&out(&planned), &parts);
+        let loaded = keyspace.load();
+        assert_says(&err(&loaded), &["is a materialized view", view]);
+        keyspace.assert_only_accounts();
+        assert_eq!(
+            keyspace.cql(&format!("SELECT owner FROM $.{view}")),
+            [["Ada"]]
+        );
+    }
+}
+
+#[test]
 fn what_the_server_refuses_for_good_ends_a_run_at_once_with_its_message() {
     let mut keyspace = Keyspace::missing("refused");
     let own = std::mem::replace(&mut keyspace.name, "system_auth".to_owned());

@@ -42,8 +42,8 @@ fn render(data: &Data) -> Vec<Block> {
             Column::number("change").unit(RATIO),
         ],
         rows,
-        note: "The change is that of now over before. Better and worse are verdicts, adjusted for the \
-               comparisons of all systems."
+        note: "The change is how much better it is now: + is better, of latencies too. Better and \
+               worse are verdicts, adjusted for the comparisons of all systems."
             .to_owned(),
         ..Table::default()
     };
@@ -173,8 +173,15 @@ fn summary(earlier: &Earlier, all: &[Of]) -> Text {
             .and(format!(" in {}.", comparisons(judged))),
         (better, worse) => text
             .and(format!("of {} ", comparisons(judged)))
-            .and_strong(format!("{better} are better and {worse} worse"))
-            .and("; for the others no difference is shown."),
+            .and_strong(format!(
+                "{better} {} better and {worse} worse",
+                if better == 1 { "is" } else { "are" }
+            ))
+            .and(if better + worse < judged {
+                "; for the others no difference is shown."
+            } else {
+                "."
+            }),
     };
     let text = match (judged, few) {
         (0, _) | (_, 0) => text,

@@ -2,7 +2,7 @@
 //! where the sweep ended. Of what was measured, without a test.
 
 use crate::{axis::Step, block::Text, grid_cell::GridCell, sweep::WorkloadGrid};
-use tailmark_model::{Bounded, Metric, System, number};
+use tailmark_model::{Bounded, Metric, System, finding::CLIENT_SATURATED, number};
 use tailmark_stats::statistics;
 
 /// A step that gains no more than this gains next to nothing.
@@ -22,6 +22,8 @@ struct CurvePoint {
     runs: Vec<f64>,
     /// Nanoseconds, where it is known and no bound.
     ns: Option<f64>,
+    /// Whether the clients were the limit.
+    is_client_limit: bool,
 }
 
 /// What can be said of a system's curve.
@@ -38,6 +40,7 @@ pub fn of_curve(group: &WorkloadGrid<'_>, system: &System, latency: Option<Metri
                 .map(|(_, ops)| ops)
                 .collect(),
             ns: ns.map(|ns| ns.middle.value),
+            is_client_limit: cell.has_finding(&CLIENT_SATURATED),
         })
     };
     let steps = group.steps.iter();
@@ -67,6 +70,10 @@ fn saturation(curve: &[CurvePoint], name: &str) -> Option<String> {
     let mut knees = 0..curve.len() - 1;
     let knee = knees.find(|&at| later(at) <= curve[at].ops * (1.0 + NEXT_TO_NOTHING))?;
     let at = &curve[knee];
+    // It is the clients that do no more there.
+    if curve[knee..].iter().any(|point| point.is_client_limit) {
+        return None;
+    }
     let (from_ns, to_ns) = at.ns.zip(last.ns)?;
     if to_ns < from_ns * STEEP {
         return None;

@@ -11,11 +11,13 @@ use crate::{
 use tailmark_model::{Bounded, Metric, number};
 use tailmark_stats::{Comparison, comparison};
 
-/// Two systems at every step that both have.
+/// Two systems at every step at which they can be compared.
 struct Along<'a> {
     a: &'a str,
     b: &'a str,
     at: Vec<(Step, Comparison)>,
+    /// How many steps both have.
+    of_both: usize,
 }
 
 impl<'a> Along<'a> {
@@ -30,7 +32,14 @@ impl<'a> Along<'a> {
             Some((step, comparison))
         };
         let at = group.steps.iter().filter_map(at).collect();
-        Self { a, b, at }
+        let has_both =
+            |step: &&Step| [a, b].map(|name| group.valid_cell(name, **step).is_some()) == [true; 2];
+        Self {
+            a,
+            b,
+            at,
+            of_both: group.steps.iter().filter(has_both).count(),
+        }
     }
 
     /// The steps at which the first is ahead, or the second.
@@ -41,10 +50,10 @@ impl<'a> Along<'a> {
         all.map(|(step, _)| *step).collect()
     }
 
-    /// Whether the first, or the second, is ahead at each of two steps or more.
+    /// Whether the first, or the second, is ahead at each of two steps or more. Where a value is a bound
+    /// that leaves it open, it is not.
     fn leads_everywhere(&self, sweep: &SweepTable<'_>, is_first: bool) -> bool {
-        let all = self.at.len();
-        all > 1 && self.ahead(sweep, is_first).len() == all
+        self.of_both > 1 && self.ahead(sweep, is_first).len() == self.of_both
     }
 }
 

@@ -254,12 +254,14 @@ fn said(
     verdicts: &Verdicts,
 ) -> (Reason, Option<Repeats>) {
     let needed = || needed(condition, comparison, verdicts);
+    let is_few = comparison.runs_a.min(comparison.runs_b) < RUNS_MIN;
     match comparison.verdict {
         Verdict::NotTestable if comparison.ratio.is_exact() => return (Reason::UnlikePeaks, None),
-        Verdict::TooFewRuns if comparison.runs_a.min(comparison.runs_b) >= RUNS_MIN => {
-            return (Reason::NoNoise, None);
+        // A bound on the side of the better one is not testable, however many runs there are.
+        Verdict::TooFewRuns | Verdict::NotTestable if is_few => {
+            return (Reason::TooFewRuns, needed());
         }
-        Verdict::TooFewRuns => return (Reason::TooFewRuns, needed()),
+        Verdict::TooFewRuns => return (Reason::NoNoise, None),
         _ => {}
     }
     let is_significant = comparison.p_adjusted.is_some_and(|p| p < SIGNIFICANCE);

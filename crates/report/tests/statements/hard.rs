@@ -2,7 +2,7 @@
 //! missing or not valid.
 
 use super::support::*;
-use tailmark_model::{Arrivals, Censored, Kind, Metric, Point, ReportSettings};
+use tailmark_model::{Arrivals, Censored, Kind, Metric, Phase, Point, ReportSettings};
 use tailmark_report::{Block, Data, Error};
 
 /// The same points at a rate of their own, of one client count.
@@ -87,6 +87,17 @@ fn repeated(mut data: Data) -> Data {
     data
 }
 
+/// One of so many reads is not answered.
+fn never_answered(phase: &mut Phase, of: u64) {
+    let read = phase.kinds.get_mut(&Kind::Read).unwrap();
+    let mut censored = Censored::default();
+    let never = read.count / of;
+    censored.service.record_n(900_000_000, never).unwrap();
+    censored.response.record_n(900_000_000, never).unwrap();
+    read.censored = Some(Box::new(censored));
+    phase.censored = never;
+}
+
 #[test]
 fn a_bound_is_said_to_be_lower_and_not_to_have_too_few_runs() {
     let mut data = repeated(at_rates(one(&[A, B])));
@@ -96,13 +107,7 @@ fn a_bound_is_said_to_be_lower_and_not_to_have_too_few_runs() {
             point.phase = phase(point.phase.ops_per_sec(), ms);
             continue;
         }
-        let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
-        let mut censored = Censored::default();
-        let never = read.count / 10;
-        censored.service.record_n(900_000_000, never).unwrap();
-        censored.response.record_n(900_000_000, never).unwrap();
-        read.censored = Some(Box::new(censored));
-        point.phase.censored = never;
+        never_answered(&mut point.phase, 10);
     }
     let text = headline(&data);
     assert!(!text.contains("Too few runs"), "{text}");
@@ -193,6 +198,18 @@ fn a_thread_count_that_one_does_not_have_is_not_every_one() {
         .retain(|point| point.key.system == "A" || point.key.threads != 8);
     let expected = "A does more ops/s than B at every thread count of both (4 to 32).";
     assert_said(&data, expected);
+}
+
+#[test]
+fn a_thread_count_at_which_bounds_leave_it_open_is_not_led() {
+    let mut data = one(&[A, B]);
+    let lead = "A has a lower p99 read latency than B at every thread count";
+    assert_said(&data, &format!("{lead} (4 to 32)."));
+    data = data.clone();
+    for point in data.points.iter_mut().filter(|p| p.key.threads == 32) {
+        never_answered(&mut point.phase, 10);
+    }
+    assert_not_said(&data, lead);
 }
 
 #[test]

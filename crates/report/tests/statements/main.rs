@@ -213,6 +213,12 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
                       latency rises 6.0X (2.00 ms to 12.0 ms).";
     assert_said(&one(&[saturated]), saturation);
     assert_not_said(&one(&[A]), "saturated");
+    let mut limited = one(&[saturated]);
+    for point in limited.points.iter_mut().filter(|p| p.key.threads > 8) {
+        let busy = CLIENT_SATURATED.finding("The processors were busy.");
+        point.phase.findings.push(busy);
+    }
+    assert_not_said(&limited, "saturated from");
     let rising = "A still gains at 32 threads (+33 % over 16): more threads were not tested.";
     assert_said(&one(&[A]), rising);
     assert_not_said(&one(&[saturated]), "still gains");

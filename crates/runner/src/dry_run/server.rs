@@ -58,7 +58,7 @@ pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
         ));
     }
     if let Some(why) = unreached {
-        lines.push(format!("server not reached: {why}"));
+        lines.push(format!("what the server has is not known: {why}"));
     }
     if plan.dataset.adopt != Adopt::No || known.refusal.is_some() {
         return lines;

@@ -145,6 +145,7 @@ struct ResultLine {
     /// Seconds and operations; db_bench printed neither before RocksDB 7.
     length: Option<(f64, u64)>,
     mib_rate: Option<f64>,
+    /// How many keys one thread found, of how many that it read.
     found: Option<(u64, u64)>,
 }
 
@@ -160,8 +161,18 @@ impl ResultLine {
             let at = tokens.iter().position(|token| *token == unit)?;
             number(tokens.get(at.checked_sub(1)?)?)
         };
-        let found = tokens.windows(3).find(|three| three[1] == "of");
-        let found = found.and_then(|three| Some((three[0].parse().ok()?, three[2].parse().ok()?)));
+        let whole = |text: &str| text.trim_end_matches(',').parse::<u64>().ok();
+        // `1 of 2 found`, and of mixgraph `reads 1 in 2 found`.
+        let is_found = |three: &&[&str]| ["of", "in"].contains(&three[1]);
+        let found = tokens.windows(3).find(is_found);
+        let found = found.and_then(|three| Some((whole(three[0])?, whole(three[2])?)));
+        // Of readrandomwriterandom.
+        let named = |name: &str| {
+            tokens
+                .iter()
+                .find_map(|token| whole(token.strip_prefix(name)?))
+        };
+        let found = found.or_else(|| named("found:").zip(named("reads:")));
         Some(Self {
             name: name.trim().to_owned(),
             micros: before("micros/op")?,
@@ -170,6 +181,15 @@ impl ResultLine {
             mib_rate: before("MB/s"),
             found,
         })
+    }
+
+    /// How many of so many reads found nothing: what one thread found stands for all of them.
+    fn not_found(&self, reads: u64) -> u64 {
+        let found = self.found.filter(|(_, tried)| *tried > 0);
+        let missed = found.map_or(0.0, |(found, tried)| {
+            tried.saturating_sub(found) as f64 / tried as f64
+        });
+        (missed * reads as f64).round() as u64
     }
 
     /// How long it took: operations by the rate where that is printed with more digits than seconds are,
@@ -190,7 +210,7 @@ impl ResultLine {
 }
 
 fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
-    let (mut all, mut rates): (Vec<Imported>, _) = (Vec::new(), Vec::new());
+    let (mut all, mut results): (Vec<Imported>, _) = (Vec::new(), Vec::new());
     // Warm-ups still to come, and whether the lines are of one.
     let (mut kind, mut warmups, mut is_warmup) = (None, 0, false);
     for line in text.lines() {
@@ -202,7 +222,7 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
             // A compaction as a whole is no operation of a client.
             if result.name != "compact" && !is_warmup {
                 all.push(point(&result, system, given));
-                rates.push(result.mib_rate);
+                results.push(result);
             }
         } else if let Some(point) = all.last_mut().filter(|_| !is_warmup) {
             if let Some(word) = line.strip_prefix("Microseconds per ") {
@@ -216,11 +236,16 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
             }
         }
     }
-    for (imported, rate) in all.iter_mut().zip(rates) {
+    for (imported, line) in all.iter_mut().zip(results) {
         let phase = &mut imported.phase;
+        if kind_of(&line.name).is_none()
+            && let Some(reads) = phase.kinds.get_mut(&Kind::Read)
+        {
+            reads.not_found = line.not_found(reads.count);
+        }
         // Of a benchmark of several kinds the line does not say whose its bytes are.
         if let (1, Some((_, result))) = (phase.kinds.len(), phase.kinds.iter_mut().next()) {
-            result.bytes = bytes(rate, phase.duration_s);
+            result.bytes = bytes(line.mib_rate, phase.duration_s);
         }
         conclude(phase);
     }
@@ -254,13 +279,8 @@ fn point(line: &ResultLine, system: &str, given: &Given) -> Imported {
         .counters
         .insert("operation_ns".to_owned(), (line.micros * 1000.0) as u64);
     if let Some(kind) = kind_of(&line.name) {
-        // What one thread found stands for all of them.
-        let found = line.found.filter(|(_, tried)| *tried > 0);
-        let missed = found.map_or(0.0, |(found, tried)| {
-            1.0 - (found as f64 / tried as f64).min(1.0)
-        });
         let result = KindResult {
-            not_found: (missed * operations as f64) as u64,
+            not_found: line.not_found(operations),
             bytes: bytes(line.mib_rate, seconds),
             ..counted(operations)
         };

@@ -80,6 +80,16 @@ pub fn writable(name: &str) -> Result<&str> {
     }
 }
 
+/// The part of a name that may be written. What a host or a server says is as long as it likes.
+pub fn cut_name(name: &str) -> &str {
+    &name[..name.floor_char_boundary(NAME_MAX)]
+}
+
+/// The part of a text that may be written.
+pub fn cut_text(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TEXT_MAX)]
+}
+
 pub fn name(row: &Row<'_>, column: usize) -> Result<String> {
     at_most(row, column, NAME_MAX).map(str::to_owned)
 }

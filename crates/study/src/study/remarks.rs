@@ -1,7 +1,7 @@
 //! Writes facts and notices, never more of them than a study may have that is read again: what is
 //! beyond is left out, and one notice says how many.
 
-use super::bounded::{FACTS_MAX, NOTICES_MAX, count};
+use super::bounded::{FACTS_MAX, NOTICES_MAX, count, cut_name, cut_text};
 use rusqlite::{Connection, OptionalExtension, Result, named_params, params};
 use tailmark_model::Fact;
 
@@ -20,19 +20,26 @@ pub fn facts(c: &Connection, facts: &[Fact]) -> Result<()> {
     let mut room = FACTS_MAX.saturating_sub(rows(c, "fact")?);
     let mut left = 0;
     for fact in facts {
-        let is_known = is_known.exists(params![fact.system, fact.group, fact.name])?;
+        let name = cut_name(&fact.name);
+        let is_known = is_known.exists(params![fact.system, fact.group, name])?;
         if !is_known && room == 0 {
             left += 1;
             continue;
         }
         room -= u64::from(!is_known);
-        insert.execute(params![fact.system, fact.group, fact.name, fact.value])?;
+        insert.execute(params![
+            fact.system,
+            fact.group,
+            name,
+            cut_text(&fact.value)
+        ])?;
     }
     skipped(c, "facts", FACTS_MAX, left)
 }
 
 /// Adds a notice, once.
 pub fn notice(c: &Connection, text: &str) -> Result<()> {
+    let text = cut_text(text);
     let mut is_known = c.prepare_cached("SELECT 1 FROM notice WHERE text = ?")?;
     if is_known.exists([text])? {
         return Ok(());

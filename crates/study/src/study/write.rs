@@ -3,7 +3,7 @@
 use super::{
     RESPONSE, SERVICE,
     block_row::BlockQosRow,
-    bounded::{SYSTEMS_MAX, check_rows, writable},
+    bounded::{SYSTEMS_MAX, check_rows, cut_name, cut_text, writable},
     digest, numbers, read,
     read::Keyed,
 };
@@ -227,9 +227,9 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
             .execute(params![
                 id,
                 error.kind.name(),
-                error.cause,
+                cut_name(&error.cause),
                 integer(error.count),
-                error.example
+                cut_text(&error.example)
             ])?;
     }
     for finding in &phase.findings {
@@ -238,7 +238,7 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
             .execute(params![
                 id,
                 finding.code,
-                finding.wording,
+                cut_text(&finding.wording),
                 evidence.transpose()?
             ])?;
     }
@@ -303,8 +303,8 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
                 phase,
                 tick,
                 one.probe,
-                one.subject,
-                one.name,
+                cut_name(&one.subject),
+                cut_name(&one.name),
                 one.kind.name(),
                 numbers::encode(&one.values)
             ])?;

@@ -1,6 +1,6 @@
 //! What removes a data set from a cluster, and nothing that another program put there.
 
-use super::schema::{Existing, MARKERS, Tables};
+use super::schema::{Existing, MARKERS, Tables, names};
 use crate::{Made, error::BoxError};
 use scylla::client::session::Session;
 use std::collections::BTreeSet;
@@ -76,16 +76,9 @@ async fn objects(session: &Session, keyspace: &str) -> Result<BTreeSet<String>, 
     let mut objects = BTreeSet::new();
     for (kind, column) in KINDS {
         let select = format!("SELECT {column} FROM system_schema.{kind} WHERE keyspace_name = ?");
-        objects.extend(names(session, select, keyspace).await?);
+        objects.extend(names(session, &select, keyspace).await?);
     }
     Ok(objects)
-}
-
-async fn names(session: &Session, select: String, keyspace: &str) -> Result<Vec<String>, BoxError> {
-    let rows = session.query_unpaged(select, (keyspace,)).await?;
-    let rows = rows.into_rows_result()?;
-    let names: Vec<(String,)> = rows.rows()?.collect::<Result<_, _>>()?;
-    Ok(names.into_iter().map(|(name,)| name).collect())
 }
 
 /// Carries out statements in their order, and returns those that it did: what is left of them, the next

@@ -77,6 +77,18 @@ pub(super) struct Tables {
     pub study: String,
 }
 
+/// What a statement selects of a keyspace: one name of each row.
+pub(super) async fn names(
+    session: &Session,
+    select: &str,
+    keyspace: &str,
+) -> Result<Vec<String>, BoxError> {
+    let rows = session.query_unpaged(select, (keyspace,)).await?;
+    let rows = rows.into_rows_result()?;
+    let names: Vec<(String,)> = rows.rows()?.collect::<Result<_, _>>()?;
+    Ok(names.into_iter().map(|(name,)| name).collect())
+}
+
 impl Tables {
     /// As the settings and the data set say.
     pub fn new(params: &Params) -> Self {
@@ -99,6 +111,10 @@ impl Tables {
     }
 
     /// What exists of the keyspace and its tables, and what tailmark created of it.
+    ///
+    /// # Errors
+    /// If a table's name is a view's. `CREATE TABLE` then makes a table beside that, and the server does
+    /// not start again.
     pub async fn existing(&self, session: &Session) -> Result<Existing, BoxError> {
         let keyspaces = session
             .query_unpaged(
@@ -107,6 +123,17 @@ impl Tables {
             )
             .await?
             .into_rows_result()?;
+        let select = "SELECT view_name FROM system_schema.views WHERE keyspace_name = ?";
+        let views = names(session, select, &self.keyspace).await?;
+        let is_ours = |name: &&String| *name == MARKERS || **name == self.table;
+        if let Some(view) = views.iter().find(is_ours) {
+            return Err(format!(
+                "{}.{view} is a materialized view, and tailmark needs the name for a table: choose \
+                 another keyspace",
+                self.keyspace
+            )
+            .into());
+        }
         let mut tables = self.tables(session).await?;
         Ok(Existing {
             keyspace: keyspaces.rows_num() > 0,

@@ -102,6 +102,13 @@ impl Ini {
         lines.push(line.to_owned());
     }
 
+    /// Leaves an option to RocksDB.
+    pub(super) fn remove(&mut self, section: OptionsSection, table: &str, name: &str) {
+        if let Some(at) = self.find(&section.header(table)) {
+            self.sections[at].1.retain(|line| key(line) != name);
+        }
+    }
+
     /// Whether a column family has options.
     pub(super) fn has_family(&self, table: &str) -> bool {
         self.find(&OptionsSection::Family.header(table)).is_some()
@@ -120,6 +127,15 @@ impl Ini {
         let pairs = lines.filter_map(|line| line.split_once('='));
         let mut pairs = pairs.map(|(key, value)| (key.trim(), value.trim()));
         pairs.find(|(key, value)| keys.contains(key) && !value.is_empty())
+    }
+
+    /// Whether a section gives an option this value.
+    pub(super) fn says(&self, name: &str, value: &str) -> bool {
+        let mut lines = self.sections.iter().flat_map(|(_, lines)| lines);
+        lines.any(|line| {
+            let pair = line.split_once('=');
+            pair.is_some_and(|(key, given)| (key.trim(), given.trim()) == (name, value))
+        })
     }
 
     /// The version of RocksDB that wrote the file, where it tells.

@@ -21,7 +21,12 @@ pub(super) const IDENTIFIED: &str = "write_dbid_to_manifest";
 
 /// What a program that set it relies on. The shape of the tree: one that sets its own cannot open a
 /// database with more levels. How long records are kept: with other limits RocksDB removes them.
+/// How tables are compressed: not every program can read each kind.
 const SHAPE: &[&str] = &[
+    "compression",
+    "compression_per_level",
+    "bottommost_compression",
+    "blob_compression_type",
     "compaction_style",
     "num_levels",
     "level_compaction_dynamic_level_bytes",
@@ -37,9 +42,17 @@ const SHAPE: &[&str] = &[
     "preserve_internal_time_seconds",
 ];
 
-/// The same of the whole database: how long its logs are kept, and what a damaged one leads to. RocksDB
-/// forbids turning `allow_ingest_behind` off again.
+/// What the setting `compression` says.
+const COMPRESSION: &[&str] = &[
+    "compression",
+    "compression_per_level",
+    "bottommost_compression",
+];
+
+/// The same of the whole database: how long its logs are kept, how they are compressed, and what a
+/// damaged one leads to. RocksDB forbids turning `allow_ingest_behind` off again.
 const LOGS: &[&str] = &[
+    "wal_compression",
     "wal_recovery_mode",
     "WAL_ttl_seconds",
     "WAL_size_limit_MB",
@@ -52,6 +65,9 @@ const LOGS: &[&str] = &[
 const OFF: &[&str] = &["persist_stats_to_disk", "best_efforts_recovery"];
 /// The same of its tables, which older versions could not read.
 const OFF_IN_TABLES: &str = "separate_key_value_in_data_block";
+/// What stays on if another program turned it on, whatever an options file says: without it RocksDB
+/// removes logs that transactions in two phases still need.
+const ON: &str = "allow_2pc";
 /// The family that RocksDB makes if it keeps its statistics on disk, in its newest format.
 const STATISTICS: &str = "___rocksdb_stats_history___";
 
@@ -76,7 +92,7 @@ pub fn is_kept(name: &str) -> bool {
 }
 
 /// The options file of these settings.
-fn options_file(settings: &Settings) -> Option<Ini> {
+pub(super) fn options_file(settings: &Settings) -> Option<Ini> {
     let text = read_text(Path::new(settings.text("options_file")?), INPUT_BYTES_MAX);
     Some(Ini::parse(&text.ok()?))
 }
@@ -213,6 +229,9 @@ impl<'a> Existing<'a> {
         for name in OFF.iter().filter(|_| is_others) {
             ini.set(OptionsSection::Database, "", &format!("{name}=false"));
         }
+        if is_others && theirs.value(OptionsSection::Database, "", ON) == Some("true") {
+            ini.set(OptionsSection::Database, "", &format!("{ON}=true"));
+        }
         let is_log_kept = |name: &&&str| is_others && !is_given(OptionsSection::Database, "", name);
         for name in LOGS.iter().filter(is_log_kept) {
             if let Some(value) = theirs.value(OptionsSection::Database, "", name) {
@@ -233,12 +252,22 @@ impl<'a> Existing<'a> {
             ini.add_empty_family(family);
             // Of the families of other programs nothing is a setting.
             let is_nobodys = family != table && family != "default";
+            let is_set = family == table && settings.given("compression");
             let is_kept = |name: &&&str| {
-                is_nobodys || (is_others && !is_given(OptionsSection::Family, family, name))
+                let is_given = is_given(OptionsSection::Family, family, name)
+                    || (is_set && COMPRESSION.contains(name));
+                is_nobodys || (is_others && !is_given)
             };
             for name in SHAPE.iter().filter(is_kept) {
-                if let Some(value) = theirs.value(OptionsSection::Family, alike, name) {
-                    ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
+                match theirs.value(OptionsSection::Family, alike, name) {
+                    Some(value) if !value.is_empty() => {
+                        ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
+                    }
+                    // RocksDB writes down no empty list, and older versions not what came after them.
+                    _ if theirs.has_family(alike) => {
+                        ini.remove(OptionsSection::Family, family, name);
+                    }
+                    _ => {}
                 }
             }
             if is_others

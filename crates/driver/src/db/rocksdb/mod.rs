@@ -162,6 +162,8 @@ impl RocksDb {
         let loaded = options::load(settings, table, existing.as_ref());
         let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
         loaded.database.create_if_missing(creates);
+        // What somebody puts into its place meanwhile is not opened.
+        loaded.database.set_error_if_exists(!exists);
         loaded.database.create_missing_column_families(creates);
         let mut log = claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
         if creates {

@@ -107,6 +107,14 @@ const fn reader(version: [u32; 3], opens: bool, format_version: u32, xxh3: bool)
     }
 }
 
+/// Values of an options file that a version before the named one cannot read: RocksDB's `HISTORY.md`
+/// has them from there on, or somewhat earlier.
+const NEWER: &[(&str, &str, [u32; 3])] = &[
+    ("enable_blob_files", "true", [6, 18, 0]),
+    ("index_type", "kBinarySearchWithFirstKey", [6, 3, 0]),
+    ("wal_compression", "kZSTD", [7, 10, 2]),
+];
+
 /// What the version of a text can read; `None` if that is not known.
 fn reader_of(version: &str) -> Option<&'static Reader> {
     let version = parse(version)?;
@@ -128,7 +136,12 @@ fn stays_readable(version: &str, settings: &Settings) -> bool {
         let format = settings.integer("format_version").unwrap_or(0);
         let is_newer = settings.given("format_version") && format > reader.format_version;
         let is_xxh3 = settings.given("checksum") && settings.text("checksum") == Some("xxh3");
-        reader.opens && !is_newer && (reader.xxh3 || !is_xxh3)
+        let file = kept::options_file(settings);
+        let has_newer = |(name, value, since): &(&str, &str, [u32; 3])| {
+            let is_said = file.as_ref().is_some_and(|file| file.says(name, value));
+            is_said && parse(version) < Some(*since)
+        };
+        reader.opens && !is_newer && (reader.xxh3 || !is_xxh3) && !NEWER.iter().any(has_newer)
     })
 }
 

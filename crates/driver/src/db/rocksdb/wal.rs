@@ -127,6 +127,17 @@ impl LogDirectory {
 
     /// Refuses to open a database without the log that it was written with.
     pub(super) fn refuse_other(place: &Path, log: Option<&Self>) -> Result<(), String> {
+        // Whatever its options say: one that was moved names the directory where it was.
+        if let Some(log) = log
+            && holds_records(&log.database)?
+        {
+            return Err(format!(
+                "it has a write-ahead log with records in its own directory, `{}`: opened with wal_dir \
+                 `{}`, the database would lose them; leave wal_dir out, or set it to that directory",
+                log.database.display(),
+                log.directory.display()
+            ));
+        }
         let newest = NewestOptions::read(place).map_err(|e| e.to_string())?;
         let Some(newest) = newest else { return Ok(()) };
         if let Some(wal) = newest.wal_dir.as_ref().filter(|wal| wal.is_relative()) {

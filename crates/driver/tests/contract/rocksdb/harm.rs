@@ -7,8 +7,9 @@ use std::{
     collections::BTreeMap,
     error::Error as _,
     fs,
-    os::unix::fs::{PermissionsExt, chown, symlink},
+    os::unix::fs::{PermissionsExt, chown, lchown, symlink},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 use tailmark_driver::{Access, Error, Fields, Location, db::NewestOptions};
 use tailmark_testing::test;
@@ -242,6 +243,38 @@ fn a_database_is_not_opened_without_the_log_that_has_its_records() {
     }
 }
 
+#[test]
+fn a_database_that_was_moved_is_not_opened_with_the_log_directory_that_it_had() {
+    let mut bench = Bench::new("rocksdb");
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let before = contents(bench.data_path());
+    // Versions before 6.19 write down the directory of the database for that of its log.
+    let was = bench.path("was");
+    let is_options = |path: &&PathBuf| path.to_string_lossy().contains("/OPTIONS-");
+    let options = before.keys().rfind(is_options).unwrap();
+    let text = String::from_utf8(before[options].clone()).unwrap();
+    let log = format!("[DBOptions]\n  wal_dir={}\n", was.display());
+    fs::write(options, text.replacen("[DBOptions]\n", &log, 1)).unwrap();
+    for is_there in [false, true] {
+        if is_there {
+            fs::create_dir(&was).unwrap();
+        }
+        let given = [("wal_dir", was.to_str().unwrap())];
+        bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+        let refused = refusal(bench.try_open());
+        assert!(
+            refused.contains("log with records in its own directory"),
+            "{refused}"
+        );
+    }
+    let own = bench.data_path().to_owned();
+    let given = [("wal_dir", own.to_str().unwrap())];
+    bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    let database = bench.open();
+    let found = read(&mut *database.session().unwrap(), 1, Fields::All).unwrap();
+    assert_eq!(found.records, 1);
+}
+
 /// Says in its newest OPTIONS file that this version wrote the database.
 fn written_by(bench: &Bench, version: &str) {
     let options = contents(bench.data_path()).into_iter().rfind(|(path, _)| {
@@ -395,6 +428,46 @@ fn a_version_that_can_read_it_needs_no_consent_unless_a_newer_format_is_given() 
 }
 
 #[test]
+fn an_options_file_with_what_a_version_cannot_read_needs_consent() {
+    let plain = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n[DBOptions]\n\
+                 [CFOptions \"default\"]\n[TableOptions/BlockBasedTable \"default\"]\n";
+    for (header, line, older, newer) in [
+        ("[DBOptions]", "wal_compression=kZSTD", "6.22.1", "8.1.1"),
+        (
+            "[CFOptions \"default\"]",
+            "enable_blob_files=true",
+            "6.2.2",
+            "6.22.1",
+        ),
+        (
+            "[TableOptions/BlockBasedTable \"default\"]",
+            "index_type=kBinarySearchWithFirstKey",
+            "6.2.2",
+            "6.22.1",
+        ),
+    ] {
+        let mut bench = Bench::with(
+            "rocksdb",
+            &[("format_version", "4"), ("checksum", "crc32c")],
+        );
+        drop(bench.open());
+        let file = bench.path("options");
+        let mut open = |text: &str, version: &str| {
+            fs::write(&file, text).unwrap();
+            let given = [("options_file", file.to_str().unwrap())];
+            bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+            written_by(&bench, version);
+            bench.try_open().map(drop)
+        };
+        let newest = plain.replace(header, &format!("{header}\n{line}"));
+        let refused = refusal(open(&newest, older));
+        assert!(refused.contains("--upgrade"), "{line}: {refused}");
+        assert!(open(plain, older).is_ok(), "without {line}");
+        assert!(open(&newest, newer).is_ok(), "{newer} reads {line}");
+    }
+}
+
+#[test]
 fn what_a_link_points_to_is_emptied_and_the_link_stays() {
     let mut bench = Bench::new("rocksdb");
     let (target, link) = (bench.path("target"), bench.path("link"));
@@ -429,6 +502,40 @@ fn what_takes_the_place_of_a_database_that_is_being_removed_stays() {
     .unwrap();
     assert_eq!(files(place), before);
     assert_eq!(files(&aside).len(), 0, "it was held, wherever it went");
+}
+
+#[test]
+fn a_database_that_is_moved_into_a_place_that_is_being_made_is_not_opened() {
+    let mut swapped = 0;
+    for round in 0..30 {
+        let bench = Bench::new("rocksdb");
+        let theirs = bench.path("theirs");
+        drop(DB::open_default(&theirs).unwrap());
+        let names = |place: &Path| -> BTreeMap<_, _> {
+            let all = contents(place).into_iter();
+            all.map(|(path, bytes)| (path.file_name().unwrap().to_owned(), bytes))
+                .collect()
+        };
+        let before = names(&theirs);
+        let place = bench.data_path().to_owned();
+        let is_ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // It is made empty, and another directory can be renamed over an empty one.
+                while !is_ended.load(Ordering::Relaxed)
+                    && (!place.exists() || fs::rename(&theirs, &place).is_err())
+                {}
+            });
+            let opened = bench.try_open();
+            is_ended.store(true, Ordering::Relaxed);
+            drop(opened);
+        });
+        if !theirs.exists() {
+            swapped += 1;
+            assert_eq!(names(&place), before, "round {round}");
+        }
+    }
+    println!("{swapped} of 30 were moved into it");
 }
 
 #[test]
@@ -480,5 +587,25 @@ fn a_directory_that_another_user_made_where_everybody_can_is_not_written_to() {
     bench.params.location = Location::Directory(theirs.clone());
     assert!(refusal(bench.try_open()).contains("belongs to user 4000"));
     assert!(refusal(with_log(&theirs).try_open()).contains("belongs to user 4000"));
-    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
+    // Below it, however deep and whoever made that, or behind a link of theirs.
+    let own = theirs.join("own");
+    let link = everybody.path().join("link");
+    fs::create_dir(&own).unwrap();
+    symlink(bench.data_path(), &link).unwrap();
+    lchown(&link, Some(4000), Some(4000)).unwrap();
+    for place in [
+        own.clone(),
+        theirs.join("missing"),
+        own.join("missing"),
+        link,
+    ] {
+        bench.params.location = Location::Directory(place.clone());
+        assert!(
+            refusal(bench.try_open()).contains("belongs to user 4000"),
+            "{}",
+            place.display()
+        );
+    }
+    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
 }

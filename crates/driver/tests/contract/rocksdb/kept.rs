@@ -2,7 +2,7 @@
 
 use super::harm::{files, refusal};
 use crate::support::*;
-use rust_rocksdb::{DB, Options};
+use rust_rocksdb::{DB, DBCompressionType, Options, TransactionDB, TransactionDBOptions};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -214,4 +214,100 @@ fn a_database_with_tables_of_another_kind_is_refused() {
         );
     }
     assert_eq!(files(bench.data_path()), before);
+}
+
+/// A database with a transaction in two phases whose first is in an older log than its second, or
+/// which waits for that; as a killed program leaves it.
+fn with_prepared(place: &Path, is_committed: bool) {
+    let made = tempfile::tempdir().unwrap();
+    let theirs = transactions(made.path(), true);
+    let transaction = theirs.transaction();
+    transaction.set_name(b"transfer").unwrap();
+    transaction.put("prepared", "1").unwrap();
+    transaction.prepare().unwrap();
+    theirs.put("before", "1").unwrap();
+    let family = theirs.cf_handle("usertable").unwrap();
+    theirs.put_cf(family, "before", "1").unwrap();
+    theirs.flush().unwrap();
+    theirs.flush_cf(family).unwrap();
+    if is_committed {
+        transaction.commit().unwrap();
+    } else {
+        // Dropped, it would be rolled back.
+        std::mem::forget(transaction);
+    }
+    theirs.put("after", "1").unwrap();
+    fs::create_dir_all(place).unwrap();
+    for entry in fs::read_dir(made.path()).unwrap().flatten() {
+        fs::copy(entry.path(), place.join(entry.file_name())).unwrap();
+    }
+    if !is_committed {
+        std::mem::forget(theirs);
+    }
+}
+
+fn transactions(place: &Path, is_new: bool) -> TransactionDB {
+    let mut options = Options::default();
+    options.create_if_missing(is_new);
+    options.create_missing_column_families(is_new);
+    let families = ["default", "usertable"];
+    TransactionDB::open_cf(&options, &TransactionDBOptions::default(), place, families).unwrap()
+}
+
+#[test]
+fn transactions_in_two_phases_outlive_a_run_or_are_refused() {
+    for is_committed in [true, false] {
+        let mut bench = Bench::new("rocksdb");
+        bench.params.access = Access::Write;
+        with_prepared(bench.data_path(), is_committed);
+        if let Ok(database) = bench.try_open() {
+            for number in 0..10 {
+                insert(&mut *database.session().unwrap(), number).unwrap();
+            }
+            database.flush().unwrap();
+        }
+        let theirs = transactions(bench.data_path(), false);
+        let prepared = theirs.prepared_transactions();
+        assert_eq!(prepared.len(), usize::from(!is_committed));
+        for waiting in prepared {
+            waiting.commit().unwrap();
+        }
+        for key in ["prepared", "before", "after"] {
+            let value = theirs.get(key).unwrap();
+            assert_eq!(value.as_deref(), Some(&b"1"[..]), "{key} {is_committed}");
+        }
+    }
+}
+
+#[test]
+fn tables_of_another_program_are_compressed_as_it_does() {
+    let mut bench = Bench::new("rocksdb");
+    bench.params.access = Access::Write;
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_compression_type(DBCompressionType::None);
+    let families = ["usertable"].map(|name| (name, options.clone()));
+    drop(DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap());
+    let compression = |bench: &Bench| {
+        let newest = newest_options(bench.data_path());
+        let families = newest.split("[CFOptions ").nth(2).unwrap().to_owned();
+        let lines = families.lines().map(str::trim);
+        let kept = lines.filter(|line| line.starts_with("compression") && !line.contains("opts"));
+        kept.map(str::to_owned).collect::<Vec<_>>()
+    };
+    drop(bench.open());
+    let kept = compression(&bench);
+    assert!(
+        kept.contains(&"compression=kNoCompression".to_owned()),
+        "{kept:?}"
+    );
+    let is_per_level = |line: &String| line.starts_with("compression_per_level=k");
+    assert!(!kept.iter().any(is_per_level), "{kept:?}");
+    // What is given is done.
+    let given = [("compression", "zstd")];
+    bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    drop(bench.open());
+    let kept = compression(&bench);
+    assert!(kept.contains(&"compression=kZSTD".to_owned()), "{kept:?}");
 }

@@ -51,6 +51,36 @@ fn a_result_is_read_with_its_histogram() {
 }
 
 #[test]
+fn what_was_not_found_is_counted_of_every_benchmark_that_reads() {
+    let histogram = "Microseconds per read:\nCount: 36000 Average: 2.0000 StdDev: 1.00\n";
+    for (line, expected) in [
+        (
+            "readrandom : 7.7 micros/op 250000 ops/sec 0.160 seconds 40000 operations; 46.0 MB/s (34693 of 40000 found)",
+            5307,
+        ),
+        (
+            "readrandom : 7.7 micros/op 250000 ops/sec 0.160 seconds 40000 operations; 46.0 MB/s (41 of 40 found)",
+            0,
+        ),
+        (
+            "mixgraph : 17.2 micros/op 115920 ops/sec 0.345 seconds 40000 operations; 22.1 MB/s ( Gets:36000 Puts:4000 \
+          Seek:0, reads 33379 in 36000 found, avg size: 10.0 value, nan scan)",
+            2621,
+        ),
+        (
+            "readrandomwriterandom : 25.3 micros/op 78922 ops/sec 0.507 seconds 40000 operations; ( reads:36000 \
+          writes:4000 total:40000 found:33068)",
+            2932,
+        ),
+    ] {
+        let text = format!("{line}\n{histogram}");
+        let point = &import(&text)[0];
+        let read = &point.phase.kinds[&Kind::Read];
+        assert_eq!(read.not_found, expected, "{line}");
+    }
+}
+
+#[test]
 fn a_result_of_an_old_version_says_that_its_length_is_unknown() {
     let text = "readrandom   :      10.218 micros/op 3131616 ops/sec; 1254.3 MB/s (1 of 1 found)\n";
     let point = &import(text)[0];
