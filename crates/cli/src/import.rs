@@ -118,7 +118,9 @@ fn add_all(
                 let content = content(&imported, digest);
                 add(&study, imported, format)?;
                 study.set_facts(&[content])
-            })
+            })?;
+            // What could not be read again is not written.
+            study.points().map(drop)
         })
     });
     if added.is_err() && !had_study {

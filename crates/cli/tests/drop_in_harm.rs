@@ -339,3 +339,31 @@ fn a_database_that_is_in_use_is_refused_and_no_file_of_it_changes() {
     }
     drop(open);
 }
+
+#[test]
+fn a_link_is_not_followed_for_a_file_that_nobody_named() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    fs::write(dir.join("theirs"), "precious").unwrap();
+    for name in ["report.csv", "READ.hdr"] {
+        std::os::unix::fs::symlink("theirs", dir.join(name)).unwrap();
+    }
+    let report = tailmark(
+        dir,
+        "db-bench --db=bench --num=100 --benchmarks=fillseq --report_interval_seconds=1",
+    );
+    assert_says(
+        &err(&report),
+        &["failed to write --report_file", "report.csv"],
+    );
+    assert_eq!(code(&ycsb(dir, "load", "")), Some(0));
+    let logs = "-p measurementtype=hdrhistogram -p hdrhistogram.fileoutput=true";
+    ycsb(dir, "run", logs);
+    assert_eq!(fs::read_to_string(dir.join("theirs")).unwrap(), "precious");
+    // One that is named is, as with `cp`.
+    let named = "db-bench --db=bench --num=100 --benchmarks=fillseq --report_interval_seconds=1 \
+                 --report_file=report.csv";
+    assert_eq!(code(&tailmark(dir, named)), Some(0));
+    let written = fs::read_to_string(dir.join("theirs")).unwrap();
+    assert!(written.starts_with("secs_elapsed"), "{written}");
+}

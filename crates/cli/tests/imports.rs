@@ -157,6 +157,23 @@ fn the_same_file_imported_four_times_is_one_run() {
 }
 
 #[test]
+fn a_figure_that_could_not_be_read_again_leaves_the_study_as_it_was() {
+    let dir = TempDir::new().unwrap();
+    let table = shared("fixtures/micron-7400.csv");
+    run(&dir, &["import", "csv", &table, "-o", "study"]);
+    let before = export(&dir);
+    let log = "[OVERALL], RunTime(ms), 1e18\n[OVERALL], Throughput(ops/sec), 10\n\
+               [READ], Operations, 10\n[READ], AverageLatency(us), 5\n";
+    fs::write(dir.path().join("endless.txt"), log).unwrap();
+    let args = "import ycsb endless.txt --threads 1 --system s --workload w -o study";
+    let args: Vec<_> = args.split(' ').collect();
+    let refused = TAILMARK.run(dir.path(), &args);
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    assert!(err(&refused).contains("duration_s"), "{}", err(&refused));
+    assert_eq!(export(&dir)["points"], before["points"]);
+}
+
+#[test]
 fn a_log_without_a_result_is_named_and_the_others_are_imported() {
     let dir = TempDir::new().unwrap();
     let log = fs::read_to_string(shared("inputs/db_bench.txt")).unwrap();

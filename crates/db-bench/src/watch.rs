@@ -33,12 +33,15 @@ pub struct Watch<'a> {
     state: Mutex<State>,
 }
 
-/// Makes or empties a file. It may be a pipe, which it does not wait for a program to read.
-fn create(path: &str) -> io::Result<File> {
+/// Makes or empties a file. It may be a pipe, which it does not wait for a program to read. A name that
+/// nobody gave may be another user's link, so it is followed to nothing.
+fn create(path: &str, is_given: bool) -> io::Result<File> {
     let mut options = File::options();
     let options = options.write(true).create(true).truncate(true);
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = options.custom_flags(flags).open(path).map_err(|error| {
+    let mut flags = OFlags::NONBLOCK;
+    flags.set(OFlags::NOFOLLOW, !is_given);
+    let file = options.custom_flags(flags.bits().cast_signed());
+    let file = file.open(path).map_err(|error| {
         if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
             io::Error::other("it is a pipe that no program reads: start its reader first")
         } else {
@@ -77,7 +80,8 @@ impl<'a> Watch<'a> {
         if row_s > 0 {
             let path = flags.text("report_file");
             let failed = || format!("failed to write --report_file `{path}`");
-            let mut file = create(path).with_context(failed)?;
+            let is_given = flags.given().any(|(name, _)| name == "report_file");
+            let mut file = create(path, is_given).with_context(failed)?;
             writeln!(file, "secs_elapsed,interval_qps").with_context(failed)?;
             state.report = Some(file);
         }

@@ -6,11 +6,13 @@ use super::{
     tally::{self, Failed, MeasurementInterval, Tallies, Tally, microseconds},
 };
 use hdrhistogram::serialization::{V2DeflateSerializer, interval_log::IntervalLogWriterBuilder};
+use rustix::fs::OFlags;
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
     io::{self, Write},
     mem,
+    os::unix::fs::OpenOptionsExt,
     sync::{
         Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError},
@@ -243,10 +245,14 @@ fn log_line(
         Some(log) => log,
         None => {
             let path = format!("{prefix}{group}.hdr");
+            // A name that nobody gave may be another user's link.
+            let mut flags = OFlags::empty();
+            flags.set(OFlags::NOFOLLOW, prefix.is_empty());
             let mut file = OpenOptions::new()
                 .create(true)
                 .write(true)
                 .truncate(true)
+                .custom_flags(flags.bits().cast_signed())
                 .open(path)?;
             let start = began.as_secs_f64();
             write!(

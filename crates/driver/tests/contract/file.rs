@@ -292,6 +292,24 @@ fn a_file_without_a_stamp_is_read_and_never_written_or_removed() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    let mut bench = Bench::new("file");
+    fs::create_dir_all(bench.data_path().parent().unwrap()).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, bench.data_path(), kind, mode, 0).unwrap();
+    for access in [Access::Read, Access::Write, Access::Create] {
+        bench.params.access = access;
+        let error = bench.try_open().err().expect("it is a pipe");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(
+            source.contains("neither a file nor a block device"),
+            "{source}"
+        );
+    }
+}
+
+#[test]
 fn a_file_has_a_name_of_its_own_and_what_a_killed_creation_left_is_new() {
     let bench = Bench::new("file");
     let identity = || (bench.driver.identity)(bench.data_path()).unwrap();

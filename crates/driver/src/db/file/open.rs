@@ -80,7 +80,13 @@ impl Refusal {
 }
 
 fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusal> {
-    let device = fs::metadata(place).is_ok_and(|m| m.file_type().is_block_device());
+    let kind = fs::metadata(place).map(|found| found.file_type());
+    let device = kind.as_ref().is_ok_and(|kind| kind.is_block_device());
+    if kind.is_ok_and(|kind| !device && !kind.is_file()) {
+        return Err(Refusal::because(
+            "it is neither a file nor a block device".to_owned(),
+        ));
+    }
     if params.access == Access::Create && !place.exists() {
         create(params, place)?;
     }
@@ -124,6 +130,8 @@ fn open_exclusive(
     flags.set(OFlags::DSYNC, params.settings.flag("sync"));
     // On a device it means: not while it is mounted, or part of something that is.
     flags.set(OFlags::EXCL, device);
+    // A pipe that takes the place of the file is not waited for.
+    flags |= OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options
         .read(true)

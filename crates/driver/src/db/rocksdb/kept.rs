@@ -53,6 +53,9 @@ const COMPRESSION: &[&str] = &[
 /// damaged one leads to. RocksDB forbids turning `allow_ingest_behind` off again.
 const LOGS: &[&str] = &[
     "wal_compression",
+    "keep_log_file_num",
+    "log_file_time_to_roll",
+    "max_log_file_size",
     "wal_recovery_mode",
     "WAL_ttl_seconds",
     "WAL_size_limit_MB",
