@@ -230,7 +230,7 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
         place: imported.place.clone(),
         semantics: "faithful".to_owned(),
         settings: imported.settings.clone(),
-        ceiling_for: None,
+        ceiling_for: imported.ceiling_for().map(ToOwned::to_owned),
     })?;
     study.set_facts(&imported.facts(&imported.system, format))?;
     let Imported {
@@ -267,8 +267,9 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
 /// The header of a new study. What a log says of its study holds where all of them say the same.
 fn header(format: &str, all: &[Imported]) -> Header {
     let mut header = Header::without_plan(format!("Imported from {format}"), own_command());
-    let of_study = all.first().and_then(|first| first.of_study);
-    if let Some(of_study) = of_study.filter(|_| all.iter().all(|one| one.of_study == of_study)) {
+    let of_study = all.first().and_then(|first| first.of_study.as_ref());
+    let is_of_all = all.iter().all(|one| one.of_study.as_ref() == of_study);
+    if let Some(of_study) = of_study.filter(|_| is_of_all) {
         header.settings.allow_errors = of_study.allow_errors;
         header.settings.takes_turns = of_study.takes_turns;
     }

@@ -223,6 +223,10 @@ fn a_log_that_comes_back_has_the_same_points_valid_and_the_same_tests() {
         [[system]]
         name = "b"
         database.model = "exponential 1.1ms; run-noise 2%"
+        [[system]]
+        name = "c"
+        ceiling_for = "a"
+        database.model = "exponential 0.5ms; run-noise 2%"
     "#;
     let dir = TempDir::new().unwrap();
     fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
@@ -259,7 +263,7 @@ fn a_log_that_comes_back_has_the_same_points_valid_and_the_same_tests() {
     assert_eq!(points(&again), points(&first));
     let tests = |export: &Value| {
         let comparisons = export["comparisons"].as_array().unwrap().iter();
-        let names = ["place", "metric", "threads", "test"];
+        let names = ["a", "b", "place", "metric", "threads", "test"];
         let said = comparisons.map(|one| format!("{:?}", names.map(|name| one[name].clone())));
         said.collect::<std::collections::BTreeSet<_>>()
     };

@@ -359,6 +359,33 @@ pub fn interval(comparison: &Comparison) -> Option<String> {
     Some(text.replace(' ', "\u{a0}"))
 }
 
+/// The same beside a sentence that says how far [`apart`] the values are: `11 % to 20 % higher`.
+#[must_use]
+pub fn interval_apart(comparison: &Comparison) -> Option<String> {
+    let ends = comparison.interval.filter(|_| has_verdict(comparison))?;
+    Some(ends_apart(ends).replace(' ', "\u{a0}"))
+}
+
+/// From one ratio to another, the smaller difference first where both are on one side.
+fn ends_apart((low, high): (f64, f64)) -> String {
+    let (near, far) = if high <= 1.0 {
+        (high, low)
+    } else {
+        (low, high)
+    };
+    let texts = [near, far].map(|end| apart(Bounded::exact(end)));
+    match texts.each_ref().map(|text| text.rsplit_once(' ')) {
+        [Some((one, side)), Some((other, same))] if side == same => {
+            if one.ends_with('%') == other.ends_with('%') {
+                return format!("{one} to {other} {side}");
+            }
+            let ratios = [near, far].map(|end| number::ratio(end.max(1.0 / end)));
+            format!("{} {side}", ratios.join(" to "))
+        }
+        _ => texts.join(" to "),
+    }
+}
+
 /// ` (+8 % to +12 %)`, where there is a verdict.
 #[must_use]
 pub fn interval_after(comparison: &Comparison) -> String {
@@ -457,6 +484,20 @@ mod tests {
             (Bounded::at_least(3.0), "≥ 3.0X higher"),
         ] {
             assert_eq!(apart(ratio), text);
+        }
+    }
+
+    #[test]
+    fn an_interval_has_the_words_and_the_scale_of_its_sentence() {
+        for (ends, text) in [
+            ((1.11, 1.2), "11 % to 20 % higher"),
+            ((0.8, 0.89), "11 % to 20 % lower"),
+            ((1.8, 2.2), "1.8X to 2.2X higher"),
+            ((0.4, 0.78), "1.3X to 2.5X lower"),
+            ((0.9, 1.1), "10 % lower to 10 % higher"),
+            ((1.0, 1.1), "equal to 10 % higher"),
+        ] {
+            assert_eq!(ends_apart(ends), text);
         }
     }
 

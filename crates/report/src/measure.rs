@@ -10,7 +10,7 @@ use tailmark_stats::{
 /// A value over runs, and the ends of the bar that is drawn around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The geometric mean; 0 where one of the runs is.
+    /// The geometric mean; the arithmetic one if a run has 0, which no ratio is formed with.
     pub middle: f64,
     /// From four runs on the lower end of the 95 % interval of the mean, otherwise the lowest.
     pub low: f64,
@@ -39,7 +39,8 @@ impl Spread {
                 // Of one run exactly that: logarithms would change its last digit.
                 middle: match repeats {
                     1 => low,
-                    _ => statistics::geometric_mean(values).unwrap_or(low),
+                    _ => statistics::geometric_mean(values)
+                        .unwrap_or_else(|| values.iter().sum::<f64>() / repeats as f64),
                 },
                 low,
                 high,
@@ -177,6 +178,12 @@ mod tests {
     use tailmark_model::number;
 
     #[test]
+    fn of_runs_of_which_one_has_0_the_mean_is_arithmetic() {
+        let spread = Spread::from_values(&[2.0, 6.0, 0.0, 4.0]).unwrap();
+        assert_eq!((spread.middle, spread.low, spread.high), (3.0, 0.0, 6.0));
+    }
+
+    #[test]
     fn a_spread_is_the_geometric_mean_between_the_extremes_and_from_four_runs_its_interval() {
         let spread = Spread::from_values(&[8.0, 1.0, 1.0]).unwrap();
         assert!((spread.middle - 2.0).abs() < 1e-12);
@@ -190,7 +197,6 @@ mod tests {
             "the interval is not the range: {interval:?}"
         );
         assert!(Spread::from_values(&[]).is_none());
-        assert_eq!(Spread::from_values(&[0.0, 4.0]).unwrap().middle, 0.0);
     }
 
     #[test]

@@ -17,18 +17,21 @@ const NOT_IN_LINES: &str = ": not in its lines: ";
 const OF_THE_STUDY: &str = "of the study: ";
 
 /// What a plan said by which points are valid and compared.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoggedSettings {
     /// The share of operations that may fail.
     pub allow_errors: f64,
     /// Whether systems took turns.
     pub takes_turns: bool,
+    /// The systems that are ceilings, and of which others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ceilings: BTreeMap<String, String>,
 }
 
 impl LoggedSettings {
     /// As a comment.
-    pub fn comment(self) -> serde_json::Result<String> {
-        Ok(format!(" {OF_THE_STUDY}{}", serde_json::to_string(&self)?))
+    pub fn comment(&self) -> serde_json::Result<String> {
+        Ok(format!(" {OF_THE_STUDY}{}", serde_json::to_string(self)?))
     }
 
     /// What a line says, if it is such a comment.
@@ -40,13 +43,11 @@ impl LoggedSettings {
         let damaged = |error| format!("what is `of the study` is damaged: {error}");
         let settings: Result<Self, _> = serde_json::from_str(json).map_err(damaged);
         Some(settings.and_then(|settings| {
-            let is_share = (0.0..=1.0).contains(&settings.allow_errors);
-            is_share.then_some(settings).ok_or_else(|| {
-                format!(
-                    "allow_errors is {}, and must be a share of 0 to 1",
-                    settings.allow_errors
-                )
-            })
+            let share = settings.allow_errors;
+            let is_share = (0.0..=1.0).contains(&share);
+            is_share
+                .then_some(settings)
+                .ok_or_else(|| format!("allow_errors is {share}, and must be a share of 0 to 1"))
         }))
     }
 }

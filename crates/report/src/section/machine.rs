@@ -64,6 +64,11 @@ fn title(metric: Metric) -> String {
     }
 }
 
+/// What the figures of several runs are.
+const MEANS: &str = "Figures of several runs: those that can be compared are geometric means, as \
+                     everywhere, and the arithmetic mean if one of the runs has 0. The others \
+                     (requests, queues, processors) are arithmetic means.";
+
 /// `None` for a workload of which nothing was sampled.
 fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     let cells = || {
@@ -92,6 +97,11 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     Some(Table {
         columns,
         rows: rows.collect(),
+        note: if cells().any(|(_, cell)| cell.points.len() > 1) {
+            MEANS.to_owned()
+        } else {
+            String::new()
+        },
         ..Table::default()
     })
 }

@@ -2,19 +2,31 @@
 //! the section of timelines.
 
 use crate::{Block, Cell, Column, Table, TableRow, Text, findings::point_title, sweep::SweepTable};
-use tailmark_model::{Point, Statistic, number};
+use tailmark_model::{Kind, Point, Statistic, number};
 use tailmark_stats::{Unusual, Watched, WorstSecond, worst_seconds};
 
 /// None where there are no intervals with latencies.
 pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
     let mut rows = Vec::new();
-    for (point, latency) in peaks(sweep) {
-        let Some((statistic, seconds)) = worst_seconds(&point.phase, latency.0, latency.1) else {
+    for (runs, (kind, statistic)) in peaks(sweep) {
+        let worst = |point: &&'_ Point| {
+            let (statistic, seconds) = worst_seconds(&point.phase, kind, statistic)?;
+            Some((point_title(point), point.key.repeat, statistic, seconds))
+        };
+        let of_runs = runs.iter().filter_map(worst);
+        let highest = |seconds: &[WorstSecond]| seconds.first().map_or(0.0, |s| s.latency.value);
+        let order = |(.., a): &(_, _, _, Vec<_>), (.., b): &(_, _, _, Vec<_>)| {
+            highest(b).total_cmp(&highest(a))
+        };
+        let Some((mut point, repeat, statistic, seconds)) = of_runs.min_by(order) else {
             continue;
         };
-        let metric = format!("{} {}", statistic.name, latency.0.name());
+        if runs.len() > 1 {
+            point.push_str(&format!(", run {repeat}"));
+        }
+        let metric = format!("{} {}", statistic.name, kind.name());
         let of_point = seconds.iter().enumerate();
-        rows.extend(of_point.map(|(at, second)| row(point, &metric, at, second)));
+        rows.extend(of_point.map(|(at, second)| row(&point, &metric, at, second)));
     }
     if rows.is_empty() {
         return Vec::new();
@@ -26,7 +38,8 @@ pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
         Column::number("It was").unit("ns"),
         Column::text("Unusual in that second"),
     ];
-    let about = "The seconds of the worst latency at the peak of each system, and what was then far \
+    let about = "The seconds of the worst latency at the peak of each system, of several runs those of \
+                 the worst one, and what was then far \
                  from its median: by five standard deviations, estimated from the median of the \
                  deviations, and half as much again. What happens at the same time need not be the \
                  cause.";
@@ -39,10 +52,10 @@ pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
     vec![Block::Text(Text::plain(about)), Block::Table(table)]
 }
 
-/// The first run of each peak, with the latency that the report is about.
+/// The runs of each peak, with the latency that the report is about.
 fn peaks<'g, 'a>(
     sweep: &'g SweepTable<'a>,
-) -> impl Iterator<Item = (&'a Point, (tailmark_model::Kind, Statistic))> + 'g {
+) -> impl Iterator<Item = (Vec<&'a Point>, (Kind, Statistic))> + 'g {
     let groups = sweep.groups.iter();
     groups.flat_map(move |group| {
         let systems = sweep.systems.iter();
@@ -50,12 +63,12 @@ fn peaks<'g, 'a>(
             let threads = group.peak(&system.name)?.threads;
             let mut cells = group.cells_of(&system.name);
             let cell = cells.find(|cell| cell.step.threads == threads)?;
-            Some((*cell.points.first()?, sweep.latency(group)?))
+            Some((cell.points.clone(), sweep.latency(group)?))
         })
     })
 }
 
-fn row(point: &Point, metric: &str, at: usize, second: &WorstSecond) -> TableRow {
+fn row(point: &str, metric: &str, at: usize, second: &WorstSecond) -> TableRow {
     let first = |text: String| match at {
         0 => Cell::new(text),
         _ => Cell::new(String::new()),
@@ -71,7 +84,7 @@ fn row(point: &Point, metric: &str, at: usize, second: &WorstSecond) -> TableRow
     let latency = Cell::new(number::bounded_latency(second.latency));
     TableRow {
         cells: vec![
-            first(point_title(point)),
+            first(point.to_owned()),
             Cell::new(number::rate(second.start_s)).with_value(second.start_s),
             first(metric.to_owned()),
             latency.with_value(second.latency.value),

@@ -93,8 +93,8 @@ fn which_is_better<'a>(
     if !compare::is_certain(ratio) {
         return uncertain();
     }
-    let interval = compare::interval(comparison);
-    let interval = interval.map_or_else(String::new, |text| format!(", {text}"));
+    let after = |text: Option<String>| text.map_or_else(String::new, |text| format!(", {text}"));
+    let interval = after(compare::interval(comparison));
     let outcome = Outcome::new(comparison, sweep.comparisons.band);
     match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => {
@@ -103,6 +103,7 @@ fn which_is_better<'a>(
         }
         None => {
             let lower = compare::apart(ratio).replace("≥ ", "at least ");
+            let interval = after(compare::interval_apart(comparison));
             let text = Text::strong(lower).and(format!(" than {b} {figures}{interval}"));
             Said::Is(a, text)
         }

@@ -55,6 +55,11 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
     let settings = LoggedSettings {
         allow_errors: settings.allow_errors,
         takes_turns: settings.takes_turns,
+        ceilings: study
+            .systems()?
+            .into_iter()
+            .filter_map(|system| Some((system.name, system.ceiling_for?)))
+            .collect(),
     };
     let settings = settings.comment().map_err(failed(FORMAT.name))?;
     log.write_comment(&settings).map_err(failed(FORMAT.name))?;

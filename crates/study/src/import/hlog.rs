@@ -174,7 +174,7 @@ impl Log {
             found.phase.started_ms = begin.and_then(|at| u64::try_from(at.as_millis()).ok());
             let imported = found.into_imported(source, given)?;
             Ok(Imported {
-                of_study: settings,
+                of_study: settings.clone(),
                 ..imported
             })
         };

@@ -113,6 +113,13 @@ pub struct Imported {
 }
 
 impl Imported {
+    /// The system that this one is a ceiling for, if it is one.
+    #[must_use]
+    pub fn ceiling_for(&self) -> Option<&str> {
+        let ceilings = &self.of_study.as_ref()?.ceilings;
+        ceilings.get(&self.system).map(String::as_str)
+    }
+
     /// What the study keeps of the system under `name`: where its points come from, and what else
     /// the file says. `format` is that of the import.
     #[must_use]
