@@ -40,13 +40,19 @@ impl Keyspace {
     }
 
     fn run(&self, more: &[&str]) -> Output {
+        let words = self.words(more);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        TAILMARK.run(self.dir.path(), &words)
+    }
+
+    fn words(&self, more: &[&str]) -> Vec<String> {
         let keyspace = format!("database.keyspace={}", self.name);
         let system = format!("c={}", self.hosts);
         let words = ["run", "--driver", "cassandra", "--system", &system, "--set"];
         let small = ["--records", "200", "--threads", "1", "--operations", "100"];
         let rest = ["--warmup", "0s", "--workload", "ycsb-c"];
         let words = [&words[..], &[keyspace.as_str()], &small, &rest, more].concat();
-        TAILMARK.run(self.dir.path(), &words)
+        words.into_iter().map(str::to_owned).collect()
     }
 
     /// YCSB's own load.
@@ -371,6 +377,55 @@ fn adopted_records_are_left_alone_when_their_table_is_created_again_between_poin
     let is_missing = missing.iter().any(|why| said.contains(why));
     let is_another = replaced && said.contains("its identity was");
     assert!(is_another || is_missing, "{said}");
+}
+
+/// Shuts down every TCP connection of a process to a port, as an outage does.
+fn cut(pid: rustix::process::Pid, port: u16) {
+    use rustix::{
+        net::{Shutdown, getpeername, shutdown},
+        process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open},
+    };
+    let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+    let descriptors = std::fs::read_dir(format!("/proc/{}/fd", pid.as_raw_pid())).unwrap();
+    for entry in descriptors.flatten() {
+        let number = entry.file_name().to_str().unwrap().parse().unwrap();
+        let Ok(ours) = pidfd_getfd(&process, number, PidfdGetfdFlags::empty()) else {
+            continue;
+        };
+        let peer = getpeername(&ours).ok().flatten();
+        let peer = peer.and_then(|peer| std::net::SocketAddr::try_from(peer).ok());
+        if peer.is_some_and(|peer| peer.port() == port) {
+            shutdown(&ours, Shutdown::Both).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_point_does_not_go_on_in_a_table_that_took_the_place_while_the_connection_was_lost() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let keyspace = Keyspace::missing("outage");
+    succeeded(&keyspace.run(&["-o", "loaded"]));
+    let words = keyspace.words(&["--rate=20", "--workload=ycsb-a", "-o", "out"]);
+    let mut run = std::process::Command::new(TAILMARK.0);
+    let run = run.args(&words).current_dir(keyspace.dir.path());
+    let mut run = run.spawn().unwrap();
+    let pid = Pid::from_child(&run);
+    let records = "SELECT field0, field1, field2, field3 FROM $.usertable";
+    let before = keyspace.cql(records);
+    while keyspace.cql(records) == before {
+        assert!(run.try_wait().unwrap().is_none(), "it ended");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    kill_process(pid, Signal::STOP).unwrap();
+    let port = keyspace.hosts.rsplit_once(':').unwrap().1;
+    cut(pid, port.parse().unwrap());
+    keyspace.cql("DROP TABLE $.usertable");
+    keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
+    keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
+    kill_process(pid, Signal::CONT).unwrap();
+    let ended = run.wait().unwrap();
+    assert_ne!(ended.code(), Some(0));
+    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable"), [["mine"]]);
 }
 
 #[test]

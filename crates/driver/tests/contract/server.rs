@@ -344,7 +344,7 @@ mod aerospike {
 #[cfg(feature = "cassandra")]
 mod cassandra {
     use super::*;
-    use tailmark_testing::test;
+    use tailmark_testing::{cql, test};
 
     #[test]
     fn a_table_that_is_not_there_is_opened_only_to_be_made() {
@@ -354,6 +354,36 @@ mod cassandra {
         bench.params.access = Access::Write;
         let refused = bench.try_open().err();
         assert!(matches!(refused, Some(Error::Open { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn a_table_that_takes_the_place_while_background_work_is_awaited_is_not_written() {
+        let hosts = server("cassandra");
+        let bench = on("cassandra", &hosts, "settled", &[]);
+        let database = bench.open();
+        let mut session = database.session().unwrap();
+        insert(&mut *session, 1).unwrap();
+        let fields = "y_id varchar PRIMARY KEY, field0 varchar, field1 varchar";
+        cql(&hosts, "DROP TABLE settled.usertable");
+        cql(
+            &hosts,
+            &format!("CREATE TABLE settled.usertable ({fields})"),
+        );
+        cql(
+            &hosts,
+            "INSERT INTO settled.usertable (y_id) VALUES ('mine')",
+        );
+        database.settle(Duration::from_secs(30), &|| false).unwrap();
+        let refused = insert(&mut *session, 2).unwrap_err();
+        assert!(
+            refused.message.contains("created it again"),
+            "{}",
+            refused.message
+        );
+        assert_eq!(
+            cql(&hosts, "SELECT y_id FROM settled.usertable"),
+            [["mine"]]
+        );
     }
 
     #[test]

@@ -27,10 +27,13 @@ use crate::{
 use attempts::Attempts;
 use schema::{Existing, Tables};
 use scylla::client::session::Session as Connection;
-use session::{CassandraSession, Opened, Prepared};
+use session::{CassandraSession, Lost, Opened, Prepared};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -148,6 +151,7 @@ impl Cassandra {
                 tables: Arc::clone(tables),
                 table: self.existing.table.clone(),
                 replaced: Arc::clone(&self.replaced),
+                lost: Lost::default(),
             };
             let prepared = Prepared::new(connection, opened, settings, &self.attempts);
             login::in_time(location, settings, prepared).await
@@ -217,6 +221,11 @@ impl Database for Cassandra {
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
         let settled = facts::settle(&self.connection, timeout);
         let settled = self.pool.wait_unless(stop, settled);
+        // While that was awaited no request failed, by which a client would know.
+        let existing = self.pool.wait(self.tables.existing(&self.connection));
+        if existing.is_ok_and(|existing| existing.table != self.existing.table) {
+            self.replaced.store(true, Ordering::Relaxed);
+        }
         Ok(settled.unwrap_or(Settled::Unknown))
     }
 

@@ -21,11 +21,11 @@ use scylla::{
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::Mutex};
 
 /// A refused or lost connection is reported no sooner than this: a server that is down would otherwise
 /// be asked as fast as the processor can.
@@ -52,24 +52,68 @@ pub(super) struct Opened {
     /// Whether it was dropped or created again since then. Statements are prepared again by
     /// themselves, and would write to whatever is called like it.
     pub replaced: Arc<AtomicBool>,
+    /// What is not known after a connection was lost.
+    pub lost: Lost,
+}
+
+/// A connection was lost, and the table may have been replaced until it is there again.
+#[derive(Default)]
+pub(super) struct Lost {
+    /// Whether the table is to be looked at before a request is sent.
+    is_open: AtomicBool,
+    /// How many looks failed. One of them stands for all requests that waited for it.
+    failed: AtomicU64,
+    one_looks: Mutex<()>,
 }
 
 impl Opened {
     /// Looks at the table after a request failed of something that is no matter of load.
     #[cold]
-    async fn look(&self, connection: &Connection) {
-        if let Ok(existing) = self.tables.existing(connection).await
-            && existing.table != self.table
-        {
+    async fn look(&self, connection: &Connection) -> Result<(), BoxError> {
+        let existing = self.tables.existing(connection).await?;
+        if existing.table != self.table {
             self.replaced.store(true, Ordering::Relaxed);
         }
+        Ok(())
     }
 
-    fn refuse_replaced(&self) -> Result<(), Failure> {
+    /// Whether a request may be sent. After a connection was lost, not before the table is known to be
+    /// the same.
+    async fn admit(&self, connection: &Connection) -> Result<(), Failure> {
+        if self.lost.is_open.load(Ordering::Relaxed) {
+            self.look_again(connection).await?;
+        }
         if self.replaced.load(Ordering::Relaxed) {
             return Err(self.replaced());
         }
         Ok(())
+    }
+
+    #[cold]
+    async fn look_again(&self, connection: &Connection) -> Result<(), Failure> {
+        let lost = &self.lost;
+        let failed = lost.failed.load(Ordering::Relaxed);
+        let _one = lost.one_looks.lock().await;
+        if !lost.is_open.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let unknown = |message: String| Failure {
+            cause: Cause::Connection,
+            message,
+        };
+        if lost.failed.load(Ordering::Relaxed) != failed {
+            return Err(unknown("the server is not there again".to_owned()));
+        }
+        match self.look(connection).await {
+            Ok(()) => {
+                lost.is_open.store(false, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(error) => {
+                lost.failed.fetch_add(1, Ordering::Relaxed);
+                Err(unknown(error.to_string()))
+            }
+        }
     }
 
     #[cold]
@@ -241,14 +285,17 @@ impl Prepared {
             stored: self.stored,
             limit,
         };
-        self.opened.refuse_replaced()?;
+        self.opened.admit(&self.connection).await?;
         let answer = self.connection.execute_unpaged(statement, bound).await;
         let failed = match answer {
             Ok(answer) => return Ok(answer),
             Err(error) => failure(&error),
         };
-        if failed.cause == Cause::Other {
-            self.opened.look(&self.connection).await;
+        match failed.cause {
+            // Where this fails too, the next request that fails so looks again.
+            Cause::Other => drop(self.opened.look(&self.connection).await),
+            Cause::Connection => self.opened.lost.is_open.store(true, Ordering::Relaxed),
+            _ => {}
         }
         Err(failed)
     }
