@@ -209,3 +209,13 @@ fn words_of_the_command_line_are_quoted_so_that_no_terminal_obeys_them() {
     let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
     assert!(!said.contains(obeyed), "{said:?}");
 }
+
+#[test]
+fn a_file_that_is_called_like_a_shipped_plan_is_found_by_its_path_alone() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("quickstart"), "title = 'planted'\n").unwrap();
+    let shipped = TAILMARK.run(dir.path(), &["run", "quickstart", "--dry-run"]);
+    assert_eq!(shipped.status.code(), Some(0), "{}", err(&shipped));
+    let planted = TAILMARK.run(dir.path(), &["run", "./quickstart", "--dry-run"]);
+    assert_eq!(planted.status.code(), Some(2), "{}", err(&planted));
+}

@@ -8,13 +8,16 @@ use super::{
     shipped::{self, PLANS},
     units,
 };
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, io, path::Path};
 use tailmark_driver::{did_you_mean, read_text_stream};
 use tailmark_model::secret::masked;
 use toml::{Table, Value};
 
 /// The keys that say where a system is.
 const PLACES: &[&str] = &["path", "device", "contact_points"];
+
+/// The most bytes of a plan: the study keeps its text.
+pub const PLAN_BYTES_MAX: usize = 4 << 20;
 
 /// A plan that is not checked yet.
 #[derive(Debug, Clone, Default)]
@@ -29,15 +32,24 @@ pub struct RawPlan {
 }
 
 impl RawPlan {
-    /// A plan by its path or, where there is no such file, a shipped one by its name.
+    /// A shipped plan by its name, or a plan by its path. A file that is called like a shipped plan is
+    /// found by `./NAME`: another user may have put it into this directory.
     ///
     /// # Errors
-    /// Where there is neither, or the plan is not TOML.
+    /// If there is neither, the file has more than [`PLAN_BYTES_MAX`] bytes, or it is not TOML.
     pub fn find(name: &str) -> Result<Self, Error> {
+        if let Some(plan) = shipped::find(name) {
+            return Self::parse(plan.name, plan.text);
+        }
         let path = Path::new(name);
         // Not only a file: `<(...)` of a shell and `/dev/stdin` are pipes.
         if fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
-            let read = read_text_stream(path);
+            let read = read_text_stream(path).and_then(|text| {
+                if text.len() > PLAN_BYTES_MAX {
+                    return Err(io::Error::other("it has more than 4 MiB"));
+                }
+                Ok(text)
+            });
             let text = read.map_err(|source| Error::Read {
                 path: path.to_owned(),
                 source,
@@ -48,15 +60,12 @@ impl RawPlan {
                 .map(|stem| stem.to_string_lossy().into_owned());
             return Ok(raw);
         }
-        let Some(plan) = shipped::find(name) else {
-            let known = || PLANS.iter().map(|plan| plan.name);
-            return Err(Error::UnknownPlan {
-                name: name.to_owned(),
-                hint: did_you_mean(name, known()),
-                known: known().collect::<Vec<_>>().join(", "),
-            });
-        };
-        Self::parse(plan.name, plan.text)
+        let known = || PLANS.iter().map(|plan| plan.name);
+        Err(Error::UnknownPlan {
+            name: name.to_owned(),
+            hint: did_you_mean(name, known()),
+            known: known().collect::<Vec<_>>().join(", "),
+        })
     }
 
     /// A plan from its text.

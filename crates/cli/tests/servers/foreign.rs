@@ -57,6 +57,10 @@ impl Keyspace {
 
     /// YCSB's own load.
     fn load(&self) -> Output {
+        self.load_into(&[])
+    }
+
+    fn load_into(&self, more: &[&str]) -> Output {
         let workload = "workload=site.ycsb.workloads.CoreWorkload";
         let (host, port) = self.hosts.rsplit_once(':').unwrap();
         let hosts = format!("hosts={host}");
@@ -67,7 +71,10 @@ impl Keyspace {
         let properties = [workload, "recordcount=100", &hosts, &port, &keyspace];
         let words = ["ycsb", "load", "cassandra-cql"].into_iter();
         let words = words.chain(properties.into_iter().flat_map(|property| ["-p", property]));
-        TAILMARK.run(self.dir.path(), &words.collect::<Vec<_>>())
+        TAILMARK.run(
+            self.dir.path(),
+            &words.chain(more.iter().copied()).collect::<Vec<_>>(),
+        )
     }
 
     /// Its tables by name, with their comments; empty if the keyspace is missing.
@@ -510,6 +517,21 @@ fn a_ycsb_load_makes_nothing_next_to_a_table_of_another_program() {
     assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable").len(), 100);
     let rows = keyspace.cql("SELECT id, owner FROM $.accounts");
     assert_eq!(rows, [["1", "Ada"]]);
+}
+
+#[test]
+fn a_name_that_cql_would_read_otherwise_is_refused_or_means_what_cql_makes_of_it() {
+    let keyspace = Keyspace::of_user("named");
+    let load = |table: &str| keyspace.load_into(&["-p", &format!("table={table}")]);
+    for bad in ["tailmark", "accounts/*", "x (y_id varchar primary key) --"] {
+        let refused = load(bad);
+        assert_eq!(refused.status.code(), Some(1), "{bad}: {}", err(&refused));
+        keyspace.assert_only_accounts();
+    }
+    // CQL takes it for the user's table, which has other columns.
+    let refused = load("Accounts");
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    keyspace.assert_only_accounts();
 }
 
 #[test]

@@ -208,3 +208,20 @@ fn the_quickstart_has_runs_enough_for_verdicts_and_is_short() {
     // What is left of five minutes is for loads, for opening and for settling.
     assert!(points * of_point < Duration::from_secs(200));
 }
+
+#[test]
+fn a_plan_that_is_larger_than_its_study_may_be_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("quickstart");
+    std::fs::write(&path, "title = 'own'").unwrap();
+    let file = RawPlan::find(path.to_str().unwrap()).unwrap();
+    assert_eq!(file.name.as_deref(), Some("quickstart"));
+    std::fs::write(&path, " ".repeat((4 << 20) + 1)).unwrap();
+    let refused = RawPlan::find(path.to_str().unwrap()).unwrap_err();
+    let cause = std::error::Error::source(&refused).map(ToString::to_string);
+    assert_eq!(
+        cause.as_deref(),
+        Some("it has more than 4 MiB"),
+        "{refused}"
+    );
+}

@@ -1,6 +1,9 @@
 //! The keyspace and its tables: YCSB's, and one that holds the marker.
 
-use super::comment::{MadeFor, is_id};
+use super::{
+    comment::{MadeFor, is_id},
+    settings::{NAME, is_name},
+};
 use crate::{Look, Made, Params, Settings, error::BoxError};
 use scylla::{client::session::Session, statement::Statement, value::CqlValue};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,8 +103,14 @@ impl Tables {
         } = params;
         Self {
             keyspace: settings.text("keyspace").unwrap_or("ycsb").to_owned(),
-            table: data.schema.table.clone(),
-            fields: data.schema.fields.clone(),
+            // As CQL takes them.
+            table: data.schema.table.to_ascii_lowercase(),
+            fields: data
+                .schema
+                .fields
+                .iter()
+                .map(|field| field.to_ascii_lowercase())
+                .collect(),
             study: if is_id(study) {
                 study.clone()
             } else {
@@ -113,9 +122,20 @@ impl Tables {
     /// What exists of the keyspace and its tables, and what tailmark created of it.
     ///
     /// # Errors
-    /// If a table's name is a view's. `CREATE TABLE` then makes a table beside that, and the server does
+    /// If a name is none that CQL takes as it is, or a table's is a view's. `CREATE TABLE` then makes a table beside that, and the server does
     /// not start again.
     pub async fn existing(&self, session: &Session) -> Result<Existing, BoxError> {
+        let mut names_of_data = std::iter::once(&self.table).chain(&self.fields);
+        if let Some(name) = names_of_data.find(|name| !is_name(name)) {
+            return Err(
+                format!("`{name}` is no name for a table or field: it must be {NAME}").into(),
+            );
+        }
+        if self.table == MARKERS {
+            return Err(
+                format!("the table `{MARKERS}` is that of the markers: choose another").into(),
+            );
+        }
         let keyspaces = session
             .query_unpaged(
                 "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?",

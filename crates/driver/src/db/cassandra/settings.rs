@@ -43,19 +43,22 @@ const RESERVED: &str = "add allow alter and apply asc authorize batch begin by c
     rename replace revoke schema select set table to token truncate unlogged unset update use using \
     view where with";
 
+/// What [`is_name`] accepts.
+pub(super) const NAME: &str =
+    "1 to 48 lower-case letters, digits or `_`, and no reserved word of CQL";
+
+/// Whether a name means the same in CQL without quotes. What is not in lower case means another one.
+pub(super) fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    (1..=48).contains(&name.len())
+        && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        && !RESERVED.split_ascii_whitespace().any(|word| word == name)
+}
+
 /// Checks what the table cannot.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
-    let is_name = |name: &str| {
-        (1..=48).contains(&name.len())
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-    };
-    let is_taken = |name: &str| RESERVED.split_ascii_whitespace().any(|word| word == name);
-    let keyspace = settings.text("keyspace");
-    if !keyspace.is_some_and(|name| is_name(name) && !is_taken(name)) {
-        let accepted = "1 to 48 lower-case letters, digits or `_`, and no reserved word of CQL";
-        return Err(settings.refuse("keyspace", accepted));
+    if !settings.text("keyspace").is_some_and(is_name) {
+        return Err(settings.refuse("keyspace", NAME));
     }
     login::check(settings)?;
     // Whoever names certificates does not want plain text.

@@ -178,6 +178,14 @@ pub(super) fn note_removal(place: &Path) -> io::Result<PathBuf> {
 /// Refuses a database of which a part is a pipe, for which RocksDB would wait for ever, or a link, through
 /// which it would write elsewhere. Tables may be links: they are never written again.
 pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
+    // RocksDB moves logs there, and removes what is there.
+    let archive = fs::symlink_metadata(place.join(wal::ARCHIVE));
+    if archive.is_ok_and(|found| !found.is_dir()) {
+        return Err(format!(
+            "`{}` in it is not a directory, but a link or a file",
+            wal::ARCHIVE
+        ));
+    }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let is_table = |name: &str| {

@@ -24,7 +24,7 @@ const MARKER: &str = "tailmark.wal.json";
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
 const RANDOM: usize = 32;
 /// Where RocksDB keeps log files that it no longer needs, if an option says so.
-const ARCHIVE: &str = "archive";
+pub(super) const ARCHIVE: &str = "archive";
 /// Files and logs take their numbers from one counter. A log that has no file with a number near to
 /// its own in the database was not written by it: no database has that many logs unflushed.
 const NEAR: u64 = 10_000;
@@ -180,6 +180,7 @@ impl LogDirectory {
         };
         self.refuse_foreign(&foreign)?;
         self.refuse_tables()?;
+        identity::refuse_other_than_files(&self.directory)?;
         let marker = Marker {
             version: 1,
             database: self.database.clone(),

@@ -381,6 +381,34 @@ fn a_pipe_or_a_link_in_a_database_is_refused_before_rocksdb_sees_it() {
 }
 
 #[test]
+fn an_archive_that_is_a_link_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wal, victim) = (folder.path().join("wal"), folder.path().join("victim"));
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("000004.log"), "theirs").unwrap();
+    for mut bench in [Bench::new("rocksdb"), with_log(&wal)] {
+        drop(bench.open());
+        let logs = if wal.exists() {
+            &wal
+        } else {
+            bench.data_path()
+        };
+        symlink(&victim, logs.join("archive")).unwrap();
+        for access in [Access::Create, Access::Write, Access::Upgrade] {
+            bench.params.access = access;
+            let refused = refusal(bench.try_open());
+            // Behind the link of a log directory there are logs of others.
+            let says = ["`archive` in it is not a directory", "archive/000004.log"];
+            assert!(says.iter().any(|text| refused.contains(text)), "{refused}");
+        }
+    }
+    assert_eq!(
+        fs::read_to_string(victim.join("000004.log")).unwrap(),
+        "theirs"
+    );
+}
+
+#[test]
 fn nothing_is_written_beside_the_log_of_another_program() {
     let [place, wal] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let mut options = Options::default();
