@@ -159,6 +159,7 @@ impl<'a> BenchmarkRun<'a> {
                 refused.map_err(|_| "another database has taken its place".to_owned())
             };
             (self.driver.destroy)(&self.params, &confirm)?;
+            self.params.access = Access::CreateNew;
         }
         self.open_with(&self.params.clone())?;
         let version = self

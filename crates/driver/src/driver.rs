@@ -70,8 +70,8 @@ pub struct Params {
 pub enum Access {
     /// It is made where there is none.
     Create,
-    /// As `Create`, and nothing of it may be there on its server, not even a keyspace. So of two programs
-    /// that begin at once, one fails.
+    /// As `Create`, and nothing of it may be there, not even a keyspace of its server. So of two programs
+    /// that begin at once, one fails, and what is moved into its place meanwhile is left alone.
     CreateNew,
     /// It is read and written; a missing one is an error, and so is an embedded one that the
     /// version which wrote it could not read afterwards.

@@ -63,18 +63,18 @@ impl Dataset<'_> {
             // Another run may have begun to create it since this one looked.
             self.state()?;
         }
+        if matches!(self.store, Store::File(_)) {
+            self.refuse_replaced()?;
+        }
+        let is_new = self.forget_database()?;
         let params = Params {
-            access: if is_nothing {
+            access: if is_nothing || is_new {
                 Access::CreateNew
             } else {
                 Access::Create
             },
             ..self.params.clone()
         };
-        if matches!(self.store, Store::File(_)) {
-            self.refuse_replaced()?;
-        }
-        let is_new = self.forget_database()?;
         let database = (self.system.driver.open)(&params)?;
         if is_new {
             self.name_database()?;

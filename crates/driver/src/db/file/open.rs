@@ -32,6 +32,10 @@ pub(super) struct Opened {
 /// Opens what `params` names; with O_DIRECT, if that is asked for and not refused.
 pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
     let place = params.path(NAME)?;
+    if params.access == Access::CreateNew && place.exists() {
+        let why = "there was none, and another one has taken its place meanwhile";
+        return Err(Refusal::because(why.to_owned()).into_error(place));
+    }
     let mut opened = prepare(params, place, direct);
     if direct && matches!(&opened, Err(Refusal::Io(e)) if is(e, Errno::INVAL)) {
         opened = prepare(params, place, false);
@@ -87,7 +91,7 @@ fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusa
             "it is neither a file nor a block device".to_owned(),
         ));
     }
-    if params.access == Access::Create && !place.exists() {
+    if params.access.creates() && !place.exists() {
         create(params, place)?;
     }
     let file = open_exclusive(params, place, device, direct)?;

@@ -141,9 +141,14 @@ impl RocksDb {
             source,
         };
         let exists = place.join("CURRENT").exists();
-        let creates = matches!(params.access, Access::Create | Access::Extend);
+        let creates = params.access.creates() || params.access == Access::Extend;
         if !exists && !creates {
             return Err(failed("there is no RocksDB database".into()));
+        }
+        if exists && params.access == Access::CreateNew {
+            return Err(failed(
+                "there was none, and another one has taken its place meanwhile".into(),
+            ));
         }
         let access = if exists {
             access(place, params)?

@@ -533,6 +533,22 @@ fn what_takes_the_place_of_a_database_that_is_being_removed_stays() {
 }
 
 #[test]
+fn where_none_was_another_database_is_not_opened() {
+    for driver in ["file", "rocksdb"] {
+        let mut bench = Bench::new(driver);
+        drop(bench.open());
+        bench.params.access = Access::CreateNew;
+        let refused = refusal(bench.try_open());
+        assert!(
+            refused.contains("has taken its place meanwhile"),
+            "{refused}"
+        );
+        (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
+        insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    }
+}
+
+#[test]
 fn a_database_that_is_moved_into_a_place_that_is_being_made_is_not_opened() {
     let mut swapped = 0;
     for round in 0..30 {
