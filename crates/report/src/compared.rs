@@ -101,6 +101,17 @@ impl Comparisons {
         self.all.iter().any(|comparison| comparison.p.is_some())
     }
 
+    /// Why there is no verdict, if there is none anywhere.
+    pub fn without_verdicts(&self) -> Option<&'static str> {
+        (!self.has_verdicts()).then(|| {
+            if self.have_too_few_runs() {
+                "Too few runs for a verdict."
+            } else {
+                "No verdict is possible."
+            }
+        })
+    }
+
     /// Whether a side has too few runs for a verdict anywhere.
     pub fn have_too_few_runs(&self) -> bool {
         let mut all = self.all.iter();

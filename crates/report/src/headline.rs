@@ -30,10 +30,10 @@ pub fn headline(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
         let none = "No system leads at its peak in any workload.";
         return (sweep.systems.len() > 1 && has_peaks).then(|| Text::plain(none));
     };
-    Some(if sweep.comparisons.has_verdicts() {
-        said
-    } else {
-        Text::plain("Too few runs for a verdict. As it was measured: ").and_all(said)
+    let why = sweep.comparisons.without_verdicts();
+    Some(match why {
+        None => said,
+        Some(why) => Text::plain(format!("{why} As it was measured: ")).and_all(said),
     })
 }
 
@@ -296,10 +296,7 @@ impl<'s, 'a> Topic<'s, 'a> {
     fn unsaid(&self, workloads: &[WorkloadTopic<'_, 'a>], sweep: &SweepTable<'a>) -> Text {
         let mut text = Text::default();
         for (lead, why) in [
-            (
-                Lead::Unlike,
-                "a system has no valid point at a thread count of the highest",
-            ),
+            (Lead::Unlike, "they do not have the same thread counts"),
             (
                 Lead::Untested,
                 "there are too few runs for a verdict, or none that differs from the others",

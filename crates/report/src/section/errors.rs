@@ -91,7 +91,9 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<TableRow> {
             };
             let count = error.count as f64;
             let share = count / sent as f64;
-            let per_sec = count / phase.duration_s.max(1e-9);
+            // Whose failures came after the end is not kept by cause.
+            let in_time = phase.failed_in_time() as f64 / (phase.failed as f64).max(1.0);
+            let per_sec = count * in_time / phase.duration_s.max(1e-9);
             let cells = vec![
                 Cell::new(place),
                 Cell::new(error.kind.name()),

@@ -383,11 +383,12 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
         .censored
         .as_ref()
         .map_or(0, |never| never.response.len());
-    let requests = own
-        .count
-        .saturating_add(own.errors)
-        .saturating_add(never_done);
-    (operations > 0).then(|| phase.ops_per_sec() * requests as f64 / operations as f64)
+    // Whose requests were done after the end is not kept by kind.
+    let done = phase.ops_per_sec() * own.count as f64 / (operations as f64).max(1.0);
+    let failed_in_time = phase.failed_in_time() as f64 / (phase.failed as f64).max(1.0);
+    let failed = own.errors as f64 * failed_in_time;
+    let rest = (failed + never_done as f64) / phase.duration_s.max(1e-9);
+    (done + rest > 0.0).then_some(done + rest)
 }
 
 /// Nanoseconds as the unit of tables.

@@ -67,16 +67,21 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
     if sweep.comparisons.is_empty() {
         return Text::default();
     }
-    if !sweep.comparisons.has_verdicts() {
+    if let Some(why) = sweep.comparisons.without_verdicts() {
         let begin = if is_said {
-            ""
+            String::new()
         } else {
-            "Too few runs for a verdict. "
+            format!("{why} ")
         };
-        return Text::plain(format!(
-            "{begin}A verdict takes {} runs of each point on either side. ",
-            statistics::RUNS_MIN,
-        ));
+        let takes = if sweep.comparisons.have_too_few_runs() {
+            format!(
+                "A verdict takes {} runs of each point on either side. ",
+                statistics::RUNS_MIN
+            )
+        } else {
+            String::new()
+        };
+        return Text::plain(begin + &takes);
     }
     let families = families(sweep);
     if families.is_empty() {
@@ -209,8 +214,16 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, Strin
         (_, Some(pair)) => match sweep.comparisons.at_peak(group, pair) {
             None => {
                 let (a, b) = pair;
-                let why = format!("{a} and {b}: both peaks are lower bounds");
-                ("not compared".to_owned(), why)
+                let peaks = [a, b].map(|system| group.peak(system));
+                let is_zero = |peak: &Option<SpreadPeak>| {
+                    peak.as_ref().is_some_and(|peak| peak.ops.middle <= 0.0)
+                };
+                let why = if peaks.iter().any(is_zero) {
+                    "a peak is 0, which no ratio is formed with"
+                } else {
+                    "both peaks are lower bounds"
+                };
+                ("not compared".to_owned(), format!("{a} and {b}: {why}"))
             }
             Some(comparison) => {
                 let (value, about) = of_pair(group, pair, "ops/s at peak", &comparison, sweep);

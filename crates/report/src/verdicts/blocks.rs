@@ -329,8 +329,8 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             "the rate was not reached, so that latencies are not compared".to_owned()
         }
         (Reason::UnlikePeaks, _) => format!(
-            "{found} as measured: the lower peak is of a system that has no valid point at some \
-             thread counts of the other"
+            "{found} as measured: one of the peaks is of a system that has no valid point at a \
+             thread count of the other, and may be higher there"
         ),
         (Reason::Failed, _) => match judged.point {
             Some(_) => "a run of it failed, so that it is not compared".to_owned(),

@@ -54,7 +54,8 @@ pub enum Reason {
     Bound,
     /// A run did not reach its rate, so that no latency of it is compared.
     RateNotMet,
-    /// The lower peak is of a system that has no valid point at some thread counts of the other.
+    /// The lower peak is of a system that has no valid point at some thread counts of the other, or
+    /// they would be equivalent and do not have the same ones.
     UnlikePeaks,
     /// A run of the point failed, so that it is in no comparison.
     Failed,

@@ -231,6 +231,70 @@ fn what_was_drained_is_in_no_rate_of_requests() {
 }
 
 #[test]
+fn failures_after_the_end_are_in_no_rate_and_those_before_it_are() {
+    let mut data = at_rates(one(&[A]));
+    data.points.truncate(1);
+    let phase = &mut data.points[0].phase;
+    let failed = phase.operations / 10;
+    let seconds = phase.duration_s;
+    let succeeded = phase.ops_per_sec();
+    phase.kinds.get_mut(&Kind::Read).unwrap().errors = failed;
+    phase.operations += failed;
+    (phase.failed, phase.drained_failed) = (failed, failed / 2);
+    phase.errors = vec![tailmark_model::ErrorCount {
+        kind: Kind::Read,
+        cause: "timeout".to_owned(),
+        count: failed,
+        example: "no answer".to_owned(),
+    }];
+    data.headers[0].settings.allow_errors = 1.0;
+    let in_time = (failed - failed / 2) as f64 / seconds;
+    let errors = &tables("errors", &data)[0].rows[0];
+    let stated = errors.cells[5].value.unwrap().value;
+    assert!((stated - in_time).abs() < 1e-6, "{stated} of {in_time}");
+    let all = tables("qos", &data);
+    let scaled = all.iter().find(|table| table.caption.contains("at scale"));
+    let beyond = scaled.unwrap().rows[0].cells[4].value.unwrap().value;
+    let expected = (succeeded + in_time) / 100.0;
+    assert!((beyond - expected).abs() < 1e-9, "{beyond} of {expected}");
+}
+
+#[test]
+fn that_runs_are_too_few_is_said_only_if_they_are() {
+    let mut data = repeated(one(&[A, B]));
+    data.points.retain(|point| {
+        let only = if point.key.system == "A" { 4 } else { 8 };
+        point.key.threads == only
+    });
+    let text = headline(&data);
+    assert!(!text.contains("Too few runs"), "{text}");
+    assert!(
+        text.contains("do not have the same thread counts"),
+        "{text}"
+    );
+    assert!(!said(&data).concat().contains("A verdict takes"));
+}
+
+#[test]
+fn a_peak_of_0_is_called_so() {
+    let mut data = repeated(one(&[A, B]));
+    for point in data.points.iter_mut().filter(|p| p.key.system == "A") {
+        point.phase.failed = point.phase.operations;
+        let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+        (read.errors, read.count) = (read.count, 0);
+    }
+    data.headers[0].settings.allow_errors = 1.0;
+    let cards = blocks("summary", &data).into_iter();
+    let cards: Vec<String> = cards.map(|block| format!("{block:?}")).collect();
+    let cards = cards.concat();
+    assert!(
+        cards.contains("a peak is 0, which no ratio is formed with"),
+        "{cards}"
+    );
+    assert!(!cards.contains("lower bounds"), "{cards}");
+}
+
+#[test]
 fn halves_are_rounded_alike_whatever_the_numbers() {
     for (a, b) in [(103.5, 100.0), (20_700.0, 20_000.0)] {
         let data = study(&[(
