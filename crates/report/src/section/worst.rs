@@ -8,9 +8,9 @@ use tailmark_stats::{Unusual, Watched, WorstSecond, worst_seconds};
 /// None where there are no intervals with latencies.
 pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
     let mut rows = Vec::new();
-    for (runs, (kind, statistic)) in peaks(sweep) {
+    for (runs, (kind, wanted)) in peaks(sweep) {
         let worst = |point: &&'_ Point| {
-            let (statistic, seconds) = worst_seconds(&point.phase, kind, statistic)?;
+            let (statistic, seconds) = worst_seconds(&point.phase, kind, wanted)?;
             Some((point_title(point), point.key.repeat, statistic, seconds))
         };
         let of_runs = runs.iter().filter_map(worst);

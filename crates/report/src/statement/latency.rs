@@ -103,8 +103,8 @@ fn which_is_better<'a>(
         }
         None => {
             let lower = compare::apart(ratio).replace("≥ ", "at least ");
-            let interval = after(compare::interval_apart(comparison));
-            let text = Text::strong(lower).and(format!(" than {b} {figures}{interval}"));
+            let far = after(compare::interval_apart(comparison));
+            let text = Text::strong(lower).and(format!(" than {b} {figures}{far}"));
             Said::Is(a, text)
         }
     }

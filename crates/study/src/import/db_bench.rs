@@ -167,10 +167,10 @@ impl ResultLine {
         let found = tokens.windows(3).find(is_found);
         let found = found.and_then(|three| Some((whole(three[0])?, whole(three[2])?)));
         // Of readrandomwriterandom.
-        let named = |name: &str| {
+        let named = |word: &str| {
             tokens
                 .iter()
-                .find_map(|token| whole(token.strip_prefix(name)?))
+                .find_map(|token| whole(token.strip_prefix(word)?))
         };
         let found = found.or_else(|| named("found:").zip(named("reads:")));
         Some(Self {

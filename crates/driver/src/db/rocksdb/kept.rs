@@ -202,89 +202,118 @@ impl<'a> Existing<'a> {
         Ini::parse(&text.unwrap_or_default())
     }
 
-    /// Sets what its families keep of their newest options; of `table`, what was not given.
+    /// Sets what the database and its families keep of their newest options; of `table`, what was not
+    /// given.
     pub(super) fn keep(&self, settings: &Settings, ini: &mut Ini, table: &str) {
         let theirs = self.newest_options();
-        let is_others = is_tailmarks(&theirs) != Some(true);
-        let file = options_file(settings);
-        let is_given = |section, family: &str, name: &str| {
-            let file = file.as_ref();
-            file.is_some_and(|file| file.value(section, family, name).is_some())
+        let kept = Kept {
+            is_others: is_tailmarks(&theirs) != Some(true),
+            theirs,
+            file: options_file(settings),
+            settings,
+            table,
         };
-        let maker = match theirs.value(OptionsSection::Database, "", MAKER.0) {
-            _ if !is_others => MAKER.1,
-            // A copy becomes the host's name, which is RocksDB's default.
-            _ if is_tailmarks(&theirs) == Some(false) => "__hostname__",
-            Some(maker) => maker,
-            // What a creation that was killed left.
-            None if theirs.version().is_none() && is_new(self.place) => MAKER.1,
-            None => "__hostname__",
-        };
-        let line = format!("{}={maker}", MAKER.0);
-        ini.set(OptionsSection::Database, "", &line);
-        if let Some(value) = theirs.value(OptionsSection::Database, "", IDENTIFIED) {
-            ini.set(
-                OptionsSection::Database,
-                "",
-                &format!("{IDENTIFIED}={value}"),
-            );
-        }
-        for name in OFF.iter().filter(|_| is_others) {
-            ini.set(OptionsSection::Database, "", &format!("{name}=false"));
-        }
-        if is_others && theirs.value(OptionsSection::Database, "", ON) == Some("true") {
-            ini.set(OptionsSection::Database, "", &format!("{ON}=true"));
-        }
-        let is_log_kept = |name: &&&str| is_others && !is_given(OptionsSection::Database, "", name);
-        for name in LOGS.iter().filter(is_log_kept) {
-            if let Some(value) = theirs.value(OptionsSection::Database, "", name) {
-                ini.set(OptionsSection::Database, "", &format!("{name}={value}"));
-            }
-        }
+        kept.of_database(self.place, ini);
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);
         for family in families.chain(is_new.then_some(table)) {
             // A table that is made now is made like the first that is there, and so is a family of which
             // RocksDB writes down no options.
-            let is_unknown = !theirs.has_family(family);
+            let is_unknown = !kept.theirs.has_family(family);
             let alike = if is_unknown || (is_new && family == table) {
                 "default"
             } else {
                 family
             };
             ini.add_empty_family(family);
-            // Of the families of other programs nothing is a setting.
-            let is_nobodys = family != table && family != "default";
-            let is_set = family == table && settings.given("compression");
-            let is_kept = |name: &&&str| {
-                let is_given = is_given(OptionsSection::Family, family, name)
-                    || (is_set && COMPRESSION.contains(name));
-                is_nobodys || (is_others && !is_given)
-            };
-            for name in SHAPE.iter().filter(is_kept) {
-                match theirs.value(OptionsSection::Family, alike, name) {
-                    Some(value) if !value.is_empty() => {
-                        ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
-                    }
-                    // RocksDB writes down no empty list, and older versions not what came after them.
-                    _ if theirs.has_family(alike) => {
-                        ini.remove(OptionsSection::Family, family, name);
-                    }
-                    _ => {}
-                }
+            kept.of_family(family, alike, ini);
+        }
+    }
+}
+
+/// What is kept of a database's newest options.
+struct Kept<'a> {
+    theirs: Ini,
+    /// Whether another program wrote them.
+    is_others: bool,
+    /// The user's options file.
+    file: Option<Ini>,
+    settings: &'a Settings,
+    table: &'a str,
+}
+
+impl Kept<'_> {
+    fn is_given(&self, section: OptionsSection, family: &str, name: &str) -> bool {
+        let file = self.file.as_ref();
+        file.is_some_and(|file| file.value(section, family, name).is_some())
+    }
+
+    fn of_database(&self, place: &Path, ini: &mut Ini) {
+        let mut set = |name: &str, value: &str| {
+            ini.set(OptionsSection::Database, "", &format!("{name}={value}"));
+        };
+        let theirs = |name| self.theirs.value(OptionsSection::Database, "", name);
+        let maker = match theirs(MAKER.0) {
+            _ if !self.is_others => MAKER.1,
+            // A copy becomes the host's name, which is RocksDB's default.
+            _ if is_tailmarks(&self.theirs) == Some(false) => "__hostname__",
+            Some(maker) => maker,
+            // What a creation that was killed left.
+            None if self.theirs.version().is_none() && is_new(place) => MAKER.1,
+            None => "__hostname__",
+        };
+        set(MAKER.0, maker);
+        if let Some(value) = theirs(IDENTIFIED) {
+            set(IDENTIFIED, value);
+        }
+        if !self.is_others {
+            return;
+        }
+        for name in OFF {
+            set(name, "false");
+        }
+        if theirs(ON) == Some("true") {
+            set(ON, "true");
+        }
+        for name in LOGS {
+            let is_given = self.is_given(OptionsSection::Database, "", name);
+            if let Some(value) = theirs(name).filter(|_| !is_given) {
+                set(name, value);
             }
-            if is_others
-                && theirs.value(OptionsSection::Table, alike, OFF_IN_TABLES) != Some("true")
-            {
-                let off = format!("{OFF_IN_TABLES}=false");
-                ini.set(OptionsSection::Table, family, &off);
-            }
-            for name in FORMAT {
-                let given = family == table && settings.given(name);
-                let value = theirs.value(OptionsSection::Table, alike, name);
-                if let Some(value) = value.filter(|_| !given) {
-                    ini.set(OptionsSection::Table, family, &format!("{name}={value}"));
+        }
+    }
+
+    /// Of one family what `alike` has.
+    fn of_family(&self, family: &str, alike: &str, ini: &mut Ini) {
+        // Of the families of other programs nothing is a setting.
+        let is_nobodys = family != self.table && family != "default";
+        let is_set = family == self.table && self.settings.given("compression");
+        let is_kept = |name: &&&str| {
+            let is_given = self.is_given(OptionsSection::Family, family, name)
+                || (is_set && COMPRESSION.contains(name));
+            is_nobodys || (self.is_others && !is_given)
+        };
+        for name in SHAPE.iter().filter(is_kept) {
+            match self.theirs.value(OptionsSection::Family, alike, name) {
+                Some(value) if !value.is_empty() => {
+                    ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
                 }
+                // RocksDB writes down no empty list, and older versions not what came after them.
+                _ if self.theirs.has_family(alike) => {
+                    ini.remove(OptionsSection::Family, family, name);
+                }
+                _ => {}
+            }
+        }
+        let of_table = |name| self.theirs.value(OptionsSection::Table, alike, name);
+        if self.is_others && of_table(OFF_IN_TABLES) != Some("true") {
+            let off = format!("{OFF_IN_TABLES}=false");
+            ini.set(OptionsSection::Table, family, &off);
+        }
+        for name in FORMAT {
+            let given = family == self.table && self.settings.given(name);
+            if let Some(value) = of_table(name).filter(|_| !given) {
+                ini.set(OptionsSection::Table, family, &format!("{name}={value}"));
             }
         }
     }

@@ -34,7 +34,8 @@ use wal::LogDirectory;
 
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options, properties,
+    BottommostLevelCompaction, ColumnFamily, ColumnFamilyDescriptor, CompactOptions, DB,
+    FlushOptions, Options, properties,
 };
 use std::{
     collections::BTreeMap,
@@ -174,18 +175,8 @@ impl RocksDb {
         if creates {
             make(place).map_err(&failed)?;
         }
-        let (options, families) = (&loaded.database, loaded.families);
-        let db = match access {
-            Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),
-            _ => DB::open_cf_descriptors(options, place, families),
-        };
-        let db = db.map_err(|e| {
-            if is_lock(&e) {
-                lock::locked(place)
-            } else {
-                failed(e.into())
-            }
-        })?;
+        let families = std::mem::take(&mut loaded.families);
+        let db = open_families(place, access, &loaded.database, families)?;
         if let Some(log) = &mut log {
             log.note_logs().map_err(|e| failed(e.into()))?;
         }
@@ -398,6 +389,29 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
     // keeps `db` beside it, both are private to this module, and sessions reach them through an
     // `Arc` of the store.
     unsafe { &*std::ptr::from_ref(handle) }
+}
+
+fn open_families(
+    place: &Path,
+    access: Access,
+    options: &Options,
+    families: Vec<ColumnFamilyDescriptor>,
+) -> Result<DB, Error> {
+    let opened = match access {
+        Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),
+        _ => DB::open_cf_descriptors(options, place, families),
+    };
+    opened.map_err(|e| {
+        if is_lock(&e) {
+            lock::locked(place)
+        } else {
+            Error::Open {
+                driver: NAME,
+                place: place.display().to_string(),
+                source: e.into(),
+            }
+        }
+    })
 }
 
 /// How a database that is there is opened.

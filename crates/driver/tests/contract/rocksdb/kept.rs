@@ -289,15 +289,16 @@ fn tables_of_another_program_are_compressed_as_it_does() {
     options.set_compression_type(DBCompressionType::None);
     let families = ["usertable"].map(|name| (name, options.clone()));
     drop(DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap());
-    let compression = |bench: &Bench| {
-        let newest = newest_options(bench.data_path());
-        let families = newest.split("[CFOptions ").nth(2).unwrap().to_owned();
-        let lines = families.lines().map(str::trim);
-        let kept = lines.filter(|line| line.starts_with("compression") && !line.contains("opts"));
-        kept.map(str::to_owned).collect::<Vec<_>>()
+    let place = bench.data_path().to_owned();
+    let compression = || {
+        let newest = newest_options(&place);
+        let of_table = newest.split("[CFOptions ").nth(2).unwrap().to_owned();
+        let lines = of_table.lines().map(str::trim);
+        let found = lines.filter(|line| line.starts_with("compression") && !line.contains("opts"));
+        found.map(str::to_owned).collect::<Vec<_>>()
     };
     drop(bench.open());
-    let kept = compression(&bench);
+    let kept = compression();
     assert!(
         kept.contains(&"compression=kNoCompression".to_owned()),
         "{kept:?}"
@@ -305,9 +306,9 @@ fn tables_of_another_program_are_compressed_as_it_does() {
     let is_per_level = |line: &String| line.starts_with("compression_per_level=k");
     assert!(!kept.iter().any(is_per_level), "{kept:?}");
     // What is given is done.
-    let given = [("compression", "zstd")];
-    bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    let zstd = [("compression", "zstd")];
+    bench.params.settings = check(bench.driver, &zstd, &bench.params.data).unwrap();
     drop(bench.open());
-    let kept = compression(&bench);
-    assert!(kept.contains(&"compression=kZSTD".to_owned()), "{kept:?}");
+    let given = compression();
+    assert!(given.contains(&"compression=kZSTD".to_owned()), "{given:?}");
 }
