@@ -33,8 +33,8 @@ pub struct Watch<'a> {
     state: Mutex<State>,
 }
 
-/// Makes or empties a file. It may be a pipe, which it does not wait for a program to read. A name that
-/// nobody gave may be another user's link, so it is followed to nothing.
+/// Makes or empties a file. It may be a pipe, which it does not wait for a program to read. A link is
+/// refused if nobody gave its name: another user may have put it there.
 fn create(path: &str, is_given: bool) -> io::Result<File> {
     let mut options = File::options();
     let options = options.write(true).create(true).truncate(true);

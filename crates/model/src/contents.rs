@@ -331,7 +331,11 @@ impl KindResult {
     fn summed_up<'a>(&self, numbers: &'a Summary) -> RankedLatencies<'a> {
         RankedLatencies::Summary {
             numbers,
-            samples: self.count,
+            // Of a count that is not known, nothing is known with the failures either.
+            samples: match self.count {
+                0 => 0,
+                count => count.saturating_add(self.errors),
+            },
             failed: self.errors,
         }
     }

@@ -89,7 +89,7 @@ fn answers(data: &Data) -> Table {
         caption: "The highest rate that holds the limits".into(),
         columns,
         rows: data.searches.iter().map(answer_row).collect(),
-        note: "Both ends are rates that were measured. – is an end that was not confirmed.".into(),
+        note: "Both ends are rates that were measured, rounded outward. – is an end that was not confirmed.".into(),
     }
 }
 

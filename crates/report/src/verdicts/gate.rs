@@ -9,7 +9,7 @@ use tailmark_model::{Metric, PointName, number};
 use tailmark_stats::{
     Comparison,
     comparison::{Place, Verdict},
-    statistics::{RUNS_MIN, SIGNIFICANCE, noise, smallest_difference},
+    statistics::{RUNS_MIN, SIGNIFICANCE, noise, smallest_difference, smallest_ruled_out},
 };
 
 /// More repeats than this are not proposed.
@@ -295,7 +295,11 @@ fn needed(condition: &Condition, comparison: &Comparison, verdicts: &Verdicts) -
     // Of single runs nothing is known but that they are too few.
     let noise = noise(values.iter().map(Vec::as_slice)).map_or(0.0, |(noise, _)| noise);
     let finds = |runs| {
-        let found = smallest_difference(noise, runs, tests, 0.0);
+        let found = if condition.is_met_by(comparison.ratio.value) {
+            smallest_difference(noise, runs, tests, 0.0)
+        } else {
+            smallest_ruled_out(noise, runs)
+        };
         found.is_some_and(|found| found <= distance)
     };
     let made = comparison.runs_a.min(comparison.runs_b);

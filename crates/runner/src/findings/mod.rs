@@ -320,7 +320,9 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
         .collect();
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();
-    let rate = result.count as f64 / point.phase().duration_s.max(1e-9);
+    // Those that failed are samples too.
+    let samples = result.ranked_service().samples();
+    let rate = samples as f64 / point.phase().duration_s.max(1e-9);
     let not_stated = if first.name == last.name {
         first.name.to_owned()
     } else {
@@ -333,7 +335,7 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
         last.name
     ));
     let sentence = sentence.text("Requests", format!("{}s", kind.name()));
-    let sentence = sentence.count("Samples", result.count);
+    let sentence = sentence.count("Samples", samples);
     let sentence = sentence.text("Not stated", not_stated);
     let sentence = sentence.count("Samples needed", needed as u64);
     Some(sentence.number("Time needed", needed_s, Unit::Seconds))

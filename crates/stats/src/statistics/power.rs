@@ -20,14 +20,25 @@ pub const POWER: f64 = 0.9;
 /// band with that chance where `d = ln(1 + band) + z(0.9) e`. The higher d is taken.
 #[must_use]
 pub fn smallest_difference(noise: f64, runs: usize, tests: usize, band: f64) -> Option<f64> {
+    let significance = SIGNIFICANCE / tests.max(1) as f64;
+    smallest_beyond(noise, runs, 1.0 - significance / 2.0, band)
+}
+
+/// The same of a difference that a one-sided 95 % bound rules out, which is adjusted for nothing: its
+/// distance from the true one.
+#[must_use]
+pub fn smallest_ruled_out(noise: f64, runs: usize) -> Option<f64> {
+    smallest_beyond(noise, runs, 1.0 - SIGNIFICANCE, 0.0)
+}
+
+fn smallest_beyond(noise: f64, runs: usize, quantile: f64, band: f64) -> Option<f64> {
     if runs < RUNS_MIN || !noise.is_finite() || noise < 0.0 {
         return None;
     }
     let k = runs as f64 - 1.0;
     let freedom = 2.0 * k * (k + 1.0) / (k + 2.0);
     let error = noise * (2.0 / runs as f64).sqrt();
-    let significance = SIGNIFICANCE / tests.max(1) as f64;
-    let critical = t_quantile(1.0 - significance / 2.0, freedom);
+    let critical = t_quantile(quantile, freedom);
     let power = Normal::standard().inverse_cdf(POWER);
     let significant = critical + power * (1.0 + critical.powi(2) / (2.0 * freedom)).sqrt();
     let beyond_band = band.ln_1p() + power * error;
@@ -48,6 +59,16 @@ mod tests {
         assert!(difference(0.05, 5, 1) > difference(0.03, 5, 1));
         assert!(difference(0.03, 4, 1) > difference(0.03, 5, 1));
         assert!(difference(0.03, 5, 50) > difference(0.03, 5, 1));
+    }
+
+    #[test]
+    fn a_bound_on_one_side_rules_out_what_a_test_on_two_does_not_show() {
+        // t(0.95, 6.667) = 1.9107, and 1.2816 sqrt(1 + 3.651 / 13.33) = 1.4464 is added:
+        // 3.3571 x 0.03 x sqrt(2 / 5) = 0.06370.
+        let found = smallest_ruled_out(0.03, 5).unwrap();
+        assert!((found - 0.06577).abs() < 3e-4, "{found}");
+        assert!(found < smallest_difference(0.03, 5, 1, 0.0).unwrap());
+        assert_eq!(smallest_ruled_out(0.03, 3), None);
     }
 
     #[test]

@@ -222,8 +222,9 @@ impl Database for Cassandra {
         let settled = facts::settle(&self.connection, timeout);
         let settled = self.pool.wait_unless(stop, settled);
         // While that was awaited no request failed, by which a client would know.
-        let existing = self.pool.wait(self.tables.existing(&self.connection));
-        if existing.is_ok_and(|existing| existing.table != self.existing.table) {
+        let look = self.tables.existing(&self.connection);
+        let existing = self.pool.wait_unless(stop, look).and_then(Result::ok);
+        if existing.is_some_and(|existing| existing.table != self.existing.table) {
             self.replaced.store(true, Ordering::Relaxed);
         }
         Ok(settled.unwrap_or(Settled::Unknown))

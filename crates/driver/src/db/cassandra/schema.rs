@@ -122,8 +122,8 @@ impl Tables {
     /// What exists of the keyspace and its tables, and what tailmark created of it.
     ///
     /// # Errors
-    /// If a name is none that CQL takes as it is, or a table's is a view's. `CREATE TABLE` then makes a table beside that, and the server does
-    /// not start again.
+    /// If a name is none that CQL takes as it is, or a table's is a view's: `CREATE TABLE` would make a
+    /// table beside that, and the server would not start again.
     pub async fn existing(&self, session: &Session) -> Result<Existing, BoxError> {
         let mut names_of_data = std::iter::once(&self.table).chain(&self.fields);
         if let Some(name) = names_of_data.find(|name| !is_name(name)) {
