@@ -302,28 +302,28 @@ impl Drop for LeftGroup {
 
 #[test]
 fn a_run_that_the_kernel_killed_for_want_of_memory_is_told_by_the_next_one() {
-    let left = LeftGroup::new(32 << 20);
-    // It keeps the line that never ends.
-    let script = "echo $$ >\"$0/cgroup.procs\" && exec tail /dev/zero";
-    let ended = Command::new("sh")
-        .args(["-c", script])
-        .arg(&left.0)
-        .status()
-        .unwrap();
-    assert_eq!(ended.signal(), Some(9), "{ended:?}");
-    let dir = TempDir::new().unwrap();
-    let next = output(dir.path(), SHORT);
-    let said = err(&next);
-    assert_eq!(next.status.code(), Some(0), "{said}");
     let told = format!("killed an earlier run (process {})", LeftGroup::PROCESS);
-    assert!(said.contains(&told) && said.contains("32.0 MiB"), "{said}");
-    assert!(!left.0.exists());
-    let after = output(dir.path(), SHORT);
-    assert!(
-        !err(&after).contains("killed an earlier run"),
-        "{}",
-        err(&after)
-    );
+    // The next run on this machine tells it, which may be another test's.
+    let is_told = (0..10).any(|_| {
+        let left = LeftGroup::new(32 << 20);
+        // It keeps the line that never ends.
+        let script = "echo $$ >\"$0/cgroup.procs\" && exec tail /dev/zero";
+        let ended = Command::new("sh")
+            .args(["-c", script])
+            .arg(&left.0)
+            .status()
+            .unwrap();
+        assert_eq!(ended.signal(), Some(9), "{ended:?}");
+        let dir = TempDir::new().unwrap();
+        let next = output(dir.path(), SHORT);
+        let said = err(&next);
+        assert_eq!(next.status.code(), Some(0), "{said}");
+        assert!(!left.0.exists());
+        let after = err(&output(dir.path(), SHORT));
+        assert!(!after.contains(&told), "{after}");
+        said.contains(&told) && said.contains("32.0 MiB")
+    });
+    assert!(is_told, "ten runs told nothing");
 }
 
 #[test]
