@@ -368,11 +368,9 @@ fn a_latency_has_the_verdict_of_its_own_comparison() {
         at && c.metric == Metric::from_name("mean read").unwrap()
     };
     let (low, high) = all.iter().find(is_it).unwrap().interval.unwrap();
-    let interval = format!(
-        "{} to {}",
-        number::change(1.0 - high),
-        number::change(1.0 - low)
-    );
+    // In the words of the sentence, the smaller difference first.
+    let [near, far] = [high, low].map(|end| number::change(1.0 - end).replace('+', ""));
+    let interval = format!("{near} to {far} lower");
     let workloads = said("workloads", &data);
     let sentence = format!(
         "Mean read latency at 16 threads, the highest: fast is 17 % lower than slow (1.67 ms against \
