@@ -120,6 +120,7 @@ fn add_all(
                 study.set_facts(&[content])
             })?;
             // What could not be read again is not written.
+            study.loads()?;
             study.points().map(drop)
         })
     });

@@ -33,8 +33,8 @@ pub struct Watch<'a> {
     state: Mutex<State>,
 }
 
-/// Makes or empties a file. It may be a pipe, which it does not wait for a program to read. A link is
-/// refused if nobody gave its name: another user may have put it there.
+/// Opens a file and empties it, without waiting for the reader of a pipe. Under the default name a link
+/// is refused, because another user may have planted it.
 fn create(path: &str, is_given: bool) -> io::Result<File> {
     let mut options = File::options();
     let options = options.write(true).create(true).truncate(true);

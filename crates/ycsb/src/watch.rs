@@ -245,7 +245,7 @@ fn log_line(
         Some(log) => log,
         None => {
             let path = format!("{prefix}{group}.hdr");
-            // A name that nobody gave may be another user's link.
+            // Under the default name there may be a link that another user planted.
             let mut flags = OFlags::empty();
             flags.set(OFlags::NOFOLLOW, prefix.is_empty());
             let mut file = OpenOptions::new()

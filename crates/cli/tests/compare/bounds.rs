@@ -2,7 +2,7 @@
 
 use super::{TAILMARK, assert_gate, compared};
 use std::fs;
-use tailmark_testing::out;
+use tailmark_testing::{err, out};
 use tempfile::TempDir;
 
 #[test]
@@ -98,4 +98,40 @@ fn the_figures_of_peaks_are_those_that_their_ratio_is_of() {
     let (_, peaks) = said.split_once("at peaks").unwrap();
     let found = cells(peaks);
     assert_eq!(found[2..5], ["956", "988", "−3.3 %"], "{said}");
+}
+
+#[test]
+fn a_bound_of_three_runs_decides_no_gate() {
+    const PLAN: &str = r#"
+        [database]
+        driver = "sim"
+        [dataset]
+        records = 1000
+        [sweep]
+        workloads = ["ycsb-c"]
+        threads = [4]
+        duration = "5s"
+        warmup = "1s"
+        repeats = 3
+        allow_errors = "5%"
+        [[system]]
+        name = "a"
+        database.model = "exponential 1ms; run-noise 0.1%; errors 1s 2s 2%"
+        [[system]]
+        name = "b"
+        database.model = "exponential 1.1ms; run-noise 0.1%"
+    "#;
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
+    let run = TAILMARK.run(dir.path(), &["run", "plan.toml", "-o", "study"]);
+    assert!(run.status.success(), "{}", err(&run));
+    let pair = ["study", "--system", "a", "--baseline", "b"];
+    let gate = [
+        "--metric",
+        "mean read",
+        "--fail-if",
+        "mean read better by 30%",
+    ];
+    let output = compared(dir.path(), &[&pair[..], &gate[..]].concat());
+    assert_gate(&output, 5, "cannot tell: mean read better by 30%");
 }

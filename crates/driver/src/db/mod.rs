@@ -17,6 +17,9 @@ pub use rocksdb::{NewestOptions, RocksDb, is_kept};
 
 use crate::{Driver, Error, did_you_mean};
 
+/// Why a database that is only to be made is not opened.
+const HAS_APPEARED: &str = "there was none before, and another one has taken its place";
+
 /// The drivers of this build, sorted by name.
 pub const DRIVERS: &[&Driver] = &[
     #[cfg(feature = "aerospike")]

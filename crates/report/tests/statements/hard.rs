@@ -87,7 +87,7 @@ fn repeated(mut data: Data) -> Data {
     data
 }
 
-/// One of so many reads is not answered.
+/// Adds reads that never got an answer: one for every `of` that did.
 fn never_answered(phase: &mut Phase, of: u64) {
     let read = phase.kinds.get_mut(&Kind::Read).unwrap();
     let mut censored = Censored::default();

@@ -183,7 +183,7 @@ impl ResultLine {
         })
     }
 
-    /// How many of so many reads found nothing: what one thread found stands for all of them.
+    /// How many of these reads missed. The line has the hits of one thread, which stand for those of all.
     fn not_found(&self, reads: u64) -> u64 {
         let found = self.found.filter(|(_, tried)| *tried > 0);
         let missed = found.map_or(0.0, |(found, tried)| {

@@ -2,7 +2,9 @@
 
 use super::{NAME, buffer::Buffer, layout::Layout, stamp};
 use crate::{
-    Access, Confirm, Error, Identity, LockedFile, Params, db::holder::holder, error::BoxError,
+    Access, Confirm, Error, Identity, LockedFile, Params,
+    db::{HAS_APPEARED, holder::holder},
+    error::BoxError,
 };
 use rustix::{
     fs::{AtFlags, CWD, FallocateFlags, OFlags, RenameFlags, StatxFlags, major, minor},
@@ -33,8 +35,7 @@ pub(super) struct Opened {
 pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
     let place = params.path(NAME)?;
     if params.access == Access::CreateNew && place.exists() {
-        let why = "there was none, and another one has taken its place meanwhile";
-        return Err(Refusal::because(why.to_owned()).into_error(place));
+        return Err(Refusal::because(HAS_APPEARED.to_owned()).into_error(place));
     }
     let mut opened = prepare(params, place, direct);
     if direct && matches!(&opened, Err(Refusal::Io(e)) if is(e, Errno::INVAL)) {

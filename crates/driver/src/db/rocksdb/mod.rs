@@ -147,9 +147,7 @@ impl RocksDb {
             return Err(failed("there is no RocksDB database".into()));
         }
         if exists && params.access == Access::CreateNew {
-            return Err(failed(
-                "there was none, and another one has taken its place meanwhile".into(),
-            ));
+            return Err(failed(super::HAS_APPEARED.into()));
         }
         let access = if exists {
             access(place, params)?
@@ -168,7 +166,7 @@ impl RocksDb {
         let loaded = options::load(settings, table, existing.as_ref());
         let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
         loaded.database.create_if_missing(creates);
-        // What somebody puts into its place meanwhile is not opened.
+        // Refuses a database that has appeared since then.
         loaded.database.set_error_if_exists(!exists);
         loaded.database.create_missing_column_families(creates);
         let mut log = claim(params, place, access, exists).map_err(|e| failed(e.into()))?;

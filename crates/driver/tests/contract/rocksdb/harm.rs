@@ -540,7 +540,7 @@ fn where_none_was_another_database_is_not_opened() {
         bench.params.access = Access::CreateNew;
         let refused = refusal(bench.try_open());
         assert!(
-            refused.contains("has taken its place meanwhile"),
+            refused.contains("another one has taken its place"),
             "{refused}"
         );
         (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
@@ -630,7 +630,7 @@ fn a_directory_that_another_user_made_where_everybody_can_is_not_written_to() {
     bench.params.location = Location::Directory(theirs.clone());
     assert!(refusal(bench.try_open()).contains("belongs to user 4000"));
     assert!(refusal(with_log(&theirs).try_open()).contains("belongs to user 4000"));
-    // Below it, however deep and whoever made that, or behind a link of theirs.
+    // Places below that directory, and one that is reached through a link of that user.
     let own = theirs.join("own");
     let link = everybody.path().join("link");
     fs::create_dir(&own).unwrap();
