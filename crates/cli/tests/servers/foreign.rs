@@ -7,15 +7,15 @@ use tailmark_testing::{assert_says, cql, err, out, server, test};
 use tempfile::TempDir;
 
 /// A keyspace of a test's own on a real server.
-struct Keyspace {
-    hosts: String,
-    name: String,
-    dir: TempDir,
+pub(super) struct Keyspace {
+    pub(super) hosts: String,
+    pub(super) name: String,
+    pub(super) dir: TempDir,
 }
 
 impl Keyspace {
     /// Not there.
-    fn missing(name: &str) -> Self {
+    pub(super) fn missing(name: &str) -> Self {
         let hosts = server("cassandra");
         let name = format!("{name}_{}", std::process::id());
         cql(&hosts, &format!("DROP KEYSPACE IF EXISTS {name}"));
@@ -35,17 +35,17 @@ impl Keyspace {
     }
 
     /// Where `$` is the name of the keyspace.
-    fn cql(&self, statement: &str) -> Vec<Vec<String>> {
+    pub(super) fn cql(&self, statement: &str) -> Vec<Vec<String>> {
         cql(&self.hosts, &statement.replace('$', &self.name))
     }
 
-    fn run(&self, more: &[&str]) -> Output {
+    pub(super) fn run(&self, more: &[&str]) -> Output {
         let words = self.words(more);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         TAILMARK.run(self.dir.path(), &words)
     }
 
-    fn words(&self, more: &[&str]) -> Vec<String> {
+    pub(super) fn words(&self, more: &[&str]) -> Vec<String> {
         let keyspace = format!("database.keyspace={}", self.name);
         let system = format!("c={}", self.hosts);
         let words = ["run", "--driver", "cassandra", "--system", &system, "--set"];
@@ -78,7 +78,7 @@ impl Keyspace {
     }
 
     /// Its tables by name, with their comments; empty if the keyspace is missing.
-    fn tables(&self) -> Vec<Vec<String>> {
+    pub(super) fn tables(&self) -> Vec<Vec<String>> {
         let (schema, name) = ("system_schema.tables", &self.name);
         let columns = "table_name, comment";
         let select = format!("SELECT {columns} FROM {schema} WHERE keyspace_name = '{name}'");
@@ -112,13 +112,13 @@ fn without_study(comment: &str) -> String {
 }
 
 #[track_caller]
-fn refused(output: &Output, parts: &[&str]) {
+pub(super) fn refused(output: &Output, parts: &[&str]) {
     assert_eq!(output.status.code(), Some(2), "{}", err(output));
     assert_says(&err(output), parts);
 }
 
 #[track_caller]
-fn succeeded(output: &Output) {
+pub(super) fn succeeded(output: &Output) {
     assert_eq!(output.status.code(), Some(0), "{}", err(output));
 }
 
@@ -267,7 +267,7 @@ fn a_table_that_the_user_created_in_the_place_of_ours_is_the_users() {
     assert_eq!(rows, [["user1", "theirs"]]);
 }
 
-const FIELDS: &str = "y_id varchar PRIMARY KEY, field0 varchar, field1 varchar, field2 varchar, \
+pub(super) const FIELDS: &str = "y_id varchar PRIMARY KEY, field0 varchar, field1 varchar, field2 varchar, \
                       field3 varchar";
 
 #[test]
@@ -308,131 +308,6 @@ fn records_that_others_keep_in_a_table_of_their_own_stay() {
     keyspace.cql("TRUNCATE $.usertable");
     succeeded(&TAILMARK.run(keyspace.dir.path(), &["clean", "resumed", "--yes"]));
     assert_eq!(keyspace.tables(), [["accounts", ""], ["usertable", ""]]);
-}
-
-#[test]
-fn a_table_that_was_created_again_with_the_same_id_is_not_ours() {
-    let keyspace = Keyspace::missing("same_id");
-    succeeded(&keyspace.run(&["-o", "out"]));
-    // The marker has the id in its name.
-    let name = keyspace
-        .cql("SELECT name FROM $.tailmark")
-        .concat()
-        .concat();
-    let id = name.split(' ').nth(1).unwrap();
-    keyspace.cql("DROP TABLE $.usertable");
-    let with = format!("WITH id = {id} AND comment = 'payroll'");
-    keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS}) {with}"));
-    keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
-    let cleaned = TAILMARK.run(keyspace.dir.path(), &["clean", "out", "--yes"]);
-    assert_says(&out(&cleaned), &["not touched", "no marker of this study"]);
-    refused(
-        &keyspace.run(&["-o", "other"]),
-        &["was not loaded by tailmark"],
-    );
-    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable"), [["mine"]]);
-}
-
-#[test]
-fn a_load_ends_at_once_when_its_table_is_created_again() {
-    let keyspace = Keyspace::missing("again");
-    let said = std::thread::scope(|scope| {
-        let load = scope.spawn(|| keyspace.run(&["--load-rate", "40", "-o", "out"]));
-        let has_records = || {
-            // The server lists a table a moment before it can be asked for its records.
-            let records = || keyspace.cql("SELECT y_id FROM $.usertable LIMIT 1");
-            let found = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(records));
-            keyspace.tables().len() == 2 && found().is_ok_and(|rows| !rows.is_empty())
-        };
-        while !has_records() {
-            assert!(!load.is_finished(), "it ended");
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        keyspace.cql("DROP TABLE $.usertable");
-        keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
-        keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
-        err(&load.join().unwrap())
-    });
-    let parts = ["created it again, while it was loaded", "is left alone"];
-    assert_says(&said, &parts);
-    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable"), [["mine"]]);
-}
-
-#[test]
-fn adopted_records_are_left_alone_when_their_table_is_created_again_between_points() {
-    let keyspace = Keyspace::missing("adopted_again");
-    succeeded(&keyspace.run(&["-o", "loaded"]));
-    keyspace.cql("DROP TABLE $.tailmark");
-    // Each point takes five seconds.
-    let rate = ["--rate=20", "--set=sweep.repeats=4"];
-    let adopts = ["--adopt=overwrite", "--workload=ycsb-a", "-o", "out"];
-    let said = std::thread::scope(|scope| {
-        let run = scope.spawn(|| keyspace.run(&[&rate[..], &adopts].concat()));
-        let study = keyspace.dir.path().join("out/study.sqlite");
-        while !study.exists() || TAILMARK.points(keyspace.dir.path()).is_empty() {
-            assert!(!run.is_finished(), "it ended");
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        keyspace.cql("DROP TABLE $.usertable");
-        keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
-        keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
-        err(&run.join().unwrap())
-    });
-    // The run may look before the new table is there, or find that it is another one.
-    let replaced = said.contains("was replaced since this run adopted it");
-    let missing = ["nothing is there any more", "there is no table"];
-    let is_missing = missing.iter().any(|why| said.contains(why));
-    let is_another = replaced && said.contains("its identity was");
-    assert!(is_another || is_missing, "{said}");
-}
-
-/// Shuts down every TCP connection of a process to a port, as an outage does.
-fn cut(pid: rustix::process::Pid, port: u16) {
-    use rustix::{
-        net::{Shutdown, getpeername, shutdown},
-        process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open},
-    };
-    let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
-    let descriptors = std::fs::read_dir(format!("/proc/{}/fd", pid.as_raw_pid())).unwrap();
-    for entry in descriptors.flatten() {
-        let number = entry.file_name().to_str().unwrap().parse().unwrap();
-        let Ok(ours) = pidfd_getfd(&process, number, PidfdGetfdFlags::empty()) else {
-            continue;
-        };
-        let peer = getpeername(&ours).ok().flatten();
-        let peer = peer.and_then(|peer| std::net::SocketAddr::try_from(peer).ok());
-        if peer.is_some_and(|peer| peer.port() == port) {
-            shutdown(&ours, Shutdown::Both).unwrap();
-        }
-    }
-}
-
-#[test]
-fn a_point_does_not_go_on_in_a_table_that_took_the_place_while_the_connection_was_lost() {
-    use rustix::process::{Pid, Signal, kill_process};
-    let keyspace = Keyspace::missing("outage");
-    succeeded(&keyspace.run(&["-o", "loaded"]));
-    let words = keyspace.words(&["--rate=20", "--workload=ycsb-a", "-o", "out"]);
-    let mut run = std::process::Command::new(TAILMARK.0);
-    let run = run.args(&words).current_dir(keyspace.dir.path());
-    let mut run = run.spawn().unwrap();
-    let pid = Pid::from_child(&run);
-    let records = "SELECT field0, field1, field2, field3 FROM $.usertable";
-    let before = keyspace.cql(records);
-    while keyspace.cql(records) == before {
-        assert!(run.try_wait().unwrap().is_none(), "it ended");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    kill_process(pid, Signal::STOP).unwrap();
-    let port = keyspace.hosts.rsplit_once(':').unwrap().1;
-    cut(pid, port.parse().unwrap());
-    keyspace.cql("DROP TABLE $.usertable");
-    keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
-    keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
-    kill_process(pid, Signal::CONT).unwrap();
-    let ended = run.wait().unwrap();
-    assert_ne!(ended.code(), Some(0));
-    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable"), [["mine"]]);
 }
 
 #[test]

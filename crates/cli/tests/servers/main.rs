@@ -12,6 +12,7 @@ mod foreign;
 mod gone;
 mod lost;
 mod own;
+mod replaced;
 mod services;
 mod sweeps;
 

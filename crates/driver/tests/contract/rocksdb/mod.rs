@@ -3,6 +3,7 @@
 mod harm;
 mod kept;
 mod settings;
+mod upgrade;
 mod whose;
 
 use crate::support::*;
