@@ -100,6 +100,19 @@ fn a_benchmark_is_a_point_of_a_study() {
 }
 
 #[test]
+fn the_end_of_a_walk_is_no_missing_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, out) = (dir.path().join("db"), dir.path().join("study"));
+    let (list, out) = ("--benchmarks=fillrandom,readseq", out.to_str().unwrap());
+    stdout(&ours(&db, &[list, "--num=500", "-o", out]));
+    let is_walk = |point: &Value| point["workload"] == "readseq";
+    let walk = points(Path::new(out)).into_iter().find(is_walk).unwrap();
+    assert_eq!(walk["kinds"]["read"]["not_found"], 1, "{walk}");
+    let findings = walk["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|f| f["code"] != "misses"), "{walk}");
+}
+
+#[test]
 fn a_rate_limit_of_the_writer_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("db");

@@ -177,6 +177,34 @@ fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it
 }
 
 #[test]
+fn db_bench_writes_nothing_where_the_call_says_that_it_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    make_theirs(dir.path());
+    let before = files(dir.path());
+    for flag in ["--readonly", "--use_secondary_db", "--open_as_follower"] {
+        let line =
+            |list| format!("db-bench --db=db --num=5 --use_existing_db {flag} --benchmarks={list}");
+        for list in [
+            "overwrite",
+            "readrandom,readwhilewriting",
+            "readrandom,compact",
+        ] {
+            let refused = tailmark(dir.path(), &line(list));
+            assert_eq!(code(&refused), Some(1), "{refused:?}");
+            assert_says(&err(&refused), &["opens the database for reading alone"]);
+        }
+        let fresh = tailmark(
+            dir.path(),
+            &format!("db-bench --db=db {flag} --benchmarks=fillseq"),
+        );
+        assert_eq!(code(&fresh), Some(1), "{fresh:?}");
+        let read = tailmark(dir.path(), &line("readrandom"));
+        assert!(!err(&read).contains("without effect"), "{read:?}");
+        assert_eq!(files(dir.path()), before);
+    }
+}
+
+#[test]
 fn db_bench_takes_no_address_for_a_directory() {
     let dir = TempDir::new().unwrap();
     for address in ["127.0.0.1:9042", "db1:9042"] {

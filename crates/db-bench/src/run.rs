@@ -12,7 +12,7 @@ use super::{
     tools,
     watch::Watch,
 };
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -152,6 +152,9 @@ impl<'a> BenchmarkRun<'a> {
         if exists {
             self.params.access = self.access(&entries)?;
         } else {
+            if let Some(flag) = self.read_only_flag() {
+                bail!("--{flag} needs a database that is there: add --use_existing_db");
+            }
             let place = self.place()?;
             self.refuse_foreign(place)?;
             let confirm = |held: &Path| {
@@ -217,22 +220,40 @@ impl<'a> BenchmarkRun<'a> {
 
     /// What may be done to a database that is there.
     fn access(&self, entries: &[ListedBenchmark]) -> anyhow::Result<Access> {
+        let read_only = self.read_only_flag();
         let mut only_reads = true;
         for entry in entries {
-            only_reads &= match entry.action {
+            let reads = match entry.action {
                 Action::Tool(tool) => matches!(tool, Tool::Print(_) | Tool::Memstats),
                 // It is skipped.
                 Action::Measure(measure) if measure.needs.is_fresh() => true,
                 Action::Measure(measure) => !measure.workload(entry.name, self.flags)?.writes(),
             };
+            if let Some(flag) = read_only.filter(|_| !reads) {
+                bail!(
+                    "--{flag} opens the database for reading alone, and {} writes to it: leave out one \
+                     of them",
+                    entry.name
+                );
+            }
+            only_reads &= reads;
         }
-        Ok(if only_reads {
+        Ok(if read_only.is_some() {
+            Access::Read
+        } else if only_reads {
             Access::ReadCompatible
         } else if self.upgrade {
             Access::Upgrade
         } else {
             Access::Write
         })
+    }
+
+    /// The flag by which the database is opened for reading alone, as it is. A secondary and a follower
+    /// also follow a database that is written to meanwhile; nothing here does.
+    fn read_only_flag(&self) -> Option<&'static str> {
+        let flags = ["readonly", "use_secondary_db", "open_as_follower"];
+        flags.into_iter().find(|name| self.flags.flag(name))
     }
 
     fn open_with(&mut self, params: &Params) -> anyhow::Result<()> {

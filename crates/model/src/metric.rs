@@ -190,7 +190,8 @@ impl Metric {
         }
     }
 
-    /// As reports print it, with the sign of a bound.
+    /// As tables print it, with the sign of a bound: times and amounts of bytes with their unit, others
+    /// in the unit of the row.
     #[must_use]
     pub fn text(self, value: Bounded) -> String {
         match (self.row().source, self.row().unit) {
@@ -198,6 +199,16 @@ impl Metric {
             (_, "ops/s") => number::bounded_rate(value),
             (_, "bytes") => value.text(number::bytes),
             _ => number::bounded_figure(value),
+        }
+    }
+
+    /// As sentences print it, which have no heading that says the unit.
+    #[must_use]
+    pub fn text_with_unit(self, value: Bounded) -> String {
+        let text = self.text(value);
+        match (self.row().source, self.row().unit) {
+            (Source::Latency(..), _) | (_, "" | "1/s" | "bytes") => text,
+            (_, unit) => format!("{text} {unit}"),
         }
     }
 

@@ -8,6 +8,7 @@
 use crate::{Error, lines};
 use rustix::{fs::OFlags, process::geteuid};
 use std::{
+    ffi::OsStr,
     fs::{self, File},
     io::{self, Read},
     os::unix::{
@@ -43,6 +44,12 @@ const LOOK: Duration = Duration::from_millis(2);
 const PREFIX: &str = "tailmark-ssh.";
 /// The file in each that is locked by the run that made it.
 const LOCK_NAME: &str = "lock";
+/// What `ssh` itself says while it connects.
+const LOG_NAME: &str = "log";
+/// What else is said meanwhile.
+const SAID_NAME: &str = "said";
+/// The socket of the connection.
+const SOCKET_NAME: &str = "master";
 /// The longest path of the user's own directory, bytes: a socket's path has 107, and `ssh` adds to it.
 const RUNTIME_PATH_MAX: usize = 48;
 /// What is kept of the output of a command, bytes.
@@ -99,15 +106,15 @@ impl Ssh {
         tracing::debug!(target: "remote", login, "connect");
         remove_left();
         let (directory, lock) = directory().map_err(|error| failed(error.to_string()))?;
-        let log = directory.path().join("log");
+        let log = directory.path().join(LOG_NAME);
         // No pipe: what makes the way over a jump host may outlive the one that gave up on it.
-        let output = File::create(directory.path().join("said"));
+        let output = File::create(directory.path().join(SAID_NAME));
         let output = output.map_err(|error| failed(error.to_string()))?;
         // In a session of its own it has no terminal to ask at, nor has the way over a jump host.
         let mut command = Command::new("setsid");
         command
             .args(["ssh", "-M", "-N", "-f", "-S"])
-            .arg(directory.path().join("master"))
+            .arg(directory.path().join(SOCKET_NAME))
             .arg("-E")
             .arg(&log);
         for option in [
@@ -140,7 +147,7 @@ impl Ssh {
                 before: Vec::new(),
             });
         }
-        let said = ["log", "said"].map(|name| {
+        let said = [LOG_NAME, SAID_NAME].map(|name| {
             let mut bytes = Vec::new();
             let file = File::open(directory.path().join(name));
             // An unreadable file counts as empty.
@@ -199,7 +206,7 @@ impl Ssh {
         let mut command = Command::new("ssh");
         command
             .args(["-F", "none", "-S"])
-            .arg(self.directory.path().join("master"));
+            .arg(self.directory.path().join(SOCKET_NAME));
         command
     }
 
@@ -322,19 +329,46 @@ fn remove_left() {
 }
 
 /// Anyone can make a directory with such a name in `/tmp`, and a FIFO or a link in it: only private
-/// directories of this user are looked into, and nothing there is waited for.
+/// directories of this user are looked into, and nothing there is waited for. One in which anything
+/// else lies than a run puts there is left alone.
 fn remove_left_in(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_one = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        if is_one
-            && is_private(&entry.path())
-            && let Ok(lock) = open_lock(&entry.path().join(LOCK_NAME))
+        let path = entry.path();
+        if is_directory_name(&entry.file_name())
+            && is_private(&path)
+            && let Ok(lock) = open_lock(&path.join(LOCK_NAME))
             && lock.try_lock().is_ok()
+            && let Some(files) = own_files(&path)
         {
-            // Another run may remove it at the same time.
-            let _ = fs::remove_dir_all(entry.path());
+            // Another run may remove them at the same time.
+            for file in files {
+                let _ = fs::remove_file(file);
+            }
+            let _ = fs::remove_dir(path);
         }
     }
+}
+
+/// Whether a run may have made a directory of this name: six letters or digits follow the prefix.
+fn is_directory_name(name: &OsStr) -> bool {
+    let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    random.is_some_and(|random| {
+        random.len() == 6 && random.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
+}
+
+/// The files of such a directory; none where one of them is not of a run.
+fn own_files(directory: &Path) -> Option<Vec<PathBuf>> {
+    let is_own = |name: &str| {
+        // `ssh` makes its socket under a longer name first.
+        [LOCK_NAME, LOG_NAME, SAID_NAME].contains(&name) || name.starts_with(SOCKET_NAME)
+    };
+    let own = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let is_file = !entry.file_type().ok()?.is_dir();
+        (is_file && is_own(entry.file_name().to_str()?)).then(|| entry.path())
+    };
+    fs::read_dir(directory).ok()?.map(own).collect()
 }
 
 /// Opens a lock of this user that is a file.

@@ -80,6 +80,18 @@ impl SpreadPeak {
 }
 
 impl GridCell<'_> {
+    /// Why it is not valid, in words: `0.58% failed`; of several runs the share is that of the worst.
+    #[must_use]
+    pub fn fault_text(&self) -> Option<String> {
+        let fault = self.fault?;
+        let is_highest = matches!(fault, Fault::Failed(_)) && self.points.len() > 1;
+        Some(if is_highest {
+            format!("up to {fault}")
+        } else {
+            fault.to_string()
+        })
+    }
+
     /// Whether one of the repeats has a finding of this code.
     #[must_use]
     pub fn has_finding(&self, code: &FindingCode) -> bool {

@@ -122,11 +122,11 @@ impl<'s, 'a> Topic<'s, 'a> {
             let of_all = if all.iter().all(is_last) {
                 ""
             } else {
-                " of all"
+                " that all systems have"
             };
             format!(" at the highest thread count{of_all}")
         } else {
-            " at the highest load of all".to_owned()
+            " at the highest load that all systems reached".to_owned()
         };
         let (lower, higher) = ("lower", "higher");
         let (best, better, worse) = if metric.more_is_better() {

@@ -73,12 +73,18 @@ fn highest(points: &[CurvePoint], ns: f64) -> Option<f64> {
 /// high, but for noise.
 const FALLS: f64 = 0.97;
 
+/// Whether a point has fewer operations per second than the highest before it, by more than noise.
+#[must_use]
+pub fn falls(ops: f64, highest: f64) -> bool {
+    ops < highest * FALLS
+}
+
 /// The points from the first on, as long as operations per second do not fall.
 fn rising(curve: &[CurvePoint]) -> &[CurvePoint] {
     let mut highest = 0.0_f64;
     let falls = curve.iter().position(|point| {
         highest = highest.max(point.ops);
-        point.ops < highest * FALLS
+        falls(point.ops, highest)
     });
     &curve[..falls.unwrap_or(curve.len())]
 }

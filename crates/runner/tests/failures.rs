@@ -109,6 +109,9 @@ fn a_point_that_found_nothing_is_told() {
     // What reads keys that are not there is to find nothing.
     let (missing, on_purpose) = measured(&scripted("readmissing", &[("miss_every", "1")]));
     assert_eq!(missing.phase.kinds[&Kind::Read].not_found, 10_000);
+    let (some, _) = measured(&scripted("readmissing", &[("miss_every", "100")]));
+    let mut findings = some.phase.findings.iter();
+    assert!(some.phase.kinds[&Kind::Read].not_found > 0 && findings.all(|f| f.code != "misses"));
     assert!(on_purpose.failed.is_empty(), "{:?}", on_purpose.failed);
 }
 

@@ -34,19 +34,32 @@ fn what_others_put_where_a_run_looks_for_what_was_left_is_neither_waited_for_nor
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         path
     };
-    let fifo = make("fifo", 0o700);
+    let fifo = make("fifo00", 0o700);
     rustix::fs::mkfifoat(rustix::fs::CWD, fifo.join(LOCK_NAME), 0o600.into()).unwrap();
-    let open_to_all = make("open", 0o777);
+    let open_to_all = make("open00", 0o777);
     fs::write(open_to_all.join(LOCK_NAME), "").unwrap();
-    let link_to_lock = make("lock-link", 0o700);
+    let link_to_lock = make("locked", 0o700);
     symlink(user.join(LOCK_NAME), link_to_lock.join(LOCK_NAME)).unwrap();
-    let link = parent.path().join(format!("{PREFIX}link"));
+    let link = parent.path().join(format!("{PREFIX}link00"));
     symlink(&user, &link).unwrap();
-    let left = make("left", 0o700);
-    fs::write(left.join(LOCK_NAME), "").unwrap();
+    let [left, full, longer] = ["a1B2c3", "a1B2c4", "my-keys"].map(|name| {
+        let path = make(name, 0o700);
+        fs::write(path.join(LOCK_NAME), "").unwrap();
+        fs::write(path.join("master.x7"), "").unwrap();
+        path
+    });
+    fs::create_dir(full.join("work")).unwrap();
     remove_left_in(parent.path());
     assert!(!left.exists());
-    for other in [&user, &fifo, &open_to_all, &link_to_lock, &link] {
+    for other in [
+        &user,
+        &fifo,
+        &open_to_all,
+        &link_to_lock,
+        &link,
+        &full.join("master.x7"),
+        &longer.join("master.x7"),
+    ] {
         assert!(other.exists(), "{}", other.display());
     }
 }

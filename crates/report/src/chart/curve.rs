@@ -11,7 +11,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_model::{Bound, Bounded, Fault, Metric, System, TimeBasis};
+use tailmark_model::{Bound, Bounded, Metric, System, TimeBasis};
 
 /// What a chart shows of each point.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +100,7 @@ struct Mark {
     step: Step,
     ops: Spread,
     value: Measured,
-    fault: Option<Fault>,
+    fault: Option<String>,
 }
 
 impl Mark {
@@ -115,7 +115,7 @@ impl Mark {
 }
 
 /// Beside a mark that is not valid.
-fn fault_label(mark: &Mark, fault: Fault) -> String {
+fn fault_label(mark: &Mark, fault: &str) -> String {
     format!("{}: {fault}", mark.step.label())
 }
 
@@ -174,7 +174,7 @@ impl<'a> CurveLines<'_, 'a> {
                 Along::Rate | Along::Threads => mark.ops.middle,
             },
             y: self.in_unit(mark.value.middle),
-            label: match mark.fault {
+            label: match &mark.fault {
                 Some(fault) => fault_label(&mark, fault),
                 None if mark.bounds() != [false; 3] => self.bounded_label(&mark),
                 None => mark.step.threads.to_string(),
@@ -254,7 +254,7 @@ impl<'a> CurveLines<'_, 'a> {
                 step,
                 ops: cell.ops()?,
                 value,
-                fault: cell.fault,
+                fault: cell.fault_text(),
             })
         };
         self.group.steps.iter().map(|&step| mark(step)).collect()
@@ -294,7 +294,7 @@ impl<'a> CurveLines<'_, 'a> {
             item["atLeast"] = json!(bounds);
             item["label"] = json!({"show": true, "formatter": self.bounded_label(mark)});
         }
-        if let Some(fault) = mark.fault {
+        if let Some(fault) = &mark.fault {
             item["symbol"] = "diamond".into();
             item["symbolSize"] = 12.into();
             item["itemStyle"] =

@@ -164,13 +164,13 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, devices: Devices) -
 fn written(cell: Option<&GridCell<'_>>, figure: impl Fn(&Phase) -> Option<f64>) -> Cell {
     cell.and_then(|cell| spread(cell, figure))
         .map_or_else(Cell::none, |spread| {
-            let fault = cell.and_then(|cell| cell.fault);
-            let detail =
-                fault.map_or_else(|| spread.range(number::bounded_rate), |f| f.to_string());
+            let fault = cell.and_then(GridCell::fault_text);
+            let is_invalid = fault.is_some();
+            let detail = fault.unwrap_or_else(|| spread.range(number::bounded_rate));
             let value = Cell::new(number::rate(spread.middle)).with_value(spread.middle);
             let value = value.with_detail(detail);
             Cell {
-                muted: fault.is_some(),
+                muted: is_invalid,
                 ..value
             }
         })

@@ -256,8 +256,8 @@ impl<'a> Grid<'_, 'a> {
             } else {
                 Vec::new()
             },
-            detail: match cell.fault.filter(|_| is_rate) {
-                Some(fault) => fault.to_string(),
+            detail: match cell.fault_text().filter(|_| is_rate) {
+                Some(fault) => fault,
                 None => written.detail.clone(),
             },
             ..written

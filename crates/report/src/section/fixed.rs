@@ -200,7 +200,7 @@ impl Fixed {
                 columns: columns.into_iter().chain(values).collect(),
                 rows,
                 note: "– means that nothing was measured there, and that the rising branch of the curve \
-                       does not get there from below, or that a point before is missing or lacks the \
+                       does not get there from below, or that a point on the way is missing or lacks the \
                        latency."
                     .into(),
             }),

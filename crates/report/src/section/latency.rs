@@ -31,8 +31,8 @@ fn render(data: &Data) -> Vec<Block> {
         columns: columns.collect(),
         rows,
         note: format!(
-            "At the highest thread count or rate that all systems have in common; at a rate it is \
-             response time.{note}"
+            "At the highest thread count or rate at which every system has a point that may be \
+             compared; at a rate it is response time.{note}"
         ),
         ..Table::default()
     })]

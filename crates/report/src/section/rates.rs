@@ -88,9 +88,10 @@ fn row(
 ) -> TableRow {
     let reached = cell.ops().map_or_else(Cell::none, |ops| {
         let findings = cell.points.iter().flat_map(|point| &point.phase.findings);
-        let fault = cell.fault.map(|fault| fault.to_string());
         Cell {
-            detail: fault.unwrap_or_else(|| ops.range(number::bounded_rate)),
+            detail: cell
+                .fault_text()
+                .unwrap_or_else(|| ops.range(number::bounded_rate)),
             muted: cell.fault.is_some(),
             badges: index.badges(findings),
             ..Cell::new(number::rate(ops.middle)).with_value(ops.middle)

@@ -79,11 +79,15 @@ fn which_is_better<'a>(
     (of_a, of_b): (Measured, Measured),
     comparison: Option<&Comparison>,
 ) -> Said<'a> {
-    let [figure_a, figure_b] = [of_a, of_b].map(|measured| metric.text(measured.middle));
-    let figures = format!("({figure_a} against {figure_b})");
+    let figures = figures(metric, of_a, of_b);
     let uncertain = || {
-        let better = compare::better(metric);
-        let text = format!("which of {a} and {b} is {better} is not certain {figures}.");
+        let is_zero = |own: Measured| own.middle.is_exact() && own.middle.value == 0.0;
+        let text = if is_zero(of_a) || is_zero(of_b) {
+            format!("{a} and {b} have no ratio, as one of them is 0 {figures}.")
+        } else {
+            let better = compare::better(metric);
+            format!("which of {a} and {b} is {better} is not certain {figures}.")
+        };
         Said::Sentence(Text::plain(text))
     };
     let Some(comparison) = comparison else {
@@ -108,6 +112,12 @@ fn which_is_better<'a>(
             Said::Is(a, text)
         }
     }
+}
+
+/// `(45.3 us against 69.3 us)`.
+fn figures(metric: Metric, a: Measured, b: Measured) -> String {
+    let [a, b] = [a, b].map(|measured| metric.text_with_unit(measured.middle));
+    format!("({a} against {b})")
 }
 
 /// At the peak of each, where one of them is not at the highest thread count of both.
@@ -150,8 +160,7 @@ pub fn at_the_peaks<'a>(
         let value = of_a.middle.value / of_b.middle.value;
         let ratio = bound.map(|bound| Bounded { value, bound });
         let Some(ratio) = ratio else { continue };
-        let [figure_a, figure_b] = [of_a, of_b].map(|measured| metric.text(measured.middle));
-        let figures = format!("({figure_a} against {figure_b})");
+        let figures = figures(metric, of_a, of_b);
         let (a, b) = pair;
         let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
         said.push(match compare::alike(outcome, pair, sweep.comparisons) {

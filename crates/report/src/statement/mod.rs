@@ -61,7 +61,8 @@ fn skipped(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
         let cells = group.cells_of(&system.name);
         let points = cells.filter_map(|cell| {
             let place = cell.step.place();
-            cell.fault.map(|fault| format!("{place} ({fault})"))
+            let fault = cell.fault_text()?;
+            Some(format!("{place} ({fault})"))
         });
         let points: Vec<String> = points.collect();
         if points.is_empty() {

@@ -64,11 +64,11 @@ fn of_runs_that_failed_the_most_of_one_is_said() {
             _ => 0,
         };
     }
-    let expected = "In no comparison: A at 8 threads (50% failed). A point with more than 0.1% of failed \
-                    operations is no peak.";
+    let expected = "In no comparison: A at 8 threads (up to 50% failed). A point with more than 0.1% of \
+                    failed operations is no peak.";
     assert_said(&data, expected);
     let cell = &tables("workloads", &data)[0].rows[1].cells[1];
-    assert_eq!(cell.detail, "50% failed");
+    assert_eq!(cell.detail, "up to 50% failed");
 }
 
 /// Every point five times.

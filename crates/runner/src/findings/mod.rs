@@ -243,7 +243,10 @@ fn errors(point: &PointContext<'_>) -> Option<Sentence> {
 
 fn misses(point: &PointContext<'_>) -> Option<Sentence> {
     let read = point.phase().kinds.get(&Kind::Read)?;
-    (read.not_found > 0 && nothing_found(point).is_none()).then(|| {
+    // A walk finds nothing at its end alone.
+    let is_expected = |op| matches!(op, Op::ReadMissing | Op::Walk(_));
+    let is_miss = read.not_found > 0 && !has_operation(&point.key.workload, is_expected);
+    (is_miss && nothing_found(point).is_none()).then(|| {
         Sentence::new(
             "{Misses} of {Reads} reads found nothing; a miss is often cheaper than a hit. Check that \
              the data set was loaded with as many records as are asked for.",
@@ -254,7 +257,8 @@ fn misses(point: &PointContext<'_>) -> Option<Sentence> {
 }
 
 fn nothing_found(point: &PointContext<'_>) -> Option<Sentence> {
-    (point.phase().found_nothing() && !misses_on_purpose(&point.key.workload)).then(|| {
+    let is_expected = has_operation(&point.key.workload, |op| op == Op::ReadMissing);
+    (point.phase().found_nothing() && !is_expected).then(|| {
         Sentence::new(
             "Every read found nothing, so nothing was read: this point is no peak and in no \
              comparison. Check that the data set is where it was loaded, with as many records as are \
@@ -263,14 +267,10 @@ fn nothing_found(point: &PointContext<'_>) -> Option<Sentence> {
     })
 }
 
-/// Whether a workload reads keys that are not there.
-fn misses_on_purpose(workload: &str) -> bool {
-    let reads_missing = |found: Workload| {
-        found
-            .db_bench()
-            .any(|db_bench| db_bench.op == Op::ReadMissing)
-    };
-    tailmark_workload::find(workload).is_ok_and(reads_missing)
+/// Whether a workload has such an operation of db_bench.
+fn has_operation(workload: &str, is_it: impl Fn(Op) -> bool) -> bool {
+    let has = |found: Workload| found.db_bench().any(|db_bench| is_it(db_bench.op));
+    tailmark_workload::find(workload).is_ok_and(has)
 }
 
 fn not_settled(point: &PointContext<'_>) -> Option<Sentence> {

@@ -1,9 +1,10 @@
 //! What the server tells of itself, asked by its info protocol.
 
 use crate::{Settled, error::BoxError};
-use aerospike::{AdminPolicy, Client};
+use aerospike::{AdminPolicy, Client, Node};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -72,6 +73,43 @@ pub(super) async fn require(
     }
 }
 
+/// The nodes, if they are the whole of one cluster. What is asked of each is then known of all
+/// records; and a server cannot name one of another cluster as its own.
+async fn all_nodes(client: &Client, policy: &AdminPolicy) -> Result<Vec<Arc<Node>>, BoxError> {
+    let nodes = client.nodes();
+    let mut told = Vec::new();
+    for node in &nodes {
+        told.extend(node.info(policy, &["statistics"]).await?.into_values());
+    }
+    is_one_cluster(nodes.len(), &told)?;
+    Ok(nodes)
+}
+
+/// Whether so many nodes are a whole cluster, by the statistics of each.
+fn is_one_cluster(nodes: usize, told: &[String]) -> Result<(), BoxError> {
+    let mut keys = BTreeSet::new();
+    for answer in told {
+        let find = |wanted| words(answer).find(|(name, _)| *name == wanted);
+        let (Some((_, size)), Some((_, key))) = (find("cluster_size"), find("cluster_key")) else {
+            return Err("a node does not say how large its cluster is".into());
+        };
+        if size.parse() != Ok(nodes) {
+            return Err(format!(
+                "{nodes} nodes are reached, and one of them has a cluster of {}: all nodes must be \
+                 reached, and be of one cluster",
+                one_line(size)
+            )
+            .into());
+        }
+        keys.insert(key);
+    }
+    if keys.len() == 1 && told.len() == nodes {
+        Ok(())
+    } else {
+        Err("the nodes that are reached are not of one cluster".into())
+    }
+}
+
 /// Records of a set over all nodes, replicas included.
 pub(super) async fn records(
     client: &Client,
@@ -79,14 +117,59 @@ pub(super) async fn records(
     namespace: &str,
     set: &str,
 ) -> Result<u64, BoxError> {
-    let answers = ask(client, policy, &format!("sets/{namespace}/{set}")).await?;
-    let objects = |answer: &String| {
-        let count = words(answer).find(|(name, _)| *name == "objects");
-        count
-            .and_then(|(_, count)| count.parse::<u64>().ok())
-            .unwrap_or(0)
-    };
-    Ok(answers.iter().map(objects).sum())
+    let question = format!("sets/{namespace}/{set}");
+    let mut sum = 0_u64;
+    for node in all_nodes(client, policy).await? {
+        for answer in node.info(policy, &[&question]).await?.into_values() {
+            sum = sum.saturating_add(objects(&answer)?);
+        }
+    }
+    Ok(sum)
+}
+
+/// The records of a set by a node's answer, which is empty where it has no such set.
+fn objects(answer: &str) -> Result<u64, BoxError> {
+    if answer.trim().is_empty() {
+        return Ok(0);
+    }
+    let mut counts = words(answer).filter(|(name, _)| *name == "objects");
+    match (counts.next().map(|(_, count)| count.parse()), counts.next()) {
+        (Some(Ok(count)), None) => Ok(count),
+        _ => Err(format!(
+            "the server does not say how many records the set has, but `{}`",
+            one_line(answer)
+        )
+        .into()),
+    }
+}
+
+/// An answer in an error.
+fn one_line(answer: &str) -> String {
+    const LONGEST: usize = 100;
+    let shown = answer.chars().filter(|c| !c.is_control());
+    shown.take(LONGEST).collect()
+}
+
+/// Removes the records of a set. It is told one of the nodes that were looked at, which tells the
+/// others of its cluster.
+pub(super) async fn truncate(
+    client: &Client,
+    policy: &AdminPolicy,
+    namespace: &str,
+    set: &str,
+) -> Result<(), BoxError> {
+    let nodes = all_nodes(client, policy).await?;
+    let node = nodes.first().ok_or("no node of the cluster answers")?;
+    let command = format!("truncate:namespace={namespace};set={set}");
+    let answers = node.info(policy, &[&command]).await?;
+    match answers.into_values().next() {
+        Some(answer) if answer.eq_ignore_ascii_case("ok") => Ok(()),
+        answer => Err(format!(
+            "the server does not truncate: `{}`",
+            one_line(&answer.unwrap_or_default())
+        )
+        .into()),
+    }
 }
 
 /// Everything that can be told; what cannot is left out.
@@ -161,6 +244,38 @@ fn queued(answers: &[String]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_an_empty_answer_means_that_there_is_no_set() {
+        assert_eq!(objects("").unwrap(), 0);
+        assert_eq!(
+            objects("objects=3:tombstones=0:truncate_lut=0;").unwrap(),
+            3
+        );
+        for answer in [
+            "ERROR:81:role violation",
+            "FAIL:4:bad",
+            "error-no-data-yet-or-back-too-small",
+            "ns=ycsb:set=usertable:n_objects=3:",
+            "OBJECTS=3",
+            "objects=x",
+            "objects=0:objects=3",
+        ] {
+            assert!(objects(answer).is_err(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn nodes_are_one_cluster_where_each_counts_them_all_and_has_the_same_key() {
+        let told = |size, key| format!("cluster_size={size};cluster_key={key};uptime=7");
+        let are = |nodes: &[String]| is_one_cluster(nodes.len(), nodes).is_ok();
+        assert!(are(&[told(1, "A1")]));
+        assert!(are(&[told(2, "A1"), told(2, "A1")]));
+        assert!(!are(&[told(2, "A1")]), "one is not reached");
+        assert!(!are(&[told(2, "A1"), told(1, "B2")]));
+        assert!(!are(&[told(2, "A1"), told(2, "B2")]));
+        assert!(!are(&["uptime=7".to_owned()]) && !are(&[]));
+    }
 
     #[test]
     fn blocks_in_the_queues_of_all_devices_are_counted() {

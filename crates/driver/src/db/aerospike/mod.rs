@@ -10,6 +10,7 @@ mod connect;
 mod durable;
 mod facts;
 mod failure;
+mod marker;
 mod session;
 mod settings;
 mod statistics;
@@ -20,7 +21,8 @@ use crate::{
     error::BoxError,
     net::{aside::Aside, runtime_pool::RuntimePool},
 };
-use aerospike::{Bin, Bins, Client, Key, ResultCode, Value};
+use aerospike::Client;
+use marker::{MARKERS, READY};
 use session::{AerospikeSession, Requests};
 use std::{
     collections::BTreeMap,
@@ -64,10 +66,6 @@ pub const DRIVER: Driver = Driver {
     semantics: settings::semantics,
 };
 
-/// The set of markers, in the same namespace as the data.
-const MARKERS: &str = "tailmark";
-/// The bin of a marker.
-const MARKER: &str = "marker";
 /// How long a truncated set may take to be empty.
 const TRUNCATION: Duration = Duration::from_secs(600);
 
@@ -94,12 +92,12 @@ impl Aerospike {
         };
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
         let client = pool.wait(async {
-            let client = connect::connect(&params.location, &params.settings).await?;
-            facts::require(&client, &connect::asking(), namespace(params)).await?;
+            let (client, namespace) = (connect(params).await?, namespace(params));
+            facts::require(&client, &connect::asking(), namespace).await?;
             if params.access.creates() {
-                prove(&client, namespace(params)).await?;
+                marker::prove(&client, namespace).await?;
             } else {
-                prove_reads(&client, namespace(params)).await?;
+                marker::prove_reads(&client, namespace).await?;
             }
             Ok(client)
         });
@@ -123,7 +121,7 @@ impl Aerospike {
     }
 
     async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
-        let open = async || connect::connect(&self.params.location, &self.params.settings).await;
+        let open = async || connect(&self.params).await;
         let client = self.pool.here(open).await;
         let client = client.map_err(|source| self.failed("connect to", source))?;
         if self.counts_attempts() {
@@ -157,17 +155,15 @@ impl Database for Aerospike {
     }
 
     fn marker(&self) -> Result<Option<String>, Error> {
-        let marker = self.pool.wait(marker(&self.client, &self.params));
+        let (namespace, set) = (namespace(&self.params), set(&self.params));
+        let marker = self.pool.wait(marker::read(&self.client, namespace, set));
         marker.map_err(|source| self.failed("read the marker of", source))
     }
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
-        let write = async {
-            let bins = [Bin::new(MARKER, Value::String(text.to_owned()))];
-            let key = marker_key(&self.params)?;
-            Ok(self.client.put(&connect::writing(), &key, &bins).await?)
-        };
-        let written: Result<_, BoxError> = self.pool.wait(write);
+        let (namespace, set) = (namespace(&self.params), set(&self.params));
+        let written = marker::write(&self.client, namespace, set, text);
+        let written = self.pool.wait(written);
         written.map_err(|source| self.failed("write the marker of", source))
     }
 
@@ -179,18 +175,15 @@ impl Database for Aerospike {
         let (namespace, set) = (namespace(&self.params), set(&self.params));
         Ok(vec![
             format!("truncate the set {namespace}.{set}"),
-            format!("delete the record `{set}` of the set {namespace}.{MARKERS}"),
+            format!("delete the records `{READY}` and `{set}` of the set {namespace}.{MARKERS}"),
         ])
     }
 
     fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
         destroy(&self.params)?;
-        let delete = async {
-            let key = marker_key(&self.params)?;
-            self.client.delete(&connect::writing(), &key).await?;
-            Ok(())
-        };
-        let deleted: Result<(), BoxError> = self.pool.wait(delete);
+        let (namespace, set) = (namespace(&self.params), set(&self.params));
+        let deleted = marker::remove(&self.client, namespace, set);
+        let deleted = self.pool.wait(deleted);
         deleted.map_err(|source| self.failed("remove the marker of", source))?;
         self.removal(made)
     }
@@ -253,6 +246,19 @@ fn failed_attempts(client: &Client) -> u64 {
         .sum()
 }
 
+/// Connects, unless a name is not to be sent to a server.
+async fn connect(params: &Params) -> Result<Client, BoxError> {
+    for (what, name) in [("namespace", namespace(params)), ("set", set(params))] {
+        if !settings::is_name(name) {
+            return Err(format!("`{name}` is no name of a {what}: {}", settings::NAME).into());
+        }
+    }
+    if [MARKERS, READY].contains(&set(params)) {
+        return Err(format!("the set `{}` is tailmark's own; use another", set(params)).into());
+    }
+    connect::connect(&params.location, &params.settings).await
+}
+
 fn namespace(params: &Params) -> &str {
     params.settings.text("namespace").unwrap_or_default()
 }
@@ -266,24 +272,6 @@ fn set(params: &Params) -> &str {
 /// The set of the records with its namespace.
 fn full_set(params: &Params) -> String {
     format!("{}.{}", namespace(params), set(params))
-}
-
-fn marker_key(params: &Params) -> Result<Key, BoxError> {
-    let set = Value::String(set(params).to_owned());
-    Ok(Key::new(namespace(params), MARKERS, set)?)
-}
-
-/// The marker of the set.
-async fn marker(client: &Client, params: &Params) -> Result<Option<String>, BoxError> {
-    let key = marker_key(params)?;
-    match client.get(&connect::reading(), &key, Bins::All).await {
-        Ok(record) => match record.bins.get(MARKER) {
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            _ => Ok(None),
-        },
-        Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// What is found in a set without records and marker, and what would change it. A namespace is
@@ -302,7 +290,7 @@ fn look_of_empty(params: &Params) -> Look {
         is_nothing: false,
         made_for: None,
         creates: vec![format!(
-            "write the record `ready` to set {namespace}.{MARKERS}"
+            "write the record `{READY}` to set {namespace}.{MARKERS}"
         )],
         marks: format!("write the record `{set}` to set {namespace}.{MARKERS}"),
         removes: Some(format!("truncate set {namespace}.{set}")),
@@ -315,12 +303,12 @@ fn look(params: &Params) -> Result<Look, Error> {
         let pool = RuntimePool::<Client>::new()?;
         let (namespace, policy) = (namespace(params), connect::asking());
         pool.wait(async {
-            let client = connect::connect(&params.location, &params.settings).await?;
+            let client = connect(params).await?;
             facts::require(&client, &policy, namespace).await?;
-            prove_reads(&client, namespace).await?;
+            marker::prove_reads(&client, namespace).await?;
             let records = facts::records(&client, &policy, namespace, set(params)).await?;
             Ok(Look {
-                marker: marker(&client, params).await?,
+                marker: marker::read(&client, namespace, set(params)).await?,
                 exists: records > 0,
                 is_empty: records == 0,
                 ..look_of_empty(params)
@@ -334,46 +322,12 @@ fn look(params: &Params) -> Result<Look, Error> {
     })
 }
 
-fn is_missing(error: &aerospike::Error) -> bool {
-    error.server_result_code() == Some(ResultCode::KeyNotFoundError)
-}
-
 fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     Error::Database {
         action,
         driver: DRIVER.name,
         place: params.location.to_string(),
         source,
-    }
-}
-
-/// The record that is written and read to see whether the server serves its partitions.
-fn ready_key(namespace: &str) -> Result<Key, BoxError> {
-    Ok(Key::new(
-        namespace,
-        MARKERS,
-        Value::String("ready".to_owned()),
-    )?)
-}
-
-/// Reads the record that [`prove`] writes; it may be missing.
-async fn prove_reads(client: &Client, namespace: &str) -> Result<(), BoxError> {
-    let key = ready_key(namespace)?;
-    match client.get(&connect::reading(), &key, Bins::All).await {
-        Err(error) if !is_missing(&error) => Err(error.into()),
-        _ => Ok(()),
-    }
-}
-
-/// Writes a record beside the markers and reads it back.
-async fn prove(client: &Client, namespace: &str) -> Result<(), BoxError> {
-    let key = ready_key(namespace)?;
-    let bins = [Bin::new(MARKER, Value::Int(1))];
-    client.put(&connect::writing(), &key, &bins).await?;
-    let read = client.get(&connect::reading(), &key, Bins::All).await?;
-    match read.bins.get(MARKER) {
-        Some(Value::Int(1)) => Ok(()),
-        _ => Err("a record that was written did not read back".into()),
     }
 }
 
@@ -384,8 +338,8 @@ fn destroy(params: &Params) -> Result<(), Error> {
         let (namespace, set) = (namespace(params), set(params));
         let policy = connect::asking();
         pool.wait(async {
-            let client = connect::connect(&params.location, &params.settings).await?;
-            client.truncate(&policy, namespace, set, 0).await?;
+            let client = connect(params).await?;
+            facts::truncate(&client, &policy, namespace, set).await?;
             let end = Instant::now() + TRUNCATION;
             while facts::records(&client, &policy, namespace, set).await? > 0 {
                 if Instant::now() > end {

@@ -20,6 +20,16 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("user", "of the server; none given: no authentication", SettingKind::Text, ""),
 ];
 
+/// What a name of a namespace or a set may be.
+pub(super) const NAME: &str = "one has up to 63 letters, digits and - _ . $ @ +";
+
+/// Whether a server is asked for a namespace or a set of this name. In the server's language other
+/// letters end a name or a question, and begin another one.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"-_.$@+".contains(&b);
+    (1..=63).contains(&name.len()) && name.bytes().all(is_letter)
+}
+
 /// Whether updates replace the record.
 pub(super) fn replaces(settings: &Settings) -> bool {
     settings.text("update") == Some("replace")
@@ -43,8 +53,39 @@ pub(super) fn semantics(settings: &Settings) -> Option<Semantics> {
 /// Checks what the table cannot.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     login::check(settings)?;
+    for name in ["namespace", "set"] {
+        if settings.text(name).is_some_and(|given| !is_name(given)) {
+            return Err(settings.refuse(name, NAME));
+        }
+    }
     if settings.text("tls_ca").is_some() != settings.text("tls_name").is_some() {
         return Err(settings.refuse("tls_name", "given together with `tls_ca`"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_would_end_a_question_to_the_server_is_none() {
+        for name in ["usertable", "a-b_c.d$1", "x".repeat(63).as_str()] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in [
+            "",
+            "x\ntruncate-namespace:namespace=prod",
+            "usertable;set=mine",
+            "mine/",
+            "a:b",
+            "a b",
+            "a=b",
+            "a,b",
+            "ü",
+            "x".repeat(64).as_str(),
+        ] {
+            assert!(!is_name(name), "{name:?}");
+        }
+    }
 }

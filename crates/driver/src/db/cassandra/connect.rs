@@ -12,7 +12,7 @@ use scylla::{
     },
     frame::{Compression, types::Consistency},
     policies::{
-        load_balancing::DefaultPolicy,
+        load_balancing::{DefaultPolicy, NodeIdentifier, SingleTargetLoadBalancingPolicy},
         retry::{
             DefaultRetryPolicy, DowngradingConsistencyRetryPolicy, FallthroughRetryPolicy,
             RetryPolicy,
@@ -60,6 +60,19 @@ pub(super) async fn connect(
     }
     let build = async { builder.build().await.map_err(|error| said(&error).into()) };
     login::in_time(location, settings, build).await
+}
+
+/// Sends what follows to the node that answers now, and to no other: what removes goes where was
+/// looked, whatever nodes the cluster names meanwhile.
+pub(super) async fn stay(session: &Session) -> Result<(), BoxError> {
+    let select = "SELECT host_id FROM system.local";
+    let answer = session.query_unpaged(select, ()).await?;
+    let node = NodeIdentifier::HostId(answer.request_coordinator().node().host_id);
+    let policy = SingleTargetLoadBalancingPolicy::new(node, None);
+    let mut handle = session.get_default_execution_profile_handle().clone();
+    let profile = handle.pointee_to_builder().load_balancing_policy(policy);
+    handle.map_to_another_profile(profile.build());
+    Ok(())
 }
 
 /// What went wrong, without what the client crate was about when it did: it says so at every level.

@@ -206,6 +206,8 @@ impl Database for Cassandra {
     }
 
     fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
+        let stayed = self.pool.wait(connect::stay(&self.connection));
+        stayed.map_err(|source| self.failed("look into", source))?;
         let statements = self.removal(made)?;
         let (tables, opened) = (&self.tables, &self.existing);
         let removed = removal::carry_out(&self.connection, tables, opened, statements);
@@ -350,6 +352,7 @@ fn empty(params: &Params, how: Emptying) -> Result<(), Error> {
         let pool = RuntimePool::<Prepared>::new()?;
         pool.wait(async {
             let connection = connect(params, &tables).await?;
+            connect::stay(&connection).await?;
             let existing = tables.existing(&connection).await?;
             tables.refuse_of_user(&connection, &existing).await?;
             if how == Emptying::Done && existing.table.is_some() && !existing.is_of_user() {

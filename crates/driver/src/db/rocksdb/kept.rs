@@ -77,6 +77,12 @@ const STATISTICS: &str = "___rocksdb_stats_history___";
 /// What a database must not have, but for the value that this program has, and what would be lost.
 const FOREIGN: &[(&str, &str, &str)] = &[
     (
+        "comparator",
+        "leveldb.BytewiseComparator",
+        "in another order records are not found, and RocksDB takes timestamps that it is not told of \
+         for turned off, and drops them",
+    ),
+    (
         "merge_operator",
         "nullptr",
         "without it, merged records cannot be read, and those in the log would be lost",
@@ -151,7 +157,7 @@ impl<'a> Existing<'a> {
         Ok(existing)
     }
 
-    /// Refuses a database with a merge operator or tables of another kind in any family, unless an
+    /// Refuses a database with another order, a merge operator or tables of another kind in any family, unless an
     /// options file has the same. RocksDB drops what is in the log from the first merge on if it has no
     /// merge operator.
     fn refuse_foreign(&self, settings: &Settings, access: Access) -> Result<(), Error> {

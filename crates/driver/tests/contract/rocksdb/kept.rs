@@ -78,6 +78,36 @@ fn the_limits_of_another_program_and_of_families_that_nobody_names_are_kept() {
 }
 
 #[test]
+fn a_database_of_another_order_is_refused_before_its_log_is_replayed() {
+    let mut bench = Bench::new("rocksdb");
+    bench.params.access = Access::Extend;
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    let families = ["default", "usertable", "aux"];
+    drop(DB::open_cf(&options, bench.data_path(), families).unwrap());
+    let newest = fs::read_dir(bench.data_path()).unwrap().flatten();
+    let is_options = |path: &PathBuf| path.to_string_lossy().contains("/OPTIONS-");
+    let newest = newest.map(|entry| entry.path()).filter(is_options).max();
+    let newest = newest.unwrap();
+    // As RocksDB writes it down of a family with timestamps, which its manifest may not tell.
+    let text = fs::read_to_string(&newest).unwrap();
+    let (before, family) = text.split_once("[CFOptions \"aux\"]").unwrap();
+    let plain = "comparator=leveldb.BytewiseComparator\n";
+    let stamped = "comparator=leveldb.BytewiseComparator.u64ts\n";
+    assert!(family.contains(plain));
+    let family = family.replacen(plain, stamped, 1);
+    fs::write(&newest, format!("{before}[CFOptions \"aux\"]{family}")).unwrap();
+    let before = files(bench.data_path());
+    let refused = refusal(bench.try_open());
+    assert!(
+        refused.contains("`aux` has the comparator `leveldb.BytewiseComparator.u64ts`"),
+        "{refused}"
+    );
+    assert_eq!(files(bench.data_path()), before);
+}
+
+#[test]
 fn a_database_with_a_merge_operator_is_refused_before_its_log_is_replayed() {
     for access in [Access::Read, Access::Write, Access::Extend] {
         let mut bench = Bench::new("rocksdb");

@@ -141,6 +141,18 @@ mod tests {
     }
 
     #[test]
+    fn no_label_stands_behind_the_letter_of_another_curve() {
+        let near = |label| vec![mark(9_000.0, 1_000.0, label), mark(500.0, 50.0, "1")];
+        let both = vec![series("a", near("64 (≥)")), series("b", near("64"))];
+        let text = curve(both).unwrap().join("\n");
+        assert!(text.contains("B64") && !text.contains("(≥)"), "{text}");
+        let left = vec![mark(8_900.0, 1_000.0, "64 (≥)"), mark(500.0, 50.0, "1")];
+        let both = vec![series("a", left), series("b", near("64"))];
+        let text = curve(both).unwrap().join("\n");
+        assert!(text.contains("AB64") && !text.contains("(≥)"), "{text}");
+    }
+
+    #[test]
     fn a_curve_of_nothing_is_none() {
         assert!(curve(vec![series("a", vec![None])]).is_none());
     }

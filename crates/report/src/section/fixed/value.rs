@@ -160,7 +160,9 @@ pub fn at_rate<'g, 'a>(
 }
 
 /// The curve of a system by client count in a closed loop, from the first point of which the latency is known exactly
-/// to the next of which it is not, that is not valid or is missing: nothing is read across a gap.
+/// to the next of which it is not, that is not valid or is missing: nothing is read across a gap. What
+/// those before the first did counts: that operations per second fall after them, and that clients
+/// were the limit.
 pub struct ClosedLoop {
     points: Vec<CurvePoint>,
     /// How many there are before the first at which the clients were the limit.
@@ -182,12 +184,21 @@ impl ClosedLoop {
         };
         // At a rate, service time says little of how long requests took.
         let steps = group.steps.iter().filter(|_| group.has_peaks());
-        let points = steps.map(|&step| group.cell(system, step).and_then(point));
-        let points = points.skip_while(Option::is_none);
-        let (points, limited): (Vec<_>, Vec<_>) = points.map_while(|known| known).unzip();
+        let cells = || steps.clone().map(|&step| group.cell(system, step));
+        let lacks = |cell: &Option<&GridCell<'_>>| cell.and_then(point).is_none();
+        let before = cells().take_while(lacks).flatten();
+        let before: Vec<_> = before.filter(|cell| cell.fault.is_none()).collect();
+        let ops_before = before.iter().filter_map(|cell| Some(cell.ops()?.middle));
+        let ops_before = ops_before.fold(0.0, f64::max);
+        let points = cells().skip_while(lacks);
+        let points = points.map_while(|cell| cell.and_then(point));
+        let points = points.take_while(|(point, _)| !reading::falls(point.ops, ops_before));
+        let (points, limited): (Vec<_>, Vec<_>) = points.unzip();
         let own = limited.iter().position(|limited| *limited);
+        let own = own.unwrap_or(points.len());
+        let is_limited_before = before.iter().any(|c| c.has_finding(&CLIENT_SATURATED));
         Self {
-            own: own.unwrap_or(points.len()),
+            own: if is_limited_before { 0 } else { own },
             points,
         }
     }

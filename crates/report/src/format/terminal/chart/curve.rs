@@ -52,10 +52,16 @@ impl Curve<'_> {
                 plot.line(from, to, curve);
             }
         }
-        for (curve, marks) in all.iter().enumerate() {
-            for mark in marks {
-                plot.mark((column(mark.x), row(mark.y)), curve, &clean(&mark.label));
-            }
+        let marks = all.iter().enumerate().flat_map(|(curve, marks)| {
+            let at = |mark: &&PlotMark| ((column(mark.x), row(mark.y)), curve, clean(&mark.label));
+            marks.iter().map(at).collect::<Vec<_>>()
+        });
+        let marks: Vec<_> = marks.collect();
+        for (at, curve, _) in &marks {
+            plot.letter(*at, *curve);
+        }
+        for (at, curve, label) in &marks {
+            plot.label(*at, *curve, label);
         }
         let mut lines = vec![self.titles[1].clone()];
         for (at, cells) in plot.rows.iter().enumerate() {
@@ -144,17 +150,26 @@ impl Plot {
         }
     }
 
-    /// The letter of a curve, and behind it its label where there is room.
-    fn mark(&mut self, (column, row): (usize, usize), curve: usize, label: &str) {
+    /// Where several curves have their letters, that of the last is seen.
+    fn letter(&mut self, (column, row): (usize, usize), curve: usize) {
         self.rows[row][column] = PlotCell {
             shown: letter(curve),
             curve: Some(curve),
         };
+    }
+
+    /// A label behind the letter of its curve, where that is seen and there is room.
+    fn label(&mut self, (column, row): (usize, usize), curve: usize, label: &str) {
         let is_free = |cell: &PlotCell| matches!(cell.shown, ' ' | '·');
-        let room = self.rows[row].get(column + 1..=column + label.chars().count());
-        if room.is_some_and(|cells| cells.iter().all(is_free)) {
-            for (i, shown) in label.chars().enumerate() {
-                self.rows[row][column + 1 + i] = PlotCell {
+        let Some((own, behind)) = self.rows[row][column..].split_first_mut() else {
+            return;
+        };
+        let Some(cells) = behind.get_mut(..label.chars().count()) else {
+            return;
+        };
+        if own.curve == Some(curve) && cells.iter().all(is_free) {
+            for (cell, shown) in cells.iter_mut().zip(label.chars()) {
+                *cell = PlotCell {
                     shown,
                     curve: Some(curve),
                 };
