@@ -49,13 +49,13 @@ use collector::Collector;
 use context::PhaseContext;
 use crossbeam_channel::unbounded;
 use ending::{EndedBy, due_ns};
+use recorder::RecorderChannels;
 use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stopped::Stops;
 use tailmark_driver::{Clients, Stage};
 use tailmark_model::Phase;
 use tailmark_workload::Seed;
-use tasks::RecorderChannels;
 
 /// Stats beyond one a recorder, at most: more processors than these seldom turn to an interval at
 /// once.
