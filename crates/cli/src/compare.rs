@@ -1,24 +1,13 @@
 //! `tailmark compare`: verdicts on two systems or two studies, and gates on them.
 
-use crate::{args::CompareArgs, screen};
-use clap::ValueEnum;
+use crate::{
+    args::{CompareArgs, CompareFormat},
+    screen,
+};
 use std::io;
 use tailmark_console::{Console, Exit};
 use tailmark_model::json_text;
 use tailmark_report::{GateOutcome, Verdicts, VerdictsRequest};
-
-/// How a comparison is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    /// For a terminal.
-    Text,
-    /// Markdown with tables as GitHub has them.
-    Md,
-    /// A page for browsers.
-    Html,
-    /// One document for programs.
-    Json,
-}
 
 /// Compares, and judges the conditions.
 pub fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Exit> {

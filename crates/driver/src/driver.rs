@@ -1,7 +1,9 @@
 //! A driver: a row of the table of databases.
 
-use crate::{DataSet, Database, Error, Location, OperationKind, ServerLook, Setting, Settings};
-use std::{io, path::Path};
+use crate::{
+    DataSet, Database, Error, Location, Look, OperationKind, Setting, Settings, did_you_mean,
+};
+use std::{collections::BTreeMap, io, path::Path};
 
 /// What a driver has to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +127,15 @@ pub struct Identity {
 /// can take its place. The error says why it is not.
 pub type Confirm<'a> = dyn Fn(&Path) -> Result<(), String> + 'a;
 
+/// How the servers of a driver are looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerLook {
+    /// Connects, reads, and changes nothing.
+    pub at: fn(&Params) -> Result<Look, Error>,
+    /// What [`Self::at`] returns for a server that holds nothing of the data set; connects to none.
+    pub of_empty: fn(&Params) -> Look,
+}
+
 /// A database that can be tested: a row of [`crate::db::DRIVERS`].
 pub struct Driver {
     /// The name in plans, for example `rocksdb`.
@@ -190,5 +201,35 @@ impl std::fmt::Debug for Driver {
         f.debug_struct("Driver")
             .field("name", &self.name)
             .finish_non_exhaustive()
+    }
+}
+
+impl Settings {
+    /// Checks what was given against what `driver` takes; sizes become bytes, shares of `data`
+    /// and those that scale are resolved.
+    ///
+    /// # Errors
+    /// Names the key, the value and what is accepted.
+    pub fn check(
+        driver: &'static Driver,
+        given: &BTreeMap<String, String>,
+        data: &DataSet,
+        scale: f64,
+    ) -> Result<Self, Error> {
+        let names = || driver.settings.iter().map(|setting| setting.name);
+        if let Some(name) = given
+            .keys()
+            .find(|given| names().all(|name| name != **given))
+        {
+            return Err(Error::UnknownSetting {
+                driver: driver.name,
+                name: name.clone(),
+                hint: did_you_mean(name, names()),
+                known: names().collect::<Vec<_>>().join(", "),
+            });
+        }
+        let mut settings = Self::effective(driver.settings, given, data, scale)?;
+        (driver.check)(&mut settings)?;
+        Ok(settings)
     }
 }

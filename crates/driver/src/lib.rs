@@ -25,13 +25,15 @@ mod virtual_clock;
 mod wake_queue;
 
 pub use data::{DataSet, Schema};
-pub use driver::{Access, Clients, Confirm, Driver, Identity, Params, Place, Semantics};
+pub use driver::{
+    Access, Clients, Confirm, Driver, Identity, Params, Place, Semantics, ServerLook,
+};
 pub use error::Error;
 pub use hint::did_you_mean;
 pub use input::{INPUT_BYTES_MAX, read_file, read_stream, read_text, read_text_stream};
 pub use location::{Location, is_rocksdb, of_another_user};
 pub use locked_file::LockedFile;
-pub use look::{Look, ServerLook};
+pub use look::Look;
 pub use made::Made;
 pub use net::HostPort;
 pub use operation::{Direction, Fields, Key, Keys, Operation, OperationKind, Special, Values};

@@ -3,17 +3,6 @@
 //! Opening a database to create it changes the server. Whoever only wants to know what is there, or
 //! what a load would change, looks.
 
-use crate::{Error, Params};
-
-/// How the servers of a driver are looked at.
-#[derive(Debug, Clone, Copy)]
-pub struct ServerLook {
-    /// Connects, reads, and changes nothing.
-    pub at: fn(&Params) -> Result<Look, Error>,
-    /// What [`Self::at`] returns for a server that holds nothing of the data set; connects to none.
-    pub of_empty: fn(&Params) -> Look,
-}
-
 /// What a server holds in the place of a data set, and what would change it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Look {

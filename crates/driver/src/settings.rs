@@ -3,7 +3,7 @@
 //! Values arrive as text (a plan's TOML value or the right side of `--set`), so that one check
 //! serves every source. A size may be absolute (`64MiB`) or a share of the data set (`5%`).
 
-use crate::{DataSet, Driver, Error, did_you_mean};
+use crate::{DataSet, Error};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One thing that can be set.
@@ -88,50 +88,25 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Checks what was given against what `driver` takes; sizes become bytes, shares of `data`
-    /// and those that scale are resolved.
-    ///
-    /// # Errors
-    /// Names the key, the value and what is accepted.
-    pub fn check(
-        driver: &'static Driver,
+    /// What takes effect of these rows: sizes become bytes, shares of `data` and those that scale are
+    /// resolved.
+    pub(crate) fn effective(
+        rows: &'static [Setting],
         given: &BTreeMap<String, String>,
         data: &DataSet,
         scale: f64,
     ) -> Result<Self, Error> {
-        if let Some(name) = given
-            .keys()
-            .find(|k| driver.settings.iter().all(|s| s.name != **k))
-        {
-            return Err(Error::UnknownSetting {
-                driver: driver.name,
-                name: name.clone(),
-                hint: did_you_mean(name, driver.settings.iter().map(|s| s.name)),
-                known: driver
-                    .settings
-                    .iter()
-                    .map(|s| s.name)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            });
-        }
-        let (mut values, mut named) = (BTreeMap::new(), BTreeSet::new());
-        for setting in driver.settings {
-            let value = given
-                .get(setting.name)
-                .map_or(setting.default, String::as_str);
+        let mut settings = Self::default();
+        for row in rows {
+            let value = given.get(row.name).map_or(row.default, String::as_str);
             if !value.is_empty() {
-                values.insert(setting.name, setting.effective(value, data, scale)?);
+                let value = row.effective(value, data, scale)?;
+                settings.values.insert(row.name, value);
             }
-            if given.contains_key(setting.name) {
-                named.insert(setting.name);
+            if given.contains_key(row.name) {
+                settings.given.insert(row.name);
             }
         }
-        let mut settings = Self {
-            values,
-            given: named,
-        };
-        (driver.check)(&mut settings)?;
         Ok(settings)
     }
 
@@ -282,7 +257,7 @@ fn bytes(value: &str, data: &DataSet, scale: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Schema;
+    use crate::{Driver, Schema};
 
     const fn setting(name: &'static str, kind: SettingKind, default: &'static str) -> Setting {
         Setting::new(name, "for these tests", kind, default)

@@ -6,11 +6,11 @@ use crate::{
     clock::{Clock, nanos},
     interval_stats::Keep,
     pacer::{Budget, End, Pace, Pacer, Waiter},
-    recorder::{Edge, Record, Recorder},
+    recorder::{Edge, Record, Recorder, RecorderChannels},
     roles::{Role, Roles},
     silence::{Pulse, SharedPulse},
+    spec::share,
     start::{self, Late},
-    tasks::{self, RecorderChannels},
 };
 use std::{
     sync::{Arc, OnceLock},
@@ -22,6 +22,8 @@ use tailmark_workload::{ClientGroup, Stream, StreamConfig};
 
 /// For how long a client may spin before an instant, at most.
 const SPIN: Duration = Duration::from_micros(20);
+/// Clients of one runtime thread beyond which there is a further one, while there are processors.
+const CLIENTS: u32 = 16;
 
 /// What the clients of a phase share.
 pub struct PhaseContext<'a, C> {
@@ -130,7 +132,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
     pub fn recorders(&self) -> u32 {
         match self.spec.clients {
             Clients::Threads => self.spec.own_threads(),
-            Clients::Tasks => tasks::threads(self.spec.own_threads(), cpus()),
+            Clients::Tasks => runtime_threads(self.spec.own_threads(), cpus()),
         }
     }
 
@@ -239,12 +241,6 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
     }
 }
 
-/// The operations of one client; the first clients do those that cannot be divided.
-pub const fn share(operations: u64, client: u32, clients: u32) -> u64 {
-    let (client, clients) = (client as u64, clients as u64);
-    operations / clients + (client < operations % clients) as u64
-}
-
 /// How long clients may spin: [`SPIN`], unless that took more than a tenth of the machine.
 fn spin(rate: Option<f64>) -> Duration {
     let cores = cpus() as f64;
@@ -257,4 +253,33 @@ fn spin(rate: Option<f64>) -> Duration {
 /// Processors that this process may run on.
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How many runtime threads serve these clients on these processors.
+fn runtime_threads(clients: u32, cpus: usize) -> u32 {
+    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+    clients.div_ceil(CLIENTS).min(cpus).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_few_threads_as_serve_and_never_more_than_processors() {
+        for (clients, cpus, expected) in [
+            (1, 8, 1),
+            (16, 8, 1),
+            (17, 8, 2),
+            (128, 8, 8),
+            (1024, 2, 2),
+            (64, 64, 4),
+        ] {
+            assert_eq!(
+                runtime_threads(clients, cpus),
+                expected,
+                "{clients} on {cpus}"
+            );
+        }
+    }
 }

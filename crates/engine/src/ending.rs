@@ -1,12 +1,7 @@
 //! How the clients of a phase ended, and what follows from it: the time that rates are divided by,
 //! and how much of it the last ones took alone.
 
-use crate::{
-    Spec,
-    arrivals::ArrivalSequence,
-    clock::{Tick, nanos},
-    roles::Roles,
-};
+use crate::{Spec, clock::Tick};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tailmark_model::{
     Finding, Phase, Sentence, Unit,
@@ -185,19 +180,6 @@ impl Ending {
     }
 }
 
-/// When the budget is due, nanoseconds after the start of the measured part: at one fixed rate of
-/// all clients; otherwise 0.
-pub fn due_ns(spec: &Spec<'_>, roles: &Roles) -> u64 {
-    let ends = roles.arrivals().filter_map(ArrivalSequence::end);
-    let end = ends.max().unwrap_or(0).saturating_sub(nanos(spec.warmup));
-    match (spec.rate, spec.operations) {
-        (Some(rate), Some(operations)) if !has_own_rate(spec) => {
-            end.max((operations as f64 / rate * 1e9) as u64)
-        }
-        _ => end,
-    }
-}
-
 /// Whether what is under way at the end is not made up for at the start: in a closed loop without a
 /// warm-up. One that is a warm-up itself is as long as it was planned.
 fn has_open_start(spec: &Spec<'_>) -> bool {
@@ -210,7 +192,7 @@ fn is_closed(spec: &Spec<'_>) -> bool {
 }
 
 /// Whether any clients of the point have a rate that is not the point's.
-fn has_own_rate(spec: &Spec<'_>) -> bool {
+pub fn has_own_rate(spec: &Spec<'_>) -> bool {
     let own = |group: &ClientGroup| {
         !group.is_background() && (group.rate.is_some() || group.sine.is_some())
     };

@@ -48,14 +48,14 @@ use collection::{collect, sample};
 use collector::Collector;
 use context::PhaseContext;
 use crossbeam_channel::unbounded;
-use ending::{EndedBy, due_ns};
+use ending::EndedBy;
+use recorder::RecorderChannels;
 use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stopped::Stops;
 use tailmark_driver::{Clients, Stage};
 use tailmark_model::Phase;
 use tailmark_workload::Seed;
-use tasks::RecorderChannels;
 
 /// Stats beyond one a recorder, at most: more processors than these seldom turn to an interval at
 /// once.
@@ -206,7 +206,7 @@ fn result<C: Clock>(
     let is_stopped = context.stop.requested();
     let is_cut = is_stopped || end < planned;
     let ending = context.roles.ending();
-    let due = due_ns(spec, &context.roles);
+    let due = context.roles.due_ns(spec);
     let times = (collector.done_ns(measure), due);
     let by = match (is_cut, collector.has_overrun()) {
         (true, _) => EndedBy::Cut,

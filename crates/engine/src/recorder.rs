@@ -41,6 +41,15 @@ pub struct Snapshot {
     pub last_done: Tick,
 }
 
+/// What is at the ends of a thread's recorder.
+#[derive(Clone)]
+pub struct RecorderChannels {
+    /// Takes what was recorded.
+    pub full: Sender<Snapshot>,
+    /// Gives back what was emptied.
+    pub empty: Receiver<Box<IntervalStats>>,
+}
+
 /// What a client records with: the recorder of its thread, its own or shared with the other clients
 /// there. It is that of the measured part alone.
 pub trait Record {

@@ -7,7 +7,7 @@
 use super::{
     arrivals::ArrivalSequence,
     deal::Deal,
-    ending::{Ending, Left},
+    ending::{Ending, Left, has_own_rate},
     pacer::{End, Schedule, Timetable},
     recorder::{Record, Timing},
 };
@@ -137,6 +137,19 @@ impl Roles {
     pub fn arrivals_by_group(&self) -> impl Iterator<Item = (usize, &ArrivalSequence)> {
         let arrivals = self.arrivals.iter().enumerate();
         arrivals.filter_map(|(group, shared)| Some((group, shared.as_deref()?)))
+    }
+
+    /// When the budget is due, nanoseconds after the start of the measured part: at one fixed rate of
+    /// all clients; otherwise 0.
+    pub fn due_ns(&self, spec: &Spec<'_>) -> u64 {
+        let ends = self.arrivals().filter_map(ArrivalSequence::end);
+        let end = ends.max().unwrap_or(0).saturating_sub(nanos(spec.warmup));
+        match (spec.rate, spec.operations) {
+            (Some(rate), Some(operations)) if !has_own_rate(spec) => {
+                end.max((operations as f64 / rate * 1e9) as u64)
+            }
+            _ => end,
+        }
     }
 
     /// When the operations of a client are due.

@@ -7,7 +7,8 @@ use crate::{
     collection::Collection,
     context::{ClientSeed, PhaseContext},
     pacer::Waiter,
-    tasks::{RecorderChannels, TaskRecorders},
+    recorder::RecorderChannels,
+    tasks::TaskRecorders,
 };
 use crossbeam_channel::{TryRecvError, unbounded};
 use futures_executor::LocalPool;

@@ -1,6 +1,6 @@
 //! What a phase does: the arguments of [`crate::run`].
 
-use crate::{Peers, context::share};
+use crate::Peers;
 use serde::{Deserialize, Serialize};
 use std::{ops::Deref, sync::Arc, time::Duration};
 use tailmark_driver::{Clients, DataSet, Database};
@@ -177,6 +177,12 @@ impl<'a> Spec<'a> {
             _ => self.operations,
         }
     }
+}
+
+/// The operations of one client; the first clients do those that cannot be divided.
+pub(crate) const fn share(operations: u64, client: u32, clients: u32) -> u64 {
+    let (client, clients) = (client as u64, clients as u64);
+    operations / clients + (client < operations % clients) as u64
 }
 
 #[cfg(test)]

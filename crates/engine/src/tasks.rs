@@ -6,9 +6,8 @@
 
 use super::{
     context::{ClientSeed, Draws, PhaseContext},
-    interval_stats::IntervalStats,
     pacer::Waiter,
-    recorder::{Recorder, Snapshot},
+    recorder::{Recorder, RecorderChannels},
     roles::Background,
     timer::RuntimeTimer,
 };
@@ -16,31 +15,12 @@ use crate::{
     Error,
     clock::{Clock, Tick},
 };
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Sender;
 use std::{cell::RefCell, io, pin::Pin, rc::Rc, thread::Scope, time::Duration};
 use tokio::{
     runtime::{Builder, Runtime},
     task::LocalSet,
 };
-
-/// Clients of one runtime thread beyond which there is a further one, while there are processors.
-const CLIENTS: u32 = 16;
-
-/// What is at the ends of a thread's recorder.
-#[derive(Clone)]
-pub struct RecorderChannels {
-    /// Takes what was recorded.
-    pub full: Sender<Snapshot>,
-    /// Gives back what was emptied.
-    pub empty: Receiver<Box<IntervalStats>>,
-}
-
-/// How many runtime threads serve these clients on these processors.
-#[must_use]
-pub fn threads(clients: u32, cpus: usize) -> u32 {
-    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
-    clients.div_ceil(CLIENTS).min(cpus).max(1)
-}
 
 /// Starts the runtime threads and waits until every client is connected.
 ///
@@ -181,24 +161,5 @@ impl TaskRecorders {
         }
         let recorder = Rc::clone(&self.of_point);
         Box::pin(context.client(seed, measure, waiter, recorder).run())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn there_are_as_few_threads_as_serve_and_never_more_than_processors() {
-        for (clients, cpus, expected) in [
-            (1, 8, 1),
-            (16, 8, 1),
-            (17, 8, 2),
-            (128, 8, 8),
-            (1024, 2, 2),
-            (64, 64, 4),
-        ] {
-            assert_eq!(threads(clients, cpus), expected, "{clients} on {cpus}");
-        }
     }
 }

@@ -5,8 +5,8 @@ use crate::{
     clock::Clock,
     context::{ClientSeed, Draws, PhaseContext},
     pacer::Waiter,
+    recorder::RecorderChannels,
     roles::Background,
-    tasks::RecorderChannels,
 };
 use pollster::block_on;
 use std::num::NonZeroU64;

@@ -3,7 +3,7 @@
 //! A directory's device is found by the device number of its files. btrfs and overlay give their
 //! files numbers of no device; there the mount table names it.
 
-use crate::{controller, mount, sysfs, transport};
+use crate::{mount, sysfs, transport};
 use std::{
     fs,
     os::unix::fs::{FileTypeExt, MetadataExt},
@@ -135,12 +135,6 @@ impl BlockDevice {
             None if self.name.starts_with("nvme") => "NVMe namespace",
             None => "disk",
         }
-    }
-
-    /// Bytes of the whole device: of an NVMe namespace, those of all namespaces of its controller.
-    #[must_use]
-    pub fn controller_bytes(&self) -> Option<u64> {
-        controller::controller_bytes(Path::new(SYS), &self.disk)
     }
 
     /// The disks at the bottom of a device mapper or RAID device; none where it is not made of

@@ -4,7 +4,7 @@
 use crate::{
     BlockDevice,
     block::{self, SYS},
-    space,
+    mount::existing,
 };
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn chain(place: &Path) -> Vec<BlockDevice> {
 
 /// The device that holds a place, or will hold it.
 fn top(place: &Path) -> Option<BlockDevice> {
-    block::block_device_of(&space::existing(place).ok()?)
+    block::block_device_of(&existing(place).ok()?)
 }
 
 /// A device and everything that it is made of.

@@ -4,7 +4,7 @@
 //! multipath it is there as a path, `nvme0c0n1`, and the disk is `nvme1n1` of the subsystem that the
 //! first number of the path stands for.
 
-use crate::{BlockDevice, sysfs};
+use crate::{BlockDevice, block::SYS, sysfs};
 use std::path::{Path, PathBuf};
 
 /// The names of the namespaces of a controller (`nvme0`), sorted by their numbers.
@@ -33,7 +33,7 @@ fn disk(name: &str) -> Option<(u32, String)> {
 pub fn places_of(place: &Path) -> Vec<PathBuf> {
     let device = place.strip_prefix("/dev").ok().and_then(Path::to_str);
     let controller = device.filter(|name| is_controller(name));
-    let namespaces = controller.map(|name| namespaces(Path::new(crate::block::SYS), name));
+    let namespaces = controller.map(|name| namespaces(Path::new(SYS), name));
     match namespaces.filter(|names| !names.is_empty()) {
         Some(names) => names
             .iter()
@@ -54,6 +54,14 @@ pub fn controllers_of(sys: &Path, disk: &str) -> Vec<String> {
     let mut controllers = sysfs::names(&sys.join("class/nvme"));
     controllers.retain(|controller| namespaces(sys, controller).iter().any(|name| name == disk));
     controllers
+}
+
+impl BlockDevice {
+    /// Bytes of the whole device: of an NVMe namespace, those of all namespaces of its controller.
+    #[must_use]
+    pub fn controller_bytes(&self) -> Option<u64> {
+        controller_bytes(Path::new(SYS), &self.disk)
+    }
 }
 
 /// Bytes of all namespaces of the controller of a disk together; none where it has none.

@@ -5,7 +5,7 @@
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -102,7 +102,21 @@ pub fn mount_at(path: &Path) -> Option<Mount> {
 /// The file system that a path is on, or would be where it does not exist yet.
 #[must_use]
 pub fn mount_of(path: &Path) -> Option<Mount> {
-    mount_at(&crate::space::existing(path).ok()?)
+    mount_at(&existing(path).ok()?)
+}
+
+/// The path, or its nearest parent that exists, absolute and without links.
+pub(crate) fn existing(path: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    let mut nearest = absolute.as_path();
+    loop {
+        match (nearest.canonicalize(), nearest.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                nearest = parent;
+            }
+            (result, _) => return result,
+        }
+    }
 }
 
 /// Which of the mounts an absolute path without links is on, by its text: the deepest mount point

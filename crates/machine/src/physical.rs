@@ -7,7 +7,7 @@
 use crate::{
     BlockDevice,
     block::{self, SYS},
-    mount, space,
+    mount::{self, existing},
 };
 use std::{
     collections::BTreeSet,
@@ -27,7 +27,7 @@ const IN_MEMORY: &[&str] = &["devtmpfs", "ramfs", "tmpfs"];
 #[must_use]
 pub fn physical_devices(place: &Path) -> BTreeSet<String> {
     let mut devices = BTreeSet::new();
-    if let Ok(place) = space::existing(place) {
+    if let Ok(place) = existing(place) {
         follow_path(Path::new(SYS), &place, LOOPS_MAX, &mut devices);
     }
     devices

@@ -1,6 +1,9 @@
 //! How much room there is for a data set.
 
-use crate::{block, block_device_of, mount};
+use crate::{
+    block, block_device_of,
+    mount::{existing, mount_at},
+};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -42,7 +45,7 @@ pub fn space(path: &Path) -> io::Result<Space> {
         });
     }
     let stat = rustix::fs::statvfs(&path)?;
-    let mount = mount::mount_at(&path);
+    let mount = mount_at(&path);
     let (file_system, options) = match mount {
         Some(mount) => (mount.file_system(), mount.options),
         None => (path.display().to_string(), Vec::new()),
@@ -55,20 +58,6 @@ pub fn space(path: &Path) -> io::Result<Space> {
         at: path,
         options,
     })
-}
-
-/// The path, or its nearest parent that exists, absolute and without links.
-pub(crate) fn existing(path: &Path) -> io::Result<PathBuf> {
-    let absolute = std::path::absolute(path)?;
-    let mut nearest = absolute.as_path();
-    loop {
-        match (nearest.canonicalize(), nearest.parent()) {
-            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
-                nearest = parent;
-            }
-            (result, _) => return result,
-        }
-    }
 }
 
 #[cfg(test)]

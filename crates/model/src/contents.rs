@@ -1,125 +1,11 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
-    Arrivals, BlockQos, Censored, Finding, Metric, PlanValue, Series, StartLag, StudySettings,
-    histogram::new_latencies,
-    new_study_id, printable,
-    ranked_latencies::{Failed, RankedLatencies},
-    ranks::RankPart,
-    summary::Summary,
-    warmup::Warmup,
+    BlockQos, Censored, Failed, Finding, Kind, Latencies, Metric, Packed, PointKey,
+    RankedLatencies, Series, StartLag, Summary, TimeBasis, new_latencies, printable,
 };
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::BTreeMap,
-    time::{SystemTime, UNIX_EPOCH},
-};
-
-/// Latencies in nanoseconds, three significant digits, growing as needed.
-pub type Latencies = Histogram<u64>;
-
-/// What is recorded together: the kinds of request, and the pair of a read-modify-write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Fetch one record.
-    Read,
-    /// Change fields of a record.
-    Update,
-    /// Write a whole record.
-    Insert,
-    /// Fetch consecutive records.
-    Scan,
-    /// Remove a record.
-    Delete,
-    /// A read and an update of the same record, both recorded also on their own.
-    ReadModifyWrite,
-}
-
-impl Kind {
-    /// Every kind, in the order of reports.
-    pub const ALL: [Self; 6] = [
-        Self::Read,
-        Self::Update,
-        Self::Insert,
-        Self::Scan,
-        Self::Delete,
-        Self::ReadModifyWrite,
-    ];
-
-    /// The name in exports and reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Update => "update",
-            Self::Insert => "insert",
-            Self::Scan => "scan",
-            Self::Delete => "delete",
-            Self::ReadModifyWrite => "read-modify-write",
-        }
-    }
-}
-
-/// What a study is of; written once, when the study is made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Header {
-    /// What tells the study from every other: 32 hexadecimal digits. Markers of data that a run of it
-    /// made have the same. Empty in a study of before there were any.
-    pub id: String,
-    /// The title of the plan.
-    pub title: String,
-    /// The version of tailmark that made the study.
-    pub tailmark: String,
-    /// When the study was made, milliseconds since 1970 UTC.
-    pub created_ms: u64,
-    /// The plan as it takes effect: dotted keys, their values as text and their roles. Compared when
-    /// a directory is run again.
-    pub plan: BTreeMap<String, PlanValue>,
-    /// What the plan says to those who read the study.
-    pub settings: StudySettings,
-    /// The plan file as it was given, or one that says the same as the flags.
-    pub source: String,
-    /// Dotted keys whose values the described study does not publish and the user did not give: as
-    /// the plan names them, and those of `plan` that they become.
-    pub assumed: Vec<String>,
-}
-
-impl Header {
-    /// The header of results that come without a plan, made now: by a call of a program, or
-    /// imported.
-    #[must_use]
-    pub fn without_plan(title: impl Into<String>, source: String) -> Self {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        Self {
-            id: new_study_id(),
-            title: title.into(),
-            tailmark: env!("CARGO_PKG_VERSION").to_owned(),
-            created_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            plan: BTreeMap::new(),
-            settings: StudySettings::default(),
-            source,
-            assumed: Vec::new(),
-        }
-    }
-
-    /// The plan as it takes effect: dotted keys and their values as text.
-    #[must_use]
-    pub fn plan_texts(&self) -> BTreeMap<String, String> {
-        let plan = self.plan.iter();
-        plan.map(|(key, given)| (key.clone(), given.value.clone()))
-            .collect()
-    }
-
-    /// Bytes of the values in the data set, without keys; none if no plan says.
-    #[must_use]
-    pub fn value_bytes(&self) -> Option<f64> {
-        self.settings.data.map(|data| data.value_bytes)
-    }
-}
+use std::{collections::BTreeMap, time::Duration};
 
 /// One system under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,46 +73,6 @@ pub struct ErrorCount {
     pub count: u64,
     /// The first message of this kind and cause.
     pub example: String,
-}
-
-/// The name of a load or a point within a study.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PointKey {
-    /// The system's name.
-    pub system: String,
-    /// The workload's name.
-    pub workload: String,
-    /// How keys are drawn: `uniform`, `zipfian`, ...
-    pub distribution: String,
-    /// Clients with one operation in flight each; [`PointKey::PEAK`] where only the peak is known.
-    pub threads: u32,
-    /// From 1.
-    pub repeat: u32,
-    /// Operations per second over all clients; none: a closed loop.
-    pub target_rate: Option<f64>,
-    /// How operations arrive at that rate; none in a closed loop, and where each client has a
-    /// schedule of its own (drop-ins).
-    pub arrivals: Option<Arrivals>,
-}
-
-impl PointKey {
-    /// In [`PointKey::threads`]: only the peak of the workload is known, not the thread count that
-    /// it was reached at. No run has so many clients, so nothing that was measured is mistaken for
-    /// it.
-    pub const PEAK: u32 = 0;
-
-    /// Whether the point is the peak of its workload at an unknown thread count. It is in
-    /// comparisons of peaks, and in none at a thread count.
-    #[must_use]
-    pub const fn is_peak(&self) -> bool {
-        self.threads == Self::PEAK
-    }
-
-    /// Clients, where their number is known.
-    #[must_use]
-    pub fn clients(&self) -> Option<u32> {
-        (!self.is_peak()).then_some(self.threads)
-    }
 }
 
 /// What was measured of one kind over a whole phase.
@@ -341,10 +187,16 @@ impl KindResult {
     }
 }
 
-/// An interval's histogram, packed: a long sweep holds a hundred thousand of them, in memory as on
-/// disk. `Packed::pack` and `Packed::unpack` are in `packed`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packed(pub(crate) Vec<u8>);
+impl TimeBasis {
+    /// What is known of the latencies of this clock.
+    #[must_use]
+    pub fn latencies(self, result: &KindResult) -> RankedLatencies<'_> {
+        match self {
+            Self::Service => result.ranked_service(),
+            Self::Response => result.ranked_response(),
+        }
+    }
+}
 
 /// What was measured of one kind in one interval.
 #[derive(Debug, Clone, PartialEq)]
@@ -439,6 +291,18 @@ impl Phase {
         last.map_or(0.0, |last| last.start_s + last.length_s)
             .max(self.duration_s)
     }
+
+    /// How long all clients together waited for answers, failures included, nanoseconds.
+    #[must_use]
+    pub fn busy_ns(&self) -> f64 {
+        // The halves of a read-modify-write are among reads and updates.
+        let kinds = self.kinds.iter();
+        let requests = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
+        let sum = |latencies: &Latencies| latencies.mean() * latencies.len() as f64;
+        let busy = requests
+            .map(|(_, result)| sum(&result.service) + result.failed.as_ref().map_or(0.0, sum));
+        busy.sum()
+    }
 }
 
 /// One point of the sweep.
@@ -461,4 +325,77 @@ pub struct Load {
     pub threads: u32,
     /// What was measured.
     pub phase: Phase,
+}
+
+/// A warm-up that was ended by rule: it is kept with the point that it was for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Warmup {
+    /// What was measured in it, on a clock of its own; it has no warm-up itself.
+    pub phase: Phase,
+    /// From when on it was steady, seconds since its start; none: never.
+    pub steady_s: Option<f64>,
+    /// Why it was not, where it never was.
+    pub reason: Option<String>,
+}
+
+impl Warmup {
+    /// What lies between it and the measured part, not counted: the clients of the one have ended,
+    /// and those of the other are under way when that begins.
+    pub const EDGE: Duration = Duration::from_secs(1);
+
+    /// How long it was, seconds.
+    #[must_use]
+    pub const fn length_s(&self) -> f64 {
+        self.phase.duration_s
+    }
+}
+
+/// A warm-up that was ended by rule, without what was measured in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptWarmup {
+    /// The point that it is of.
+    pub key: PointKey,
+    /// How long it was, seconds.
+    pub length_s: f64,
+    /// Whether it was cut off, because the database no longer answered.
+    pub is_cut: bool,
+}
+
+/// What one process did of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankPart {
+    /// The number of the process, from 0.
+    pub rank: u32,
+    /// The name of its machine.
+    pub host: String,
+    /// Its clients.
+    pub threads: u32,
+    /// Operations completed, failures included.
+    pub operations: u64,
+    /// Of those, the ones that failed.
+    pub failed: u64,
+    /// Of those that succeeded, the ones done after the end of the measured part.
+    #[serde(default)]
+    pub drained: u64,
+    /// How long its part took, seconds.
+    pub duration_s: f64,
+    /// By how much it began later than agreed, nanoseconds.
+    pub late_ns: u64,
+    /// How far its clock was ahead of that of rank 0 at the start, nanoseconds; behind where
+    /// negative.
+    pub clock_ahead_ns: i64,
+    /// How far from that it may have been at most, at the start and at the end, nanoseconds.
+    pub clock_bound_ns: u64,
+    /// How much its clock had come to differ at the end from what was expected of it at the start,
+    /// nanoseconds.
+    pub clock_drift_ns: i64,
+    /// How busy the processors of its machine were, 0 to 1; none where its machine was not watched
+    /// by it.
+    pub cpu_busy: Option<f64>,
+    /// The share of them that the threads of its clients had, 0 to 1; none as above, and in studies of
+    /// before.
+    #[serde(default)]
+    pub cpu_client: Option<f64>,
+    /// Quantiles of the response time of all its requests: the share of requests, and nanoseconds.
+    pub quantiles: Vec<(f64, u64)>,
 }

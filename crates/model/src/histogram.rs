@@ -3,8 +3,10 @@
 //! Totals of a phase keep three digits. The histograms of intervals are many, and are kept as
 //! [`crate::Packed`].
 
-use crate::Latencies;
 use hdrhistogram::Histogram;
+
+/// Latencies in nanoseconds, three significant digits, growing as needed.
+pub type Latencies = Histogram<u64>;
 
 /// Significant digits of the histograms of whole phases: values are within 0.1 %.
 pub const DIGITS: u8 = 3;

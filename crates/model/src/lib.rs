@@ -6,6 +6,7 @@
 
 mod bandwidth;
 mod bits;
+mod block_qos;
 mod bounded;
 mod contents;
 mod cpu_shares;
@@ -13,9 +14,11 @@ mod damaged;
 mod derived;
 pub mod failure;
 pub mod finding;
+mod header;
 pub mod histogram;
 pub mod instant;
 pub mod interval;
+mod kind;
 mod login;
 mod metric;
 mod metrics;
@@ -24,6 +27,7 @@ pub mod observation;
 mod one_line;
 mod open_loop;
 pub mod packed;
+mod point_key;
 mod point_name;
 pub mod printable;
 mod private;
@@ -41,34 +45,39 @@ mod study_id;
 mod study_settings;
 mod summary;
 mod transport;
-mod warmup;
 
 pub use bandwidth::{Bandwidth, DeviceBandwidth};
+pub use block_qos::{BlockQos, BlockValue};
 pub use bounded::{Bound, Bounded};
-pub use contents::*;
+pub use contents::{
+    ErrorCount, Fact, Interval, IntervalKind, KeptWarmup, KindResult, Load, Phase, Point, RankPart,
+    System, Warmup,
+};
 pub use cpu_shares::CpuShares;
 pub use damaged::Damaged;
 pub use derived::Sampled;
 pub use failure::{ALLOW_ERRORS, Fault};
 pub use finding::{FINDINGS, Finding, FindingCode};
-pub use histogram::new_latencies;
+pub use header::Header;
+pub use histogram::{Latencies, new_latencies};
 pub use interval::coarsen;
+pub use kind::Kind;
 pub use login::Login;
 pub use metric::{Metric, STATISTICS, Statistic, TimeBasis};
 pub use metrics::{Better, METRICS, MetricRow, READ_BYTES};
 pub use observation::{Observation, Observed, Sentence, Unit};
 pub use one_line::in_one_line;
 pub use open_loop::{Arrivals, Censored, LagCauses, ResolvedRate, StartLag};
-pub use packed::new_interval_latencies;
+pub use packed::{Packed, new_interval_latencies};
+pub use point_key::PointKey;
 pub use point_name::PointName;
 pub use printable::{
     csv_cell, file_name, is_hidden, json_text, printable, printable_lines, script_json, script_name,
 };
 pub use private::PRIVATE_FACTS;
-pub use qos::{BlockQos, BlockValue, Qos};
+pub use qos::Qos;
 pub use quantile::{QUANTILES, Quantile, quantile};
 pub use ranked_latencies::{Failed, RankedLatencies};
-pub use ranks::RankPart;
 pub use report_settings::ReportSettings;
 pub use role::{PlanValue, Role, Scope, Secret, Subject};
 pub use series::{Series, SeriesKind, Span, gap_s};
@@ -78,4 +87,3 @@ pub use study_id::new_study_id;
 pub use study_settings::{DataSize, StudySettings};
 pub use summary::Summary;
 pub use transport::TRANSPORTS;
-pub use warmup::{KeptWarmup, Warmup};

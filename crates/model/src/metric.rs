@@ -2,13 +2,12 @@
 //! (`p99.9 read`, `mean update`).
 
 use crate::{
-    Better, Bounded, Kind, KindResult, METRICS, MetricRow, Phase, QUANTILES, Quantile,
-    RankedLatencies,
+    Better, Bounded, Kind, METRICS, MetricRow, QUANTILES, Quantile, RankedLatencies,
     metrics::{FIGURES_FROM, Source},
     number,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-use std::{cmp::Ordering, collections::BTreeMap, fmt};
+use std::{cmp::Ordering, fmt};
 
 /// One way to state latencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,15 +82,6 @@ impl TimeBasis {
         match self {
             Self::Service => "service time",
             Self::Response => "response time",
-        }
-    }
-
-    /// What is known of the latencies of this clock.
-    #[must_use]
-    pub fn latencies(self, result: &KindResult) -> RankedLatencies<'_> {
-        match self {
-            Self::Service => result.ranked_service(),
-            Self::Response => result.ranked_response(),
         }
     }
 }
@@ -173,21 +163,6 @@ impl Metric {
             Kind::ALL.map(Kind::name).join(", "),
             figures.join(", ")
         )
-    }
-
-    /// The value of a phase: in the unit of the row, but a latency of requests in nanoseconds. `None`
-    /// if it is not known, or if there are too few samples.
-    #[must_use]
-    pub fn value(self, phase: &Phase) -> Option<Bounded> {
-        let sampled = || phase.figures.get(&self).copied();
-        match self.row().source {
-            Source::Counted(count) => count(phase).map(Bounded::exact),
-            Source::Latency(kind, statistic) => {
-                statistic.value(phase.kinds.get(&kind)?.ranked_response())
-            }
-            Source::Sampled(_) => sampled().map(Bounded::exact),
-            Source::AtMost(_) => sampled().map(Bounded::at_most),
-        }
     }
 
     /// As tables print it, with the sign of a bound: times and amounts of bytes with their unit, others
@@ -355,20 +330,6 @@ impl<'de> Deserialize<'de> for Metric {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let name = String::deserialize(from)?;
         Self::from_name(&name).ok_or_else(|| D::Error::custom(format!("`{name}` is no metric")))
-    }
-}
-
-impl Phase {
-    /// What the samples of a phase come to: of every sampled metric that is known the value.
-    #[must_use]
-    pub fn sampled_figures(&self, value_bytes: Option<f64>) -> BTreeMap<Metric, f64> {
-        let value = |metric: Metric| match metric.row().source {
-            Source::Sampled(figure) | Source::AtMost(figure) => {
-                Some((metric, figure(self, value_bytes)?))
-            }
-            Source::Counted(_) | Source::Latency(..) => None,
-        };
-        Metric::figures().filter_map(value).collect()
     }
 }
 

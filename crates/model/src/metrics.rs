@@ -4,12 +4,12 @@
 //! (`compare --fail-if`) and put at the head of a report (`report.metric`).
 
 use crate::{
-    Kind, Phase, STATISTICS, Statistic,
+    Bounded, Kind, Metric, Phase, STATISTICS, Statistic,
     cpu_shares::CPU_S,
     derived::STORED,
     series::{DATABASE, PENDING_COMPACTION},
 };
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 /// Which of two values is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +90,37 @@ fn latency(kind: Kind, statistic: Statistic) -> MetricRow {
         better: Better::Lower,
         about: "how long requests of this kind took; at a fixed rate, from when they were due",
         source: Source::Latency(kind, statistic),
+    }
+}
+
+impl Metric {
+    /// The value of a phase: in the unit of the row, but a latency of requests in nanoseconds. `None`
+    /// if it is not known, or if there are too few samples.
+    #[must_use]
+    pub fn value(self, phase: &Phase) -> Option<Bounded> {
+        let sampled = || phase.figures.get(&self).copied();
+        match self.row().source {
+            Source::Counted(count) => count(phase).map(Bounded::exact),
+            Source::Latency(kind, statistic) => {
+                statistic.value(phase.kinds.get(&kind)?.ranked_response())
+            }
+            Source::Sampled(_) => sampled().map(Bounded::exact),
+            Source::AtMost(_) => sampled().map(Bounded::at_most),
+        }
+    }
+}
+
+impl Phase {
+    /// What the samples of a phase come to: of every sampled metric that is known the value.
+    #[must_use]
+    pub fn sampled_figures(&self, value_bytes: Option<f64>) -> BTreeMap<Metric, f64> {
+        let value = |metric: Metric| match metric.row().source {
+            Source::Sampled(figure) | Source::AtMost(figure) => {
+                Some((metric, figure(self, value_bytes)?))
+            }
+            Source::Counted(_) | Source::Latency(..) => None,
+        };
+        Metric::figures().filter_map(value).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What only a point at a fixed rate has: how operations arrive, how late they are sent and why,
 //! and those that were never done.
 
-use crate::{Kind, Latencies, Phase, new_latencies};
+use crate::{Latencies, new_latencies};
 use serde::{Deserialize, Serialize};
 
 /// How the operations of a point at a fixed rate follow each other.
@@ -72,20 +72,6 @@ impl Default for Censored {
             service: new_latencies(),
             response: new_latencies(),
         }
-    }
-}
-
-impl Phase {
-    /// How long all clients together waited for answers, failures included, nanoseconds.
-    #[must_use]
-    pub fn busy_ns(&self) -> f64 {
-        // The halves of a read-modify-write are among reads and updates.
-        let kinds = self.kinds.iter();
-        let requests = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-        let sum = |latencies: &Latencies| latencies.mean() * latencies.len() as f64;
-        let busy = requests
-            .map(|(_, result)| sum(&result.service) + result.failed.as_ref().map_or(0.0, sum));
-        busy.sum()
     }
 }
 

@@ -11,7 +11,7 @@
 //! not empty, plus one; the first of them, plus one; then their counts.
 
 use crate::{
-    Damaged, Latencies, Packed,
+    Damaged, Latencies,
     bits::{BitReader, BitWriter},
 };
 use hdrhistogram::Histogram;
@@ -27,6 +27,11 @@ const SLOTS_PER_OCTAVE: u64 = 128;
 
 /// Slots of all 64-bit values.
 const SLOTS: usize = 58 * SLOTS_PER_OCTAVE as usize;
+
+/// An interval's histogram, packed: a long sweep holds a hundred thousand of them, in memory as on
+/// disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packed(Vec<u8>);
 
 /// An empty histogram of two digits, to add unpacked ones to: in one of three digits their values
 /// would count as the lowest of their slot.

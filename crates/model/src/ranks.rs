@@ -3,50 +3,10 @@
 //! Histograms are added, interval by interval and in all; never are percentiles averaged.
 
 use crate::{
-    Censored, ErrorCount, Interval, Kind, KindResult, LagCauses, Latencies, Phase, StartLag,
-    new_latencies,
+    Censored, ErrorCount, Interval, Kind, KindResult, LagCauses, Latencies, Phase, RankPart,
+    StartLag, new_latencies,
 };
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, btree_map::Entry};
-
-/// What one process did of a phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RankPart {
-    /// The number of the process, from 0.
-    pub rank: u32,
-    /// The name of its machine.
-    pub host: String,
-    /// Its clients.
-    pub threads: u32,
-    /// Operations completed, failures included.
-    pub operations: u64,
-    /// Of those, the ones that failed.
-    pub failed: u64,
-    /// Of those that succeeded, the ones done after the end of the measured part.
-    #[serde(default)]
-    pub drained: u64,
-    /// How long its part took, seconds.
-    pub duration_s: f64,
-    /// By how much it began later than agreed, nanoseconds.
-    pub late_ns: u64,
-    /// How far its clock was ahead of that of rank 0 at the start, nanoseconds; behind where
-    /// negative.
-    pub clock_ahead_ns: i64,
-    /// How far from that it may have been at most, at the start and at the end, nanoseconds.
-    pub clock_bound_ns: u64,
-    /// How much its clock had come to differ at the end from what was expected of it at the start,
-    /// nanoseconds.
-    pub clock_drift_ns: i64,
-    /// How busy the processors of its machine were, 0 to 1; none where its machine was not watched
-    /// by it.
-    pub cpu_busy: Option<f64>,
-    /// The share of them that the threads of its clients had, 0 to 1; none as above, and in studies of
-    /// before.
-    #[serde(default)]
-    pub cpu_client: Option<f64>,
-    /// Quantiles of the response time of all its requests: the share of requests, and nanoseconds.
-    pub quantiles: Vec<(f64, u64)>,
-}
 
 /// The quantiles that are kept of each process.
 const QUANTILES: [f64; 5] = [0.5, 0.99, 0.999, 0.9999, 1.0];

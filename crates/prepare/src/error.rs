@@ -1,6 +1,5 @@
 //! Why a device is not touched, or a step failed.
 
-use super::Objection;
 use std::{io, path::PathBuf};
 
 /// Why a device or a setting is left as it is, or what went wrong with it.
@@ -121,6 +120,15 @@ pub enum Error {
         /// The process that holds it: `process 17 (tailmark run plan.toml)`.
         holder: String,
     },
+}
+
+/// A reason not to touch a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    /// The row that found it.
+    pub guard: &'static str,
+    /// What it found.
+    pub text: String,
 }
 
 fn evidence_text(evidence: &[Objection]) -> String {

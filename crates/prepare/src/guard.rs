@@ -4,7 +4,7 @@
 //! rows are asked, so that one refusal says everything.
 
 use super::{
-    Identity, Signature, Target,
+    Identity, Objection, Signature, Target,
     command::quoted,
     uses::{Below, Uses},
 };
@@ -64,15 +64,6 @@ pub enum Reach {
     Device,
     /// Every namespace of the NVMe subsystem.
     Subsystem,
-}
-
-/// A reason not to touch a device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Objection {
-    /// The row that found it.
-    pub guard: &'static str,
-    /// What it found.
-    pub text: String,
 }
 
 /// What is looked at.

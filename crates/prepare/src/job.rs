@@ -1,16 +1,16 @@
-//! One job of preparing: what is asked for of the devices of a system and of the machine, and how it
-//! is carried out, step by step.
+//! One job of preparing: what is asked for of the devices of a system and of the machine. `steps.rs`
+//! carries it out.
 //!
 //! A request owns all that it says, and names its devices as the plan does: so it can be sent to the
 //! machine that it is of, which finds them there.
 
 use super::{
-    Changes, Claim, Consent, Erase, Error, FileSystem, Journal, Kernel, Log, Mix, Objection, Over,
-    PrepareStep, Reach, STEPS, Setting, Target, Watch, is_mounted_on, real_path,
+    Claim, Consent, Erase, Error, FileSystem, Kernel, Mix, Objection, Over, Reach, Setting, Target,
+    Watch, is_mounted_on, real_path,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use tailmark_model::{in_one_line, number};
+use tailmark_model::number;
 use tailmark_stats::steady::Rounds;
 
 /// What is asked for of the devices of a system.
@@ -63,7 +63,7 @@ pub struct JobRequest {
 /// A step that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// The name of its row in [`STEPS`].
+    /// The name of its row in [`super::STEPS`].
     pub step: String,
     /// Its commands.
     pub command: String,
@@ -90,9 +90,9 @@ pub struct Job {
     /// Where the kernel keeps its settings.
     pub kernel: Kernel,
     /// What the step under way has found out.
-    found: Vec<Found>,
+    pub(super) found: Vec<Found>,
     /// Whether what is mounted now is not when the next step is planned.
-    is_unmounted: bool,
+    pub(super) is_unmounted: bool,
 }
 
 impl Job {
@@ -115,37 +115,6 @@ impl Job {
             found: Vec::new(),
             is_unmounted: false,
         })
-    }
-
-    /// The steps of one kind that the plan asks for, each with its commands.
-    ///
-    /// # Errors
-    /// Where one cannot be done on this machine.
-    pub fn requested(
-        &self,
-        which: impl Fn(Changes) -> bool,
-    ) -> Result<Vec<(&'static PrepareStep, Vec<String>)>, Error> {
-        let planned = self.planned(which).into_iter();
-        planned
-            .map(|(step, commands)| Ok((step, commands?)))
-            .collect()
-    }
-
-    /// The same for a dry run, with why each of them cannot be done.
-    pub fn planned(
-        &self,
-        which: impl Fn(Changes) -> bool,
-    ) -> Vec<(&'static PrepareStep, Result<Vec<String>, Error>)> {
-        let mut job = self.clone();
-        let mut planned = Vec::new();
-        for step in STEPS.iter().filter(|step| which(step.changes)) {
-            let commands = (step.plan)(&job);
-            job.is_unmounted |= which(Changes::Data);
-            if !matches!(&commands, Ok(none) if none.is_empty()) {
-                planned.push((step, commands));
-            }
-        }
-        planned
     }
 
     /// How far the steps reach that destroy.
@@ -311,55 +280,6 @@ impl Job {
             device: devices.join(", "),
             evidence,
         })
-    }
-
-    /// Carries out the steps that are asked for, in order, with a line before and after each; what
-    /// was done. `whose` is what the lines begin with: "system `A`".
-    ///
-    /// # Errors
-    /// Where a step fails or is stopped: those before it are done.
-    pub fn carry_out(
-        &mut self,
-        whose: &str,
-        which: impl Fn(Changes) -> bool,
-        journal: &mut Journal<'_>,
-        watch: &dyn Watch,
-        log: Log<'_>,
-    ) -> Result<Vec<Done>, Error> {
-        let mut all = Vec::new();
-        for step in STEPS.iter().filter(|step| which(step.changes)) {
-            if watch.is_stopped() {
-                return Err(Error::Stopped {
-                    device: whose.to_owned(),
-                    doing: "prepared",
-                });
-            }
-            // Of what is there now: a step before may have changed which devices there are.
-            let commands = (step.plan)(self)?;
-            if commands.is_empty() {
-                continue;
-            }
-            let command = commands.join("; ");
-            let name = step.name;
-            log(&format!("{whose}: {name} begins: {command}"));
-            watch.begins(&format!("{whose}: {name}"));
-            if let Err(error) = (step.carry_out)(self, journal, watch) {
-                let why = in_one_line(&error);
-                log(&format!("{whose}: {name} failed: {why}"));
-                return Err(error);
-            }
-            let found = std::mem::take(&mut self.found);
-            for finding in &found {
-                log(&format!("{whose}: {name}: {}", finding.text));
-            }
-            log(&format!("{whose}: {name} is done"));
-            all.push(Done {
-                step: name.to_owned(),
-                command,
-                found,
-            });
-        }
-        Ok(all)
     }
 }
 

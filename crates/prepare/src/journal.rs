@@ -8,7 +8,7 @@
 //! kernel's boot identifier.
 
 use super::{
-    Error, Kernel, Setting,
+    Error, Kernel, Log, Setting,
     change::{Change, VERSION, document, inverse, parse, put_back, read, write},
     left::{self, LOCK, boot_id},
     state,
@@ -19,11 +19,6 @@ use std::{
     io,
     path::{Path, PathBuf},
 };
-
-/// Where the journal of a machine is.
-pub const JOURNAL_DIRECTORY: &str = "/var/lib/tailmark";
-/// Told of each step before and after it.
-pub type Log<'a> = &'a dyn Fn(&str);
 
 /// What is changed on this machine, as long as this lives.
 pub struct Journal<'a> {

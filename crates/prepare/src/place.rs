@@ -1,29 +1,9 @@
 //! What speaks against mounting a device where the plan says: looked at before the first device is
 //! touched, for afterwards it is too late to say no.
 
-use super::{Error, Job, file_system_on};
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use super::{Error, Job, file_system_on, real_path};
+use std::{fs, io, path::Path};
 use tailmark_machine::mount;
-
-/// A path as the kernel names it: without links, as far as it is there.
-#[must_use]
-pub fn real_path(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    for above in path.ancestors() {
-        if let Ok(real) = above.canonicalize() {
-            let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() {
-                real
-            } else {
-                real.join(rest)
-            };
-        }
-    }
-    path
-}
 
 impl Job {
     /// Refuses a directory that the file system of the device cannot be mounted on, or must not.
@@ -86,17 +66,6 @@ fn occupied(point: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_that_is_not_there_yet_is_known_by_what_is_there_of_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
-        let link = top.join("link");
-        fs::create_dir(top.join("there")).unwrap();
-        std::os::unix::fs::symlink(top.join("there"), &link).unwrap();
-        assert_eq!(real_path(&link), top.join("there"));
-        assert_eq!(real_path(&link.join("not/yet")), top.join("there/not/yet"));
-    }
 
     #[test]
     fn a_directory_with_something_in_it_or_on_it_is_occupied() {

@@ -12,6 +12,9 @@ use std::{
     path::Path,
 };
 
+/// Where the journal of a machine is.
+pub const JOURNAL_DIRECTORY: &str = "/var/lib/tailmark";
+
 /// The permissions of the directory.
 const DIRECTORY_MODE: u32 = 0o755;
 /// Those of the lock and the journal.

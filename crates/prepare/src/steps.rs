@@ -1,16 +1,18 @@
-//! The steps of preparing, as rows: what each does, what undoes it, its dry run, and itself.
+//! The steps of preparing, as rows: what each does, what undoes it, its dry run, and itself; and how
+//! those that a job asks for are carried out.
 //!
 //! A row that destroys is carried out for a device whose serial number is confirmed alone, with a
 //! claim that the interlock has given.
 
 use super::{
-    Claim, Error, Job, Journal, Reach, Setting, Target, Watch,
+    Claim, Done, Error, Job, Journal, Log, Reach, Setting, Target, Watch,
     command::line,
     file_system::{self, signature_on},
     make_namespaces, mount, mount_command, plan_namespaces, plan_precondition, plan_steady,
     precondition, steady_device, steady_file, unmount, unmount_command,
 };
 use serde::{Deserialize, Serialize};
+use tailmark_model::in_one_line;
 
 /// A step of preparing: a row of [`STEPS`].
 pub struct PrepareStep {
@@ -282,6 +284,88 @@ pub const STEPS: &[PrepareStep] = &[
         carry_out: |job, journal, _| set_all(job.memory()?, journal),
     },
 ];
+
+impl Job {
+    /// The steps of one kind that the plan asks for, each with its commands.
+    ///
+    /// # Errors
+    /// Where one cannot be done on this machine.
+    pub fn requested(
+        &self,
+        which: impl Fn(Changes) -> bool,
+    ) -> Result<Vec<(&'static PrepareStep, Vec<String>)>, Error> {
+        let planned = self.planned(which).into_iter();
+        planned
+            .map(|(step, commands)| Ok((step, commands?)))
+            .collect()
+    }
+
+    /// The same for a dry run, with why each of them cannot be done.
+    pub fn planned(
+        &self,
+        which: impl Fn(Changes) -> bool,
+    ) -> Vec<(&'static PrepareStep, Result<Vec<String>, Error>)> {
+        let mut job = self.clone();
+        let mut planned = Vec::new();
+        for step in STEPS.iter().filter(|step| which(step.changes)) {
+            let commands = (step.plan)(&job);
+            job.is_unmounted |= which(Changes::Data);
+            if !matches!(&commands, Ok(none) if none.is_empty()) {
+                planned.push((step, commands));
+            }
+        }
+        planned
+    }
+
+    /// Carries out the steps that are asked for, in order, with a line before and after each; what
+    /// was done. `whose` is what the lines begin with: "system `A`".
+    ///
+    /// # Errors
+    /// Where a step fails or is stopped: those before it are done.
+    pub fn carry_out(
+        &mut self,
+        whose: &str,
+        which: impl Fn(Changes) -> bool,
+        journal: &mut Journal<'_>,
+        watch: &dyn Watch,
+        log: Log<'_>,
+    ) -> Result<Vec<Done>, Error> {
+        let mut all = Vec::new();
+        for step in STEPS.iter().filter(|step| which(step.changes)) {
+            if watch.is_stopped() {
+                return Err(Error::Stopped {
+                    device: whose.to_owned(),
+                    doing: "prepared",
+                });
+            }
+            // Of what is there now: a step before may have changed which devices there are.
+            let commands = (step.plan)(self)?;
+            if commands.is_empty() {
+                continue;
+            }
+            let command = commands.join("; ");
+            let name = step.name;
+            log(&format!("{whose}: {name} begins: {command}"));
+            watch.begins(&format!("{whose}: {name}"));
+            if let Err(error) = (step.carry_out)(self, journal, watch) {
+                let why = in_one_line(&error);
+                log(&format!("{whose}: {name} failed: {why}"));
+                return Err(error);
+            }
+            let found = std::mem::take(&mut self.found);
+            for finding in &found {
+                log(&format!("{whose}: {name}: {}", finding.text));
+            }
+            log(&format!("{whose}: {name} is done"));
+            all.push(Done {
+                step: name.to_owned(),
+                command,
+                found,
+            });
+        }
+        Ok(all)
+    }
+}
 
 fn commands(settings: Result<Vec<Setting>, Error>) -> Result<Vec<String>, Error> {
     Ok(settings?.iter().map(Setting::command).collect())

@@ -1,6 +1,5 @@
 //! Who watches a step: hears how far it is and what it waits for, and says whether to stop.
 
-use super::Log;
 use std::{
     thread,
     time::{Duration, Instant},
@@ -10,6 +9,9 @@ use std::{
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 /// A wait that is over sooner than this is not worth a line.
 const TELL_AFTER: Duration = Duration::from_secs(1);
+
+/// Told of each step before and after it.
+pub type Log<'a> = &'a dyn Fn(&str);
 
 /// Told how far a long step is; and asked whether to stop.
 pub trait Watch {

@@ -14,12 +14,14 @@ mod link;
 mod plain;
 mod program;
 mod samples;
+mod scripts;
 mod server;
 mod ssh;
 mod wait;
 
 pub use command::{Command, Signal};
 pub use error::Error;
+pub use link::Options;
 pub use program::AgentProgram;
 pub use samples::{Clock, Received, own_ns};
-pub use server::{Options, Server, names_of};
+pub use server::{Server, names_of};

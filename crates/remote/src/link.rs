@@ -2,11 +2,11 @@
 //! directory, runs the agent in it, and removes it when the connection ends.
 
 use crate::{
-    Error, Options,
+    Error,
     channel::Channel,
     lines::{self, LINE_BYTES_MAX},
-    server::SHORT,
-    ssh::{BEGINS, Ssh, summary},
+    program::AgentProgram,
+    ssh::{BEGINS, SHORT, Ssh, summary},
     wait::received,
 };
 use sha2::{Digest, Sha256};
@@ -63,6 +63,15 @@ else
   cat >/dev/null
 fi
 "#;
+
+/// What is needed of a host.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The agent that is copied there.
+    pub agent: AgentProgram,
+    /// What needs root there; nothing does, where empty.
+    pub needs_root: String,
+}
 
 /// What a connection consists of.
 #[derive(Debug)]

@@ -1,6 +1,9 @@
 //! What plain commands can do of what an agent would.
 
-use crate::{Error, ssh::Ssh};
+use crate::{
+    Error,
+    ssh::{SHORT, Ssh},
+};
 use std::time::Duration;
 use tailmark_model::Fact;
 
@@ -20,7 +23,7 @@ say kernel 'command line' "$(cat /proc/cmdline)"
 
 /// A few facts of a machine.
 pub fn facts(ssh: &Ssh) -> Result<Vec<Fact>, Error> {
-    let printed = ssh.script(FACTS, &[], crate::server::SHORT)?;
+    let printed = ssh.script(FACTS, &[], SHORT)?;
     Ok(printed.out.lines().filter_map(fact).collect())
 }
 

@@ -25,6 +25,8 @@ use std::{
 use tailmark_prepare::shell_line;
 use tempfile::TempDir;
 
+/// How long a short command may take: longer than a machine whose disk is busy takes for any.
+pub const SHORT: Duration = Duration::from_secs(120);
 /// How long a connection may take to be made.
 const CONNECT_S: u32 = 10;
 /// How long that may take with all that comes before: a jump host, a slow agent of keys.

@@ -2,7 +2,7 @@
 
 use crate::{
     Data, Earlier, Error,
-    compared::{self, Comparisons, band},
+    compared::{self, Comparisons},
 };
 use std::collections::BTreeSet;
 use tailmark_model::{
@@ -23,13 +23,13 @@ impl Data {
         }
         let pairs = common.iter().map(|name| ((*name).to_owned(), before(name)));
         let pairs: Vec<(String, String)> = pairs.collect();
-        let mut runs = compared::runs(&self);
-        runs.extend(compared::runs(earlier).into_iter().map(|mut run| {
+        let mut runs = self.runs();
+        runs.extend(earlier.runs().into_iter().map(|mut run| {
             run.key.system = before(&run.key.system);
             run
         }));
         // All of them are one family of tests, as in `tailmark compare`.
-        let comparisons = Comparisons::from_pairs(&runs, &pairs, band(&self));
+        let comparisons = Comparisons::from_pairs(&runs, &pairs, self.band());
         let (mut both, mut former) = (self.part(&common), earlier.part(&common));
         let points = |study: &Self| -> BTreeSet<(String, PointName)> {
             let points = study.points.iter();

@@ -1,32 +1,9 @@
 //! The comparisons of a report, computed once and found by what they are of, so that every
 //! sentence, card, table and chart reads the same one.
 
-use crate::{Data, axis::Step, sweep::WorkloadGrid};
-use std::{collections::BTreeMap, sync::OnceLock};
-use tailmark_model::{Metric, Point, PointKey, PointName};
-use tailmark_stats::{
-    Comparison, Run,
-    comparison::{Place, all_pairs, equivalence},
-    comparisons, statistics,
-};
-
-/// The comparisons of [`Data`], computed when they are first asked for. A clone computes its own,
-/// since its data may be changed.
-#[derive(Debug, Default)]
-pub struct Compared(OnceLock<Comparisons>);
-
-impl Clone for Compared {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl Compared {
-    /// Those of `data`, of which this is a part.
-    pub(crate) fn comparisons(&self, data: &Data) -> &Comparisons {
-        self.0.get_or_init(|| Comparisons::new(data))
-    }
-}
+use std::collections::BTreeMap;
+use tailmark_model::{Metric, PointKey, PointName};
+use tailmark_stats::{Comparison, Run, comparison::Place, comparisons};
 
 /// What a comparison is of: two systems, a point, and a metric. Peaks are at no thread count.
 type Name = (String, String, PointName, Metric);
@@ -41,12 +18,6 @@ pub(crate) struct Comparisons {
 }
 
 impl Comparisons {
-    fn new(data: &Data) -> Self {
-        let (systems, _) = data.systems_and_ceilings();
-        let systems: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-        Self::from_pairs(&runs(data), &all_pairs(&systems), band(data))
-    }
-
     /// Of pairs that are one family of tests.
     pub fn from_pairs(runs: &[Run], pairs: &[(String, String)], band: f64) -> Self {
         let all = comparisons(runs, pairs, band);
@@ -57,30 +28,12 @@ impl Comparisons {
 
     /// How `a` compares with `b` at a point; none where it is not known of both, where a run is not
     /// valid, and where bounds of both leave no ratio.
-    pub fn at(
+    pub fn find(
         &self,
-        group: &WorkloadGrid<'_>,
-        step: Step,
+        point: &PointName,
         metric: Metric,
         (a, b): (&str, &str),
     ) -> Option<Comparison> {
-        let (workload, distribution) = (&group.workload, &group.distribution);
-        let rate = step.rate.or(group.rate);
-        let point = PointName::new(workload, distribution, step.threads, rate, group.arrivals);
-        self.find(&point, metric, (a, b))
-    }
-
-    /// How the peaks of both compare in a closed loop.
-    pub fn at_peak(&self, group: &WorkloadGrid<'_>, pair: (&str, &str)) -> Option<Comparison> {
-        if group.has_peaks() {
-            let point = peaks(&group.workload, &group.distribution);
-            self.find(&point, Metric::OPS_PER_SEC, pair)
-        } else {
-            None
-        }
-    }
-
-    fn find(&self, point: &PointName, metric: Metric, (a, b): (&str, &str)) -> Option<Comparison> {
         let name = |one: &str, two: &str| (one.to_owned(), two.to_owned(), point.clone(), metric);
         if let Some(&index) = self.by_name.get(&name(a, b)) {
             return Some(self.all[index].clone());
@@ -124,30 +77,10 @@ impl Comparisons {
     }
 }
 
-/// The runs of all systems.
-pub(crate) fn runs(data: &Data) -> Vec<Run> {
-    let allow_errors = data.allow_errors();
-    let takes_turns = data
-        .headers
-        .iter()
-        .all(|header| header.settings.takes_turns);
-    let run = |point: &Point| Run {
-        takes_turns,
-        ..Run::from_point(point, allow_errors)
-    };
-    data.points.iter().map(run).collect()
-}
-
 /// The names of systems that two studies have in common, in the order of the first.
 pub(crate) fn common<'a>(a: &[&'a str], b: &[&str]) -> Vec<&'a str> {
     let names = a.iter().copied();
     names.filter(|name| b.contains(name)).collect()
-}
-
-/// The band of practical equivalence, as a fraction; of several studies, the minimum.
-pub(crate) fn band(data: &Data) -> f64 {
-    let bands = data.headers.iter().map(equivalence);
-    bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE)
 }
 
 fn name_of(pair: &Comparison) -> Name {
@@ -157,6 +90,6 @@ fn name_of(pair: &Comparison) -> Name {
 }
 
 /// The name of the peaks of a workload.
-fn peaks(workload: &str, distribution: &str) -> PointName {
+pub(crate) fn peaks(workload: &str, distribution: &str) -> PointName {
     PointName::new(workload, distribution, PointKey::PEAK, None, None)
 }

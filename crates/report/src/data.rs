@@ -1,17 +1,19 @@
 //! What a report is made of: one study, or several merged, as plain data.
 
-use crate::{
-    Error,
-    compared::{Compared, Comparisons},
+use crate::{Error, compared::Comparisons};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
 };
-use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{
     ALLOW_ERRORS, Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, SloSettings,
     System, printable,
 };
 use tailmark_stats::{
-    Conditions, Inequality,
+    Conditions, Inequality, Run,
+    comparison::{all_pairs, equivalence},
     slo::{Answer, Slo},
+    statistics,
 };
 use tailmark_study::{Redaction, Study, searches};
 
@@ -43,6 +45,17 @@ pub struct Data {
     pub settings: ReportSettings,
     /// An earlier study that the report compares with; [`Data::against`] fills it in.
     pub earlier: Option<Earlier>,
+}
+
+/// The comparisons of [`Data`], computed when they are first asked for. A clone computes its own,
+/// since its data may be changed.
+#[derive(Debug, Default)]
+pub struct Compared(OnceLock<Comparisons>);
+
+impl Clone for Compared {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 /// An earlier study of the same plan.
@@ -232,7 +245,31 @@ impl Data {
 
     /// How the systems compare.
     pub(crate) fn comparisons(&self) -> &Comparisons {
-        self.compared.comparisons(self)
+        self.compared.0.get_or_init(|| {
+            let (systems, _) = self.systems_and_ceilings();
+            let systems: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
+            Comparisons::from_pairs(&self.runs(), &all_pairs(&systems), self.band())
+        })
+    }
+
+    /// The runs of all systems.
+    pub(crate) fn runs(&self) -> Vec<Run> {
+        let allow_errors = self.allow_errors();
+        let takes_turns = self
+            .headers
+            .iter()
+            .all(|header| header.settings.takes_turns);
+        let run = |point: &Point| Run {
+            takes_turns,
+            ..Run::from_point(point, allow_errors)
+        };
+        self.points.iter().map(run).collect()
+    }
+
+    /// The band of practical equivalence, as a fraction; of several studies, the minimum.
+    pub(crate) fn band(&self) -> f64 {
+        let bands = self.headers.iter().map(equivalence);
+        bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE)
     }
 
     /// The pairs of compared systems whose conditions differ in more than what tells two devices

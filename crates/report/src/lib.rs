@@ -35,8 +35,7 @@ pub use block::{
     Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry,
     FindingEvidence, Plot, PlotAxes, PlotMark, PlotSeries, Span, Table, TableRow, Text,
 };
-pub use compared::Compared;
-pub use data::{Data, Earlier, Search, SystemConditions, UnequalPair};
+pub use data::{Compared, Data, Earlier, Search, SystemConditions, UnequalPair};
 pub use error::Error;
 pub use format::{
     FORMATS, Folder, Report, ReportFile, ReportFormat, WriteText, Written, html, read_studies,

@@ -4,16 +4,17 @@
 use crate::{
     Data,
     axis::{self, Axis, Step},
-    compared::Comparisons,
+    compared::{Comparisons, peaks},
     grid_cell::{GridCell, SpreadPeak},
     grid_name::{GridName, Rates},
     style::{self, SystemStyle},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{
-    Arrivals, Fact, Fault, Kind, KindResult, Metric, Point, ReportSettings, ResolvedRate,
-    Statistic, System, TimeBasis, number,
+    Arrivals, Fact, Fault, Kind, KindResult, Metric, Point, PointName, ReportSettings,
+    ResolvedRate, Statistic, System, TimeBasis, number,
 };
+use tailmark_stats::Comparison;
 
 /// All points, by workload.
 #[derive(Debug)]
@@ -239,6 +240,32 @@ fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
         let mut all = std::iter::once(own.clone()).chain(numbered);
         let free = all.find(|anchor| taken.insert(anchor.clone()));
         group.anchor = free.expect("there are more numbers than grids");
+    }
+}
+
+impl Comparisons {
+    /// How `a` compares with `b` at a step of a grid, as [`Self::find`] has it.
+    pub fn at(
+        &self,
+        group: &WorkloadGrid<'_>,
+        step: Step,
+        metric: Metric,
+        (a, b): (&str, &str),
+    ) -> Option<Comparison> {
+        let (workload, distribution) = (&group.workload, &group.distribution);
+        let rate = step.rate.or(group.rate);
+        let point = PointName::new(workload, distribution, step.threads, rate, group.arrivals);
+        self.find(&point, metric, (a, b))
+    }
+
+    /// How the peaks of both compare in a closed loop.
+    pub fn at_peak(&self, group: &WorkloadGrid<'_>, pair: (&str, &str)) -> Option<Comparison> {
+        if group.has_peaks() {
+            let point = peaks(&group.workload, &group.distribution);
+            self.find(&point, Metric::OPS_PER_SEC, pair)
+        } else {
+            None
+        }
     }
 }
 

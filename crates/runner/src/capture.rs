@@ -3,14 +3,11 @@
 //! Each source is sampled in its turn by one thread, which no client waits for. Its series share the
 //! instants of its samples; those of another source are a little later.
 
+mod servers;
 mod turns;
 
-use crate::error::Error;
-use crate::{
-    capture_servers::{FromServer, clock_unknown},
-    places::places,
-    ranks::Ranks,
-};
+use crate::{error::Error, places::places, ranks::Ranks};
+use servers::{FromServer, clock_unknown};
 use std::{path::PathBuf, sync::Arc};
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
@@ -107,7 +104,7 @@ impl Watched {
     }
 
     /// Whether a probe is sampled.
-    pub(crate) fn has(&self, name: &str, is_default: bool) -> bool {
+    fn has(&self, name: &str, is_default: bool) -> bool {
         let is_asked = |probe: &str| self.probes.iter().any(|requested| requested == probe);
         is_asked(name) || (is_default && !is_asked(NO_PROBES))
     }
@@ -156,11 +153,11 @@ struct Source<'a> {
 
 /// The series of one probe.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+struct Recorded {
     name: &'static str,
-    pub series: Vec<Series>,
+    series: Vec<Series>,
     /// Of how many periods a sample is kept: a power of two.
-    pub stride: u64,
+    stride: u64,
 }
 
 /// What is sampled.
@@ -298,7 +295,7 @@ impl<'a> Source<'a> {
 }
 
 impl Recorded {
-    pub(crate) const fn new(name: &'static str) -> Self {
+    const fn new(name: &'static str) -> Self {
         Self {
             name,
             series: Vec::new(),
@@ -307,7 +304,7 @@ impl Recorded {
     }
 
     /// Adds the readings of one sample.
-    pub(crate) fn add_all(&mut self, at_s: f64, readings: Vec<Reading>) {
+    fn add_all(&mut self, at_s: f64, readings: Vec<Reading>) {
         for (index, reading) in readings.into_iter().enumerate() {
             self.add(at_s, index, reading);
         }

@@ -4,16 +4,16 @@
 //! A database has its own lock, but only while it is open. Between two points, and while two runs begin at
 //! one instant, the directory is locked.
 
-use crate::{Error, preflight::refuse_missing};
+use crate::Error;
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
-use tailmark_driver::LockedFile;
+use tailmark_driver::{Location, LockedFile};
 use tailmark_plan::SystemPlan;
 use tailmark_study::owner::create_dir;
 
@@ -125,4 +125,39 @@ fn number(found: &fs::Metadata) -> (u64, u64) {
 pub(crate) fn parent(place: &Path) -> &Path {
     let named = place.parent().filter(|p| !p.as_os_str().is_empty());
     named.unwrap_or(Path::new("."))
+}
+
+/// Refuses a place that is missing with its parent: that is a device that was not mounted, and must
+/// not be made on the disk below. A device that is missing is not made either.
+///
+/// # Errors
+/// Names the system and its place.
+pub(crate) fn refuse_missing(system: &SystemPlan) -> Result<(), Error> {
+    let Some(place) = system.location.path() else {
+        return Ok(());
+    };
+    let is_device = matches!(system.location, Location::Device(_));
+    let found = fs::metadata(place).ok();
+    let lacks_device = match &found {
+        Some(found) => is_device && !found.file_type().is_block_device(),
+        // What is missing below /dev is a device, also where `path` or --system names it.
+        None => is_device || (place.starts_with("/dev") && !place.starts_with("/dev/shm")),
+    };
+    if lacks_device {
+        return Err(Error::NoDevice {
+            system: system.name.clone(),
+            place: place.to_owned(),
+        });
+    }
+    if found.is_some() {
+        return Ok(());
+    }
+    if parent(place).is_dir() {
+        Ok(())
+    } else {
+        Err(Error::MissingPlace {
+            system: system.name.clone(),
+            place: place.to_owned(),
+        })
+    }
 }

@@ -1,7 +1,7 @@
 //! Which systems of a plan are on one physical device: a comparison of them would be one of a
 //! device with itself.
 
-use crate::{Error, dataset::refuse_shared, places::places};
+use crate::{Error, dataset::shared::refuse_shared, places::places};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},

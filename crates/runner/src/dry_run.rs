@@ -13,13 +13,14 @@ mod turns;
 mod work;
 
 use crate::{
+    claimed::refuse_missing,
     dataset::{Dataset, State},
     devices::refuse_one_device,
     earlier::{self, EarlierStudy},
     error::in_one_line,
     expect::Mismatches,
     order,
-    preflight::{refuse_as_written, refuse_missing},
+    preflight::refuse_as_written,
     prepare::is_to_come,
     steps::{DataState, Known},
     sweep::search,

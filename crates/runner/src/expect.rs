@@ -156,7 +156,7 @@ impl Mismatches {
             if crate::prepare::is_to_come(system) {
                 continue;
             }
-            if let Err(missing) = crate::preflight::refuse_missing(system) {
+            if let Err(missing) = crate::claimed::refuse_missing(system) {
                 mismatches.unknown.push(missing.to_string());
                 continue;
             }

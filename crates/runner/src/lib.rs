@@ -4,7 +4,6 @@
 mod abort;
 mod caches;
 pub mod capture;
-mod capture_servers;
 pub mod check;
 mod claimed;
 mod clean;

@@ -1,9 +1,7 @@
 //! Devices that are attached by a slower PCI Express link than they can use.
 
-use crate::findings::PointContext;
 use std::{collections::BTreeSet, path::PathBuf};
 use tailmark_machine::chain;
-use tailmark_model::Sentence;
 
 /// What to do about one.
 pub(crate) const REMEDY: &str = "Put the device into a slot of its generation and width, reseat it, \
@@ -25,12 +23,4 @@ pub(crate) fn degraded_of(places: &[PathBuf]) -> Vec<String> {
     });
     let said: BTreeSet<String> = said.collect();
     said.into_iter().collect()
-}
-
-/// The rule of a point.
-pub(crate) fn degraded(point: &PointContext<'_>) -> Option<Sentence> {
-    let links = &point.sweep.as_ref()?.links;
-    let sentence =
-        || Sentence::new(format!("{{Links}}. {REMEDY}.")).text("Links", links.join("; "));
-    (!links.is_empty()).then(sentence)
 }

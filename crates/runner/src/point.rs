@@ -1,12 +1,12 @@
 //! One point, for a sweep and for the programs that stand in for others: a phase measured with the
 //! probes on, what is found of it, and its place in a study.
 
-pub use crate::findings::remarks;
+pub use crate::findings::{all_findings, remarks};
 
 use crate::{
     Error,
     capture::{Capture, Watched},
-    findings::{PointContext, findings, settings_left},
+    findings::settings_left,
     ranks::SharedPhase,
 };
 use std::{
@@ -14,9 +14,8 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use tailmark_driver::Database;
 use tailmark_engine::{Observer, Spec, Stop, clock_step_ms, unix_ms};
-use tailmark_model::{Fact, Finding, Header, Load, Phase, PointKey, System};
+use tailmark_model::{Fact, Header, Load, Phase, PointKey, System};
 use tailmark_prepare::LeftChanges;
 use tailmark_study::Study;
 
@@ -76,14 +75,6 @@ pub(crate) fn measure_together(
 /// That a system is measured without a probe.
 pub(crate) fn without(system: &str, why: &str) -> String {
     format!("system `{system}` is measured without the {why}")
-}
-
-/// What the rules find, and what the database itself has to say.
-#[must_use]
-pub fn all_findings(point: &PointContext<'_>, database: &dyn Database) -> Vec<Finding> {
-    let mut found = findings(point);
-    found.extend(remarks(database));
-    found
 }
 
 /// The study that the calls of a program that stands in for another add to.

@@ -4,7 +4,7 @@
 use crate::{
     Error,
     capture::refuse_unknown_probes,
-    claimed::{ClaimedPlaces, parent},
+    claimed::{ClaimedPlaces, parent, refuse_missing},
     dataset::{Dataset, State},
     error::in_one_line,
     expect::Mismatches,
@@ -15,11 +15,9 @@ use crate::{
 use bytesize::ByteSize;
 use std::{
     collections::BTreeMap,
-    fs,
-    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
-use tailmark_driver::{Location, Place};
+use tailmark_driver::Place;
 use tailmark_engine::{Observer, Stop};
 use tailmark_machine::Space;
 use tailmark_plan::{Adopt, Plan, SystemPlan};
@@ -222,41 +220,6 @@ fn try_open(plan: &Plan, system: &SystemPlan) -> Result<(), Error> {
     match system.service {
         Some(_) => Ok(()),
         None => Dataset::new(plan, system).try_open(),
-    }
-}
-
-/// Refuses a place that is missing with its parent: that is a device that was not mounted, and must
-/// not be made on the disk below. A device that is missing is not made either.
-///
-/// # Errors
-/// Names the system and its place.
-pub(crate) fn refuse_missing(system: &SystemPlan) -> Result<(), Error> {
-    let Some(place) = system.location.path() else {
-        return Ok(());
-    };
-    let is_device = matches!(system.location, Location::Device(_));
-    let found = fs::metadata(place).ok();
-    let lacks_device = match &found {
-        Some(found) => is_device && !found.file_type().is_block_device(),
-        // What is missing below /dev is a device, also where `path` or --system names it.
-        None => is_device || (place.starts_with("/dev") && !place.starts_with("/dev/shm")),
-    };
-    if lacks_device {
-        return Err(Error::NoDevice {
-            system: system.name.clone(),
-            place: place.to_owned(),
-        });
-    }
-    if found.is_some() {
-        return Ok(());
-    }
-    if parent(place).is_dir() {
-        Ok(())
-    } else {
-        Err(Error::MissingPlace {
-            system: system.name.clone(),
-            place: place.to_owned(),
-        })
     }
 }
 

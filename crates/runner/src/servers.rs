@@ -1,6 +1,6 @@
 //! The hosts of the servers of a plan: connections to them for as long as a run needs them.
 
-use crate::{Error, error::in_one_line, facts::kept, prepare::tell};
+use crate::{Error, error::in_one_line, facts::kept, prepare::log::tell};
 use std::{
     panic::resume_unwind,
     sync::Arc,

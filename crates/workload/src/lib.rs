@@ -10,6 +10,7 @@ mod digits;
 pub mod distribution;
 mod error;
 mod group;
+mod item;
 pub mod key;
 mod keyspace;
 mod mix;
@@ -29,6 +30,7 @@ pub use error::Error;
 pub use group::{
     ClientGroup, GroupClients, GroupOperations, LengthChoice, MixedOperations, ScanLength,
 };
+pub use item::{Item, StreamConfig};
 pub use key::{KeyFormat, KeyOrder};
 pub use keyspace::{KeySpace, Turns};
 pub use mix::Mix;
@@ -36,7 +38,7 @@ pub use poisson::Poisson;
 pub use record_format::{FieldLengths, LengthHistogram, RecordFormat, ValueBytes};
 pub use seed::Seed;
 pub use sine_rate::SineRate;
-pub use stream::{Item, Stream, StreamConfig};
+pub use stream::Stream;
 pub use table::{WORKLOADS, find, use_case};
 pub use value::append_checked;
 pub use workload::{KeyRange, Workload, assign_groups};

@@ -2,28 +2,9 @@
 
 use crate::{
     ClientGroup, Distribution, Error, LengthChoice, Mix, MixedOperations, ScanLength, Workload,
-    db_bench,
+    db_bench, workload::WorkloadRow,
 };
 use tailmark_driver::did_you_mean;
-
-/// One workload known by name: a row of [`WORKLOADS`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WorkloadRow {
-    /// The name in plans and reports.
-    pub name: &'static str,
-    /// One line for `list`.
-    pub about: &'static str,
-    /// What the clients do; most workloads have one group.
-    pub groups: &'static [ClientGroup],
-}
-
-impl WorkloadRow {
-    /// The workload.
-    #[must_use]
-    pub fn workload(&self) -> Workload {
-        Workload::of_groups(self.name, self.about, self.groups.to_vec())
-    }
-}
 
 /// Every workload known by name, sorted: db_bench's, YCSB's six with their own distributions, and
 /// the variant of D that published device studies use.

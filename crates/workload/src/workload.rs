@@ -175,6 +175,25 @@ pub fn assign_groups(workload: &Workload, clients: u32) -> Vec<usize> {
     background.chain(of_the_point).collect()
 }
 
+/// One workload known by name: a row of [`WORKLOADS`](crate::WORKLOADS).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WorkloadRow {
+    /// The name in plans and reports.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// What the clients do; most workloads have one group.
+    pub groups: &'static [ClientGroup],
+}
+
+impl WorkloadRow {
+    /// The workload.
+    #[must_use]
+    pub fn workload(&self) -> Workload {
+        Workload::of_groups(self.name, self.about, self.groups.to_vec())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

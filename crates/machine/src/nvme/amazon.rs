@@ -5,7 +5,7 @@
 //! the volume, or the instance, is allowed.
 
 use super::{Field, Log, Value, number, open, read};
-use crate::{BlockDevice, probe::ProbeRow};
+use crate::{BlockDevice, probe::row::ProbeRow};
 use tailmark_model::SeriesKind::Counter;
 
 /// The row of this probe.

@@ -13,7 +13,7 @@ pub mod smart;
 
 use crate::{
     BlockDevice, Error, chain,
-    probe::{Probe, Reading, Target, readings},
+    probe::row::{Probe, Reading, Target, readings},
 };
 use rustix::io::Errno;
 use std::{collections::BTreeMap, fs::File};

@@ -7,7 +7,7 @@
 use super::{ALL_NAMESPACES, Field, Log, OpenLog, Value, open, read};
 use crate::{
     block::{BlockDevice, SYS},
-    probe::ProbeRow,
+    probe::row::ProbeRow,
 };
 use std::path::Path;
 

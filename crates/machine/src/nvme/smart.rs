@@ -2,7 +2,7 @@
 //! Base Specification 2.0, section 5.16.1.3).
 
 use super::{ALL_NAMESPACES, Field, Log, Value, open, read};
-use crate::probe::ProbeRow;
+use crate::probe::row::ProbeRow;
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {

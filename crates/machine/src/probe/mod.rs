@@ -10,68 +10,16 @@ mod memory;
 mod network;
 mod pressure;
 mod process;
+pub(crate) mod row;
 mod vmstat;
+
+pub use row::{Open, Probe, ProbeRow, Reading, Target};
 
 use crate::{Error, nvme};
 use procfs::ProcError;
-use std::path::{Path, PathBuf};
-use tailmark_model::{SeriesKind, in_one_line};
-
-/// What is run, and where: some probes look at the device behind it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Target {
-    /// The system's name.
-    pub system: String,
-    /// Its directories and block devices; none where it has none on this machine.
-    pub places: Vec<PathBuf>,
-    /// The contact points of its server, each `host:port`; none where it is embedded.
-    pub hosts: Vec<String>,
-    /// How the names of the threads of this process begin that do the background work of an embedded
-    /// database; empty where there are none.
-    pub background_threads: &'static str,
-}
-
-/// One value at the instant of a sample.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
-    /// What it is of: `machine`, `process`, a disk.
-    pub subject: String,
-    /// Its name, unit last: `read_bytes`, `user_s`.
-    pub name: String,
-    /// Counter or gauge.
-    pub kind: SeriesKind,
-    /// The value.
-    pub value: f64,
-}
-
-/// One source of readings.
-pub trait Probe: Send {
-    /// Reads all its counters and gauges; the same ones, in the same order, every time. What there
-    /// is nothing of at the moment, such as a process that is being restarted, is left out.
-    ///
-    /// # Errors
-    /// Fails where the source is gone.
-    fn sample(&mut self) -> Result<Vec<Reading>, Error>;
-}
-
-/// Opens a probe; none where it does not apply to the target or the machine. That it applies and
-/// cannot be sampled here is an error, which says why.
-pub type Open = fn(&Target) -> Result<Option<Box<dyn Probe>>, Error>;
-
-/// A row of [`PROBES`].
-#[derive(Debug, Clone, Copy)]
-pub struct ProbeRow {
-    /// Its name, in series.
-    pub name: &'static str,
-    /// What it samples, in one line.
-    pub about: &'static str,
-    /// Every how many seconds it is sampled.
-    pub period_s: u64,
-    /// Whether it is on by default.
-    pub is_default: bool,
-    /// Opens it.
-    pub open: Open,
-}
+use row::readings;
+use std::path::Path;
+use tailmark_model::in_one_line;
 
 /// Every probe, by name.
 pub const PROBES: &[ProbeRow] = &[
@@ -132,20 +80,6 @@ pub fn open_probes(
     (probes, not_sampled)
 }
 
-/// Readings of one subject from a table of names, kinds and values.
-pub(crate) fn readings(subject: &str, values: &[(&str, SeriesKind, f64)]) -> Vec<Reading> {
-    let reading = |&(name, kind, value): &(&str, SeriesKind, f64)| {
-        let (subject, name) = (subject.to_owned(), name.to_owned());
-        Reading {
-            subject,
-            name,
-            kind,
-            value,
-        }
-    };
-    values.iter().map(reading).collect()
-}
-
 /// The error of a file of `/proc`.
 fn unread(path: impl AsRef<Path>) -> impl FnOnce(ProcError) -> Error {
     let path = path.as_ref().to_owned();
@@ -159,6 +93,7 @@ fn unread(path: impl AsRef<Path>) -> impl FnOnce(ProcError) -> Error {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use tailmark_model::SeriesKind;
 
     fn target() -> Target {
         Target {

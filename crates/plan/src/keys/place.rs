@@ -1,7 +1,7 @@
 //! Where a system is: which of its keys say so, and what they may say.
 
 use super::emulate::Emulate;
-use crate::{Error, SystemPlan, reader::TableReader};
+use crate::{Error, reader::TableReader};
 use std::path::{Path, PathBuf};
 use tailmark_driver::{Driver, Location, Place};
 
@@ -117,27 +117,4 @@ pub(super) fn paths(
         }
     }
     Ok(paths)
-}
-
-/// Two databases of one driver in one directory would be the same database.
-pub(super) fn refuse_shared_places(systems: &[SystemPlan]) -> Result<(), Error> {
-    for (index, second) in systems.iter().enumerate() {
-        let is_shared = |first: &&SystemPlan| {
-            first.location == second.location
-                && first.driver.name == second.driver.name
-                && matches!(
-                    first.driver.place,
-                    Place::Directory | Place::DirectoryOrDevice
-                )
-        };
-        if let Some(first) = systems[..index].iter().find(is_shared) {
-            return Err(Error::SharedPlace {
-                first: first.name.clone(),
-                second: second.name.clone(),
-                driver: second.driver.name,
-                location: second.location.clone(),
-            });
-        }
-    }
-    Ok(())
 }

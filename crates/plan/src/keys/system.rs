@@ -1,7 +1,7 @@
 //! The systems of a plan: where each is, which database it runs, with which settings.
 
 use super::{
-    place::{absolute, location, no_location, paths, refuse_shared_places},
+    place::{absolute, location, no_location, paths},
     roles::{COMMAND, HOSTS, PREPARATION, RUN, SYSTEM},
     service::service,
     texts::joined,
@@ -443,4 +443,27 @@ fn refuse_unknown_ceiling(
             others.join(", ")
         },
     })
+}
+
+/// Two databases of one driver in one directory would be the same database.
+fn refuse_shared_places(systems: &[SystemPlan]) -> Result<(), Error> {
+    for (index, second) in systems.iter().enumerate() {
+        let is_shared = |first: &&SystemPlan| {
+            first.location == second.location
+                && first.driver.name == second.driver.name
+                && matches!(
+                    first.driver.place,
+                    Place::Directory | Place::DirectoryOrDevice
+                )
+        };
+        if let Some(first) = systems[..index].iter().find(is_shared) {
+            return Err(Error::SharedPlace {
+                first: first.name.clone(),
+                second: second.name.clone(),
+                driver: second.driver.name,
+                location: second.location.clone(),
+            });
+        }
+    }
+    Ok(())
 }

@@ -1,8 +1,14 @@
 //! A connection is looked at every two seconds, and made again where it is lost.
 
-use super::{About, LONG, SHORT, Server, State};
+use super::{About, LONG, Server, State};
 use crate::agent::{Answer, Ask};
-use crate::{Error, channel::Channel, command::END_ALL, link::Link, ssh::summary};
+use crate::{
+    Error,
+    channel::Channel,
+    link::Link,
+    scripts::END_ALL,
+    ssh::{SHORT, summary},
+};
 use std::{
     sync::{Arc, PoisonError},
     thread::{self, JoinHandle},

@@ -7,11 +7,10 @@ mod prepare;
 use crate::agent::{Answer, Ask, protocol::Watch};
 use crate::{
     Error,
-    link::Link,
+    link::{Link, Options},
     plain,
-    program::AgentProgram,
     samples::{Clock, Received, clock_of, on_own_clock},
-    ssh::Output,
+    ssh::{Output, SHORT},
 };
 use std::{
     path::PathBuf,
@@ -23,23 +22,12 @@ use tailmark_cluster::ClockLine;
 use tailmark_model::{Fact, Login};
 use tailmark_prepare::JobRequest;
 
-/// How long a short command may take: longer than a machine whose disk is busy takes for any.
-pub const SHORT: Duration = Duration::from_secs(120);
 /// How long facts, and opening probes, may take.
 const LONG: Duration = Duration::from_secs(180);
 /// How long caches may take: what is dirty is written first.
 const CACHES: Duration = Duration::from_secs(600);
 /// How long the last sample of a point is waited for.
 const LAST: Duration = Duration::from_secs(2);
-
-/// What is needed of a host.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// The agent that is copied there.
-    pub agent: AgentProgram,
-    /// What needs root there; nothing does, where empty.
-    pub needs_root: String,
-}
 
 /// The host of a server.
 #[derive(Debug)]

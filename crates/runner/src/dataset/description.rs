@@ -1,8 +1,11 @@
 //! What decides whether a loaded data set serves a plan, in words that a marker keeps.
 
-use super::marker::CONTENT;
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_plan::{Plan, SystemPlan, file_sums};
+
+/// How the name of a setting ends that has the content of its file. Markers of old have none, and
+/// say nothing of it.
+pub(super) const CONTENT: &str = ".sha256";
 
 /// What decides whether a loaded data set serves a plan.
 pub(super) fn describe(plan: &Plan, system: &SystemPlan) -> BTreeMap<String, String> {

@@ -3,7 +3,7 @@
 //! It is written after what it promises is durable, and says so before any of that is taken away:
 //! at every instant the data set holds at least what its marker says.
 
-use super::differences;
+use super::description::{CONTENT, differences};
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -19,10 +19,6 @@ use tailmark_study::{open_own, replace_file};
 
 /// The version that is written; a later one is refused.
 const VERSION: u32 = 1;
-
-/// How the name of a setting ends that has the content of its file. Markers of old have none, and
-/// say nothing of it.
-pub(super) const CONTENT: &str = ".sha256";
 
 /// What was loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,24 +9,22 @@ pub(crate) mod clean;
 mod description;
 mod identity;
 mod load;
-mod marker;
+pub(crate) mod marker;
 mod open;
 mod reshaped;
 mod server;
-mod shared;
+pub(crate) mod shared;
 mod trial;
 mod wal;
 
 use crate::{
     Error,
-    prepare::{device_of, refused},
+    prepare::overwrite::{device_of, refused},
 };
 use description::describe;
 pub use description::differences;
 pub(crate) use load::loader;
-pub(crate) use marker::is_device;
 use marker::{Marker, Store, failed};
-pub(crate) use shared::{RealPlace, refuse_shared};
 use std::{
     collections::BTreeMap,
     fs,

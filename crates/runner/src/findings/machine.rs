@@ -1,8 +1,9 @@
 //! What the samples of the machine say against a number: the device or the volume was held back, the
-//! processors were given to others, or something else used the device.
+//! processors were given to others, or something else used the device; or its settings are those of a
+//! killed run.
 
 use tailmark_driver::Place;
-use tailmark_model::{Phase, RankPart, Sentence, Unit, number};
+use tailmark_model::{Finding, Phase, RankPart, Sentence, Unit, finding, number};
 
 /// From this share of the time on a device or a volume counts as held back, and processors as given
 /// to others.
@@ -173,6 +174,18 @@ pub fn other_load(phase: &Phase, place: Place) -> Option<Sentence> {
         OTHERS.iter().filter_map(other).collect(),
         "Stop other programs that use it, or give the test a device of its own.",
     )
+}
+
+/// That settings of this machine, each as `vm.swappiness is 1, was 60`, are those of a killed run.
+pub(crate) fn settings_left(settings: &[String]) -> Option<Finding> {
+    (!settings.is_empty()).then(|| {
+        let sentence = Sentence::new(format!(
+            "This machine has settings that a killed run of tailmark set and did not put back: \
+             {{Settings}}. Put them back with `{}`, and measure again.",
+            tailmark_prepare::RESTORE
+        ));
+        finding::SETTINGS_LEFT.finding(sentence.text("Settings", settings.join("; ")))
+    })
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod steady;
 
 pub use context::PointContext;
 pub(crate) use context::SweepContext;
+pub(crate) use machine::settings_left;
 pub(crate) use memory::{Cached, cached};
 pub(crate) use servers::of_load;
 
@@ -73,7 +74,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::LINK_DEGRADED,
-        check: links::degraded,
+        check: degraded_links,
     },
     Rule {
         code: finding::MACHINE_BUSY,
@@ -180,6 +181,14 @@ fn code_of(remark: RemarkCode) -> &'static FindingCode {
     finding::find(remark.name()).expect("every code of a remark has a row, which a test looks up")
 }
 
+/// What the rules find, and what the database itself has to say.
+#[must_use]
+pub fn all_findings(point: &PointContext<'_>, database: &dyn Database) -> Vec<Finding> {
+    let mut found = findings(point);
+    found.extend(remarks(database));
+    found
+}
+
 fn caches_not_dropped(point: &PointContext<'_>) -> Option<Sentence> {
     let (why, remedy) = point.sweep.as_ref()?.caches_kept.as_ref()?.describe();
     let sentence = Sentence::new(format!(
@@ -215,18 +224,6 @@ fn clock_stepped(point: &PointContext<'_>) -> Option<Sentence> {
     Some(sentence.number("Clock set by", by_s, Unit::Seconds))
 }
 
-/// That settings of this machine, each as `vm.swappiness is 1, was 60`, are those of a killed run.
-pub(crate) fn settings_left(settings: &[String]) -> Option<Finding> {
-    (!settings.is_empty()).then(|| {
-        let sentence = Sentence::new(format!(
-            "This machine has settings that a killed run of tailmark set and did not put back: \
-             {{Settings}}. Put them back with `{}`, and measure again.",
-            tailmark_prepare::RESTORE
-        ));
-        finding::SETTINGS_LEFT.finding(sentence.text("Settings", settings.join("; ")))
-    })
-}
-
 fn errors(point: &PointContext<'_>) -> Option<Sentence> {
     let (failed, sent) = (point.phase().errors(), point.phase().requests());
     let first = point.phase().errors.iter().max_by_key(|c| c.count)?;
@@ -239,6 +236,14 @@ fn errors(point: &PointContext<'_>) -> Option<Sentence> {
     let sentence = sentence.count("Requests failed", failed);
     let sentence = sentence.count("Requests", sent);
     Some(sentence.text("Most often", cause))
+}
+
+fn degraded_links(point: &PointContext<'_>) -> Option<Sentence> {
+    let degraded = &point.sweep.as_ref()?.links;
+    let sentence = || {
+        Sentence::new(format!("{{Links}}. {}.", links::REMEDY)).text("Links", degraded.join("; "))
+    };
+    (!degraded.is_empty()).then(sentence)
 }
 
 fn misses(point: &PointContext<'_>) -> Option<Sentence> {

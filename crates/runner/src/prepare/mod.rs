@@ -6,16 +6,16 @@
 //! study says so. What was prepared once for a study is not prepared again when it goes on.
 
 mod lines;
-mod log;
+pub(crate) mod log;
 mod look;
-mod overwrite;
+pub(crate) mod overwrite;
 mod request;
 mod servers;
 
 pub use lines::dry_run;
 pub(crate) use lines::overwrites;
 pub(crate) use look::refuse_places;
-pub(crate) use overwrite::{device_of, refuse_overwrite, refuse_overwrites, refused};
+pub(crate) use overwrite::{refuse_overwrite, refuse_overwrites};
 
 use crate::{Error, PreparationError, devices, facts::kept, ranks::Ranks, servers::Servers};
 use log::Far;

@@ -9,7 +9,7 @@ use super::{
     request::{consent_of, job},
     started,
 };
-use crate::{Error, PreparationError, dataset::is_device, error::in_one_line};
+use crate::{Error, PreparationError, dataset::marker::is_device, error::in_one_line};
 use std::path::Path;
 use tailmark_driver::Place;
 use tailmark_engine::{Observer, Stop};

@@ -17,7 +17,7 @@ mod part;
 pub use follow::follow;
 pub(crate) use lead::SharedPhase;
 
-use crate::{Error, dataset::RealPlace};
+use crate::{Error, dataset::shared::RealPlace};
 use link::Link;
 pub(crate) use message::{Answer, Command};
 use message::{Failure, Message};

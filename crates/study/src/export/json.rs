@@ -1,17 +1,17 @@
 //! The study as one JSON document; `docs/EXPORT.md` says what is in it.
 
 mod document;
+mod slo;
 
 use super::{
     Format,
     comparison::{comparison_json, comparisons_of, pairs_of},
-    numbers,
-    slo::slo_json,
-    timestamp, us,
+    numbers, timestamp, us,
 };
 use crate::{Error, Study};
 use document::Document;
 use serde_json::{Map, Value, json};
+use slo::slo_json;
 use std::{collections::BTreeMap, io::Write};
 use tailmark_model::{
     Arrivals, BlockQos, BlockValue, DeviceBandwidth, ErrorCount, Fact, Finding, Header, Interval,
@@ -306,7 +306,7 @@ fn error(error: &ErrorCount) -> Value {
     })
 }
 
-pub(super) fn finding(finding: &Finding) -> Value {
+fn finding(finding: &Finding) -> Value {
     json!({ "code": finding.code, "text": finding.text(), "evidence": finding.evidence })
 }
 

@@ -4,7 +4,6 @@ mod comparison;
 mod csv;
 mod hlog;
 mod json;
-mod slo;
 
 pub use comparison::comparison_json;
 

@@ -11,13 +11,15 @@ mod permutation;
 mod rows;
 mod twister;
 mod value;
+mod workload;
 
 pub(crate) use generator::Generator;
 pub use mix_graph::{Exponential, MixGraph, Pareto, Power};
 pub use rows::ROWS;
+pub use workload::{filling, group, writer};
 
-use crate::{ClientGroup, Distribution, Error, GroupClients, GroupOperations, Workload};
-use tailmark_driver::{Direction, OperationKind, Semantics};
+use crate::{Distribution, Error};
+use tailmark_driver::{Direction, OperationKind};
 
 /// What a client does, as one of db_bench's benchmarks does it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -195,110 +197,6 @@ impl DbBenchWorkload {
             }
             Op::MixGraph(graph) => graph.validate(workload),
             _ => Ok(()),
-        }
-    }
-}
-
-/// All clients of a point, or those that no other group names.
-#[must_use]
-pub const fn group(op: Op) -> ClientGroup {
-    with_operations(op, false)
-}
-
-/// All clients of a point, which begin with an empty database.
-#[must_use]
-pub const fn filling(order: Order) -> ClientGroup {
-    with_operations(Op::Write(order), true)
-}
-
-/// A background client that writes until the point's clients have ended.
-#[must_use]
-pub const fn writer() -> ClientGroup {
-    ClientGroup {
-        clients: GroupClients::Background(1),
-        ..group(Op::Write(Order::Random))
-    }
-}
-
-const fn with_operations(op: Op, starts_empty: bool) -> ClientGroup {
-    ClientGroup::from_operations(GroupOperations::DbBench(DbBenchWorkload {
-        op,
-        layout: RecordLayout::DEFAULT,
-        starts_empty,
-    }))
-}
-
-impl Workload {
-    /// The same with other records and draws, in every group of db_bench's.
-    #[must_use]
-    pub fn with_layout(mut self, layout: RecordLayout) -> Self {
-        for workload in self.groups.iter_mut().filter_map(ClientGroup::db_bench_mut) {
-            workload.layout = layout;
-        }
-        self
-    }
-
-    /// The same with these semantics, where there is a choice (mixgraph).
-    #[must_use]
-    pub fn with_semantics(mut self, semantics: Semantics) -> Self {
-        for workload in self.groups.iter_mut().filter_map(ClientGroup::db_bench_mut) {
-            if let Op::MixGraph(graph) = &mut workload.op {
-                graph.semantics = semantics;
-            }
-        }
-        self
-    }
-
-    /// Whether it reads and writes db_bench's records.
-    #[must_use]
-    pub fn is_db_bench(&self) -> bool {
-        self.db_bench().next().is_some()
-    }
-
-    /// Whether it begins with an empty database.
-    #[must_use]
-    pub fn starts_empty(&self) -> bool {
-        self.db_bench().any(|workload| workload.starts_empty)
-    }
-
-    /// How db_bench's records look, where it reads and writes those.
-    #[must_use]
-    pub fn record_layout(&self) -> Option<RecordLayout> {
-        self.db_bench().next().map(|workload| workload.layout)
-    }
-
-    /// What its groups do of db_bench's.
-    pub fn db_bench(&self) -> impl Iterator<Item = &DbBenchWorkload> {
-        self.groups.iter().filter_map(ClientGroup::db_bench)
-    }
-
-    /// What loads the data set that this one is done to: each record once, in the order of their
-    /// numbers.
-    #[must_use]
-    pub fn loader(&self) -> Self {
-        match self.record_layout() {
-            Some(layout) => {
-                let group = group(Op::Write(Order::Insert));
-                Self::new("load", "100 % insert", group).with_layout(layout)
-            }
-            None => Self::load(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn semantics_reach_the_model_of_the_mix() {
-        for semantics in [Semantics::Faithful, Semantics::Correct] {
-            let workload = crate::find("mixgraph").unwrap().with_semantics(semantics);
-            let db_bench = workload.groups[0].db_bench().unwrap();
-            let Op::MixGraph(graph) = db_bench.op else {
-                panic!("{db_bench:?}");
-            };
-            assert_eq!(graph.semantics, semantics);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of db_bench's workloads, by the names of its benchmarks.
 
 use super::{MixGraph, Op, Order, filling, group, writer};
-use crate::table::WorkloadRow;
+use crate::workload::WorkloadRow;
 use tailmark_driver::Direction::{Backward, Forward};
 
 const SEEK: Op = Op::Seek {

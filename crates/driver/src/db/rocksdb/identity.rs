@@ -4,24 +4,23 @@
 //! remount keeps. A removal takes the files away in any order, so the name is noted in a file of its own
 //! before: whatever a killed removal leaves is known by it.
 
-use super::{kept, remove, version::NewestOptions, wal};
-use crate::{Identity, read_text};
+use super::{
+    files::{IDENTITY, REMOVING, id, is_name, name},
+    kept,
+    newest_options::NewestOptions,
+    wal,
+};
+use crate::Identity;
 use std::{
     collections::BTreeSet,
     fs::{self, File},
-    io::{self, Read, Seek, SeekFrom, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
-    path::{Path, PathBuf},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::MetadataExt,
+    path::Path,
 };
 
-/// The file in which RocksDB keeps the name of a database.
-const IDENTITY: &str = "IDENTITY";
-/// Bytes of the longest name that is read.
-const NAME_BYTES_MAX: u64 = 4096;
 /// What a table of tailmark's has among its properties, as the host that wrote it.
 const OWN_TABLE: &str = "tailmark-";
-/// Says which database is being removed.
-pub(super) const REMOVING: &str = "tailmark.removing";
 /// Bytes of the name that RocksDB gives a database: a UUID.
 const ID_BYTES: usize = 36;
 /// Bytes of a file that are read to see what it is. RocksDB writes the name of the database at the
@@ -50,11 +49,6 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     }))
 }
 
-/// The name of the database in a directory, also of one that is being removed.
-pub(super) fn id(place: &Path) -> Option<String> {
-    name(&place.join(IDENTITY)).or_else(|| name(&place.join(REMOVING)))
-}
-
 /// Whether the manifest has the name too: a database that was copied over another one has its own.
 fn is_confirmed(place: &Path, id: &str) -> bool {
     let manifest = manifest(place).map(|name| place.join(name));
@@ -63,13 +57,6 @@ fn is_confirmed(place: &Path, id: &str) -> bool {
     };
     let head = head(&manifest).unwrap_or_default();
     head.windows(id.len()).any(|part| part == id.as_bytes())
-}
-
-/// Whether the newest options are tailmark's: of a database that it made, or that wrote it last. One that
-/// lost its `CURRENT` is known by them.
-pub(super) fn is_tailmarks(place: &Path) -> bool {
-    let newest = NewestOptions::read(place).ok().flatten();
-    newest.is_some_and(|newest| newest.is_tailmarks)
 }
 
 fn has_others_options(place: &Path) -> bool {
@@ -139,81 +126,6 @@ fn is_first_manifest(bytes: &[u8]) -> bool {
     *kind == 1 && bytes.len() == 7 + length && bytes.len() <= FIRST_MANIFEST_BYTES_MAX
 }
 
-fn name(file: &Path) -> Option<String> {
-    let is_file = fs::symlink_metadata(file).ok()?.is_file();
-    let text = is_file
-        .then(|| read_text(file, NAME_BYTES_MAX).ok())
-        .flatten()?;
-    let name = text.trim();
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
-/// Notes which database is about to be removed; gives the path of the note. It is a second name of
-/// `IDENTITY`, for which a full disk has room.
-pub(super) fn note_removal(place: &Path) -> io::Result<PathBuf> {
-    let note = place.join(REMOVING);
-    if !place.join("CURRENT").exists() && note.exists() {
-        return Ok(note);
-    }
-    let identity = place.join(IDENTITY);
-    remove::left_is_fine(fs::remove_file(&note))?;
-    if fs::symlink_metadata(&identity).is_ok_and(|found| !found.is_file())
-        || fs::hard_link(&identity, &note).is_err()
-    {
-        // There is no such file, or the file system has no links.
-        let name = name(&identity).unwrap_or_default();
-        let mut options = File::options();
-        let mut file = options
-            .write(true)
-            .create_new(true)
-            .mode(0o644)
-            .open(&note)?;
-        file.write_all(name.as_bytes())?;
-        file.sync_all()?;
-    }
-    File::open(place)?.sync_all()?;
-    Ok(note)
-}
-
-/// Refuses a database of which a part is a pipe, for which RocksDB would wait for ever, or a link, through
-/// which it would write elsewhere. Tables may be links: they are never written again.
-pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
-    // RocksDB moves logs there, and removes what is there.
-    let archive = fs::symlink_metadata(place.join(wal::ARCHIVE));
-    if archive.is_ok_and(|found| !found.is_dir()) {
-        return Err(format!(
-            "`{}` in it is not a directory, but a link or a file",
-            wal::ARCHIVE
-        ));
-    }
-    let entries = fs::read_dir(place).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_table = |name: &str| {
-        [".sst", ".ldb", ".blob"]
-            .iter()
-            .any(|end| name.ends_with(end))
-    };
-    let is_file = |name: &String| {
-        let path = place.join(name);
-        let found = if is_table(name) {
-            fs::metadata(path)
-        } else {
-            fs::symlink_metadata(path)
-        };
-        // One that vanishes meanwhile is RocksDB's to miss.
-        found.map_or(true, |found| found.is_file())
-    };
-    match names
-        .filter(|name| remove::is_name(name))
-        .find(|name| !is_file(name))
-    {
-        None => Ok(()),
-        Some(name) => Err(format!(
-            "`{name}` in it is not a file: it is a link, a pipe or a directory"
-        )),
-    }
-}
-
 /// Whether all that is left in a directory is of the database whose removal was killed: tables have its
 /// name, and nothing else is newer than the note.
 fn is_being_removed(place: &Path) -> bool {
@@ -226,7 +138,7 @@ fn is_being_removed(place: &Path) -> bool {
     }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     // A removal by RocksDB writes `LOCK` and `LOG` again.
-    let is_data = |name: &str| remove::is_name(name) && !name.starts_with("LO");
+    let is_data = |name: &str| is_name(name) && !name.starts_with("LO");
     let mut data = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_data));
     data.all(|entry| {
         let path = entry.path();
@@ -261,7 +173,7 @@ pub(super) fn refuse_damaged(place: &Path) -> Result<(), String> {
     }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_data = |name: &String| remove::is_name(name) && !is_of_creation(&place.join(name), name);
+    let is_data = |name: &String| is_name(name) && !is_of_creation(&place.join(name), name);
     let mut data: BTreeSet<_> = names.filter(is_data).collect();
     data.extend(wal::logs(place)?);
     if data.is_empty() {

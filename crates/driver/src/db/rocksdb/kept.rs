@@ -6,7 +6,7 @@
 use super::{
     NAME, facts,
     ini::{Ini, OptionsSection},
-    version::{MAKER, is_tailmarks},
+    newest_options::{MAKER, is_tailmarks},
     wal::LogDirectory,
 };
 use crate::{Access, Error, INPUT_BYTES_MAX, Params, Settings, error::BoxError, read_text};

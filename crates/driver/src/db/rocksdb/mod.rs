@@ -5,11 +5,13 @@
 //! session adds options and a buffer of its own, so that an operation costs what the bare call costs.
 
 mod facts;
+mod files;
 mod identity;
 mod ini;
 mod kept;
 mod levels;
 mod lock;
+mod newest_options;
 mod options;
 mod options_file;
 mod processor;
@@ -29,7 +31,7 @@ use crate::{
 };
 use kept::Existing;
 pub use kept::is_kept;
-pub use version::NewestOptions;
+pub use newest_options::NewestOptions;
 use wal::LogDirectory;
 
 use rust_rocksdb::statistics::Ticker;
@@ -425,7 +427,7 @@ fn access(place: &Path, params: &Params) -> Result<Access, Error> {
 /// Refuses what RocksDB would change before it finds that it cannot open it, or would take for empty.
 fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
     let unsafe_to_open =
-        identity::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
+        files::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
     unsafe_to_open.map_err(|why| Error::Open {
         driver: NAME,
         place: place.display().to_string(),

@@ -10,7 +10,7 @@
 use super::{
     ini::{Ini, OptionsSection},
     kept::{Existing, FORMAT, IDENTIFIED},
-    version::MAKER,
+    newest_options::MAKER,
 };
 use crate::{INPUT_BYTES_MAX, Setting, SettingKind, Settings, read_text};
 use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};

@@ -2,26 +2,21 @@
 
 use super::{
     NAME,
-    identity::{self, REMOVING},
-    is_lock, lock,
+    files::{IDENTITY, REMOVING, is_name, name},
+    identity, is_lock, lock,
+    newest_options::NewestOptions,
     wal::LogDirectory,
 };
 use crate::{Confirm, Error, Params, error::BoxError, held::HeldDirectory};
 use rust_rocksdb::{DB, Options};
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs::{self, File},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
-/// Names that RocksDB gives to files in a database's directory.
-const NAMES: &[&str] = &["CURRENT", "IDENTITY", "LOCK", "LOG", "LOG.old"];
-/// Such names that end in a number.
-const PREFIXES: &[&str] = &["COMPACTION_PROGRESS-", "LOG.old.", "MANIFEST-", "OPTIONS-"];
-/// Endings of such names that begin with a number.
-const ENDINGS: &[&str] = &[".blob", ".dbtmp", ".ldb", ".log", ".sst"];
-/// What RocksDB appends to the name of a file that it is about to remove.
-const TRASH: &str = ".trash";
 /// Directories of a database, with files of such names.
 const DIRECTORIES: &[&str] = &["archive", "lost"];
 /// What `mkfs` makes in a file system. It stays.
@@ -70,7 +65,7 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
 
 /// Leaves no more of a database than the note that it is being removed.
 fn remove_database(held: &HeldDirectory, place: &Path) -> Result<(), Error> {
-    let note = identity::note_removal(held.path()).map_err(|e| failed(place, e.into()))?;
+    let note = note_removal(held.path()).map_err(|e| failed(place, e.into()))?;
     // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
     // remove every log there, whoever wrote it.
     DB::destroy(&Options::default(), held.path()).map_err(|e| {
@@ -84,6 +79,33 @@ fn remove_database(held: &HeldDirectory, place: &Path) -> Result<(), Error> {
     })
 }
 
+/// Notes which database is about to be removed; gives the path of the note. It is a second name of
+/// `IDENTITY`, for which a full disk has room.
+fn note_removal(place: &Path) -> io::Result<PathBuf> {
+    let note = place.join(REMOVING);
+    if !place.join("CURRENT").exists() && note.exists() {
+        return Ok(note);
+    }
+    let identity = place.join(IDENTITY);
+    left_is_fine(fs::remove_file(&note))?;
+    if fs::symlink_metadata(&identity).is_ok_and(|found| !found.is_file())
+        || fs::hard_link(&identity, &note).is_err()
+    {
+        // There is no such file, or the file system has no links.
+        let name = name(&identity).unwrap_or_default();
+        let mut options = File::options();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(&note)?;
+        file.write_all(name.as_bytes())?;
+        file.sync_all()?;
+    }
+    File::open(place)?.sync_all()?;
+    Ok(note)
+}
+
 /// What would be removed. Changes nothing.
 ///
 /// # Errors
@@ -95,7 +117,7 @@ pub(super) fn check(params: &Params) -> Result<Removable, Error> {
     let logs = log.map_or(Ok(BTreeSet::new()), |log| log.removable());
     let is_there = match foreign(place, Path::new(""), &inside(params, place)) {
         Ok(None) => {
-            if !identity::is_tailmarks(place) {
+            if !NewestOptions::is_tailmarks_at(place) {
                 let refused = |why| format!("nothing in it is removed: {why}");
                 identity::refuse_damaged(place)
                     .map_err(|why| failed(place, refused(why).into()))?;
@@ -164,18 +186,6 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
     Ok(None)
 }
 
-/// Whether RocksDB gives such names to files (`ParseFileName` in `file/filename.cc`).
-pub(super) fn is_name(name: &str) -> bool {
-    let name = name.strip_suffix(TRASH).unwrap_or(name);
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let is_ending = |ending: &&str| name.strip_suffix(ending).is_some_and(is_number);
-    let is_prefix = |prefix: &&str| {
-        let number = name.strip_prefix(prefix);
-        number.is_some_and(|text| is_number(text.strip_suffix(".dbtmp").unwrap_or(text)))
-    };
-    NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(is_ending)
-}
-
 /// Removes what `DestroyDB` left of the database in the directories inside its own.
 fn remove_inside(place: &Path, inside: &[PathBuf]) -> io::Result<()> {
     for below in inside {
@@ -200,44 +210,10 @@ fn remove_own_files(directory: &Path) -> io::Result<()> {
 }
 
 /// A directory stays if something else is in it or it is mounted on.
-pub(super) fn left_is_fine(result: io::Result<()>) -> io::Result<()> {
+fn left_is_fine(result: io::Result<()>) -> io::Result<()> {
     use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
     match result {
         Err(e) if matches!(e.kind(), NotFound | DirectoryNotEmpty | ResourceBusy) => Ok(()),
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_that_rocksdb_gives_are_its_own() {
-        for own in [
-            "CURRENT",
-            "000004.log",
-            "17.sst",
-            "9.blob.trash",
-            "MANIFEST-000005",
-            "OPTIONS-000007.dbtmp",
-            "LOG.old.1795567083664084",
-        ] {
-            assert!(is_name(own), "{own}");
-        }
-        for other in [
-            "access.log",
-            ".log",
-            "LOGS",
-            "LOG.old.txt",
-            "a.sst",
-            "notes.trash",
-            "MANIFEST-",
-            "MANIFEST-v2",
-            "archive",
-            "+1.log",
-        ] {
-            assert!(!is_name(other), "{other}");
-        }
     }
 }

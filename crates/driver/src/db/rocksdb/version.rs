@@ -1,69 +1,13 @@
-//! Which RocksDB wrote a database, and where its write-ahead log is: its newest OPTIONS file says.
+//! Which versions of RocksDB read a database after it was written here.
 //!
 //! RocksDB reads what older versions wrote, but writes what some of them cannot read: opening a
 //! database for writing once is enough. So a database of another version is opened for reading alone
 //! if that is all that is wanted, and a write that would lock out the version that wrote it needs
 //! the user's consent.
 
-use super::{
-    facts,
-    ini::{Ini, OptionsSection},
-    kept,
-};
-use crate::{Access, INPUT_BYTES_MAX, Settings, read_text};
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-};
-
-/// What the newest OPTIONS file of a RocksDB database says. RocksDB writes that file whenever it
-/// opens the database for writing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NewestOptions {
-    /// The version of RocksDB that wrote it, for example `5.11.3`.
-    pub version: Option<String>,
-    /// The directory of the write-ahead log, if it is not the database's own.
-    pub wal_dir: Option<PathBuf>,
-    /// Whether tailmark made the database, and no other program has written to it since.
-    pub is_tailmarks: bool,
-    /// Whether tailmark made the database, and another program opened it since with the options that it
-    /// found.
-    pub is_copied: bool,
-}
-
-/// Who made a database: tailmark writes it in place of the host's name, which RocksDB keeps among
-/// the options and in each table. A program that opens a database with the options that it finds
-/// copies that, so the version of RocksDB is a part of it.
-pub(super) const MAKER: (&str, &str) = ("db_host_id", "tailmark-11.12.0");
-
-/// Whether tailmark wrote these options; none if they do not name it. Another program that copied its
-/// name did not.
-pub(super) fn is_tailmarks(ini: &Ini) -> Option<bool> {
-    let maker = ini.value(OptionsSection::Database, "", MAKER.0)?;
-    let version = maker.strip_prefix("tailmark-")?;
-    Some(ini.version() == Some(version))
-}
-
-impl NewestOptions {
-    /// Reads it in the directory of a database. `None` if there is no such file: a database that
-    /// was never opened, or something else.
-    ///
-    /// # Errors
-    /// If the directory or the file cannot be read. A missing directory is no error.
-    pub fn read(place: &Path) -> io::Result<Option<Self>> {
-        let Some(path) = facts::newest_options(place) else {
-            return Ok(None);
-        };
-        let ini = Ini::parse(&read_text(&path, INPUT_BYTES_MAX)?);
-        Ok(Some(Self {
-            version: ini.version().map(str::to_owned),
-            wal_dir: wal_dir(&ini).filter(|wal| !is_own(wal, place)),
-            is_tailmarks: is_tailmarks(&ini) == Some(true),
-            is_copied: is_tailmarks(&ini) == Some(false),
-        }))
-    }
-}
+use super::{facts, ini::Ini, kept, newest_options::NewestOptions};
+use crate::{Access, Settings};
+use std::{collections::BTreeMap, path::Path};
 
 /// The version of RocksDB in this program.
 pub(super) const EMBEDDED: &str = "11.12.0";
@@ -200,80 +144,12 @@ pub(super) fn read_only(ini: &Ini, table: &str) -> BTreeMap<String, String> {
     facts
 }
 
-/// The `wal_dir` of an options file.
-pub(super) fn wal_dir(ini: &Ini) -> Option<PathBuf> {
-    let escaped = ini.value(OptionsSection::Database, "", "wal_dir")?;
-    let mut path = String::new();
-    let mut characters = escaped.chars();
-    while let Some(character) = characters.next() {
-        // RocksDB escapes `:`, `#`, `\` and the ends of lines.
-        path.push(match character {
-            '\\' => match characters.next() {
-                Some('n') => '\n',
-                Some('r') => '\r',
-                Some(other) => other,
-                None => '\\',
-            },
-            other => other,
-        });
-    }
-    (!path.is_empty()).then(|| PathBuf::from(path))
-}
-
-/// Whether a log in `wal` is in the database's own directory. Before RocksDB 6.19, an OPTIONS file
-/// names that directory too. A copy of such a database names the original's, which is a database
-/// itself.
-fn is_own(wal: &Path, place: &Path) -> bool {
-    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    real(wal) == real(place) || wal.join("CURRENT").exists()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::newest_options::MAKER, EMBEDDED};
 
     #[test]
     fn the_name_of_the_maker_has_the_version_of_this_program() {
         assert_eq!(MAKER.1, format!("tailmark-{EMBEDDED}"));
-    }
-
-    fn written(place: &Path, number: u32, wal: &str) {
-        let text = format!(
-            "[Version]\n  rocksdb_version={number}.1.0\n  options_file_version=1.1\n\
-             [DBOptions]\n  wal_dir={wal}\n"
-        );
-        fs::write(place.join(format!("OPTIONS-{number:06}")), text).unwrap();
-    }
-
-    #[test]
-    fn the_newest_options_file_says_version_and_log() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(NewestOptions::read(dir.path()).unwrap(), None);
-        assert_eq!(NewestOptions::read(&dir.path().join("no")).unwrap(), None);
-        written(dir.path(), 9, "/a");
-        written(dir.path(), 10, "/b\\:c\\#\\\\");
-        let newest = NewestOptions::read(dir.path()).unwrap().unwrap();
-        assert_eq!(newest.version.as_deref(), Some("10.1.0"));
-        assert_eq!(newest.wal_dir, Some(PathBuf::from("/b:c#\\")));
-    }
-
-    #[test]
-    fn a_log_in_the_directory_of_a_database_is_not_apart() {
-        let dir = tempfile::tempdir().unwrap();
-        let (place, copy) = (dir.path().join("db"), dir.path().join("copy"));
-        fs::create_dir(&place).unwrap();
-        fs::create_dir(&copy).unwrap();
-        fs::write(place.join("CURRENT"), "MANIFEST-000001\n").unwrap();
-        for (number, wal) in [
-            (1, String::new()),
-            (2, place.display().to_string()),
-            (3, format!("{}/", place.display())),
-        ] {
-            for at in [&place, &copy] {
-                written(at, number, &wal);
-                let newest = NewestOptions::read(at).unwrap().unwrap();
-                assert_eq!(newest.wal_dir, None, "{wal} of {}", at.display());
-            }
-        }
     }
 }

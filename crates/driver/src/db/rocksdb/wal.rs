@@ -6,7 +6,11 @@
 //! names, and the log files that are the owner's. What it does not name is foreign: RocksDB is never
 //! let near it, and nothing of it is removed.
 
-use super::{identity, ini::Ini, remove, version::NewestOptions};
+use super::{
+    files::{ARCHIVE, id, is_name, refuse_other_than_files},
+    ini::Ini,
+    newest_options::{NewestOptions, wal_dir},
+};
 use crate::{INPUT_BYTES_MAX, Settings, held::HeldDirectory, read_text};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -23,8 +27,6 @@ const MARKER: &str = "tailmark.wal.json";
 /// letters and digits between, so that no other program has a file of that name.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
 const RANDOM: usize = 32;
-/// Where RocksDB keeps log files that it no longer needs, if an option says so.
-pub(super) const ARCHIVE: &str = "archive";
 /// Files and logs take their numbers from one counter. A log that has no file with a number near to
 /// its own in the database was not written by it: no database has that many logs unflushed.
 const NEAR: u64 = 10_000;
@@ -105,7 +107,7 @@ pub(super) struct Claim {
 /// The `wal_dir` of the options file, if these settings have one.
 pub(super) fn of_options_file(settings: &Settings) -> Option<PathBuf> {
     let text = read_text(Path::new(settings.text("options_file")?), INPUT_BYTES_MAX).ok()?;
-    super::version::wal_dir(&Ini::parse(&text))
+    wal_dir(&Ini::parse(&text))
 }
 
 impl LogDirectory {
@@ -180,17 +182,17 @@ impl LogDirectory {
         };
         self.refuse_foreign(&foreign)?;
         self.refuse_tables()?;
-        identity::refuse_other_than_files(&self.directory)?;
+        refuse_other_than_files(&self.directory)?;
         let marker = Marker {
             version: 1,
             database: self.database.clone(),
-            identity: identity::id(&self.database),
+            identity: id(&self.database),
             study: found.as_ref().and_then(|marker| marker.study.clone()),
             made: made || found.as_ref().is_some_and(|marker| marker.made),
             open: true,
             logs: self.files(&present),
         };
-        let is_ours = !exists || found.is_some() || identity::is_tailmarks(&self.database);
+        let is_ours = !exists || found.is_some() || NewestOptions::is_tailmarks_at(&self.database);
         let marker = is_ours.then_some(marker);
         if let Some(marker) = &marker {
             self.write(marker)?;
@@ -209,7 +211,7 @@ impl LogDirectory {
         let entries = fs::read_dir(&self.directory).map_err(|e| e.to_string())?;
         let names = entries.flatten().map(|entry| entry.file_name());
         let mut names = names.filter_map(|name| name.into_string().ok());
-        let is_other = |name: &String| remove::is_name(name) && !name.ends_with(".log");
+        let is_other = |name: &String| is_name(name) && !name.ends_with(".log");
         let Some(other) = names.find(is_other) else {
             return Ok(());
         };
@@ -335,7 +337,7 @@ impl LogDirectory {
     /// Whether a marker is about the database that is there: another program may have removed that one,
     /// and keep the log of its own here under the same names.
     fn is_of_database(&self, marker: &Marker) -> bool {
-        let id = identity::id(&self.database);
+        let id = id(&self.database);
         id.is_some() && (marker.identity.is_none() || marker.identity == id)
     }
 
@@ -421,7 +423,7 @@ impl Claim {
         let Some(marker) = &mut self.marker else {
             return Ok(());
         };
-        marker.identity = identity::id(&self.log.database);
+        marker.identity = id(&self.log.database);
         marker.logs = self.log.files(&logs(&self.log.directory)?);
         self.log.write(marker)
     }

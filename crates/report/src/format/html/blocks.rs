@@ -1,8 +1,8 @@
 //! Blocks as HTML.
 
-use super::table::table;
+use super::table::{badge_link, table};
 use crate::format::names::{Names, finding_anchor};
-use crate::{Badge, Block, Card, Chart, Control, ControlChoice, Figure, FindingEntry, Span, Text};
+use crate::{Block, Card, Chart, Control, ControlChoice, Figure, FindingEntry, Span, Text};
 use maud::{Markup, html};
 use tailmark_model::number;
 
@@ -73,13 +73,6 @@ fn card(card: &Card) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// A link to a finding.
-pub fn badge_link(badge: &Badge) -> Markup {
-    html! {
-        a.badge href={"#" (finding_anchor(&badge.code))} title=(badge.code) { (badge.letter) }
     }
 }
 

@@ -1,10 +1,13 @@
 //! Tables as HTML, each with a link that saves it as CSV. What is wider than the page at a usual width
 //! is cut into parts; on a phone each part scrolls in its box.
 
-use super::blocks::badge_link;
 use crate::{
-    Cell, Column, Table,
-    format::{csv::csv, names::Names, parts::parts},
+    Badge, Cell, Column, Table,
+    format::{
+        csv::csv,
+        names::{Names, finding_anchor},
+        parts::parts,
+    },
 };
 use maud::{Markup, html};
 
@@ -150,6 +153,13 @@ fn data_uri(text: &str) -> String {
         }
     }
     uri
+}
+
+/// A link to a finding.
+pub(super) fn badge_link(badge: &Badge) -> Markup {
+    html! {
+        a.badge href={"#" (finding_anchor(&badge.code))} title=(badge.code) { (badge.letter) }
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
 //! Searches for the highest rate that holds, in the JSON document.
 
-use crate::{
-    Error, Study,
-    export::{json::finding, us},
-    searches,
-};
+use super::finding;
+use crate::{Error, Study, export::us, searches};
 use serde_json::{Value, json};
 use tailmark_model::SloSettings;
 use tailmark_stats::slo::{Slo, Trial, TrialResult};

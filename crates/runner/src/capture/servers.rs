@@ -3,11 +3,8 @@
 //!
 //! Its series are told from those of this machine by their subjects (`machine on server db1`).
 
-use crate::{
-    capture::{Recorded, Watched},
-    counters::Counters,
-    error::in_one_line,
-};
+use super::{Recorded, Watched};
+use crate::{counters::Counters, error::in_one_line};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -23,7 +20,7 @@ const OWN_PROCESS: &str = "process";
 
 /// The samples of one host.
 #[derive(Debug)]
-pub(crate) struct FromServer {
+pub(super) struct FromServer {
     server: Arc<Server>,
     recorded: BTreeMap<String, OfProbe>,
     began_ns: u64,
@@ -186,7 +183,7 @@ fn any_address(contact_points: &[String]) -> Vec<String> {
 }
 
 /// Of a host nothing but that it is one of the server's: no sum over its hosts is whole without it.
-pub(crate) fn clock_unknown(server: &str) -> Series {
+pub(super) fn clock_unknown(server: &str) -> Series {
     Series {
         probe: SERVER_CLOCK.to_owned(),
         subject: subject_on_server("clock", server),

@@ -1,0 +1,128 @@
+//! The files of a database: the names that RocksDB gives them, what they may be, and the database that
+//! two of them name.
+
+use crate::read_text;
+use std::{fs, path::Path};
+
+/// The file in which RocksDB keeps the name of a database.
+pub(super) const IDENTITY: &str = "IDENTITY";
+
+/// Bytes of the longest name that is read.
+const NAME_BYTES_MAX: u64 = 4096;
+
+/// Says which database is being removed.
+pub(super) const REMOVING: &str = "tailmark.removing";
+
+/// Where RocksDB keeps log files that it no longer needs, if an option says so.
+pub(super) const ARCHIVE: &str = "archive";
+
+/// Names that RocksDB gives to files in a database's directory.
+const NAMES: &[&str] = &["CURRENT", "IDENTITY", "LOCK", "LOG", "LOG.old"];
+
+/// Such names that end in a number.
+const PREFIXES: &[&str] = &["COMPACTION_PROGRESS-", "LOG.old.", "MANIFEST-", "OPTIONS-"];
+
+/// Endings of such names that begin with a number.
+const ENDINGS: &[&str] = &[".blob", ".dbtmp", ".ldb", ".log", ".sst"];
+
+/// What RocksDB appends to the name of a file that it is about to remove.
+const TRASH: &str = ".trash";
+
+/// Whether RocksDB gives such names to files (`ParseFileName` in `file/filename.cc`).
+pub(super) fn is_name(name: &str) -> bool {
+    let name = name.strip_suffix(TRASH).unwrap_or(name);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_ending = |ending: &&str| name.strip_suffix(ending).is_some_and(is_number);
+    let is_prefix = |prefix: &&str| {
+        let number = name.strip_prefix(prefix);
+        number.is_some_and(|text| is_number(text.strip_suffix(".dbtmp").unwrap_or(text)))
+    };
+    NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(is_ending)
+}
+
+/// Refuses a database of which a part is a pipe, for which RocksDB would wait for ever, or a link, through
+/// which it would write elsewhere. Tables may be links: they are never written again.
+pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
+    // RocksDB moves logs there, and removes what is there.
+    let archive = fs::symlink_metadata(place.join(ARCHIVE));
+    if archive.is_ok_and(|found| !found.is_dir()) {
+        return Err(format!(
+            "`{}` in it is not a directory, but a link or a file",
+            ARCHIVE
+        ));
+    }
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_table = |name: &str| {
+        [".sst", ".ldb", ".blob"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    let is_file = |name: &String| {
+        let path = place.join(name);
+        let found = if is_table(name) {
+            fs::metadata(path)
+        } else {
+            fs::symlink_metadata(path)
+        };
+        // One that vanishes meanwhile is RocksDB's to miss.
+        found.map_or(true, |found| found.is_file())
+    };
+    match names
+        .filter(|name| is_name(name))
+        .find(|name| !is_file(name))
+    {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "`{name}` in it is not a file: it is a link, a pipe or a directory"
+        )),
+    }
+}
+
+/// The name of the database in a directory, also of one that is being removed.
+pub(super) fn id(place: &Path) -> Option<String> {
+    name(&place.join(IDENTITY)).or_else(|| name(&place.join(REMOVING)))
+}
+
+pub(super) fn name(file: &Path) -> Option<String> {
+    let is_file = fs::symlink_metadata(file).ok()?.is_file();
+    let text = is_file
+        .then(|| read_text(file, NAME_BYTES_MAX).ok())
+        .flatten()?;
+    let name = text.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_rocksdb_gives_are_its_own() {
+        for own in [
+            "CURRENT",
+            "000004.log",
+            "17.sst",
+            "9.blob.trash",
+            "MANIFEST-000005",
+            "OPTIONS-000007.dbtmp",
+            "LOG.old.1795567083664084",
+        ] {
+            assert!(is_name(own), "{own}");
+        }
+        for other in [
+            "access.log",
+            ".log",
+            "LOGS",
+            "LOG.old.txt",
+            "a.sst",
+            "notes.trash",
+            "MANIFEST-",
+            "MANIFEST-v2",
+            "archive",
+            "+1.log",
+        ] {
+            assert!(!is_name(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a probe is: its row, what it looks at, and what it reads.
+
+use crate::Error;
+use std::path::PathBuf;
+use tailmark_model::SeriesKind;
+
+/// What is run, and where: some probes look at the device behind it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The system's name.
+    pub system: String,
+    /// Its directories and block devices; none where it has none on this machine.
+    pub places: Vec<PathBuf>,
+    /// The contact points of its server, each `host:port`; none where it is embedded.
+    pub hosts: Vec<String>,
+    /// How the names of the threads of this process begin that do the background work of an embedded
+    /// database; empty where there are none.
+    pub background_threads: &'static str,
+}
+
+/// One value at the instant of a sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What it is of: `machine`, `process`, a disk.
+    pub subject: String,
+    /// Its name, unit last: `read_bytes`, `user_s`.
+    pub name: String,
+    /// Counter or gauge.
+    pub kind: SeriesKind,
+    /// The value.
+    pub value: f64,
+}
+
+/// One source of readings.
+pub trait Probe: Send {
+    /// Reads all its counters and gauges; the same ones, in the same order, every time. What there
+    /// is nothing of at the moment, such as a process that is being restarted, is left out.
+    ///
+    /// # Errors
+    /// Fails where the source is gone.
+    fn sample(&mut self) -> Result<Vec<Reading>, Error>;
+}
+
+/// Opens a probe; none where it does not apply to the target or the machine. That it applies and
+/// cannot be sampled here is an error, which says why.
+pub type Open = fn(&Target) -> Result<Option<Box<dyn Probe>>, Error>;
+
+/// A row of [`PROBES`](super::PROBES).
+#[derive(Debug, Clone, Copy)]
+pub struct ProbeRow {
+    /// Its name, in series.
+    pub name: &'static str,
+    /// What it samples, in one line.
+    pub about: &'static str,
+    /// Every how many seconds it is sampled.
+    pub period_s: u64,
+    /// Whether it is on by default.
+    pub is_default: bool,
+    /// Opens it.
+    pub open: Open,
+}
+
+/// Readings of one subject from a table of names, kinds and values.
+pub(crate) fn readings(subject: &str, values: &[(&str, SeriesKind, f64)]) -> Vec<Reading> {
+    let reading = |&(name, kind, value): &(&str, SeriesKind, f64)| {
+        let (subject, name) = (subject.to_owned(), name.to_owned());
+        Reading {
+            subject,
+            name,
+            kind,
+            value,
+        }
+    };
+    values.iter().map(reading).collect()
+}

@@ -1,0 +1,46 @@
+//! The kinds of request.
+
+use serde::{Deserialize, Serialize};
+
+/// What is recorded together: the kinds of request, and the pair of a read-modify-write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Fetch one record.
+    Read,
+    /// Change fields of a record.
+    Update,
+    /// Write a whole record.
+    Insert,
+    /// Fetch consecutive records.
+    Scan,
+    /// Remove a record.
+    Delete,
+    /// A read and an update of the same record, both recorded also on their own.
+    ReadModifyWrite,
+}
+
+impl Kind {
+    /// Every kind, in the order of reports.
+    pub const ALL: [Self; 6] = [
+        Self::Read,
+        Self::Update,
+        Self::Insert,
+        Self::Scan,
+        Self::Delete,
+        Self::ReadModifyWrite,
+    ];
+
+    /// The name in exports and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Update => "update",
+            Self::Insert => "insert",
+            Self::Scan => "scan",
+            Self::Delete => "delete",
+            Self::ReadModifyWrite => "read-modify-write",
+        }
+    }
+}
