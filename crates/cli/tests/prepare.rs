@@ -232,6 +232,29 @@ fn a_file_system_of_somebody_else_in_the_place_of_ours_is_neither_erased_nor_unm
 }
 
 #[test]
+fn a_device_that_others_use_is_not_mounted_beside_them() {
+    let bench = Bench::new();
+    bench.plan(&bench.file_system(), "");
+    bench.device.make_ext4();
+    let run = "$tailmark run plan.toml -o out; echo ended with $?; mount | grep -c \"$device on\"";
+    // As the disk of a virtual machine that is running.
+    let mounted = bench.done(&format!(
+        "other=$(losetup --find --show $(losetup --noheadings --output BACK-FILE $device))\n\
+         mkdir theirs && mount $other theirs && echo hello > theirs/file\n{run}\n\
+         cat theirs/file; umount theirs; losetup --detach $other"
+    ));
+    let open = bench.done(&format!("exec 7<>$device\n{run}\nexec 7>&-"));
+    for (said, words) in [
+        (&mounted, ["(stacked)", "ended with 2\n0\n", "hello"]),
+        (&open, ["(open)", "ended with 2\n0\n", "(sh) has"]),
+    ] {
+        assert_says(said, &words);
+    }
+    // And what nobody uses is measured as it is.
+    bench.done("$tailmark run plan.toml -o out");
+}
+
+#[test]
 fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
     let bench = Bench::new();
     let settings = "[prepare]\nsysctls = ['net.ipv4.ip_default_ttl=77']";

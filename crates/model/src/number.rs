@@ -189,9 +189,15 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// A share of one as a signed whole percentage: `+60 %`, `−8 %`.
+/// A share of one as a signed whole percentage: `+60 %`, `−8 %`. A fall that is not to 0 is below 100 %:
+/// `−99.7 %`.
 #[must_use]
 pub fn change(value: f64) -> String {
+    let left = (1.0 + value) * 100.0;
+    if left > 0.0 && left < 0.5 {
+        let decimals = (-left.log10().floor()).clamp(1.0, 9.0) as usize;
+        return format!("\u{2212}{:.decimals$} %", 100.0 - left);
+    }
     // 103.5 over 100 is 3.5 %, which is 3.4999999 in binary.
     let last_digits = 1e-9_f64.copysign(value);
     let percent = (value * 100.0 + last_digits).round();
@@ -383,6 +389,9 @@ mod tests {
         assert_eq!(change(0.596), "+60 %");
         assert_eq!(change(-0.081), "\u{2212}8 %");
         assert_eq!(change(0.001), "±0 %");
+        assert_eq!(change(-0.9969), "\u{2212}99.7 %");
+        assert_eq!(change(-0.999_59), "\u{2212}99.96 %");
+        assert_eq!(change(-1.0), "\u{2212}100 %");
         assert_eq!(change(13.3), "+1,330 %");
         assert_eq!(ratio(1.83), "1.8X");
         assert_eq!(ratio(14.3), "14X");

@@ -5,7 +5,7 @@
 //! claim that the interlock has given.
 
 use super::{
-    Claim, Done, Error, Job, Journal, Log, Reach, Setting, Target, Watch,
+    Claim, Done, Error, Job, Journal, Log, Reach, Setting, Target, Watch, claim,
     command::line,
     file_system::{self, signature_on},
     make_namespaces, mount, mount_command, plan_namespaces, plan_precondition, plan_steady,
@@ -219,6 +219,7 @@ pub const STEPS: &[PrepareStep] = &[
             let Some((row, target, point)) = job.mount() else {
                 return Ok(());
             };
+            claim::refuse_shared(target, &job.request.consent, watch)?;
             journal.mounts(point, target.identity.number, signature_on(target)?)?;
             let options = &job.request.devices.mount_options;
             mount(target, row.name, options, point, watch)

@@ -38,6 +38,11 @@ pub struct Command {
     since: (String, u64),
 }
 
+/// Whether a text names a process group that a command can have: 0 and 1 are of others.
+fn is_group(text: &str) -> bool {
+    text.parse::<u32>().is_ok_and(|group| group > 1)
+}
+
 impl Command {
     /// Starts a command.
     ///
@@ -56,7 +61,7 @@ impl Command {
         }
         let started = started?;
         let group = started.out.trim().to_owned();
-        if started.is_ok() && group.parse::<u32>().is_ok() {
+        if started.is_ok() && is_group(&group) {
             Ok(Self {
                 server: Arc::clone(server),
                 kept,

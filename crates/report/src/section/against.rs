@@ -112,7 +112,7 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
                 Cell::new(metric.text(value.middle)).with_bounded(value.middle)
             })
         };
-        let what = format!("{metric}, {}", step.place());
+        let what = format!("{}, {}", metric.noun(), step.place());
         Some(row(
             group,
             &what,

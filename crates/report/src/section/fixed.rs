@@ -295,7 +295,13 @@ impl Fixed {
         (metric, compared): (Metric, Metric),
         ((a, of_a), (b, of_b)): ((&str, &Reading<'_, '_>), (&str, &Reading<'_, '_>)),
     ) -> Option<Text> {
-        let figures = format!("{} against {}", self.written(of_a), self.written(of_b));
+        let [value_a, value_b] = [of_a, of_b].map(|reading| self.written(reading));
+        let (source, other) = (of_a.source(), of_b.source());
+        let figures = if source == other {
+            format!("({value_a} against {value_b}; {source})")
+        } else {
+            format!("({value_a}, {source}, against {value_b}, {other})")
+        };
         let begin = match self {
             Self::Rate(_) => format!("{}, {metric} latency at {}: ", group.title, self.place()),
             Self::Latency(_) => {
@@ -304,14 +310,13 @@ impl Fixed {
             }
         };
         let text = Text::plain(begin);
-        let source = of_a.source();
         if let Some(said) = self.without_ratio((a, of_a), (b, of_b)) {
-            return Some(text.and(format!("{said} ({figures}; {source}).")));
+            return Some(text.and(format!("{said} {figures}.")));
         }
         let ratio = ratio(of_a, of_b)?;
         let value = ratio.value;
         if let Some(same) = same(sweep, (metric, compared), (a, of_a), (b, of_b), ratio) {
-            return Some(text.and(format!("{same} ({figures}; {source}).")));
+            return Some(text.and(format!("{same} {figures}.")));
         }
         let text = text.and_strong(a).and(" ");
         let text = match self {
@@ -321,13 +326,7 @@ impl Fixed {
                 .and(" than "),
             Self::Latency(_) => more(text, &compared.improvement(ratio), value < 1.0),
         };
-        let other = of_b.source();
-        Some(text.and(if source == other {
-            format!("{b} ({figures}; {source}).")
-        } else {
-            let [value_a, value_b] = [of_a, of_b].map(|reading| self.written(reading));
-            format!("{b} ({value_a}, {source}, against {value_b}, {other}).")
-        }))
+        Some(text.and(format!("{b} {figures}.")))
     }
 
     /// Two values that have no ratio, in words.

@@ -81,9 +81,8 @@ fn which_is_better<'a>(
 ) -> Said<'a> {
     let figures = figures(metric, of_a, of_b);
     let uncertain = || {
-        let is_zero = |own: Measured| own.middle.is_exact() && own.middle.value == 0.0;
-        let text = if is_zero(of_a) || is_zero(of_b) {
-            format!("{a} and {b} have no ratio, as one of them is 0 {figures}.")
+        let text = if has_zero(of_a) || has_zero(of_b) {
+            no_ratio((a, b), &figures)
         } else {
             let better = compare::better(metric);
             format!("which of {a} and {b} is {better} is not certain {figures}.")
@@ -112,6 +111,15 @@ fn which_is_better<'a>(
             Said::Is(a, text)
         }
     }
+}
+
+/// Whether a run has 0, with which no ratio is formed.
+fn has_zero(measured: Measured) -> bool {
+    measured.low.is_exact() && measured.low.value == 0.0
+}
+
+fn no_ratio((a, b): (&str, &str), figures: &str) -> String {
+    format!("{a} and {b} have no ratio, as a run of one of them has 0 {figures}.")
 }
 
 /// `(45.3 us against 69.3 us)`.
@@ -162,6 +170,10 @@ pub fn at_the_peaks<'a>(
         let Some(ratio) = ratio else { continue };
         let figures = figures(metric, of_a, of_b);
         let (a, b) = pair;
+        if has_zero(of_a) || has_zero(of_b) {
+            said.push((begin, Said::Sentence(Text::plain(no_ratio(pair, &figures)))));
+            continue;
+        }
         let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
         said.push(match compare::alike(outcome, pair, sweep.comparisons) {
             Some(words) => {

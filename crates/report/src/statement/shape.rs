@@ -78,7 +78,8 @@ fn saturation(curve: &[CurvePoint], name: &str) -> Option<String> {
     if to_ns < from_ns * STEEP {
         return None;
     }
-    let gain = later(knee) / at.ops - 1.0;
+    // At the count whose latency is named.
+    let gain = last.ops / at.ops - 1.0;
     let gain = if gain < 0.005 {
         "gain nothing".to_owned()
     } else {

@@ -334,7 +334,7 @@ fn why(gate: &Gate, judged: &Judged) -> String {
         ),
         (Reason::Failed, _) => match judged.point {
             Some(_) => "a run of it failed, so that it is not compared".to_owned(),
-            None => "one of them has no peak: its points failed".to_owned(),
+            None => "one of them has no peak: its points failed, or did 0 ops/s".to_owned(),
         },
         _ => format!("{metric} is not known of every run, or 0: too few samples, or none"),
     }

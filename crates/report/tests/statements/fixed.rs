@@ -187,8 +187,8 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
         ],
     );
     let expected = "YCSB A, ops/s at 10.0 ms of p99 read latency: across does 39,996 ops/s within \
-                    10.0 ms; above exceeds 10.0 ms at every measured load (39,996 against none: \
-                    above it at every load; interpolated).";
+                    10.0 ms; above exceeds 10.0 ms at every measured load (39,996, \
+                    interpolated, against none: above it at every load, measured in a closed loop).";
     assert_eq!(lines("fixed", &within_10_ms(&[across, above])), [expected]);
     // Two bounds have no ratio.
     let other = Curve("other", below.1.map(|(ops, ms)| (ops / 2.0, ms)));
@@ -384,6 +384,27 @@ fn off_points_at_which_the_clients_were_the_limit_a_reading_is_a_bound() {
         said[1].contains("which of new and old is higher is not certain"),
         "{said:?}"
     );
+}
+
+#[test]
+fn what_points_before_the_first_known_latency_did_counts() {
+    let read = |change: fn(&mut Point)| {
+        let mut data = one(&OF_2022);
+        data.settings.at_latency = vec![Duration::from_millis(15)];
+        let is_first = |point: &&mut Point| point.key.system == "new" && point.key.threads == 4;
+        let first = data.points.iter_mut().find(is_first).unwrap();
+        let read = first.phase.kinds.get_mut(&Kind::Read).unwrap();
+        read.service.reset();
+        read.response = None;
+        change(first);
+        tables("fixed", &data)[0].rows[0].cells[3].text.clone()
+    };
+    let known = read(|_| ());
+    assert!(known.starts_with("44,6"), "{known}");
+    let limited = read(|point| point.phase.findings.push(CLIENT_SATURATED.finding("95 %")));
+    assert!(limited.starts_with("≥ 44,6"), "{limited}");
+    // Behind it ops/s have fallen: the rising branch is over.
+    assert_eq!(read(|point| point.phase.duration_s /= 4.0), "–");
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
         "S",
         [(100.0, 1.0), (200.0, 2.0), (203.0, 5.0), (201.0, 12.0)],
     );
-    let saturation = "S is saturated from 8 threads on: up to 32 threads ops/s gain 1.5 %, while p99 read \
+    let saturation = "S is saturated from 8 threads on: up to 32 threads ops/s gain nothing, while p99 read \
                       latency rises 6.0X (2.00 ms to 12.0 ms).";
     assert_said(&one(&[saturated]), saturation);
     assert_not_said(&one(&[A]), "saturated");

@@ -321,12 +321,12 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
         .max_by_key(|(_, r)| r.count)?;
     let missing: Vec<_> = tailmark_model::QUANTILES
         .iter()
-        .filter(|q| result.ranked_service().quantile(**q).is_none())
+        .filter(|q| result.ranked_response().quantile(**q).is_none())
         .collect();
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();
-    // Those that failed are samples too.
-    let samples = result.ranked_service().samples();
+    // Those that failed or were never done are samples too.
+    let samples = result.ranked_response().samples();
     let rate = samples as f64 / point.phase().duration_s.max(1e-9);
     let not_stated = if first.name == last.name {
         first.name.to_owned()

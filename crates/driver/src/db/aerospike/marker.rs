@@ -44,12 +44,12 @@ pub(super) async fn read(
     namespace: &str,
     set: &str,
 ) -> Result<Option<String>, BoxError> {
-    let found = find(client, namespace, set).await?;
+    let record = find(client, namespace, set).await?;
     let text = |found: Found| match found.value {
         Value::String(text) => Ok(text),
         _ => Err(foreign(namespace, set)),
     };
-    found.map(text).transpose()
+    record.map(text).transpose()
 }
 
 /// Writes the marker of a set, unless another program did so meanwhile.

@@ -5,8 +5,14 @@ use super::{
     settings::{NAME, is_name},
 };
 use crate::{Look, Made, Params, Settings, error::BoxError};
-use scylla::{client::session::Session, statement::Statement, value::CqlValue};
-use std::collections::{BTreeMap, BTreeSet};
+use scylla::{
+    client::session::Session, frame::types::Consistency, policies::retry::FallthroughRetryPolicy,
+    statement::Statement, value::CqlValue,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// The table of markers, in the same keyspace as the data.
 pub(super) const MARKERS: &str = "tailmark";
@@ -378,9 +384,13 @@ impl Tables {
         Ok(rows.rows::<Column>()?.collect::<Result<_, _>>()?)
     }
 
-    /// Whether the table holds no record.
+    /// Whether the table holds no record, by a quorum whatever the settings say: one replica may lack what
+    /// others have.
     pub async fn are_empty(&self, session: &Session) -> Result<bool, BoxError> {
         let one = format!("SELECT y_id FROM {}.{} LIMIT 1", self.keyspace, self.table);
+        let mut one = Statement::new(one);
+        one.set_consistency(Consistency::Quorum);
+        one.set_retry_policy(Some(Arc::new(FallthroughRetryPolicy::new())));
         let rows = session.query_unpaged(one, ()).await?.into_rows_result()?;
         Ok(rows.rows_num() == 0)
     }

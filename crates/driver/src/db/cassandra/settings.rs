@@ -45,12 +45,13 @@ const RESERVED: &str = "add allow alter and apply asc authorize batch begin by c
 
 /// What [`is_name`] accepts.
 pub(super) const NAME: &str =
-    "1 to 48 lower-case letters, digits or `_`, and no reserved word of CQL";
+    "1 to 48 lower-case letters, digits or `_`, a letter first, and no reserved word of CQL";
 
 /// Whether a name means the same in CQL without quotes. What is not in lower case means another one.
 pub(super) fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     (1..=48).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
         && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         && !RESERVED.split_ascii_whitespace().any(|word| word == name)
 }

@@ -92,12 +92,12 @@ fn a_database_of_another_order_is_refused_before_its_log_is_replayed() {
     let newest = newest.unwrap();
     // As RocksDB writes it down of a family with timestamps, which its manifest may not tell.
     let text = fs::read_to_string(&newest).unwrap();
-    let (before, family) = text.split_once("[CFOptions \"aux\"]").unwrap();
+    let (above, family) = text.split_once("[CFOptions \"aux\"]").unwrap();
     let plain = "comparator=leveldb.BytewiseComparator\n";
     let stamped = "comparator=leveldb.BytewiseComparator.u64ts\n";
     assert!(family.contains(plain));
     let family = family.replacen(plain, stamped, 1);
-    fs::write(&newest, format!("{before}[CFOptions \"aux\"]{family}")).unwrap();
+    fs::write(&newest, format!("{above}[CFOptions \"aux\"]{family}")).unwrap();
     let before = files(bench.data_path());
     let refused = refusal(bench.try_open());
     assert!(

@@ -192,7 +192,7 @@ impl ClosedLoop {
         let ops_before = ops_before.fold(0.0, f64::max);
         let points = cells().skip_while(lacks);
         let points = points.map_while(|cell| cell.and_then(point));
-        let points = points.take_while(|(point, _)| !reading::falls(point.ops, ops_before));
+        let points = points.take_while(|(own, _)| !reading::falls(own.ops, ops_before));
         let (points, limited): (Vec<_>, Vec<_>) = points.unzip();
         let own = limited.iter().position(|limited| *limited);
         let own = own.unwrap_or(points.len());
