@@ -177,6 +177,29 @@ fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it
 }
 
 #[test]
+fn a_load_of_ycsb_writes_no_file_that_a_link_in_its_directory_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let (theirs, names) = (dir.path().join("theirs"), dir.path().join("db/CF_NAMES"));
+    fs::write(&theirs, "mine\n").unwrap();
+    fs::create_dir(dir.path().join("db")).unwrap();
+    std::os::unix::fs::symlink(&theirs, &names).unwrap();
+    let linked = ycsb(dir.path(), "load", "");
+    fs::remove_file(&names).unwrap();
+    let fifo = Command::new("mkfifo").arg(&names).status().unwrap();
+    assert!(fifo.success());
+    let piped = ycsb(dir.path(), "load", "");
+    for refused in [&linked, &piped] {
+        assert_eq!(code(refused), Some(1), "{refused:?}");
+        assert_says(
+            &err(refused),
+            &["CF_NAMES` is a link, a pipe or a directory"],
+        );
+    }
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), "mine\n");
+    assert!(!dir.path().join("db/CURRENT").exists());
+}
+
+#[test]
 fn db_bench_writes_nothing_where_the_call_says_that_it_reads() {
     let dir = tempfile::tempdir().unwrap();
     make_theirs(dir.path());

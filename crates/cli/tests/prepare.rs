@@ -250,7 +250,7 @@ fn a_device_that_others_use_is_not_mounted_beside_them() {
     ] {
         assert_says(said, &words);
     }
-    // And what nobody uses is measured as it is.
+    // Once nobody uses it, it is measured as it is.
     bench.done("$tailmark run plan.toml -o out");
 }
 

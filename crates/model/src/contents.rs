@@ -381,8 +381,8 @@ pub struct RankPart {
     pub duration_s: f64,
     /// By how much it began later than agreed, nanoseconds.
     pub late_ns: u64,
-    /// How far its clock was ahead of that of rank 0 at the start, nanoseconds; behind where
-    /// negative.
+    /// How far its clock was ahead of the clock of rank 0 at the start, nanoseconds. Negative if it was
+    /// behind.
     pub clock_ahead_ns: i64,
     /// How far from that it may have been at most, at the start and at the end, nanoseconds.
     pub clock_bound_ns: u64,

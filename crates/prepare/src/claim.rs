@@ -263,7 +263,7 @@ impl Claim {
 
 /// Looks at a device until what speaks against it is nothing, or more than may pass in a moment, or
 /// that has not passed.
-fn look_again<T>(
+pub(super) fn look_again<T>(
     target: &Target,
     watch: &dyn Watch,
     attempt: impl Fn() -> Result<T, Error>,
@@ -354,58 +354,6 @@ fn look(
         reserved,
     };
     Ok((guard::refusals(&scene), found.unwrap_or_default()))
-}
-
-/// What uses a device that carries our stamp: another program may have put something on a part of it since.
-/// What is on the device itself is ours, so no program is asked for signatures.
-pub(super) fn in_use(target: &Target, consent: &Consent) -> Vec<Objection> {
-    uses(target, consent, &["mounted", "swap", "held", "stacked"])
-}
-
-/// Refuses to mount a device that others use, whoever made its file system: two that write to it and do
-/// not know of each other destroy it.
-pub(super) fn refuse_shared(
-    target: &Target,
-    consent: &Consent,
-    watch: &dyn Watch,
-) -> Result<(), Error> {
-    if consent.has_made(&target.identity) {
-        return Ok(());
-    }
-    let look = || {
-        let evidence = uses(
-            target,
-            consent,
-            &["mounted", "swap", "held", "stacked", "open"],
-        );
-        if evidence.is_empty() {
-            return Ok(());
-        }
-        Err(Error::Refused {
-            device: target.identity.describe(),
-            evidence,
-        })
-    };
-    look_again(target, watch, look, |looked| match looked {
-        Err(Error::Refused { evidence, .. }) => evidence,
-        _ => &[],
-    })
-}
-
-/// What some of the guards have against a device by its uses.
-fn uses(target: &Target, consent: &Consent, guards: &[&str]) -> Vec<Objection> {
-    let scene = GuardScene {
-        target,
-        reached: std::slice::from_ref(&target.identity),
-        consent,
-        uses: &Uses::look(),
-        is_own: false,
-        signatures: Ok(Vec::new()),
-        reserved: Ok(None),
-    };
-    let mut all = guard::refusals(&scene);
-    all.retain(|objection| guards.contains(&objection.guard));
-    all
 }
 
 /// What is on the devices and their partitions.

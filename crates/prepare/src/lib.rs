@@ -14,6 +14,7 @@ mod error;
 mod file_system;
 mod guard;
 mod identity;
+mod in_use;
 mod ioctl;
 mod job;
 mod journal;

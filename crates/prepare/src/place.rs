@@ -1,7 +1,7 @@
 //! What speaks against mounting a device where the plan says: looked at before the first device is
 //! touched, for afterwards it is too late to say no.
 
-use super::{Error, Job, claim, file_system_on, real_path, watch::Unwatched};
+use super::{Error, Job, file_system_on, in_use, real_path, watch::Unwatched};
 use std::{fs, io, path::Path};
 use tailmark_machine::mount;
 
@@ -16,7 +16,7 @@ impl Job {
             return Ok(());
         };
         if self.own_mount().is_none() && !makes {
-            claim::refuse_shared(target, &self.request.consent, &Unwatched)?;
+            in_use::refuse_shared(target, &self.request.consent, &Unwatched)?;
         }
         let mut wrong: Vec<String> = target.unstable.iter().cloned().collect();
         let real_point = real_path(point);

@@ -6,7 +6,7 @@
 use super::{
     Claim, Consent, Error, Identity, Objection, Reach, Signature, Target, Uses, Watch,
     claim::{self, on_all},
-    erase,
+    erase, in_use,
     signature::signatures,
     tag,
 };
@@ -93,7 +93,7 @@ impl RawDevice {
             return Ok(Vec::new());
         }
         if self.is_ours {
-            return Ok(claim::in_use(&self.target, &self.consent));
+            return Ok(in_use::of_ours(&self.target, &self.consent));
         }
         Claim::refusals_watched(&self.target, Reach::Device, &self.consent, watch)
     }

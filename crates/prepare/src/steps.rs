@@ -5,10 +5,10 @@
 //! claim that the interlock has given.
 
 use super::{
-    Claim, Done, Error, Job, Journal, Log, Reach, Setting, Target, Watch, claim,
+    Claim, Done, Error, Job, Journal, Log, Reach, Setting, Target, Watch,
     command::line,
     file_system::{self, signature_on},
-    make_namespaces, mount, mount_command, plan_namespaces, plan_precondition, plan_steady,
+    in_use, make_namespaces, mount, mount_command, plan_namespaces, plan_precondition, plan_steady,
     precondition, steady_device, steady_file, unmount, unmount_command,
 };
 use serde::{Deserialize, Serialize};
@@ -219,7 +219,7 @@ pub const STEPS: &[PrepareStep] = &[
             let Some((row, target, point)) = job.mount() else {
                 return Ok(());
             };
-            claim::refuse_shared(target, &job.request.consent, watch)?;
+            in_use::refuse_shared(target, &job.request.consent, watch)?;
             journal.mounts(point, target.identity.number, signature_on(target)?)?;
             let options = &job.request.devices.mount_options;
             mount(target, row.name, options, point, watch)

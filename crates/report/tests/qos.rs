@@ -142,6 +142,31 @@ fn a_bad_second_stands_beside_the_whole_run_and_says_when_it_was() {
 }
 
 #[test]
+fn where_halves_of_pairs_fail_all_requests_of_a_kind_are_counted() {
+    let mut phase = phase(&[(0, 0)]);
+    // 560,000 reads and 500,000 pairs, of which a read or an update fails.
+    phase.operations = 1_060_000;
+    phase.failed = 70_000;
+    let counted = |count, errors| KindResult {
+        count,
+        errors,
+        ..KindResult::default()
+    };
+    phase.kinds.get_mut(&Kind::Read).unwrap().errors = 60_000;
+    phase.kinds.insert(Kind::Update, counted(480_000, 20_000));
+    let pairs = counted(460_000, 40_000);
+    phase.kinds.insert(Kind::ReadModifyWrite, pairs);
+    let mut point = point(1, 1, phase);
+    point.key.workload = "ycsb-f".into();
+    let table = table(vec![point]);
+    let rows = parts(&table);
+    let row = rows
+        .iter()
+        .position(|row| row[3] == "requests/s at or above");
+    assert_eq!(cell(&table, row.unwrap(), "p99").0, "10,600");
+}
+
+#[test]
 fn few_samples_are_grey_and_fewer_are_none() {
     let table = table(vec![point(8, 1, phase(&[(0, 0); 12]))]);
     // Of 12 million 120 are beyond five nines, and 12 beyond six; of a block 10 beyond five.

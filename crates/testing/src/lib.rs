@@ -2,6 +2,7 @@
 //! inputs, tests that may be ignored while they run, file systems and devices, a program and what
 //! it said.
 
+#[cfg(feature = "cql")]
 mod cql;
 mod disk;
 mod emulation;
@@ -18,6 +19,7 @@ mod ssh;
 mod sys;
 mod trial;
 
+#[cfg(feature = "cql")]
 pub use cql::cql;
 pub use disk::{LoopDevice, Mounted, Tmpfs, contents, make_ext4, system};
 pub use emulation::need_emulation;

@@ -19,7 +19,7 @@ use super::{
 use anyhow::{Context, bail, ensure};
 use std::{
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
@@ -227,9 +227,10 @@ impl Call {
         listen(&self.stop, &self.watch.console, || None)?;
         self.announce()?;
         self.load_into_existing()?;
+        let families = self.families_file()?;
         let database = (self.driver.open)(&self.params)?;
-        if self.core.action == Action::Load && self.driver.name == "rocksdb" {
-            self.name_families()?;
+        if let Some(path) = families {
+            self.name_families(&path)?;
         }
         let (verify, samples) = (self.verify(), self.samples());
         let database = self.decorated(database, &verify, &samples);
@@ -305,14 +306,27 @@ impl Call {
         Ok(())
     }
 
-    /// Names the table's column family in the file by which YCSB's binding knows those that there
-    /// are; without it the binding cannot open the database.
-    fn name_families(&self) -> anyhow::Result<()> {
-        let Some(place) = self.params.location.path() else {
-            return Ok(());
+    /// The file by which YCSB's binding knows the column families that there are, where a load has to
+    /// write it. A link there would have somebody else's file written.
+    fn families_file(&self) -> anyhow::Result<Option<PathBuf>> {
+        let is_written = self.core.action == Action::Load && self.driver.name == "rocksdb";
+        let Some(place) = self.params.location.path().filter(|_| is_written) else {
+            return Ok(None);
         };
         let path = place.join("CF_NAMES");
-        let mut names = read_text(&path, INPUT_BYTES_MAX).unwrap_or_default();
+        if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            bail!(
+                "`{}` is a link, a pipe or a directory, and not the file of YCSB's binding: remove it, \
+                 or use another directory",
+                path.display()
+            );
+        }
+        Ok(Some(path))
+    }
+
+    /// Names the table's column family in that file; without it the binding cannot open the database.
+    fn name_families(&self, path: &Path) -> anyhow::Result<()> {
+        let mut names = read_text(path, INPUT_BYTES_MAX).unwrap_or_default();
         for name in ["default", &self.params.data.schema.table] {
             if !names.lines().any(|known| known == name) {
                 names.push_str(name);
@@ -320,7 +334,7 @@ impl Call {
             }
         }
         let write = || {
-            let mut file = NewFile::create(&path)?;
+            let mut file = NewFile::create(path)?;
             file.write_all(names.as_bytes())?;
             file.finish()
         };

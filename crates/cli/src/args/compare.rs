@@ -1,4 +1,4 @@
-//! What can be typed behind `tailmark compare`.
+//! The arguments of `tailmark compare`.
 
 use clap::ValueEnum;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What can be typed behind `tailmark device`.
+//! The arguments of `tailmark device`.
 
 use super::{ConsentArgs, TextFormat};
 use clap::Subcommand;

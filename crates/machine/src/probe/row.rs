@@ -4,14 +4,14 @@ use crate::Error;
 use std::path::PathBuf;
 use tailmark_model::SeriesKind;
 
-/// What is run, and where: some probes look at the device behind it.
+/// The system under test, as probes look at it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
     /// The system's name.
     pub system: String,
-    /// Its directories and block devices; none where it has none on this machine.
+    /// Its directories and block devices on this machine. May be empty.
     pub places: Vec<PathBuf>,
-    /// The contact points of its server, each `host:port`; none where it is embedded.
+    /// The contact points of its server, each `host:port`. Empty if it is embedded.
     pub hosts: Vec<String>,
     /// How the names of the threads of this process begin that do the background work of an embedded
     /// database; empty where there are none.
@@ -41,8 +41,8 @@ pub trait Probe: Send {
     fn sample(&mut self) -> Result<Vec<Reading>, Error>;
 }
 
-/// Opens a probe; none where it does not apply to the target or the machine. That it applies and
-/// cannot be sampled here is an error, which says why.
+/// Opens a probe. `None` if it does not apply to the target or the machine; an error, which says why, if
+/// it applies and cannot be sampled.
 pub type Open = fn(&Target) -> Result<Option<Box<dyn Probe>>, Error>;
 
 /// A row of [`PROBES`](super::PROBES).

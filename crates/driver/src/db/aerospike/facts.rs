@@ -73,8 +73,8 @@ pub(super) async fn require(
     }
 }
 
-/// The nodes, if they are the whole of one cluster. What is asked of each is then known of all
-/// records; and a server cannot name one of another cluster as its own.
+/// All nodes of the cluster. An error if one of them is not reached, or belongs to another cluster: then
+/// their answers would not cover all records, or a server would have named somebody else's.
 async fn all_nodes(client: &Client, policy: &AdminPolicy) -> Result<Vec<Arc<Node>>, BoxError> {
     let nodes = client.nodes();
     let mut told = Vec::new();
@@ -85,7 +85,7 @@ async fn all_nodes(client: &Client, policy: &AdminPolicy) -> Result<Vec<Arc<Node
     Ok(nodes)
 }
 
-/// Whether so many nodes are a whole cluster, by the statistics of each.
+/// Checks by the statistics of each node that these nodes make up one whole cluster.
 fn is_one_cluster(nodes: usize, told: &[String]) -> Result<(), BoxError> {
     let mut keys = BTreeSet::new();
     for answer in told {
@@ -143,15 +143,15 @@ fn objects(answer: &str) -> Result<u64, BoxError> {
     }
 }
 
-/// An answer in an error.
+/// An answer as errors show it.
 fn one_line(answer: &str) -> String {
     const LONGEST: usize = 100;
     let shown = answer.chars().filter(|c| !c.is_control());
     shown.take(LONGEST).collect()
 }
 
-/// Removes the records of a set. It is told one of the nodes that were looked at, which tells the
-/// others of its cluster.
+/// Removes the records of a set. The command goes to one of the nodes that were checked, which passes
+/// it on within its cluster.
 pub(super) async fn truncate(
     client: &Client,
     policy: &AdminPolicy,

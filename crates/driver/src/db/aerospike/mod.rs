@@ -250,7 +250,7 @@ fn failed_attempts(client: &Client) -> u64 {
 async fn connect(params: &Params) -> Result<Client, BoxError> {
     for (what, name) in [("namespace", namespace(params)), ("set", set(params))] {
         if !settings::is_name(name) {
-            return Err(format!("`{name}` is no name of a {what}: {}", settings::NAME).into());
+            return Err(format!("the {what} {name:?} must be {}", settings::NAME).into());
         }
     }
     if [MARKERS, READY].contains(&set(params)) {

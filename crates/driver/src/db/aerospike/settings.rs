@@ -20,8 +20,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("user", "of the server; none given: no authentication", SettingKind::Text, ""),
 ];
 
-/// What a name of a namespace or a set may be.
-pub(super) const NAME: &str = "one has up to 63 letters, digits and - _ . $ @ +";
+/// What [`is_name`] accepts.
+pub(super) const NAME: &str = "1 to 63 letters, digits or any of - _ . $ @ +";
 
 /// Whether a server is asked for a namespace or a set of this name. In the server's language other
 /// letters end a name or a question, and begin another one.

@@ -1,0 +1,60 @@
+//! Who else uses a device: what the guards about its use say, where nothing on it is destroyed.
+
+use super::{
+    Consent, Error, Objection, Target, Watch,
+    claim::look_again,
+    guard::{self, GuardScene},
+    uses::Uses,
+};
+
+/// What uses a device that carries our stamp: another program may have put something on a part of it since.
+/// What is on the device itself is ours, so no program is asked for signatures.
+pub(super) fn of_ours(target: &Target, consent: &Consent) -> Vec<Objection> {
+    uses(target, consent, &["mounted", "swap", "held", "stacked"])
+}
+
+/// Refuses to mount a device that others use, whoever made its file system: two that write to it and do
+/// not know of each other destroy it.
+pub(super) fn refuse_shared(
+    target: &Target,
+    consent: &Consent,
+    watch: &dyn Watch,
+) -> Result<(), Error> {
+    if consent.has_made(&target.identity) {
+        return Ok(());
+    }
+    let look = || {
+        let evidence = uses(
+            target,
+            consent,
+            &["mounted", "swap", "held", "stacked", "open"],
+        );
+        if evidence.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Refused {
+            device: target.identity.describe(),
+            evidence,
+        })
+    };
+    look_again(target, watch, look, |looked| match looked {
+        Err(Error::Refused { evidence, .. }) => evidence,
+        _ => &[],
+    })
+}
+
+/// What some of the guards have against a device by its uses.
+fn uses(target: &Target, consent: &Consent, guards: &[&str]) -> Vec<Objection> {
+    let scene = GuardScene {
+        target,
+        reached: std::slice::from_ref(&target.identity),
+        consent,
+        uses: &Uses::look(),
+        is_own: false,
+        signatures: Ok(Vec::new()),
+        reserved: Ok(None),
+    };
+    let mut all = guard::refusals(&scene);
+    all.retain(|objection| guards.contains(&objection.guard));
+    all
+}
