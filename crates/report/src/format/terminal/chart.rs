@@ -142,14 +142,16 @@ mod tests {
 
     #[test]
     fn no_label_stands_behind_the_letter_of_another_curve() {
-        let near = |label| vec![mark(9_000.0, 1_000.0, label), mark(500.0, 50.0, "1")];
-        let both = vec![series("a", near("64 (≥)")), series("b", near("64"))];
-        let text = curve(both).unwrap().join("\n");
-        assert!(text.contains("B64") && !text.contains("(≥)"), "{text}");
-        let left = vec![mark(8_900.0, 1_000.0, "64 (≥)"), mark(500.0, 50.0, "1")];
-        let both = vec![series("a", left), series("b", near("64"))];
-        let text = curve(both).unwrap().join("\n");
-        assert!(text.contains("AB64") && !text.contains("(≥)"), "{text}");
+        let marks = |x, label| vec![mark(x, 1_000.0, label), mark(500.0, 50.0, "1")];
+        // At the same column, and at the one before.
+        for (x, shown) in [(9_000.0, "B64"), (8_900.0, "AB64")] {
+            let both = vec![
+                series("a", marks(x, "64 (≥)")),
+                series("b", marks(9_000.0, "64")),
+            ];
+            let text = curve(both).unwrap().join("\n");
+            assert!(text.contains(shown) && !text.contains("(≥)"), "{text}");
+        }
     }
 
     #[test]
