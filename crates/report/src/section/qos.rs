@@ -370,12 +370,26 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
     if !phase.kinds.values().all(is_counted) {
         return None;
     }
+    // A pair of read and update is one operation, and both halves are counted by kind as well.
+    let count = |are_pairs: bool| -> u64 {
+        let kinds = phase.kinds.iter();
+        let counted = kinds.filter(|(one, _)| (**one == Kind::ReadModifyWrite) == are_pairs);
+        counted.map(|(_, result)| result.count).sum()
+    };
+    let (pairs, halves) = (count(true), count(false));
+    let operations = if pairs > 0 && phase.failed > 0 {
+        // Of a pair that failed one half may have succeeded.
+        phase.succeeded()
+    } else {
+        let operations = halves.checked_sub(pairs).filter(|n| *n > 0);
+        operations.unwrap_or(pairs)
+    };
     let never_done = own
         .censored
         .as_ref()
         .map_or(0, |never| never.response.len());
     // Whose requests were done after the end is not kept by kind.
-    let done = phase.ops_per_sec() * own.count as f64 / (phase.succeeded() as f64).max(1.0);
+    let done = phase.ops_per_sec() * own.count as f64 / (operations as f64).max(1.0);
     let failed_in_time = phase.failed_in_time() as f64 / (phase.failed as f64).max(1.0);
     let failed = own.errors as f64 * failed_in_time;
     let rest = (failed + never_done as f64) / phase.duration_s.max(1e-9);

@@ -384,11 +384,15 @@ impl Tables {
         Ok(rows.rows::<Column>()?.collect::<Result<_, _>>()?)
     }
 
-    /// Whether the table holds no record, by a quorum whatever the settings say: one replica may lack what
-    /// others have.
+    /// Whether the table holds no record. That it is empty is for a quorum to say, whatever the settings
+    /// are: one replica may lack what others have.
     pub async fn are_empty(&self, session: &Session) -> Result<bool, BoxError> {
         let one = format!("SELECT y_id FROM {}.{} LIMIT 1", self.keyspace, self.table);
         let mut one = Statement::new(one);
+        let found = session.query_unpaged(one.clone(), ()).await?;
+        if found.into_rows_result()?.rows_num() > 0 {
+            return Ok(false);
+        }
         one.set_consistency(Consistency::Quorum);
         one.set_retry_policy(Some(Arc::new(FallthroughRetryPolicy::new())));
         let rows = session.query_unpaged(one, ()).await?.into_rows_result()?;
