@@ -1,5 +1,7 @@
 //! Runs a list of benchmarks on one database.
 
+mod opening;
+
 use super::{
     Own,
     benchmarks::{Action, ListedBenchmark, Tool},
@@ -12,7 +14,7 @@ use super::{
     tools,
     watch::Watch,
 };
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -21,8 +23,7 @@ use std::{
 };
 use tailmark_console::{Console, Exit};
 use tailmark_driver::{
-    Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings,
-    db::{NewestOptions, RocksDb},
+    Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings, db::RocksDb,
 };
 use tailmark_engine::{Spec, Stop, Terms};
 use tailmark_model::{Kind, Phase, PointKey};
@@ -216,111 +217,6 @@ impl<'a> BenchmarkRun<'a> {
             }
         }
         Ok(entries)
-    }
-
-    /// What may be done to a database that is there.
-    fn access(&self, entries: &[ListedBenchmark]) -> anyhow::Result<Access> {
-        let read_only = self.read_only_flag();
-        let mut only_reads = true;
-        for entry in entries {
-            let reads = match entry.action {
-                Action::Tool(tool) => matches!(tool, Tool::Print(_) | Tool::Memstats),
-                // It is skipped.
-                Action::Measure(measure) if measure.needs.is_fresh() => true,
-                Action::Measure(measure) => !measure.workload(entry.name, self.flags)?.writes(),
-            };
-            if let Some(flag) = read_only.filter(|_| !reads) {
-                bail!(
-                    "--{flag} opens the database for reading alone, and {} writes to it: leave out one \
-                     of them",
-                    entry.name
-                );
-            }
-            only_reads &= reads;
-        }
-        Ok(if read_only.is_some() {
-            Access::Read
-        } else if only_reads {
-            Access::ReadCompatible
-        } else if self.upgrade {
-            Access::Upgrade
-        } else {
-            Access::Write
-        })
-    }
-
-    /// The flag by which the database is opened for reading alone, as it is. A secondary and a follower
-    /// also follow a database that is written to meanwhile; nothing here does.
-    fn read_only_flag(&self) -> Option<&'static str> {
-        let flags = ["readonly", "use_secondary_db", "open_as_follower"];
-        flags.into_iter().find(|name| self.flags.flag(name))
-    }
-
-    fn open_with(&mut self, params: &Params) -> anyhow::Result<()> {
-        self.database = Some(RocksDb::open(params)?);
-        self.id = self.id(self.place()?);
-        Ok(())
-    }
-
-    fn place(&self) -> anyhow::Result<&Path> {
-        let place = self.params.location.path();
-        place.context("--db is no directory")
-    }
-
-    /// The name that RocksDB gave the database in a directory.
-    fn id(&self, place: &Path) -> Option<String> {
-        (self.driver.identity)(place).ok().flatten()?.id
-    }
-
-    fn database(&self) -> anyhow::Result<&RocksDb> {
-        self.database.as_ref().context("the database is not open")
-    }
-
-    /// Refuses to remove a database that another program made, unless the call asks for it. db_bench
-    /// removes it by default, whatever it holds.
-    fn refuse_foreign(&self, place: &Path) -> anyhow::Result<()> {
-        let is_asked = self
-            .flags
-            .given()
-            .any(|(name, _)| name == "use_existing_db");
-        if is_asked || !place.join("CURRENT").exists() {
-            return Ok(());
-        }
-        let newest = NewestOptions::read(place)?;
-        let found = (self.driver.identity)(place)?;
-        ensure!(
-            newest.is_some_and(|newest| newest.is_tailmarks)
-                && found.is_none_or(|found| found.is_confirmed),
-            "`{}` holds a database that another program made, and this call would remove it: name \
-             another --db, or use the database as it is (--use_existing_db=1); --use_existing_db=0 \
-             removes it, as db_bench does by default",
-            place.display()
-        );
-        Ok(())
-    }
-
-    /// Makes a fresh database, with synchronous writes where that is needed.
-    fn reopen(&mut self, needs: Needs) -> anyhow::Result<()> {
-        self.database = None;
-        let confirm = |held: &Path| {
-            if self.id(held) == self.id {
-                Ok(())
-            } else {
-                Err("another database has taken its place".to_owned())
-            }
-        };
-        (self.driver.destroy)(&self.params, &confirm)?;
-        if needs == Needs::FreshSync {
-            let mut given = options::settings(self.flags, self.place()?, self._directory.path())?;
-            given.insert("sync".to_owned(), "true".to_owned());
-            let settings = checked(self.driver, &given, &self.params.data)?;
-            let params = Params {
-                settings,
-                ..self.params.clone()
-            };
-            return self.open_with(&params);
-        }
-        self.open_with(&self.params.clone())
     }
 
     fn use_tool(&mut self, tool: Tool) -> anyhow::Result<()> {

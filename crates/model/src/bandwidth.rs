@@ -76,7 +76,9 @@ impl Phase {
         let kinds = self.kinds.iter();
         let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
         let halves = || halves.clone().map(|(_, result)| result);
-        let has_found = halves().any(|result| result.count > result.not_found);
+        // An import may know of operations and of no kind.
+        let has_found = halves().any(|result| result.count > result.not_found)
+            || self.kinds.is_empty() && self.operations > 0;
         let is_known = !has_found || halves().any(|result| result.bytes > 0);
         is_known.then(|| halves().map(KindResult::bytes_in_time).sum())
     }
@@ -195,5 +197,10 @@ mod tests {
             Some(0.0),
             "nothing was found, so nothing was read"
         );
+        let of_no_kind = Phase {
+            kinds: BTreeMap::new(),
+            ..phase()
+        };
+        assert_eq!(of_no_kind.bandwidth().database, None);
     }
 }

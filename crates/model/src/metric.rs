@@ -277,8 +277,9 @@ impl Metric {
         }
     }
 
-    /// The ends of an interval of ratios, the worse first: in percent where both are said so, and
-    /// otherwise both as ratios: `+8 % to +12 %`, `1.9X to 2.2X`, `1.1X to 2.6X lower`.
+    /// The ends of an interval of ratios: in percent where both are said so, the worse first, and
+    /// otherwise both as ratios, the smaller first where one word holds for both: `+8 % to +12 %`,
+    /// `1.9X to 2.2X`, `1.1X to 2.6X lower`, `860X to 910X higher`.
     #[must_use]
     pub fn improvements(self, (low, high): (f64, f64)) -> String {
         let (worse, better) = if self.more_is_better() {
@@ -301,6 +302,7 @@ impl Metric {
             }
         };
         match (side(worse), side(better)) {
+            ((from, "higher"), (to, "higher")) => format!("{to} to {from} higher"),
             ((from, one), (to, other)) if one == other => format!("{from} to {to} {one}"),
             ((from, one), (to, other)) => format!("{from} {one} to {to} {other}"),
         }
@@ -404,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_an_interval_come_the_worse_first() {
+    fn the_ends_of_an_interval_come_in_the_order_of_their_words() {
         let latency = Metric::from_name("p99 read").unwrap();
         let ops = Metric::OPS_PER_SEC;
         for (metric, ends, said) in [
@@ -416,6 +418,7 @@ mod tests {
             (latency, (0.4, 0.9), "1.1X to 2.5X lower"),
             (latency, (0.5, 0.504), "2.0X to 2.0X lower"),
             (latency, (0.4, 4.0), "4.0X higher to 2.5X lower"),
+            (latency, (2.4, 4.0), "2.4X to 4.0X higher"),
         ] {
             assert_eq!(metric.improvements(ends), said, "{ends:?}");
         }

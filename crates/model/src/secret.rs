@@ -37,8 +37,10 @@ const BEFORE: &[&str] = &[
     r"(?i)\bidentified\s+by\s+",
     // Authorization: Bearer x
     r"(?i)\b(?:bearer|basic)\s+",
-    // -u name:x, --user=name:x
-    r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--user)[\s=]*[\x22']?[^\s:\x22'=/]*:)",
+    // --password "$(echo x)"
+    r"\$\(\s*(?:echo|printf)\s+",
+    // -u name:x, --user=name:x, --proxy-user name:x
+    r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--(?:[\w-]+-)?user)[\s=]*[\x22']?[^\s:\x22'=/]*:)",
     // Options of a letter that are passwords whatever they look like
     r"\b(?:sshpass\b[^;|&\n]*?\s-p|redis-cli\b[^;|&\n]*?\s-a|(?:aql|asadm|asinfo|asbench|asbackup|asrestore)\b[^;|&\n]*?\s-P)\s*",
     // -p x
@@ -53,7 +55,7 @@ const ADDRESS: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s"'
 /// How a word in quotes begins: the secret is all of its rest, as it may have spaces. `Q` is the quote.
 const QUOTED: &[&str] = &[
     r"(?i)Q(?P<name>NAME|-{0,2}SHORT)\s*[=:]\s*",
-    r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--user)[\s=]*Q[^\s:\x22'=/]*:)",
+    r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--(?:[\w-]+-)?user)[\s=]*Q[^\s:\x22'=/]*:)",
     r"Q(?P<attached>-[pP])",
 ];
 /// Each quote, and how a word in such quotes ends.
@@ -184,9 +186,12 @@ fn is_no_password_of(user: &str, value: &str) -> bool {
     value.starts_with("//") || (is_number(value) && user.is_some_and(is_number))
 }
 
-/// Whether the shell puts the secret there.
+/// Whether the shell puts the secret there, and no default of it stands there: `${PASSWORD:-x}`.
 fn is_read_elsewhere(value: &str) -> bool {
     let value = value.strip_prefix('"').unwrap_or(value);
+    if value.starts_with("${") && value.contains(['-', '=', '+']) {
+        return false;
+    }
     let mut chars = value.chars();
     chars.next() == Some('$')
         && chars
@@ -310,6 +315,23 @@ mod tests {
         ("db -u me:hunter2 -f", "db -u me:*** -f"),
         ("db -ume:hunter2 -f", "db -ume:*** -f"),
         ("db -u 'me:hunter 2' -f", "db -u 'me:***' -f"),
+        (
+            "curl --proxy-user=me:hunter2 x",
+            "curl --proxy-user=me:*** x",
+        ),
+        (
+            "curl --proxy-user 'me:hunter 2'",
+            "curl --proxy-user 'me:***'",
+        ),
+        ("db --password ${P:-hunter2} -f", "db --password *** -f"),
+        (
+            "P=x db --token=\"${P-hunter 2}\" -f",
+            "P=x db --token=*** -f",
+        ),
+        (
+            "db --password \"$(echo hunter2)\" -f",
+            "db --password \"$(echo ***)\" -f",
+        ),
         ("db --user=me:hunter2", "db --user=me:***"),
         ("env 'PASSWORD=hunter 2' db", "env 'PASSWORD=***' db"),
         ("env \"DB_PASS=hunter 2\" db", "env \"DB_PASS=***\" db"),

@@ -8,7 +8,7 @@ mod retrying;
 mod sampling;
 mod verifying;
 
-pub use sampling::Samples;
+pub use sampling::{Sample, Samples};
 pub use verifying::Verify;
 
 use super::{core::Retry, tally::Tally};

@@ -348,6 +348,36 @@ fn failures_keep_ycsbs_arithmetic_and_the_exit_code_tells_of_them() {
 }
 
 #[test]
+fn a_summary_beside_raw_samples_is_theirs() {
+    let dir = TempDir::new().unwrap();
+    let run = ycsb(
+        dir.path(),
+        "load rocksdb -P workloada -p rocksdb.dir=db -threads 4 \
+         -p measurementtype=hdrhistogram+raw -p measurement.raw.output_file=raw.csv",
+    );
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    let text = std::fs::read_to_string(dir.path().join("raw.csv")).unwrap();
+    let samples: Vec<u64> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("RawINSERT,"))
+        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(samples.len(), 2000, "{text}");
+    let sum = samples.iter().sum::<u64>();
+    let mean = sum as f64 / samples.len() as f64;
+    for name in [
+        "[HdrINSERT], AverageLatency(us), ",
+        "[RawINSERT], Average, ",
+    ] {
+        let out = out(&run);
+        let printed = out.lines().find_map(|line| line.strip_prefix(name));
+        let printed: f64 = printed.expect("its summary").parse().unwrap();
+        // Histograms keep three digits.
+        assert!((printed / mean - 1.0).abs() < 0.001, "{printed} of {mean}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_found_out_before_the_run() {
     let dir = TempDir::new().unwrap();
     std::fs::create_dir(dir.path().join("folder")).unwrap();

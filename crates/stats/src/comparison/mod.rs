@@ -7,69 +7,17 @@
 mod copies;
 mod family;
 mod peaks;
+mod run;
 mod turns;
 
 pub use copies::RunsRead;
+pub use run::Run;
 
 use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
 use family::Families;
 use std::collections::BTreeMap;
-use tailmark_model::{
-    Arrivals, Bound, Bounded, Header, Metric, Point, PointKey, PointName,
-    finding::{CLIENT_SATURATED, RATE_NOT_MET},
-};
+use tailmark_model::{Arrivals, Bound, Bounded, Header, Metric, PointName};
 use turns::Positions;
-
-/// The numbers of one run of a point.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Run {
-    /// Which point, of which system.
-    pub key: PointKey,
-    /// Whether it is a peak and in comparisons; see [`tailmark_model::failure`].
-    pub is_valid: bool,
-    /// Whether the client was the limit: the system may do more.
-    pub is_client_limit: bool,
-    /// When it began, milliseconds since 1970 UTC.
-    pub started_ms: Option<u64>,
-    /// Whether the systems of its study take turns.
-    pub takes_turns: bool,
-    /// What is known of it.
-    pub values: BTreeMap<Metric, Bounded>,
-    /// Whether its rate was reached, where it has one: otherwise a latency says how long it was.
-    pub is_rate_met: bool,
-    /// Bytes that a read found on average; see [`tailmark_model::Phase::read_bytes`].
-    pub read_bytes: Option<f64>,
-}
-
-impl Run {
-    /// The numbers of a point, of whose operations this part may fail.
-    #[must_use]
-    pub fn from_point(point: &Point, allow_errors: f64) -> Self {
-        let known = |metric: Metric| Some((metric, metric.value(&point.phase)?));
-        Self {
-            key: point.key.clone(),
-            is_valid: point.phase.fault(allow_errors).is_none(),
-            is_client_limit: CLIENT_SATURATED.is_among(&point.phase.findings),
-            started_ms: point.phase.started_ms,
-            takes_turns: false,
-            values: Metric::all()
-                .filter(|metric| metric.ranks())
-                .filter_map(known)
-                .collect(),
-            is_rate_met: !RATE_NOT_MET.is_among(&point.phase.findings),
-            read_bytes: point.phase.read_bytes(),
-        }
-    }
-
-    /// The same of a study of this header, whose plan says whether systems take turns.
-    #[must_use]
-    pub fn of_study(point: &Point, header: &Header) -> Self {
-        Self {
-            takes_turns: header.settings.takes_turns,
-            ..Self::from_point(point, header.settings.allow_errors)
-        }
-    }
-}
 
 /// Where two systems are compared.
 #[derive(Debug, Clone, PartialEq)]

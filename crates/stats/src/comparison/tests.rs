@@ -1,6 +1,7 @@
 //! Runs for the tests of comparisons, and a comparison turned round.
 
 use super::*;
+use tailmark_model::PointKey;
 
 /// Runs at one thread count, around a value; without validity only the first is not.
 pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<Run> {

@@ -78,6 +78,7 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
     } else {
         text.lines().filter_map(text_line).collect()
     };
+    let lines = of_one_measurement(lines);
     let value = |group: &str, name: &str| {
         lines
             .iter()
@@ -156,6 +157,20 @@ fn json_lines(text: &str) -> Option<Vec<ResultValue>> {
         }
     }
     Some(lines)
+}
+
+/// The groups of the histograms by their plain names, where YCSB measured each request twice
+/// (`measurementtype=hdrhistogram+raw`) and named the groups after how: `HdrREAD`, `RawREAD`.
+fn of_one_measurement(mut lines: Vec<ResultValue>) -> Vec<ResultValue> {
+    if lines.iter().any(|(group, _, _)| group.starts_with("Hdr")) {
+        lines.retain(|(group, _, _)| !group.starts_with("Raw") && !group.starts_with("Bucket"));
+        for (group, _, _) in &mut lines {
+            if let Some(plain) = group.strip_prefix("Hdr") {
+                *group = plain.to_owned();
+            }
+        }
+    }
+    lines
 }
 
 fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
@@ -245,10 +260,13 @@ fn count_pairs(phase: &mut Phase) {
 }
 
 /// What a group reports of its latencies: `95thPercentileLatency(us)` of histograms, and `p95` of
-/// the summary of raw samples.
+/// the summary of raw samples. Those of `measurementtype=histogram`, which reports a variance too,
+/// are the lower ends of whole milliseconds: taken only where that is within a hundredth.
 fn summary(group: &str, lines: &[ResultValue]) -> Option<Summary> {
     let mut summary = Summary::default();
-    for (_, name, us) in lines.iter().filter(|(other, _, _)| other == group) {
+    let own = || lines.iter().filter(|(other, _, _)| other == group);
+    let is_of_milliseconds = own().any(|(_, name, _)| name == "LatencyVariance(us)");
+    for (_, name, us) in own() {
         let name = name.strip_suffix("Latency(us)").unwrap_or(name);
         let percent = name
             .strip_suffix("Percentile")
@@ -260,6 +278,7 @@ fn summary(group: &str, lines: &[ResultValue]) -> Option<Summary> {
             ("Average", _) => summary.set(Summary::MEAN, ns),
             ("Min", _) => summary.set(Summary::MIN, ns),
             ("Max", _) => summary.set(Summary::MAX, ns),
+            (_, Some(_)) if is_of_milliseconds && *us < 100_000.0 => {}
             (_, Some(percent)) => summary.set_percentile(percent, ns),
             _ => {}
         }

@@ -2,20 +2,22 @@
 
 use super::Call;
 use crate::{
-    decorators::{Samples, Verify},
+    decorators::{Sample, Samples, Verify},
     exporter::Line,
     measurement::OutputFormat,
+    tally::{MeasurementInterval, Tallies},
     watch::Measured,
 };
 use anyhow::{Context, bail};
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     sync::PoisonError,
 };
 use tailmark_console::{Closed, closed};
-use tailmark_model::Phase;
+use tailmark_model::{Phase, new_latencies};
 use tailmark_study::NewFile;
 
 impl Call {
@@ -39,6 +41,12 @@ impl Call {
         if let Some(verify) = verify {
             let tally = verify.tally.lock().unwrap_or_else(PoisonError::into_inner);
             all.insert("VERIFY".to_owned(), tally.clone());
+        }
+        if let Some(samples) = samples
+            && self.watch.interval != MeasurementInterval::Intended
+        {
+            let samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+            take_latencies(all, &samples);
         }
         let mut lines = overall(phase);
         lines.extend(self.watch.formats.lines(all, series));
@@ -120,6 +128,22 @@ pub(super) fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<()> {
     match written {
         Err(error) if closed(&error) == Some(Closed::Pipe) => Ok(()),
         written => written,
+    }
+}
+
+/// Gives the groups the latencies of their samples: what was measured around these as well took
+/// longer, and a summary is one of the file beside it.
+fn take_latencies(groups: &mut Tallies, samples: &[Sample]) {
+    let mut latencies = BTreeMap::new();
+    for sample in samples {
+        latencies
+            .entry(sample.group)
+            .or_insert_with(new_latencies)
+            .record(sample.us * 1000)
+            .expect("a histogram that grows takes any value");
+    }
+    for (group, own) in latencies {
+        groups.entry(group.to_owned()).or_default().latencies = own;
     }
 }
 

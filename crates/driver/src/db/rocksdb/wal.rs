@@ -6,19 +6,23 @@
 //! names, and the log files that are the owner's. What it does not name is foreign: RocksDB is never
 //! let near it, and nothing of it is removed.
 
+mod files;
+
+pub(super) use files::logs;
+
 use super::{
     files::{ARCHIVE, id, is_name, refuse_other_than_files},
     ini::Ini,
     newest_options::{NewestOptions, wal_dir},
 };
 use crate::{INPUT_BYTES_MAX, Settings, held::HeldDirectory, read_text};
+use files::{LogFile, highest_number, holds_records, missing_is_fine, number, real};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
 /// The name of the marker.
@@ -50,42 +54,6 @@ struct Marker {
     open: bool,
     /// Its log files, as they were when it was opened or closed last.
     logs: BTreeMap<String, LogFile>,
-}
-
-/// What tells a log file from another one of its name: the first log of every new database has the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct LogFile {
-    inode: u64,
-    /// When it was made, where the file system knows, and when it was written last; nanoseconds since
-    /// 1970.
-    made: Option<u64>,
-    written: u64,
-    bytes: u64,
-}
-
-impl LogFile {
-    fn look(path: &Path) -> io::Result<Self> {
-        let found = fs::symlink_metadata(path)?;
-        let since_1970 = |time: SystemTime| {
-            let since = time
-                .duration_since(SystemTime::UNIX_EPOCH)
-                .unwrap_or_default();
-            since.as_nanos() as u64
-        };
-        Ok(Self {
-            inode: found.ino(),
-            made: found.created().ok().map(since_1970),
-            written: since_1970(found.modified()?),
-            bytes: found.len(),
-        })
-    }
-
-    /// Whether it is what was there, or a copy that kept its time; while the database was `open` it may
-    /// have grown.
-    fn is(&self, other: &Self, open: bool) -> bool {
-        let is_file = (self.inode, self.made) == (other.inode, other.made);
-        (open && is_file) || (self.written, self.bytes) == (other.written, other.bytes)
-    }
 }
 
 /// The log directory of a database that keeps its log apart.
@@ -469,70 +437,4 @@ fn drafts(directory: &Path) -> impl Iterator<Item = PathBuf> {
         random.is_some_and(|random| random.len() == RANDOM)
     };
     entries.filter(is_draft).map(|entry| entry.path())
-}
-
-/// The names of the log files in a directory and in its archive; none if it does not exist.
-pub(super) fn logs(directory: &Path) -> Result<BTreeSet<String>, String> {
-    let mut found = BTreeSet::new();
-    for (below, prefix) in [("", ""), (ARCHIVE, "archive/")] {
-        let directory = directory.join(below);
-        let failed = |e| format!("failed to read `{}`: {e}", directory.display());
-        let entries = match fs::read_dir(&directory) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(failed(e)),
-        };
-        for entry in entries {
-            let name = entry.map_err(failed)?.file_name();
-            let name = name.to_string_lossy();
-            if number(&name).is_some() {
-                found.insert(format!("{prefix}{name}"));
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Whether any log in a directory is more than empty.
-fn holds_records(directory: &Path) -> Result<bool, String> {
-    let is_long = |name: &String| fs::metadata(directory.join(name)).is_ok_and(|is| is.len() > 0);
-    Ok(logs(directory)?.iter().any(is_long))
-}
-
-/// The number of a log file.
-fn number(name: &str) -> Option<u64> {
-    let name = name.strip_prefix("archive/").unwrap_or(name);
-    name.strip_suffix(".log")?.parse().ok()
-}
-
-/// The highest number that a file of a database has.
-fn highest_number(place: &Path) -> u64 {
-    let entries = fs::read_dir(place).into_iter().flatten().flatten();
-    let number = |entry: fs::DirEntry| {
-        let name = entry.file_name().into_string().ok()?;
-        let stem = name
-            .rsplit_once('-')
-            .map_or(name.as_str(), |(_, number)| number);
-        stem.split('.').next()?.parse::<u64>().ok()
-    };
-    entries.filter_map(number).max().unwrap_or(0)
-}
-
-/// The path without symbolic links, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    if let Ok(real) = fs::canonicalize(&path) {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(above), Some(name)) => real(above).join(name),
-        _ => path,
-    }
-}
-
-fn missing_is_fine(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

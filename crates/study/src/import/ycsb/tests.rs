@@ -71,6 +71,21 @@ fn every_way_to_sum_up_latencies_is_read() {
                [READ], Below is a summary of latency in microseconds:, -1\n\
                [READ], Average, 1.5\n[READ], p99.99, 7\n[READ], Return=OK, 5\n";
     assert_eq!(known(raw, "READ"), "mean 1500, p99.99 7000");
+    let milliseconds = "[READ], AverageLatency(us), 3.3\n[READ], LatencyVariance(us), 7.0\n\
+                        [READ], 95thPercentileLatency(us), 0\n\
+                        [READ], 99thPercentileLatency(us), 120000\n";
+    assert_eq!(known(milliseconds, "READ"), "mean 3300, p99 120000000");
+}
+
+#[test]
+fn of_two_measurements_the_histograms_are_read() {
+    let both = |line: &str| match line.strip_prefix("[READ]") {
+        Some(rest) => format!("[HdrREAD]{rest}\n[RawREAD], Total Operations, 9\n"),
+        None => line.replace("[UPDATE]", "[HdrUPDATE]") + "\n",
+    };
+    let text: String = TEXT.lines().map(both).collect();
+    let kinds = |of: &str| one(&[source("disk-a.txt", of.as_bytes())]).phase.kinds;
+    assert_eq!(kinds(&text), kinds(TEXT));
 }
 
 #[test]
