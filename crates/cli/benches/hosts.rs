@@ -64,7 +64,7 @@ fn main() {
     let act = |action: &str| {
         let address = hosts.network().address(SERVER);
         format!(
-            "CASSANDRA_DIR={} CASSANDRA_ADDRESS={address} CASSANDRA_PORT=9042 {CASSANDRA} {action}",
+            "CASSANDRA_JVM=fast CASSANDRA_DIR={} CASSANDRA_ADDRESS={address} CASSANDRA_PORT=9042 {CASSANDRA} {action}",
             data.path().display()
         )
     };
