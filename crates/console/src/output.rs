@@ -108,12 +108,20 @@ impl Console {
     }
 
     /// Says what went wrong, with its causes. A line that is not the first, as of the log of a service, is
-    /// indented, so that it is not taken for a line of this program.
+    /// indented, so that it is not taken for a line of this program. Of what a server says in megabytes the
+    /// beginning is enough.
     pub fn error(&self, error: &anyhow::Error) {
-        let text = format!("error: {error:#}");
+        let mut text = format!("error: {error:#}");
+        if let Some((end, _)) = text.char_indices().nth(ERROR_MAX) {
+            text.truncate(end);
+            text.push_str(" ... (cut short)");
+        }
         self.warn(&text.trim_end().replace('\n', "\n  "));
     }
 }
+
+/// The most characters of an error that are printed.
+const ERROR_MAX: usize = 20_000;
 
 fn lock(to: &Shared) -> MutexGuard<'_, Box<dyn Write + Send>> {
     to.lock().unwrap_or_else(PoisonError::into_inner)
@@ -183,17 +191,28 @@ mod tests {
     use anyhow::anyhow;
     use std::io::Read;
 
-    #[test]
-    fn no_line_of_a_cause_looks_like_one_of_this_program() {
+    fn printed(error: &anyhow::Error) -> String {
         let (mut reader, writer) = io::pipe().unwrap();
         let console = Console::new(io::sink(), writer);
-        let cause = anyhow!("refused\nnot touched: all is well\u{1b}[2J");
-        console.error(&cause.context("failed to open"));
+        console.error(error);
         drop(console);
         let mut said = String::new();
         reader.read_to_string(&mut said).unwrap();
+        said
+    }
+
+    #[test]
+    fn an_error_is_no_longer_than_it_can_be_read() {
+        let said = printed(&anyhow!("é".repeat(1_000_000)));
+        assert!(said.ends_with("é ... (cut short)\n"), "{}", said.len());
+        assert!(said.chars().count() < 21_000, "{}", said.len());
+    }
+
+    #[test]
+    fn no_line_of_a_cause_looks_like_one_of_this_program() {
+        let cause = anyhow!("refused\nnot touched: all is well\u{1b}[2J");
         assert_eq!(
-            said,
+            printed(&cause.context("failed to open")),
             "error: failed to open: refused\n  not touched: all is well\\u{1b}[2J\n"
         );
     }

@@ -275,6 +275,21 @@ fn settings_that_the_table_cannot_check_are_refused() {
     }
 }
 
+#[test]
+fn keyspaces_of_the_servers_are_refused() {
+    let mut drivers = db::DRIVERS.iter();
+    let cassandra = drivers.find(|d| d.name == "cassandra");
+    for (keyspace, is_taken) in [
+        ("system", false),
+        ("system_virtual_schema", false),
+        ("systems", true),
+        ("ycsb", true),
+    ] {
+        let checked = check(cassandra.unwrap(), &[("keyspace", keyspace)], &data(1));
+        assert_eq!(checked.is_ok(), is_taken, "{keyspace}: {checked:?}");
+    }
+}
+
 /// A statistic of all nodes; a server that is busy may leave a gap, and is asked again.
 #[cfg(feature = "net")]
 fn told(database: &dyn Database, name: &str) -> f64 {

@@ -33,7 +33,7 @@ pub enum Place {
     },
     /// Each at its peak over the thread counts of a closed loop.
     Peak {
-        /// Where the first has it; [`PointKey::PEAK`] where that is not known, as of the second.
+        /// Where the first has it; [`tailmark_model::PointKey::PEAK`] where that is not known, as of the second.
         threads_a: u32,
         /// Where the second has it.
         threads_b: u32,

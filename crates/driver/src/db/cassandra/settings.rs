@@ -61,6 +61,10 @@ pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     if !settings.text("keyspace").is_some_and(is_name) {
         return Err(settings.refuse("keyspace", NAME));
     }
+    let is_of_servers = |name: &str| name == "system" || name.starts_with("system_");
+    if settings.text("keyspace").is_some_and(is_of_servers) {
+        return Err(settings.refuse("keyspace", "none of the servers' own, as `system_auth` is"));
+    }
     login::check(settings)?;
     // Whoever names certificates does not want plain text.
     if settings.text("tls_ca").is_some() && !settings.flag("tls") {
