@@ -276,13 +276,13 @@ fn settings_that_the_table_cannot_check_are_refused() {
 }
 
 #[test]
-fn keyspaces_of_the_servers_are_refused() {
+fn virtual_keyspaces_of_the_servers_are_refused() {
     let mut drivers = db::DRIVERS.iter();
     let cassandra = drivers.find(|d| d.name == "cassandra");
     for (keyspace, is_taken) in [
-        ("system", false),
+        ("system_views", false),
         ("system_virtual_schema", false),
-        ("systems", true),
+        ("system_auth", true),
         ("ycsb", true),
     ] {
         let checked = check(cassandra.unwrap(), &[("keyspace", keyspace)], &data(1));

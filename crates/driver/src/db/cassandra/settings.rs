@@ -61,9 +61,10 @@ pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     if !settings.text("keyspace").is_some_and(is_name) {
         return Err(settings.refuse("keyspace", NAME));
     }
-    let is_of_servers = |name: &str| name == "system" || name.starts_with("system_");
-    if settings.text("keyspace").is_some_and(is_of_servers) {
-        return Err(settings.refuse("keyspace", "none of the servers' own, as `system_auth` is"));
+    // Nothing lists these, and a server does not answer who creates one. Of its others it says so.
+    let is_virtual = |name: &str| matches!(name, "system_views" | "system_virtual_schema");
+    if settings.text("keyspace").is_some_and(is_virtual) {
+        return Err(settings.refuse("keyspace", "none that the servers make up as it is read"));
     }
     login::check(settings)?;
     // Whoever names certificates does not want plain text.
