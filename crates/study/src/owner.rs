@@ -10,6 +10,7 @@ use std::{
     os::unix::fs::{DirBuilderExt, MetadataExt, fchown},
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 /// The user and the group that `sudo` was called by; `None` without it.
@@ -77,16 +78,20 @@ pub(crate) fn has_made(directory: &Path) -> bool {
     number(directory).is_some_and(|number| lock_made().contains(&number))
 }
 
-/// Device and inode of the directories that this process made.
-static MADE: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+/// Device, inode and time of making, where the file system knows it: the number of a directory that is
+/// gone is given to another one.
+type Number = (u64, u64, Option<SystemTime>);
 
-fn lock_made() -> MutexGuard<'static, Vec<(u64, u64)>> {
+/// The directories that this process made.
+static MADE: Mutex<Vec<Number>> = Mutex::new(Vec::new());
+
+fn lock_made() -> MutexGuard<'static, Vec<Number>> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn number(directory: &Path) -> Option<(u64, u64)> {
+fn number(directory: &Path) -> Option<Number> {
     let found = fs::symlink_metadata(directory).ok()?;
-    Some((found.dev(), found.ino()))
+    Some((found.dev(), found.ino(), found.created().ok()))
 }
 
 /// Opens a directory that is no link.
