@@ -37,8 +37,6 @@ const BEFORE: &[&str] = &[
     r"(?i)\bidentified\s+by\s+",
     // Authorization: Bearer x
     r"(?i)\b(?:bearer|basic)\s+",
-    // --password "$(echo x)"
-    r"\$\(\s*(?:echo|printf)\s+",
     // -u name:x, --user=name:x, --proxy-user name:x
     r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--(?:[\w-]+-)?user)[\s=]*[\x22']?[^\s:\x22'=/]*:)",
     // Options of a letter that are passwords whatever they look like
@@ -51,6 +49,9 @@ const BEFORE: &[&str] = &[
 
 /// `scheme://user:x@host`, where x may have `/` and `@`.
 const ADDRESS: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s"']+)@"#;
+
+/// `$(echo x)`, `$(printf %s x)`: hidden whole, with its options.
+const PRINTED: &str = r"\$\(\s*(?:echo|printf)\s+(?P<secret>[^)]+)";
 
 /// How a word in quotes begins: the secret is all of its rest, as it may have spaces. `Q` is the quote.
 const QUOTED: &[&str] = &[
@@ -91,7 +92,7 @@ static RULES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         rules.extend(begins.map(|begin| format!("{}{rest}", begin.replace('Q', quote))));
     }
     rules.extend(BEFORE.iter().map(|before| format!("{before}{VALUE}")));
-    rules.push(ADDRESS.to_owned());
+    rules.extend([ADDRESS, PRINTED].map(str::to_owned));
     rules.into_iter().map(rule).collect()
 });
 
@@ -331,6 +332,11 @@ mod tests {
         (
             "db --password \"$(echo hunter2)\" -f",
             "db --password \"$(echo ***)\" -f",
+        ),
+        ("db -p $(echo -n hunter2)", "db -p $(echo ***)"),
+        (
+            "db -p $(printf '%s' 'hunter 2') -f",
+            "db -p $(printf ***) -f",
         ),
         ("db --user=me:hunter2", "db --user=me:***"),
         ("env 'PASSWORD=hunter 2' db", "env 'PASSWORD=***' db"),

@@ -131,8 +131,8 @@ pub(super) fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Gives the groups the latencies of their samples: what was measured around these as well took
-/// longer, and a summary is one of the file beside it.
+/// Gives the groups the latencies of their samples, so that a summary is that of the file beside it:
+/// the clients' loop measures the keeping of samples too.
 fn take_latencies(groups: &mut Tallies, samples: &[Sample]) {
     let mut latencies = BTreeMap::new();
     for sample in samples {
@@ -143,7 +143,9 @@ fn take_latencies(groups: &mut Tallies, samples: &[Sample]) {
             .expect("a histogram that grows takes any value");
     }
     for (group, own) in latencies {
-        groups.entry(group.to_owned()).or_default().latencies = own;
+        if let Some(tally) = groups.get_mut(group) {
+            tally.latencies = own;
+        }
     }
 }
 
@@ -162,4 +164,30 @@ fn overall(phase: &Phase) -> Vec<Line> {
         Line::whole("TOTAL_GC_TIME", "Time(ms)", 0),
         Line::double("TOTAL_GC_TIME_%", "Time(%)", 0.0),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::Tally;
+
+    #[test]
+    fn samples_give_latencies_to_the_groups_that_are_there() {
+        let names = ["READ", "READ-ERROR"].map(str::to_owned);
+        let mut groups: Tallies = names.map(|name| (name, Tally::default())).into();
+        let sample = |group, us| Sample {
+            group,
+            at_ms: 0,
+            us,
+        };
+        // Errors that are tracked have a group of their own.
+        take_latencies(&mut groups, &[sample("READ", 7), sample("READ-FAILED", 9)]);
+        let latencies = groups
+            .iter()
+            .map(|(name, tally)| (name.as_str(), tally.latencies.max() / 1000));
+        assert_eq!(
+            latencies.collect::<Vec<_>>(),
+            [("READ", 7), ("READ-ERROR", 0)]
+        );
+    }
 }

@@ -61,10 +61,10 @@ pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     if !settings.text("keyspace").is_some_and(is_name) {
         return Err(settings.refuse("keyspace", NAME));
     }
-    // Nothing lists these, and a server does not answer who creates one. Of its others it says so.
+    // A server refuses its other keyspaces itself, but does not answer a statement that creates these.
     let is_virtual = |name: &str| matches!(name, "system_views" | "system_virtual_schema");
     if settings.text("keyspace").is_some_and(is_virtual) {
-        return Err(settings.refuse("keyspace", "none that the servers make up as it is read"));
+        return Err(settings.refuse("keyspace", "no virtual keyspace of the server"));
     }
     login::check(settings)?;
     // Whoever names certificates does not want plain text.

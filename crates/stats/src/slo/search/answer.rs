@@ -5,9 +5,9 @@
 pub struct Answer {
     /// How the search ended.
     pub status: Status,
-    /// The highest rate at which the limits held, twice; none where there is none.
+    /// The highest rate at which the limits held, twice; `None` if no rate was confirmed.
     pub low: Option<f64>,
-    /// The lowest rate above it at which they did not, twice; none where there is none.
+    /// The lowest rate above it at which they did not hold, twice; `None` if no rate was confirmed.
     pub high: Option<f64>,
 }
 
@@ -63,7 +63,7 @@ pub enum Status {
     NotAtAnyRate,
     /// Beyond the lower end the client was the limit.
     ClientLimit,
-    /// No rate was confirmed to hold, because what was measured did not come to rest.
+    /// No rate was confirmed to hold, because the measurements never became steady.
     NotSteady,
     /// One end is not known, or neither.
     Undecided,

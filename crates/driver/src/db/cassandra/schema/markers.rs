@@ -15,7 +15,7 @@ impl Tables {
     /// What the marker of the table is kept under: the name of the table, its id and that of the table
     /// of markers, and whether tailmark created it. A table that is created again in the place of one
     /// of them has no marker, not even with the same id (`WITH id = ...`, as backups of a schema have).
-    pub(in super::super) fn marker_key(&self, existing: &Existing) -> Option<String> {
+    pub fn marker_key(&self, existing: &Existing) -> Option<String> {
         let (table, markers) = (existing.table.as_ref()?, existing.markers.as_ref()?);
         let whose = if table.made.is_some() {
             ""
@@ -26,7 +26,7 @@ impl Tables {
     }
 
     /// The marker of the table that exists.
-    pub(in super::super) async fn marker(
+    pub async fn marker(
         &self,
         session: &Session,
         existing: &Existing,
@@ -46,7 +46,7 @@ impl Tables {
     }
 
     /// Writes the marker of the table that exists.
-    pub(in super::super) async fn set_marker(
+    pub async fn set_marker(
         &self,
         session: &Session,
         existing: &Existing,
@@ -60,7 +60,7 @@ impl Tables {
     }
 
     /// Whether there are markers of other tables that exist.
-    pub(in super::super) async fn has_other_markers(
+    pub async fn has_other_markers(
         &self,
         session: &Session,
         existing: &Existing,
