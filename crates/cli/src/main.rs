@@ -9,6 +9,7 @@ mod device;
 mod exit;
 mod export;
 mod import;
+mod job;
 mod key_flags;
 mod list;
 mod live;

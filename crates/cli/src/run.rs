@@ -2,7 +2,7 @@
 
 use crate::{
     args::{PlanArgs, RunArgs},
-    exit,
+    exit, job,
     live::LivePage,
     log::RunLog,
     observers::Observers,
@@ -31,8 +31,7 @@ use tailmark_study::Study;
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let stop = Stop::new();
-    let joined = tailmark_cluster::join().inspect_err(|_| let_first_speak());
-    let cluster: Arc<dyn Cluster> = joined?.into();
+    let cluster: Arc<dyn Cluster> = job::join().inspect_err(|_| let_first_speak())?;
     if cluster.rank() > 0 {
         if !args.dry_run {
             listen(&stop, console, LeftChanges::of_this_process)?;

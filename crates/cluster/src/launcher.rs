@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 /// What a launcher says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Launched {
+pub struct Launched {
     /// Its command.
     pub launcher: &'static str,
     /// How many processes it has started for the job, at least 1.
@@ -29,7 +29,12 @@ const LAUNCHERS: &[(&str, &str, &str)] = &[
 const FIRST_SPEAKS: Duration = Duration::from_secs(3);
 
 /// Which launcher has started this process, if one has.
-pub(crate) fn launched(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
+#[must_use]
+pub fn launched() -> Option<Launched> {
+    launched_by(|name| std::env::var(name).ok())
+}
+
+fn launched_by(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
     LAUNCHERS.iter().find_map(|(size, rank, launcher)| {
         let size = variable(size)?.parse().ok().filter(|size| *size > 0)?;
         let rank = variable(rank).and_then(|rank| rank.parse().ok());
@@ -45,8 +50,7 @@ pub(crate) fn launched(variable: impl Fn(&str) -> Option<String>) -> Option<Laun
 /// of them would say alike this one says.
 #[must_use]
 pub fn is_first() -> bool {
-    let launched = launched(|name| std::env::var(name).ok());
-    launched.is_none_or(|launched| launched.rank == 0)
+    launched().is_none_or(|launched| launched.rank == 0)
 }
 
 /// Gives the first process of the job some seconds for saying what is wrong with what all of them were
@@ -63,7 +67,7 @@ mod tests {
 
     fn of(variables: &[(&str, &str)]) -> Option<(&'static str, u32)> {
         let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
-        let launched = launched(|name| find(name).map(|(_, value)| (*value).to_owned()))?;
+        let launched = launched_by(|name| find(name).map(|(_, value)| (*value).to_owned()))?;
         Some((launched.launcher, launched.size))
     }
 
@@ -95,7 +99,7 @@ mod tests {
                 name if name == *rank => Some("3".to_owned()),
                 _ => None,
             };
-            assert_eq!(launched(variable).map(|launched| launched.rank), Some(3));
+            assert_eq!(launched_by(variable).map(|launched| launched.rank), Some(3));
         }
     }
 

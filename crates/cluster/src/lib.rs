@@ -2,21 +2,17 @@
 //! each one's clock says, and one end for all of them.
 //!
 //! The program knows the trait [`Cluster`] alone. A program that was started plainly is a cluster
-//! of one ([`Alone`]); started by `mpirun` or `srun`, MPI carries the messages (feature `mpi`).
-//! Tests have several ranks in one process ([`channels`]).
+//! of one ([`Alone`]). Started by `mpirun` or `srun`, MPI carries the messages (the crate
+//! `tailmark-mpi`). Tests have several ranks in one process ([`channels`]).
 
 mod alone;
 pub mod channels;
 mod clock;
-mod error;
 mod launcher;
-#[cfg(feature = "mpi")]
-mod mpi;
 
 pub use alone::Alone;
 pub use clock::{At, ClockLine, DRIFT_PPM_MAX, Exchange, Measurement};
-pub use error::Error;
-pub use launcher::{is_first, let_first_speak};
+pub use launcher::{Launched, is_first, launched, let_first_speak};
 
 use std::time::Duration;
 
@@ -69,41 +65,17 @@ pub struct Message {
     pub received_ns: u64,
 }
 
-/// Joins the job that this process was started for: under `mpirun` or `srun` with several processes
-/// that of MPI, else [`Alone`]. Under MPI, from then on a panic of any thread ends the job.
-///
-/// # Errors
-/// Where this is one of several processes and MPI is not to be had, or has another number of them.
-pub fn join() -> Result<Box<dyn Cluster>, Error> {
-    let launched = launcher::launched(|name| std::env::var(name).ok());
-    match launched {
-        Some(launched) if launched.size > 1 => several(launched),
-        _ => Ok(Box::new(Alone::new())),
-    }
-}
-
-#[cfg(feature = "mpi")]
-fn several(launched: launcher::Launched) -> Result<Box<dyn Cluster>, Error> {
-    Ok(Box::new(mpi::Mpi::join(launched)?))
-}
-
-#[cfg(not(feature = "mpi"))]
-fn several(launched: launcher::Launched) -> Result<Box<dyn Cluster>, Error> {
-    Err(Error::NotBuilt {
-        launcher: launched.launcher,
-        size: launched.size,
-    })
-}
-
 /// `CLOCK_MONOTONIC` of this host, in ns.
-fn monotonic_ns() -> u64 {
+#[must_use]
+pub fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let part = |part: i64| u64::try_from(part).unwrap_or_default();
     part(now.tv_sec) * 1_000_000_000 + part(now.tv_nsec)
 }
 
 /// The name of this host.
-fn host_name() -> String {
+#[must_use]
+pub fn host_name() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().into_owned()
 }

@@ -18,9 +18,10 @@ use std::{
     thread,
     time::Duration,
 };
-use tailmark_cluster::{Cluster, join};
+use tailmark_cluster::{Cluster, launched};
 use tailmark_driver::{self as driver, Completion, Database, Driver, Operation, Params, Session};
 use tailmark_engine::{IntervalStats, Observer, PhaseKind, PhaseStart, Stop};
+use tailmark_mpi::Mpi;
 use tailmark_plan::{Plan, RawPlan};
 use tailmark_runner::{Ranks, follow, run_on};
 use tailmark_study::Study;
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
 
 /// A rank of the run.
 fn play(who: &str) {
-    let cluster: Arc<dyn Cluster> = join().unwrap().into();
+    let cluster: Arc<dyn Cluster> = Arc::new(Mpi::join(launched().unwrap()).unwrap());
     let stop = Stop::new();
     if cluster.rank() > 0 {
         if who == "follower" && cluster.rank() == 1 {

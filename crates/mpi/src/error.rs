@@ -6,17 +6,6 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Several processes would each measure everything, into one directory.
-    #[error(
-        "this is one of {size} processes of {launcher}, but the program was built without MPI: \
-         start one process, or build it with MPI (`./dev build mpi`)"
-    )]
-    NotBuilt {
-        /// The command that started them.
-        launcher: &'static str,
-        /// How many there are.
-        size: u32,
-    },
     /// The launcher is not one of this MPI, whose processes do not find each other.
     #[error(
         "{launcher} started {launched} processes, but MPI has {size}: start them with the launcher \

@@ -1,4 +1,4 @@
-//! Ranks of MPI. One thread owns MPI: it starts and ends it, and no other thread calls it, so that
+//! The processes of a job under MPI (ranks). One thread owns MPI: it starts and ends it, and no other thread calls it, so that
 //! the clients of a run never do, and so that the MPI library needs no more than
 //! `MPI_THREAD_FUNNELED`.
 //!
@@ -8,9 +8,11 @@
 //! as MPI does it would take a core.
 
 mod ending;
+mod error;
 mod idle;
 
-use crate::{Cluster, Error, Message, host_name, launcher::Launched, monotonic_ns};
+pub use error::Error;
+
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, bounded, unbounded};
 use ending::Ending;
 use idle::{Idle, Way};
@@ -28,6 +30,7 @@ use std::{
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
+use tailmark_cluster::{Cluster, Launched, Message, host_name, monotonic_ns};
 
 /// The bytes at the end of each message that tell when it was sent.
 const STAMP_BYTES: usize = 8;
@@ -45,7 +48,7 @@ const SEND_SPIN: Duration = Duration::from_millis(50);
 const SEND_PAUSE: Duration = Duration::from_micros(200);
 
 /// One of the ranks that `mpirun` or `srun` has started.
-pub(crate) struct Mpi {
+pub struct Mpi {
     rank: u32,
     size: u32,
     /// Until this is let go of.
@@ -65,8 +68,11 @@ struct Outgoing {
 }
 
 impl Mpi {
-    /// Starts MPI in its own thread.
-    pub(crate) fn join(launched: Launched) -> Result<Self, Error> {
+    /// Starts MPI in its own thread, and joins the job. From then on a panic of any thread ends the job.
+    ///
+    /// # Errors
+    /// If MPI cannot be started, or has another number of processes than the launcher says.
+    pub fn join(launched: Launched) -> Result<Self, Error> {
         let (outgoing, to_send) = unbounded();
         let (own, incoming) = unbounded();
         let (abort, aborted) = bounded(1);

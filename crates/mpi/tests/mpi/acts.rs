@@ -4,7 +4,8 @@ use std::{
     fs, thread,
     time::{Duration, Instant},
 };
-use tailmark_cluster::{Cluster, Exchange, Measurement, join};
+use tailmark_cluster::{Cluster, Exchange, Measurement, launched};
+use tailmark_mpi::Mpi;
 
 /// Longer than any test waits.
 const WAIT: Duration = Duration::from_secs(100);
@@ -38,7 +39,8 @@ const ACTS: &[(&str, Act)] = &[
 pub fn play(name: &str, number: u32) {
     let act = ACTS.iter().find(|(known, _)| *known == name);
     let (_, act) = act.expect("the act is one of ACTS");
-    act(&*join().expect("this rank can join"), number);
+    let launched = launched().expect("mpirun started this rank");
+    act(&Mpi::join(launched).expect("this rank can join"), number);
 }
 
 #[allow(clippy::print_stdout, reason = "a test reads it")]
