@@ -71,6 +71,10 @@ impl Database for Counting<'_> {
         Box::pin(std::future::ready(self.session()))
     }
 
+    fn end_held_requests(&self) {
+        self.database.end_held_requests();
+    }
+
     fn counters(&self) -> std::collections::BTreeMap<String, u64> {
         self.database.counters()
     }

@@ -296,6 +296,11 @@ pub trait Database: Send + Sync {
         Ok(Settled::Unknown)
     }
 
+    /// Ends requests that the database holds up until its background work has caught up, which on a
+    /// full disk it never does. They return an error. Called when clients are still busy some seconds
+    /// after a stop. Afterwards the database is only closed.
+    fn end_held_requests(&self) {}
+
     /// Version and effective settings, as the database itself tells them, for the study.
     fn facts(&self) -> BTreeMap<String, String> {
         BTreeMap::new()

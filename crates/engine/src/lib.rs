@@ -13,6 +13,7 @@ mod context;
 mod deal;
 mod ending;
 mod error;
+mod held;
 mod interval_stats;
 mod latency_counts;
 mod observer;
@@ -49,6 +50,7 @@ use collector::Collector;
 use context::PhaseContext;
 use crossbeam_channel::unbounded;
 use ending::EndedBy;
+use held::Held;
 use recorder::RecorderChannels;
 use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -149,7 +151,8 @@ fn measure(
         }
         let done = &done;
         let sampler = scope.spawn(move || sample(sampler, shared_clock, measure, done));
-        let stops = scope.spawn(move || Stops::watch(shared_clock, done));
+        let mut held = Held::new(spec.database, stop);
+        let stops = scope.spawn(move || Stops::watch(shared_clock, done, || held.look()));
         let collected = collect(&context, measure, &received, &give_back);
         done.store(true, Ordering::Relaxed);
         sampler.thread().unpark();

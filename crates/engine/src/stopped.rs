@@ -95,8 +95,9 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Looks until the phase is done. The caller unparks the thread then.
-    pub fn watch(clock: &impl Clock, done: &AtomicBool) -> Self {
+    /// Looks until the phase is done, and calls `beside` at each look. The caller unparks the thread
+    /// when the phase is done.
+    pub fn watch(clock: &impl Clock, done: &AtomicBool, mut beside: impl FnMut()) -> Self {
         let cpus = thread::available_parallelism().map_or(1, usize::from) as u64;
         let mut stops = Self::default();
         let mut before = Look::now(clock);
@@ -111,6 +112,7 @@ impl Stops {
                 return stops;
             }
             before = now;
+            beside();
             thread::park_timeout(LOOK);
         }
     }
@@ -207,7 +209,7 @@ mod tests {
         let clock = crate::MonotonicClock::start();
         let done = AtomicBool::new(false);
         let stops = thread::scope(|scope| {
-            let watch = scope.spawn(|| Stops::watch(&clock, &done));
+            let watch = scope.spawn(|| Stops::watch(&clock, &done, || ()));
             // As clients do on a database that stalls.
             thread::sleep(Duration::from_millis(1500));
             done.store(true, Ordering::Relaxed);

@@ -88,6 +88,10 @@ impl Database for Decorated {
         self.database.settle(timeout, stop)
     }
 
+    fn end_held_requests(&self) {
+        self.database.end_held_requests();
+    }
+
     fn facts(&self) -> BTreeMap<String, String> {
         self.database.facts()
     }

@@ -7,6 +7,8 @@
 )]
 
 mod full;
+#[cfg(all(feature = "db-bench", feature = "rocksdb"))]
+mod held;
 mod messages;
 mod odd;
 mod pipes;

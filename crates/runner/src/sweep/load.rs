@@ -90,6 +90,11 @@ impl Sweeper<'_> {
             let loaded = dataset.load(on, &seeds, &watched, self.observer, self.stop, in_study);
             let loaded = self.ranks.end_own(system, loaded);
             match loaded {
+                // Requests that the database held up fail when they are ended.
+                Err(error @ Error::LoadFailed { .. }) if self.stop.requested() => {
+                    self.observer.notice(&error.to_string());
+                    return Ok(None);
+                }
                 Err(error @ Error::LoadFailed { from, loaded, .. })
                     if system.driver.place == Place::Hosts
                         && loaded > from

@@ -317,6 +317,10 @@ impl Database for RocksDb {
         self.wait_for_work(timeout, stop)
     }
 
+    fn end_held_requests(&self) {
+        self.store.db.cancel_all_background_work(false);
+    }
+
     fn facts(&self) -> BTreeMap<String, String> {
         let mut facts = self.options_of();
         let store = &self.store;
