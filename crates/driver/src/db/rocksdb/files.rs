@@ -79,6 +79,21 @@ pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
     }
 }
 
+/// Refuses a directory with a foreign file that ends in `.trash`: RocksDB removes every such file when it
+/// opens a database for writing.
+pub(super) fn refuse_trash(directory: &Path) -> Result<(), String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    match names.find(|name| name.ends_with(TRASH) && !is_name(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "RocksDB would remove `{name}` in `{}`, as every file that ends in `{TRASH}`: move it \
+             elsewhere",
+            directory.display()
+        )),
+    }
+}
+
 /// The name of the database in a directory, also of one that is being removed.
 pub(super) fn id(place: &Path) -> Option<String> {
     name(&place.join(IDENTITY)).or_else(|| name(&place.join(REMOVING)))

@@ -456,6 +456,7 @@ fn claim(
         .chain(own)
         .filter(|_| access != Access::Read);
     for directory in directories {
+        files::refuse_trash(directory)?;
         if let Some(why) = of_another_user(directory) {
             return Err(format!("`{}` is not safe: {why}", directory.display()));
         }
@@ -464,7 +465,12 @@ fn claim(
     if exists {
         LogDirectory::refuse_other(place, log.as_ref())?;
     }
-    let log = log.filter(|_| access != Access::Read);
+    if access == Access::Read {
+        return Ok(None);
+    }
+    if exists {
+        LogDirectory::refuse_lost(place, &params.settings)?;
+    }
     log.map(|log| log.claim(exists)).transpose()
 }
 

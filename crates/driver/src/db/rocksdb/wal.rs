@@ -134,6 +134,34 @@ impl LogDirectory {
         ))
     }
 
+    /// Refuses to write to a database whose log directory is not there, for example because it is not
+    /// mounted: RocksDB would begin another log, and the records of the old one would be lost. It keeps
+    /// at least one log file, also when it closes a database. One restored from a backup may have none:
+    /// then `wal_dir` has to name the database's own directory.
+    pub(super) fn refuse_lost(place: &Path, settings: &Settings) -> Result<(), String> {
+        let newest = NewestOptions::read(place).map_err(|e| e.to_string())?;
+        let Some(written) = newest.and_then(|newest| newest.wal_dir) else {
+            return Ok(());
+        };
+        let (database, written) = (real(place), real(&written));
+        let named = settings.text("wal_dir").map(|wal| real(Path::new(wal)));
+        let opened = named.as_ref().unwrap_or(&database);
+        if written == database
+            || named.as_ref() == Some(&database)
+            || !logs(&written)?.is_empty()
+            || !logs(opened)?.is_empty()
+        {
+            return Ok(());
+        }
+        Err(format!(
+            "its write-ahead log is in `{}`, where there is no log file: opened without it, the \
+             database would lose records. Mount the device of that directory first. If it never had \
+             a log there, as after a restore from a backup, set wal_dir to `{}`",
+            written.display(),
+            database.display()
+        ))
+    }
+
     /// Takes the directory for the database, which is about to be opened for writing. Makes it if
     /// only the last part of its path is missing.
     pub(super) fn claim(self, exists: bool) -> Result<Claim, String> {

@@ -243,6 +243,70 @@ fn a_database_is_not_opened_without_the_log_that_has_its_records() {
     }
 }
 
+/// What stands in the place of a log directory that is not mounted.
+#[test]
+fn a_database_is_not_written_without_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wal, away) = (folder.path().join("wal"), folder.path().join("away"));
+    let mut bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.set_wal_dir(&wal);
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    let families = ["default", "usertable"];
+    let database = DB::open_cf(&options, bench.data_path(), families).unwrap();
+    database.put("acknowledged", "yes").unwrap();
+    drop(database);
+    fs::rename(&wal, &away).unwrap();
+    let before = contents(bench.data_path());
+    for is_there in [false, true] {
+        if is_there {
+            fs::create_dir(&wal).unwrap();
+        }
+        for directory in [None, Some(&wal), Some(&folder.path().join("other"))] {
+            let given: Vec<_> = directory
+                .map(|directory| ("wal_dir", directory.to_str().unwrap()))
+                .into_iter()
+                .collect();
+            bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+            for access in [Access::Create, Access::Write, Access::Extend] {
+                bench.params.access = access;
+                let refused = refusal(bench.try_open());
+                assert!(refused.contains("there is no log file"), "{refused}");
+            }
+        }
+    }
+    assert_eq!(contents(bench.data_path()), before);
+    fs::remove_dir(&wal).unwrap();
+    fs::rename(&away, &wal).unwrap();
+    let given = [("wal_dir", wal.to_str().unwrap())];
+    bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    drop(bench.open());
+    let database = DB::open_cf(&options, bench.data_path(), families).unwrap();
+    assert_eq!(database.get("acknowledged").unwrap().unwrap(), b"yes");
+}
+
+/// RocksDB removes every file of that ending, in its directory and in that of its log.
+#[test]
+fn a_file_that_rocksdb_would_take_for_rubbish_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let wal = folder.path().join("wal");
+    for bench in [Bench::new("rocksdb"), with_log(&wal)] {
+        drop(bench.open());
+        let place = if wal.exists() {
+            &wal
+        } else {
+            bench.data_path()
+        };
+        let theirs = place.join("notes.trash");
+        fs::write(&theirs, "theirs").unwrap();
+        assert!(refusal(bench.try_open()).contains("RocksDB would remove `notes.trash`"));
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
+        fs::remove_file(&theirs).unwrap();
+        drop(bench.open());
+    }
+}
+
 #[test]
 fn a_database_that_was_moved_is_not_opened_with_the_log_directory_that_it_had() {
     let mut bench = Bench::new("rocksdb");
