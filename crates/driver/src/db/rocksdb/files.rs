@@ -13,6 +13,9 @@ const NAME_BYTES_MAX: u64 = 4096;
 /// Says which database is being removed.
 pub(super) const REMOVING: &str = "tailmark.removing";
 
+/// Says that the log of a database is apart from it, in a directory that has a marker.
+pub(super) const LOG_APART: &str = "tailmark.log-apart";
+
 /// Where RocksDB keeps log files that it no longer needs, if an option says so.
 pub(super) const ARCHIVE: &str = "archive";
 

@@ -2,7 +2,7 @@
 
 use super::{
     NAME,
-    files::{IDENTITY, REMOVING, is_name, name},
+    files::{IDENTITY, LOG_APART, REMOVING, is_name, name},
     identity, is_lock, lock,
     newest_options::NewestOptions,
     wal::LogDirectory,
@@ -54,7 +54,9 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     }
     let Some(held) = held else { return Ok(()) };
     // Last: the log of a killed removal is known by it.
-    left_is_fine(fs::remove_file(held.path().join(REMOVING))).map_err(|e| failed(e.into()))?;
+    for note in [LOG_APART, REMOVING] {
+        left_is_fine(fs::remove_file(held.path().join(note))).map_err(|e| failed(e.into()))?;
+    }
     remove_inside(held.path(), &inside(params, place)).map_err(|e| failed(e.into()))?;
     // A symbolic link stays.
     if place.is_symlink() || !held.is_at(place) {
@@ -177,7 +179,9 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
             continue;
         }
         let is_left = kind.is_dir() && path == Path::new(LOST_FOUND);
-        let is_note = path == Path::new(REMOVING);
+        let is_note = [LOG_APART, REMOVING]
+            .iter()
+            .any(|note| path == Path::new(note));
         let is_own = kind.is_file() && (is_note || name.to_str().is_some_and(is_name));
         if !is_own && !is_left {
             return Ok(Some(path));

@@ -11,7 +11,7 @@ mod files;
 pub(super) use files::logs;
 
 use super::{
-    files::{ARCHIVE, id, is_name, refuse_other_than_files},
+    files::{ARCHIVE, LOG_APART, id, is_name, refuse_other_than_files},
     ini::Ini,
     newest_options::{NewestOptions, wal_dir},
 };
@@ -70,6 +70,8 @@ pub(super) struct Claim {
     /// The marker that was there before; it comes back if the database cannot be opened.
     before: Option<Marker>,
     opened: bool,
+    /// Whether the database is made by this opening.
+    is_new: bool,
 }
 
 /// The `wal_dir` of the options file, if these settings have one.
@@ -173,7 +175,7 @@ impl LogDirectory {
         let foreign = match &found {
             _ if !exists => present.clone(),
             Some(marker) if self.is_of_database(marker) => self.foreign(marker, &present),
-            _ if self.is_named_by_its_database() => BTreeSet::new(),
+            _ if self.is_named_by_its_database() && !self.note().exists() => BTreeSet::new(),
             _ => present.clone(),
         };
         self.refuse_foreign(&foreign)?;
@@ -198,7 +200,24 @@ impl LogDirectory {
             marker,
             before: found,
             opened: false,
+            is_new: !exists,
         })
+    }
+
+    /// The file in a database's own directory that says that [`MARKER`] has to be in this one. Without
+    /// that marker the logs here are those of another database.
+    fn note(&self) -> PathBuf {
+        self.database.join(LOG_APART)
+    }
+
+    fn write_note(&self) -> Result<(), String> {
+        let note = self.note();
+        let file = fs::File::options().write(true).create_new(true).open(&note);
+        match file.and_then(|file| file.sync_all()) {
+            // Of a database that was here before.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            other => other.map_err(|e| format!("failed to write `{}`: {e}", note.display())),
+        }
     }
 
     /// Refuses a directory with other files of a RocksDB database than logs: RocksDB would remove its
@@ -419,6 +438,9 @@ impl Claim {
         let Some(marker) = &mut self.marker else {
             return Ok(());
         };
+        if self.is_new {
+            self.log.write_note()?;
+        }
         marker.identity = id(&self.log.database);
         marker.logs = self.log.files(&logs(&self.log.directory)?);
         self.log.write(marker)

@@ -286,6 +286,39 @@ fn a_database_is_not_written_without_its_log() {
     assert_eq!(database.get("acknowledged").unwrap().unwrap(), b"yes");
 }
 
+/// The log of another database is in the place of its log directory: another disk is mounted there.
+#[test]
+fn logs_without_the_marker_of_a_database_made_here_are_foreign() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wal, away) = (folder.path().join("wal"), folder.path().join("away"));
+    let mut bench = with_log(&wal);
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    fs::rename(&wal, &away).unwrap();
+    foreign(&folder.path().join("other"), &wal);
+    let before = logs(&wal);
+    for access in [
+        Access::Create,
+        Access::Write,
+        Access::Extend,
+        Access::Upgrade,
+    ] {
+        bench.params.access = access;
+        assert!(refusal(bench.try_open()).contains("log files of another database"));
+    }
+    assert!(
+        refusal((bench.driver.destroy)(&bench.params, &|_| Ok(()))).contains("another database")
+    );
+    assert_eq!(logs(&wal), before);
+    fs::remove_dir_all(&wal).unwrap();
+    fs::rename(&away, &wal).unwrap();
+    let database = bench.open();
+    let found = read(&mut *database.session().unwrap(), 1, Fields::All).unwrap();
+    assert_eq!(found.records, 1);
+    drop(database);
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
+    assert!(!bench.data_path().exists());
+}
+
 /// RocksDB removes every file of that ending, in its directory and in that of its log.
 #[test]
 fn a_file_that_rocksdb_would_take_for_rubbish_is_refused() {
