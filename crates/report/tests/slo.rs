@@ -232,3 +232,36 @@ fn searches_of_several_studies_say_what_they_say_together_in_any_order() {
         assert_eq!(answers(studies), expected);
     }
 }
+
+#[test]
+fn three_searches_that_contradict_each_other_are_not_known_in_every_order() {
+    const FASTER: Tries<'_> = &[
+        (45_000.0, 0.004),
+        (47_000.0, 0.014),
+        (45_000.0, 0.005),
+        (47_000.0, 0.015),
+    ];
+    let all = [FAST, SLOW, FASTER];
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let mut data = synthetic::study(SMALL);
+        for index in order {
+            add_two(&mut data, false, [FAST, all[index]]);
+        }
+        data.settings.at_latency = vec![Duration::from_millis(15)];
+        let tables = tables("fixed", &data);
+        let mut rows = tables.iter().flat_map(texts);
+        let row = rows.find(|row| row[0].contains("YCSB C")).unwrap();
+        assert_eq!(
+            [row[3], row[5]],
+            ["40,000 to 42,000", "not known"],
+            "{order:?}"
+        );
+    }
+}

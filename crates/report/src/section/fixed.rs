@@ -410,9 +410,11 @@ impl Fixed {
         });
         // One that decided nothing has still measured that very thing, which no closed loop has.
         let ended = answers.filter(|(answer, _)| answer.status != Status::Unfinished);
-        let (answer, is_quick) =
-            ended.reduce(|(a, quick), (b, other)| (a.and(b), quick || other))?;
-        Some(Reading::Searched { answer, is_quick })
+        let (ends, are_quick): (Vec<Answer>, Vec<bool>) = ended.unzip();
+        Some(Reading::Searched {
+            answer: Answer::of_all(&ends)?,
+            is_quick: are_quick.contains(&true),
+        })
     }
 
     fn reading<'g, 'a>(

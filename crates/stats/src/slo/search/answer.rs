@@ -12,46 +12,36 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What two searches for the same say together: the higher lower end and the lower upper one. Where
-    /// one held at a rate at which the other did not, nothing.
+    /// What searches for the same say together, in whichever order they come: the highest lower end
+    /// and the lowest upper one. Where one held at a rate at which another did not, nothing. `None`
+    /// without a search.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        let low = [self.low, other.low].into_iter().flatten().reduce(f64::max);
-        let high = [self.high, other.high]
-            .into_iter()
-            .flatten()
-            .reduce(f64::min);
-        let none_holds = [self, other]
-            .iter()
-            .any(|one| one.status == Status::NotAtAnyRate);
+    pub fn of_all(all: &[Self]) -> Option<Self> {
+        let low = all.iter().filter_map(|one| one.low).reduce(f64::max);
+        let high = all.iter().filter_map(|one| one.high).reduce(f64::min);
+        let none_holds = all.iter().any(|one| one.status == Status::NotAtAnyRate);
         let is_contradiction =
             low.is_some() && (none_holds || low.zip(high).is_some_and(|(low, high)| low >= high));
         if is_contradiction {
-            return Self {
+            return Some(Self {
                 status: Status::Undecided,
                 low: None,
                 high: None,
-            };
+            });
         }
-        let says_more = |one: &Self| (one.low, one.high) == (low, high);
-        let status = [self, other]
-            .into_iter()
-            .filter(says_more)
-            .map(|one| one.status);
-        let decided = status.clone().find(|status| *status != Status::Undecided);
-        Self {
-            // Ends of both are both known, and no search looked at what lies between.
-            status: decided
-                .or_else(|| status.clone().next())
-                .unwrap_or(Status::Wide),
+        let says_all = |one: &&Self| (one.low, one.high) == (low, high);
+        let status = all.iter().filter(says_all).map(|one| one.status).min();
+        (!all.is_empty()).then_some(Self {
+            // Ends of several are known, and no search looked at what lies between.
+            status: status.unwrap_or(Status::Wide),
             low,
             high,
-        }
+        })
     }
 }
 
-/// How a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a search ended; what says more comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// Both ends are known, and are no farther apart than the resolution.
     Found,
