@@ -12,7 +12,7 @@ use searches::{LIMIT, Tries, add_searches, add_two, add_two_for};
 use sections::{blocks, tables};
 use std::time::Duration;
 use synthetic::SMALL;
-use tailmark_model::Metric;
+use tailmark_model::{Arrivals, Metric};
 use tailmark_report::{Block, Data, Figure, Table};
 
 fn data(quick: bool) -> Data {
@@ -263,5 +263,23 @@ fn three_searches_that_contradict_each_other_are_not_known_in_every_order() {
             ["40,000 to 42,000", "not known"],
             "{order:?}"
         );
+    }
+}
+
+#[test]
+fn where_only_rates_were_measured_the_answer_of_a_search_is_given() {
+    let mut data = data(false);
+    data.points.retain(|point| point.key.workload == "ycsb-c");
+    let expected = ["40,000 to 42,000", "measured by a search"];
+    for has_rates in [false, true] {
+        for (point, rate) in data.points.iter_mut().zip(1..) {
+            point.key.target_rate = Some(f64::from(rate) * 1_000.0);
+            point.key.arrivals = Some(Arrivals::Poisson);
+        }
+        data.headers[0].settings.has_rates = has_rates;
+        let tables = tables("fixed", &data);
+        let rows: Vec<_> = tables.iter().flat_map(texts).collect();
+        assert_eq!(rows.len(), 1, "a row for each workload: {rows:?}");
+        assert_eq!(rows[0][3..5], expected);
     }
 }

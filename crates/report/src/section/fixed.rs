@@ -72,13 +72,13 @@ impl Fixed {
         }
     }
 
-    /// One for each workload and distribution: its sweep of thread counts where there is one; of a rate,
+    /// One for each workload and distribution: its sweep of thread counts where there is one, and
     /// otherwise what was measured at rates.
     fn groups<'g, 'a>(self, sweep: &'g SweepTable<'a>) -> Vec<&'g WorkloadGrid<'a>> {
         let (swept, others): (Vec<_>, Vec<_>) =
             sweep.all_groups().partition(|group| group.has_peaks());
         let mut groups: Vec<&WorkloadGrid<'_>> = swept;
-        for other in others.into_iter().filter(|_| matches!(self, Self::Rate(_))) {
+        for other in others {
             let is_same = |group: &&WorkloadGrid<'_>| {
                 group.workload == other.workload && group.distribution == other.distribution
             };
