@@ -14,6 +14,7 @@ use std::time::Duration;
 use synthetic::SMALL;
 use tailmark_model::{Arrivals, Metric};
 use tailmark_report::{Block, Data, Figure, Table};
+use tailmark_stats::slo::Verdict;
 
 fn data(quick: bool) -> Data {
     let mut data = synthetic::study(SMALL);
@@ -282,4 +283,22 @@ fn where_only_rates_were_measured_the_answer_of_a_search_is_given() {
         assert_eq!(rows.len(), 1, "a row for each workload: {rows:?}");
         assert_eq!(rows[0][3..5], expected);
     }
+}
+
+#[test]
+fn a_row_of_a_limit_has_the_verdict_of_that_limit_beside_that_of_the_trial() {
+    let mut data = synthetic::study(SMALL);
+    let limits = [LIMIT, "p99.9 read < 100ms"];
+    add_two_for(&limits, &mut data, false, [FAST, NEVER]);
+    // The trial at 42,000 ops/s breaks the first limit alone, and the client is to blame.
+    let trial = &mut data.searches[0].slo.trials[1];
+    trial.verdict = Verdict::ClientLimit;
+    let table = &tables("slo", &data)[1];
+    let columns: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
+    assert_eq!(columns[10..], ["Verdict", "Trial"]);
+    let rows = texts(table);
+    let of_trial = &rows[2..4];
+    assert_eq!(of_trial[0][1..3], ["42,000", LIMIT]);
+    assert_eq!(of_trial[0][10..], ["fail", "client-limit"]);
+    assert_eq!(of_trial[1][10..], ["pass", "client-limit"]);
 }

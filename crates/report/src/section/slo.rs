@@ -7,7 +7,7 @@ use crate::{
     grid_name::workload_title,
 };
 use tailmark_model::{Arrivals, Bounded, Limit, number};
-use tailmark_stats::slo::{Slo, Status, Trial, TrialResult, Verdict, words::percent};
+use tailmark_stats::slo::{Slo, Status, Trial, TrialResult, words::percent};
 
 pub const SECTION: Section = Section {
     name: "slo",
@@ -156,6 +156,10 @@ fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
     limits.iter().filter_map(chart).collect()
 }
 
+/// What the last two columns of a table of trials are.
+const VERDICTS: &str = "Verdict is that of the limit in the row; Trial is that of all limits \
+                        together, with what is known of the client and of how steady it was.";
+
 /// Every trial in the order in which they were made.
 fn trials_of(group: &[&Search]) -> Table {
     let title = titled(&group[0].slo);
@@ -171,6 +175,7 @@ fn trials_of(group: &[&Search]) -> Table {
         Column::number("Requests"),
         Column::number("Blocks"),
         Column::text("Verdict"),
+        Column::text("Trial"),
     ];
     let rows = group.iter().flat_map(|search| {
         let trials = search.slo.trials.iter();
@@ -189,8 +194,8 @@ fn trials_of(group: &[&Search]) -> Table {
         columns,
         rows: rows.collect(),
         note: match arrivals {
-            Arrivals::Poisson => "Operations arrive as a Poisson process.".into(),
-            Arrivals::Even => "Operations arrive evenly spaced.".into(),
+            Arrivals::Poisson => format!("Operations arrive as a Poisson process. {VERDICTS}"),
+            Arrivals::Even => format!("Operations arrive evenly spaced. {VERDICTS}"),
         },
     }
 }
@@ -212,12 +217,8 @@ fn trial_row(system: &str, trial: &Trial, result: &TrialResult) -> TableRow {
         }),
         None => Cell::none(),
     };
-    let verdict = match trial.verdict {
-        Verdict::NotSteady | Verdict::ClientLimit => trial.verdict,
-        _ => result.verdict,
-    };
-    let mut verdict = Cell::new(verdict.name());
-    verdict.hint = trial.evidence.clone().unwrap_or_default();
+    let mut of_trial = Cell::new(trial.verdict.name());
+    of_trial.hint = trial.evidence.clone().unwrap_or_default();
     TableRow {
         cells: vec![
             Cell::new(system),
@@ -230,7 +231,8 @@ fn trial_row(system: &str, trial: &Trial, result: &TrialResult) -> TableRow {
             share(Some(result.limit.allowed())),
             count(over.map(|over| over.requests)),
             count(over.map(|over| over.blocks as u64)),
-            verdict,
+            Cell::new(result.verdict.name()),
+            of_trial,
         ],
         total: false,
     }
