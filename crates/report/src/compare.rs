@@ -38,8 +38,9 @@ pub struct Standing<'a> {
 
 /// The systems that were measured in a group, the highest peak first.
 #[must_use]
-pub fn standings<'a>(group: &WorkloadGrid<'a>, systems: &[&'a System]) -> Vec<Standing<'a>> {
-    let mut standings: Vec<Standing<'a>> = systems
+pub fn standings<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Standing<'a>> {
+    let mut standings: Vec<Standing<'a>> = sweep
+        .systems
         .iter()
         .filter_map(|s| {
             group.peak(&s.name).map(|peak| Standing {
@@ -49,7 +50,30 @@ pub fn standings<'a>(group: &WorkloadGrid<'a>, systems: &[&'a System]) -> Vec<St
         })
         .collect();
     standings.sort_by(|a, b| b.peak.ops.middle.total_cmp(&a.peak.ops.middle));
+    put_first(&mut standings, |a, b| {
+        let comparison = sweep.comparisons.at_peak(group, (a.system, b.system));
+        is_first_by(comparison, sweep)
+    });
     standings
+}
+
+/// Puts one before another that it is ahead of. Where systems took turns their comparison is without
+/// drift, and their means are not: the one that is ahead may have the lower mean.
+pub fn put_first<T>(ordered: &mut [T], is_first: impl Fn(&T, &T) -> bool) {
+    for end in 1..ordered.len() {
+        let mut at = end;
+        while at > 0 && is_first(&ordered[at], &ordered[at - 1]) {
+            ordered.swap(at, at - 1);
+            at -= 1;
+        }
+    }
+}
+
+/// Whether the first of a comparison is ahead, and neither value is a bound.
+#[must_use]
+pub fn is_first_by(comparison: Option<Comparison>, sweep: &SweepTable<'_>) -> bool {
+    let exact = comparison.filter(|comparison| comparison.ratio.is_exact());
+    exact.and_then(|exact| is_ahead(&exact, sweep.comparisons.band)) == Some(true)
 }
 
 /// The systems of which a metric is known at a place, the best first; those of which only a bound
@@ -63,7 +87,7 @@ pub fn ranked<'a>(
 ) -> Vec<&'a str> {
     let step = match spot {
         ComparedAt::Peak => {
-            let standings = standings(group, &sweep.systems);
+            let standings = standings(group, sweep);
             return standings.iter().map(|standing| standing.system).collect();
         }
         ComparedAt::Step(step) => step,
@@ -79,6 +103,10 @@ pub fn ranked<'a>(
     known.sort_by(|(_, a), (_, b)| {
         let exact_first = b.is_exact().cmp(&a.is_exact());
         exact_first.then(metric.best_first(a.value, b.value))
+    });
+    put_first(&mut known, |(a, _), (b, _)| {
+        let comparison = sweep.comparisons.at(group, step, metric, (a, b));
+        is_first_by(comparison, sweep)
     });
     known.into_iter().map(|(system, _)| system).collect()
 }

@@ -14,7 +14,10 @@ use crate::{
 };
 use std::time::Duration;
 use tailmark_model::{Arrivals, Bounded, Kind, Limit, Metric, Statistic, number};
-use tailmark_stats::slo::{Answer, Status};
+use tailmark_stats::{
+    Comparison,
+    slo::{Answer, Status},
+};
 use value::{ClosedLoop, Reading, at_rate, is_above, measured, ratio};
 
 pub const SECTION: Section = Section {
@@ -279,6 +282,9 @@ impl Fixed {
             .filter_map(|(name, reading)| Some((*name, reading.as_ref()?)))
             .collect();
         known.sort_by(|(_, a), (_, b)| compared.best_first(a.value(), b.value()));
+        compare::put_first(&mut known, |a, b| {
+            compare::is_first_by(tested(sweep, compared, *a, *b), sweep)
+        });
         let ranked: Vec<&'a str> = known.iter().map(|(name, _)| *name).collect();
         let reading = |name: &str| known.iter().find(|(known, _)| *known == name).copied();
         let pairs = compare::pairs_of(&ranked, sweep).into_iter();
@@ -313,9 +319,18 @@ impl Fixed {
         if let Some(said) = self.without_ratio((a, of_a), (b, of_b)) {
             return Some(text.and(format!("{said} {figures}.")));
         }
-        let ratio = ratio(of_a, of_b)?;
+        let tested = tested(sweep, compared, (a, of_a), (b, of_b));
+        let ratio = match &tested {
+            Some(comparison) => comparison.ratio,
+            None => ratio(of_a, of_b)?,
+        };
         let value = ratio.value;
-        if let Some(same) = same(sweep, (metric, compared), (a, of_a), (b, of_b), ratio) {
+        // The answers of two searches that overlap have no ratio, so these are apart.
+        let same = match of_a {
+            Reading::Searched { .. } => None,
+            _ => same(sweep, compared, (a, b), tested.as_ref(), ratio),
+        };
+        if let Some(same) = same {
             return Some(text.and(format!("{same} {figures}.")));
         }
         let text = text.and_strong(a).and(" ");
@@ -441,28 +456,34 @@ impl Fixed {
     }
 }
 
-/// That two values do not differ, in words: by their comparison where they were measured, and
-/// otherwise as they are. None where they do.
-fn same(
+/// The comparison of two values that were measured at the same point.
+fn tested(
     sweep: &SweepTable<'_>,
-    (metric, compared): (Metric, Metric),
+    metric: Metric,
     (a, of_a): (&str, &Reading<'_, '_>),
     (b, of_b): (&str, &Reading<'_, '_>),
-    ratio: Bounded,
-) -> Option<String> {
-    if let (Reading::Searched { .. }, Reading::Searched { .. }) = (of_a, of_b) {
-        return None;
-    }
-    let tested = match (of_a, of_b) {
+) -> Option<Comparison> {
+    match (of_a, of_b) {
         (Reading::Measured { group, cell, .. }, Reading::Measured { cell: other, .. }) => {
             let comparison = sweep.comparisons.at(group, cell.step, metric, (a, b));
             comparison.filter(|_| cell.step == other.step)
         }
         _ => None,
-    };
+    }
+}
+
+/// That two values do not differ, in words: by their comparison where they were measured, and
+/// otherwise as they are. None where they do.
+fn same(
+    sweep: &SweepTable<'_>,
+    compared: Metric,
+    (a, b): (&str, &str),
+    tested: Option<&Comparison>,
+    ratio: Bounded,
+) -> Option<String> {
     let band = sweep.comparisons.band;
     let outcome = match tested {
-        Some(comparison) => Outcome::new(&comparison, band),
+        Some(comparison) => Outcome::new(comparison, band),
         None => Outcome::as_measured(ratio, band),
     };
     if compare::is_certain(ratio) {

@@ -91,7 +91,7 @@ fn definitions(data: &Data) -> Text {
         format!(
             "The unit of a comparison is a run. With {} runs or more on either side the logarithms \
              of their values are compared: by Welch's t, where systems took turns by least squares \
-             with a linear trend, and at peaks by an interval that holds for all thread counts that \
+             with a linear trend (the ratio is then without the drift that the means have), and at peaks by an interval that holds for all thread counts that \
              may be the peak. Better or worse is said where p, adjusted \
              after Holm over all points (or all peaks) of a metric, is below 0.05 and the ratio is \
              not {}; equivalent, where the 95 % interval of the ratio is; otherwise no difference \

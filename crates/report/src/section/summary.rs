@@ -194,7 +194,7 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
 
 /// How the peaks compare, and then the latency that the report is about.
 fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, String) {
-    let standings = compare::standings(group, &sweep.systems);
+    let standings = compare::standings(group, sweep);
     let pair = compare::deciding_pair(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
     match (standings.as_slice(), pair) {
         ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => (

@@ -6,13 +6,13 @@ use crate::{
     compared::Comparisons,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bounded, Metric, number};
+use tailmark_model::{Metric, number};
 use tailmark_stats::Comparison;
 
 /// The peaks of a workload: of the only system, of every one against the baseline, or of the highest
 /// against all others.
 pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
-    let standings = compare::standings(group, &sweep.systems);
+    let standings = compare::standings(group, sweep);
     if let [only] = standings.as_slice() {
         return vec![alone(only)];
     }
@@ -127,26 +127,18 @@ pub fn more(text: Text, said: &str, is_less: bool) -> Text {
 
 /// What part of the others' peaks the lowest of three or more reaches, where it is below all.
 pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
-    let standings = compare::standings(group, &sweep.systems);
+    let standings = compare::standings(group, sweep);
     let (last, others) = standings.split_last().filter(|(_, rest)| rest.len() > 1)?;
-    let is_below = |other: &Standing<'_>| {
+    let share = |other: &Standing<'_>| {
         let pair = (last.system, other.system);
-        let comparison = sweep.comparisons.at_peak(group, pair);
-        let is_ahead = comparison.and_then(|own| compare::is_ahead(&own, sweep.comparisons.band));
-        is_ahead == Some(false)
+        let comparison = sweep.comparisons.at_peak(group, pair)?;
+        let is_ahead = compare::is_ahead(&comparison, sweep.comparisons.band);
+        let below = (is_ahead == Some(false)).then_some(comparison.ratio)?;
+        let share = number::bounded_share(below).replace("≤ ", "at most ");
+        Some(format!("{share} of {}", other.system))
     };
-    if !others.iter().all(is_below) {
-        return None;
-    }
-    let shares = others.iter().rev().map(|other| {
-        let share = Bounded {
-            value: last.peak.ops.middle / other.peak.ops.middle,
-            bound: other.peak.bounded().bound.reversed(),
-        };
-        let share = number::bounded_share(share).replace("≤ ", "at most ");
-        format!("{share} of {}", other.system)
-    });
-    let shares: Vec<String> = shares.collect();
+    let shares: Option<Vec<String>> = others.iter().rev().map(share).collect();
+    let shares = shares?;
     let shares: Vec<&str> = shares.iter().map(String::as_str).collect();
     Some(
         Text::plain("At its peak, ")

@@ -9,6 +9,7 @@ mod sections;
 mod studies;
 #[path = "../systems/mod.rs"]
 mod systems;
+mod turns;
 
 use sections::{blocks, tables};
 use serde_json::Value;

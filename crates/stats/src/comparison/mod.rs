@@ -141,9 +141,10 @@ pub struct Comparison {
     pub a: String,
     /// The one it is compared with.
     pub b: String,
-    /// The geometric means of `values`, those that the ratio is of.
+    /// The geometric means of `values`.
     pub centers: [Bounded; 2],
-    /// The geometric mean of the runs of `a` to that of `b`; one-sided where values are bounds.
+    /// What the test estimates: the geometric mean of the runs of `a` to that of `b`, without the
+    /// drift where systems took turns. One-sided where values are bounds.
     pub ratio: Bounded,
     /// By which test.
     pub test: Test,
@@ -372,10 +373,8 @@ fn compare(
 ) -> Option<Comparison> {
     let (of_a, of_b) = (values(runs_a, metric)?, values(runs_b, metric)?);
     let (center_a, center_b) = (center(&of_a)?, center(&of_b)?);
-    let ratio = Bounded {
-        value: center_a.value / center_b.value,
-        bound: center_a.bound.and(center_b.bound.reversed())?,
-    };
+    let of_centers = center_a.value / center_b.value;
+    let bound = center_a.bound.and(center_b.bound.reversed())?;
     let numbers = |values: &[Bounded]| values.iter().map(|v| v.value).collect::<Vec<_>>();
     let (of_a, of_b) = (numbers(&of_a), numbers(&of_b));
     let (test, difference) = match positions.of_turns(runs_a, runs_b) {
@@ -397,7 +396,7 @@ fn compare(
         a: a.to_owned(),
         b: b.to_owned(),
         centers: [center_a, center_b],
-        ratio: Bounded::exact(ratio.value),
+        ratio: Bounded::exact(difference.map_or(of_centers, |d| d.ratio.value)),
         test,
         interval: difference.map(|d| (d.ratio.low, d.ratio.high)),
         one_sided: difference.map(|d| (d.at_least(), d.at_most())),
@@ -413,7 +412,7 @@ fn compare(
         },
         values: [of_a, of_b],
     };
-    found.bound_by(ratio.bound);
+    found.bound_by(bound);
     Some(found)
 }
 
@@ -444,7 +443,7 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
     let ratio = comparison.ratio.value;
     let is_within = |(from, to): (f64, f64)| low <= from && to <= high;
-    // Of a peak, or with a trend, the interval need not lie around the ratio.
+    // Of a peak the interval need not lie around the ratio.
     let is_on_its_side = |(from, to): (f64, f64)| if ratio > 1.0 { from > 1.0 } else { to < 1.0 };
     let is_shown = comparison.interval.is_none_or(is_on_its_side);
     if p_adjusted < SIGNIFICANCE && is_shown && !(low..=high).contains(&ratio) {

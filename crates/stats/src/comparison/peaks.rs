@@ -89,6 +89,10 @@ fn of_two<'r>(
         counts.map(|own| own.iter().map(run).collect()).collect()
     };
     let ratio = statistics::peak_ratio(&count_runs(of_a), &count_runs(of_b));
+    let [mean_a, mean_b] = found.centers.map(|center| center.value);
+    let slope = ratio.map_or(0.0, |ratio| ratio.slope);
+    let drift = slope * (positions.mean(&runs_a) - positions.mean(&runs_b));
+    found.ratio.value = mean_a / mean_b / drift.exp();
     found.test = Test::Peaks;
     found.interval = ratio.map(|ratio| ratio.interval);
     found.one_sided = ratio.map(|ratio| ratio.one_sided);

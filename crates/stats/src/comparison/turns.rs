@@ -18,6 +18,12 @@ impl Positions {
         Some(self.0.partition_point(|instant| *instant < turn) as f64)
     }
 
+    /// The mean position of runs that have one; 0 of none.
+    pub(super) fn mean(&self, runs: &[&Run]) -> f64 {
+        let known: Vec<f64> = runs.iter().filter_map(|run| self.of_run(run)).collect();
+        known.iter().sum::<f64>() / known.len().max(1) as f64
+    }
+
     /// Of each run; none where two systems did not take turns: also where one of them was measured
     /// before the other, because both keep one data set.
     pub(super) fn of_turns(&self, a: &[&Run], b: &[&Run]) -> Option<[Vec<f64>; 2]> {
@@ -41,7 +47,7 @@ fn turn(run: &Run) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Test, Verdict, all_pairs, comparisons, tests::runs};
+    use super::super::{Comparison, Test, Verdict, all_pairs, comparisons, tests::runs};
     use super::*;
     use tailmark_model::{Bounded, Metric};
 
@@ -82,5 +88,52 @@ mod tests {
             (welch.verdict, welch.test),
             (Verdict::NoDifferenceShown, Test::Welch)
         );
+    }
+
+    /// What is compared at each point, and at the peaks.
+    fn ratio_and_interval(all: &[Run]) -> Vec<(f64, (f64, f64), Verdict)> {
+        let found = comparisons(all, &all_pairs(&["a", "b"]), 0.03);
+        let one = |own: &Comparison| {
+            let interval = own.interval.unwrap();
+            (own.ratio.value, interval, own.verdict)
+        };
+        found.iter().map(one).collect()
+    }
+
+    #[test]
+    fn in_an_order_that_is_not_balanced_ratio_interval_and_verdict_are_of_one_estimate() {
+        // Measured again at the end: b b a a b b a a. The ratio of the means is 1.05 exp(-0.03).
+        let (a, b) = ([2, 3, 6, 7], [0, 1, 4, 5]);
+        let of_one = [drifting("a", 105.0, a), drifting("b", 100.0, b)].concat();
+        // The same beside a thread count that is no peak: peaks with the trend of all counts.
+        let below = |system: &str, began: [u64; 4]| {
+            let mut runs = drifting(system, 50.0, began);
+            runs.iter_mut().for_each(|run| run.key.threads = 1);
+            runs
+        };
+        let of_two = [of_one.clone(), below("a", a), below("b", b)].concat();
+        for all in [of_one, of_two] {
+            let found = ratio_and_interval(&all);
+            let higher = found.iter().filter(|(ratio, ..)| *ratio > 1.02);
+            assert_eq!(
+                higher.clone().count(),
+                2,
+                "the point and the peak: {found:?}"
+            );
+            for (ratio, (low, high), verdict) in higher {
+                assert!((ratio / 1.05 - 1.0).abs() < 1e-3, "{ratio}");
+                assert!(low < ratio && ratio < high, "{low} {ratio} {high}");
+                assert_eq!(*verdict, Verdict::Better);
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_balanced_order_it_is_the_ratio_of_the_geometric_means() {
+        let (a, b) = ([0, 3, 4, 7], [1, 2, 5, 6]);
+        let all = [drifting("a", 105.0, a), drifting("b", 100.0, b)].concat();
+        let found = &comparisons(&all, &all_pairs(&["a", "b"]), 0.03)[0];
+        let [of_a, of_b] = found.centers.map(|center| center.value);
+        assert!((found.ratio.value / (of_a / of_b) - 1.0).abs() < 1e-12);
     }
 }

@@ -35,6 +35,8 @@ pub struct PeakRatio {
     pub p: f64,
     /// The fewest runs of a count that may be a peak.
     pub runs_min: usize,
+    /// By how much logarithms rise from one position in the study to the next; 0 without positions.
+    pub slope: f64,
 }
 
 /// A run at one client count: its position in the study, where systems took turns, and its value.
@@ -45,7 +47,7 @@ pub type CountRun = (Option<f64>, f64);
 /// two runs, a value is not positive, or no run differs from the others of its count.
 #[must_use]
 pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio> {
-    let (a, b) = logs_of(a, b)?;
+    let (a, b, slope) = logs_of(a, b)?;
     let peaks = Peaks::new(&a, &b);
     if peaks.gaps.iter().flatten().all(|gap| !gap.has_noise()) {
         return None;
@@ -64,6 +66,7 @@ pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio>
             .filter(|(_, is_plausible)| *is_plausible)
             .map(|(logs, _)| logs.count as usize)
             .min()?,
+        slope,
     })
 }
 
@@ -146,8 +149,9 @@ pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
     chosen
 }
 
-/// The logarithms of the runs of each count, without their common trend where positions are known.
-fn logs_of(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<(Vec<Logs>, Vec<Logs>)> {
+/// The logarithms of the runs of each count, without their common trend where positions are known,
+/// and its slope.
+fn logs_of(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<(Vec<Logs>, Vec<Logs>, f64)> {
     let all: Vec<&Vec<CountRun>> = a.iter().chain(b).collect();
     let has_logarithm = |(_, value): &CountRun| value.is_finite() && *value > 0.0;
     if all
@@ -158,7 +162,8 @@ fn logs_of(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<(Vec<Logs>, Vec<L
     }
     let trend = Trend::new(&all);
     let logs = |runs: &Vec<CountRun>| trend.removed_from(runs);
-    Some((a.iter().map(logs).collect(), b.iter().map(logs).collect()))
+    let (of_a, of_b) = (a.iter().map(logs).collect(), b.iter().map(logs).collect());
+    Some((of_a, of_b, trend.slope))
 }
 
 /// A trend that all counts of both systems share, by least squares with a mean for each count.
@@ -385,7 +390,7 @@ mod tests {
     fn the_interval_excludes_1_from_the_alpha_on_that_is_p() {
         let a = untimed(&[&[90.0, 91.0, 92.0, 90.5], &[100.0, 103.0, 101.0, 99.0]]);
         let b = untimed(&[&[94.0, 95.0, 97.0, 96.0], &[93.0, 97.0, 92.0, 95.0]]);
-        let (of_a, of_b) = logs_of(&a, &b).unwrap();
+        let (of_a, of_b, _) = logs_of(&a, &b).unwrap();
         let peaks = Peaks::new(&of_a, &of_b);
         let p = peaks.p();
         assert!((0.0001..0.5).contains(&p), "{p}");

@@ -9,7 +9,8 @@ use super::{Estimate, Logs, SIGNIFICANCE, student};
 /// How two systems' runs differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// The ratio of the geometric means, the first to the second, with its 95 % interval.
+    /// The ratio of the first to the second, with its 95 % interval: of Welch's test that of the
+    /// geometric means.
     pub ratio: Estimate,
     /// How probable a difference as large is, or a larger one, where there is none.
     pub p: f64,
