@@ -11,7 +11,7 @@
 //!   peak and no basis of a comparison.
 
 use crate::{
-    Interval, IntervalKind, Kind, KindResult, Phase,
+    Interval, IntervalKind, Kind, KindResult, Phase, Sentence,
     finding::{CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
     number::percent,
 };
@@ -49,6 +49,22 @@ impl Phase {
     #[must_use]
     pub const fn succeeded(&self) -> u64 {
         self.operations.saturating_sub(self.failed)
+    }
+
+    /// That requests failed, how many, and most often why: the text of the finding `errors`. None
+    /// where no failure has a cause.
+    #[must_use]
+    pub fn failures_in_words(&self) -> Option<Sentence> {
+        let first = self.errors.iter().max_by_key(|cause| cause.count)?;
+        let cause = format!("{} {} ({})", first.kind.name(), first.cause, first.example);
+        let sentence = Sentence::new(
+            "{Requests failed} of {Requests} requests failed, most often: {Most often}. Their \
+             latencies are kept apart, and operations per second are those that succeeded. Find the \
+             cause before using these numbers.",
+        );
+        let sentence = sentence.count("Requests failed", self.errors());
+        let sentence = sentence.count("Requests", self.requests());
+        Some(sentence.text("Most often", cause))
     }
 
     /// Operations that succeeded per second, over the whole duration. Those done after its end

@@ -66,7 +66,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::ERRORS,
-        check: errors,
+        check: |point| point.phase().failures_in_words(),
     },
     Rule {
         code: finding::FITS_IN_MEMORY,
@@ -222,20 +222,6 @@ fn clock_stepped(point: &PointContext<'_>) -> Option<Sentence> {
     let by_s = step_ms.unsigned_abs() as f64 / 1e3;
     let sentence = sentence.text("Direction", direction);
     Some(sentence.number("Clock set by", by_s, Unit::Seconds))
-}
-
-fn errors(point: &PointContext<'_>) -> Option<Sentence> {
-    let (failed, sent) = (point.phase().errors(), point.phase().requests());
-    let first = point.phase().errors.iter().max_by_key(|c| c.count)?;
-    let cause = format!("{} {} ({})", first.kind.name(), first.cause, first.example);
-    let sentence = Sentence::new(
-        "{Requests failed} of {Requests} requests failed, most often: {Most often}. Their latencies are \
-         kept apart, and operations per second are those that succeeded. Find the cause before using \
-         these numbers.",
-    );
-    let sentence = sentence.count("Requests failed", failed);
-    let sentence = sentence.count("Requests", sent);
-    Some(sentence.text("Most often", cause))
 }
 
 fn degraded_links(point: &PointContext<'_>) -> Option<Sentence> {

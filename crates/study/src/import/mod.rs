@@ -24,7 +24,10 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-use tailmark_model::{Arrivals, Fact, Finding, Phase, finding::NOTHING_FOUND};
+use tailmark_model::{
+    Arrivals, Fact, Finding, Phase,
+    finding::{ERRORS, NOTHING_FOUND},
+};
 
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +123,14 @@ impl Imported {
         ceilings.get(&self.system).map(String::as_str)
     }
 
+    /// Gives a finding of requests that failed. Our own export has its findings with it.
+    fn find_failures(&mut self) {
+        let is_told = self.of_study.is_some() || ERRORS.is_among(&self.phase.findings);
+        let failures = self.phase.failures_in_words().filter(|_| !is_told);
+        let finding = failures.map(|sentence| ERRORS.finding(sentence));
+        self.phase.findings.extend(finding);
+    }
+
     /// What the study keeps of the system under `name`: where its points come from, and what else
     /// the file says. `format` is that of the import.
     #[must_use]
@@ -153,7 +164,11 @@ impl Import {
                 let reason = format!("{} says its units itself; --unit is for {own}", self.name);
                 Err(failed(source, reason))
             }
-            _ => (self.read)(sources, given),
+            _ => {
+                let mut all = (self.read)(sources, given)?;
+                all.iter_mut().for_each(Imported::find_failures);
+                Ok(all)
+            }
         }
     }
 
@@ -304,6 +319,32 @@ mod tests {
             ("nvme0-2026.txt", None),
         ] {
             assert_eq!(threads_in(Path::new(name)), threads, "{name}");
+        }
+    }
+
+    #[test]
+    fn failed_requests_are_a_finding_of_what_is_imported() {
+        let fio = include_str!("../../tests/inputs/fio-plus.json");
+        let failing = fio.replace("\"error\" : 0", "\"error\" : 5");
+        let ycsb = include_str!("../../tests/inputs/ycsb.txt");
+        for (format, text, failed) in [
+            ("fio", failing.as_str(), Some("1 of 8,195 requests failed")),
+            ("fio", fio, None),
+            ("ycsb", ycsb, Some("40 of 90,000 requests failed")),
+        ] {
+            let source = Source {
+                path: "nvme-t8.txt".into(),
+                bytes: text.as_bytes().to_vec(),
+            };
+            let import = find(format).unwrap();
+            let found = import.import(&[source], &Given::default()).unwrap();
+            let findings = &found[0].phase.findings;
+            let errors = findings.iter().find(|finding| ERRORS.is_of(finding));
+            let said = errors.map(Finding::text);
+            match failed {
+                Some(begin) => assert!(said.unwrap().starts_with(begin), "{format}"),
+                None => assert_eq!(said, None),
+            }
         }
     }
 }
