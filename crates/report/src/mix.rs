@@ -3,7 +3,7 @@
 
 use crate::sweep::WorkloadGrid;
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_model::{Kind, Phase};
+use tailmark_model::{Kind, KindResult, Phase};
 
 /// Shares that are closer are the same, and a share below half of it is none.
 const APART: f64 = 0.01;
@@ -24,11 +24,14 @@ pub fn mix(group: &WorkloadGrid<'_>) -> String {
         });
         systems[at].1.add(&point.phase);
     }
+    let known = systems.len();
+    systems.retain(|(_, mix)| !mix.lacks_count);
     let all = systems.iter().flat_map(|(_, mix)| &mix.points);
     let all = Mix {
         points: all.cloned().collect(),
+        lacks_count: false,
     };
-    if systems.iter().all(|(_, mix)| mix.is_like(&all)) {
+    if systems.len() == known && systems.iter().all(|(_, mix)| mix.is_like(&all)) {
         return all.text();
     }
     let texts = systems.iter();
@@ -42,10 +45,14 @@ pub fn mix(group: &WorkloadGrid<'_>) -> String {
 #[derive(Debug, Default)]
 struct Mix {
     points: Vec<BTreeMap<Kind, u64>>,
+    /// Whether there are requests of which no count was imported, so that no share is known.
+    lacks_count: bool,
 }
 
 impl Mix {
     fn add(&mut self, phase: &Phase) {
+        let is_unknown = |kind: &KindResult| kind.count == 0 && kind.summary.is_some();
+        self.lacks_count |= phase.kinds.values().any(is_unknown);
         let kinds = phase.kinds.iter();
         let counts = kinds.map(|(kind, result)| (*kind, result.count + result.errors));
         let mut counts: BTreeMap<Kind, u64> = counts.collect();
@@ -79,7 +86,11 @@ impl Mix {
         kinds.all(|kind| (self.share(*kind) - all.share(*kind)).abs() <= self.apart() / 2.0)
     }
 
+    /// Empty where nothing is known.
     fn text(&self) -> String {
+        if self.lacks_count {
+            return String::new();
+        }
         let kinds: BTreeSet<Kind> = self
             .points
             .iter()
@@ -109,7 +120,7 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_model::KindResult;
+    use tailmark_model::Summary;
 
     fn measured(points: &[[u64; 2]]) -> Mix {
         let mut mix = Mix::default();
@@ -139,5 +150,22 @@ mod tests {
         // Of few operations that is chance.
         let few = measured(&[[95, 5], [90, 10]]);
         assert_eq!(few.text(), "92 % read, 8 % update");
+    }
+
+    #[test]
+    fn a_mix_with_a_count_that_is_not_known_is_none() {
+        let mut phase = Phase::default();
+        let known = KindResult {
+            count: 750_000,
+            ..KindResult::default()
+        };
+        let unknown = KindResult {
+            summary: Some(Summary::default()),
+            ..KindResult::default()
+        };
+        phase.kinds = [(Kind::Read, known), (Kind::Update, unknown)].into();
+        let mut mix = measured(&[[950_000, 50_000]]);
+        mix.add(&phase);
+        assert_eq!(mix.text(), "");
     }
 }
