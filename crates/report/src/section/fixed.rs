@@ -259,7 +259,7 @@ impl Fixed {
                 (Some(low), None) => number::bounded_rate(Bounded::at_least(low)),
                 (None, _) => answer.rates(),
             },
-            (_, _, None) => "none: above it at every load".to_owned(),
+            (_, _, None) => "none: above it at every measured load".to_owned(),
             (Self::Rate(_), _, Some(bounded)) => number::bounded_latency(bounded),
             (Self::Latency(_), _, Some(bounded)) => number::bounded_rate(bounded),
         }

@@ -174,7 +174,7 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
     let data = within_10_ms(&[below, above]);
     let bound = "YCSB A, ops/s at 10.0 ms of p99 read latency: below does at least 44,600 ops/s \
                  within 10.0 ms; above exceeds 10.0 ms at every measured load (≥ 44,600 against \
-                 none: above it at every load; measured in a closed loop).";
+                 none: above it at every measured load; measured in a closed loop).";
     assert_eq!(lines("fixed", &data), [bound]);
     // A value off the curve is no bound: latencies have three digits, so 10 ms is reached a little before.
     let across = Curve(
@@ -188,7 +188,7 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
     );
     let expected = "YCSB A, ops/s at 10.0 ms of p99 read latency: across does 39,996 ops/s within \
                     10.0 ms; above exceeds 10.0 ms at every measured load (39,996, \
-                    interpolated, against none: above it at every load, measured in a closed loop).";
+                    interpolated, against none: above it at every measured load, measured in a closed loop).";
     assert_eq!(lines("fixed", &within_10_ms(&[across, above])), [expected]);
     // Two bounds have no ratio.
     let other = Curve("other", below.1.map(|(ops, ms)| (ops / 2.0, ms)));
@@ -285,11 +285,11 @@ fn a_curve_whose_lowest_load_is_not_known_is_not_said_to_be_above_at_every_load(
             .map(|table| table.rows[0].cells[3].text.clone())
     };
     let mut data = within_10_ms(&[above, A]);
-    assert_eq!(at(&data).unwrap(), "none: above it at every load");
+    assert_eq!(at(&data).unwrap(), "none: above it at every measured load");
     let read = data.points[0].phase.kinds.get_mut(&Kind::Read).unwrap();
     read.service.reset();
     read.response = None;
-    assert_ne!(at(&data).unwrap(), "none: above it at every load");
+    assert_ne!(at(&data).unwrap(), "none: above it at every measured load");
 }
 
 #[test]
