@@ -353,3 +353,25 @@ fn at_one_fixed_rate_latencies_are_compared_and_no_peaks() {
     assert!(lines.iter().any(|line| line == expected), "{lines:?}");
     assert!(!lines.concat().contains("peak"), "{lines:?}");
 }
+
+#[test]
+fn only_arrivals_that_keep_to_the_rate_are_said_not_to_exceed_it() {
+    let said = |arrivals: Arrivals, has_rates: bool| {
+        let mut data = data();
+        data.points
+            .retain(|point| point.key.target_rate == Some(2_000.0));
+        for point in &mut data.points {
+            point.key.arrivals = Some(arrivals);
+        }
+        data.headers[0].settings.has_rates = has_rates;
+        format!("{:?}", blocks("workloads", &data))
+    };
+    for has_rates in [false, true] {
+        let even = said(Arrivals::Even, has_rates);
+        assert!(even.contains("ops/s cannot exceed the rate"), "{even}");
+        let poisson = said(Arrivals::Poisson, has_rates);
+        assert!(!poisson.contains("cannot exceed"), "{poisson}");
+        let expected = "ops/s follow the rate, a little above or below it by chance";
+        assert!(poisson.contains(expected), "{poisson}");
+    }
+}

@@ -8,8 +8,8 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
-    Bounded, Kind, LagCauses, Latencies, Phase, QUANTILES, RankedLatencies, STATISTICS, System,
-    TimeBasis, number, quantile::P99,
+    Arrivals, Bounded, Kind, LagCauses, Latencies, Phase, QUANTILES, RankedLatencies, STATISTICS,
+    System, TimeBasis, number, quantile::P99,
 };
 
 /// What the table of each system says.
@@ -21,10 +21,22 @@ pub fn tables<'a>(
     let systems = sweep.systems.iter().chain(&sweep.ceilings);
     let measured = systems.filter(|system| group.has(&system.name));
     let table = |system: &&'a System| Block::Table(table(group, sweep, index, system));
-    let text = "At a fixed rate, ops/s cannot exceed the rate; response time counts from the instant \
-                an operation was due, whether a client was free or not.";
+    let text = format!(
+        "At a fixed rate, {}; response time counts from the instant an operation was due, whether a \
+         client was free or not.",
+        reached(group.arrivals)
+    );
     let text = Block::Text(Text::plain(text));
     std::iter::once(text).chain(measured.map(table)).collect()
+}
+
+/// How ops/s are bound to a fixed rate, in words. Of Poisson arrivals as many are due as chance has it.
+pub fn reached(arrivals: Option<Arrivals>) -> &'static str {
+    match arrivals {
+        Some(Arrivals::Even) => "ops/s cannot exceed the rate",
+        Some(Arrivals::Poisson) => "ops/s follow the rate, a little above or below it by chance",
+        None => "ops/s follow the rate",
+    }
 }
 
 /// How a count of operations is read off a phase.

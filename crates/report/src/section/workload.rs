@@ -56,9 +56,10 @@ fn workload<'a>(
         Block::Statements(statement::statements(group, sweep)),
     ];
     if group.rate.is_some() {
-        blocks.push(Block::Text(Text::plain(
-            "At a fixed rate, ops/s cannot exceed the rate; latency is what differs.",
-        )));
+        blocks.push(Block::Text(Text::plain(format!(
+            "At a fixed rate, {}; latency is what differs.",
+            rates::reached(group.arrivals)
+        ))));
     }
     blocks.extend(figure(group, sweep).map(Block::Figure));
     blocks.extend(ladder::ends(data, group, sweep));
