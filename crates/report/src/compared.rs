@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use tailmark_model::{Metric, PointKey, PointName};
-use tailmark_stats::{Comparison, Run, comparison::Place, comparisons};
+use tailmark_stats::{
+    Comparison, Run, Verdict, comparison::Place, comparisons, statistics::RUNS_MIN,
+};
 
 /// What a comparison is of: two systems, a point, and a metric. Peaks are at no thread count.
 type Name = (String, String, PointName, Metric);
@@ -59,6 +61,9 @@ impl Comparisons {
         (!self.has_verdicts()).then(|| {
             if self.have_too_few_runs() {
                 "Too few runs for a verdict."
+            } else if self.have_no_noise() {
+                "No verdict is possible: no run differs from the others, so nothing is known of \
+                 their noise."
             } else {
                 "No verdict is possible."
             }
@@ -67,14 +72,26 @@ impl Comparisons {
 
     /// Whether a side has too few runs for a verdict anywhere.
     pub fn have_too_few_runs(&self) -> bool {
-        let mut all = self.all.iter();
-        all.any(|comparison| comparison.verdict == tailmark_stats::Verdict::TooFewRuns)
+        let untested = |own: &&Comparison| own.verdict == Verdict::TooFewRuns;
+        let mut untested = self.all.iter().filter(untested);
+        untested.any(|comparison| !has_no_noise(comparison))
+    }
+
+    /// Whether there are runs enough somewhere, none of which differs from the others.
+    pub fn have_no_noise(&self) -> bool {
+        self.all.iter().any(has_no_noise)
     }
 
     /// Whether nothing is compared.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
+}
+
+/// Whether there is no verdict although there are runs enough: none of them differs from the others.
+fn has_no_noise(comparison: &Comparison) -> bool {
+    let has_enough = comparison.runs_a.min(comparison.runs_b) >= RUNS_MIN;
+    comparison.verdict == Verdict::TooFewRuns && has_enough && comparison.interval.is_none()
 }
 
 /// The names of systems that two studies have in common, in the order of the first.

@@ -90,6 +90,8 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
     let few = if sweep.comparisons.have_too_few_runs() {
         "Where a side has too few runs for a verdict, what is said is as it was measured. "
+    } else if sweep.comparisons.have_no_noise() {
+        "Where no run differs from the others, what is said is as it was measured. "
     } else {
         ""
     };

@@ -254,6 +254,17 @@ fn three_runs_are_too_few_which_is_said_once() {
 }
 
 #[test]
+fn four_runs_that_do_not_differ_are_not_called_too_few() {
+    let data = study(&[Runs("fast", &[1_200.0; 4]), Runs("slow", &[1_000.0; 4])]);
+    let summary = said("summary", &data);
+    let expected = "No verdict is possible: no run differs from the others, so nothing is known of \
+                    their noise. As it was measured: fast has the highest peak in YCSB C, by 20 % \
+                    over slow.";
+    assert!(summary.starts_with(expected), "{summary}");
+    assert!(!summary.contains("A verdict takes"), "{summary}");
+}
+
+#[test]
 fn where_some_points_have_runs_enough_the_others_say_so() {
     let mut data = study(&[FAST, SLOW]);
     data.points
