@@ -318,10 +318,10 @@ pub struct ImportArgs {
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub out: PathBuf,
     /// The system's name; without it, the first word of the file's name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub system: Option<String>,
     /// The workload's name; without it, that of the workload file in the echoed command line
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub workload: Option<String>,
     /// The number of clients; without it, as the command line or the file's name says
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
@@ -420,6 +420,15 @@ fn import_formats() -> PossibleValuesParser {
             .iter()
             .map(|import| import.name),
     )
+}
+
+/// A name that can be read in a report.
+fn name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        Err("give a name of one character or more".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 fn import_units() -> PossibleValuesParser {

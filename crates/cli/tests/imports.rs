@@ -125,6 +125,9 @@ fn an_import_that_is_refused_leaves_no_study() {
             vec!["import", "csv", "t.csv", "--threads", "0"],
             "--threads",
         ),
+        (vec!["import", "csv", "t.csv", "--system", ""], "--system"),
+        (vec!["import", "csv", "t.csv", "--system", " "], "a name"),
+        (vec!["import", "csv", "t.csv", "--workload", ""], "a name"),
     ] {
         let output = TAILMARK.run(dir.path(), &[args, vec!["-o", "study"]].concat());
         assert_ne!(output.status.code(), Some(0));
