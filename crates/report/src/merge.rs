@@ -157,7 +157,7 @@ impl Data {
     /// little is known to take it for the same.
     fn title_of(&self, system: &System) -> String {
         let started = self.headers.first().map_or(0, |header| header.created_ms);
-        if system.driver.ends_with("(imported)") {
+        if is_imported(system) {
             format!("{}, {}", self.title(), number::instant(started))
         } else {
             self.title().to_owned()
@@ -221,6 +221,11 @@ impl Data {
         }
         self.facts = kept;
     }
+}
+
+/// Whether the points of a system were measured by another program.
+pub(crate) fn is_imported(system: &System) -> bool {
+    system.driver.ends_with("(imported)")
 }
 
 /// Studies whose systems of a name are the same.

@@ -138,3 +138,18 @@ fn a_peak_carries_what_was_found_at_it_and_could_change_the_headline() {
     assert_eq!(codes(2, 1), ["client-saturated"]);
     assert!(codes(0, 1).is_empty());
 }
+
+#[test]
+fn only_of_studies_measured_here_is_it_said_how_to_measure_again() {
+    let mut data = few_samples();
+    let failed = &mut data.points[0];
+    failed.phase.failed = failed.phase.operations;
+    let system = failed.key.system.clone();
+    let said = |given: &Data| format!("{:?}", section(given, "errors"));
+    assert!(said(&data).contains("--retry-failed"), "{}", said(&data));
+    let mut systems = data.systems.iter_mut();
+    let imported = systems.find(|known| known.name == system).unwrap();
+    imported.driver = "fio (imported)".to_owned();
+    assert!(said(&data).contains("No peak and in no comparison"));
+    assert!(!said(&data).contains("--retry-failed"), "{}", said(&data));
+}

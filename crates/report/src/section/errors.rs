@@ -1,7 +1,9 @@
 //! Which requests failed, and why.
 
 use super::Section;
-use crate::{Block, Cell, Column, Data, Table, TableRow, Text, findings::point_title};
+use crate::{
+    Block, Cell, Column, Data, Table, TableRow, Text, findings::point_title, merge::is_imported,
+};
 use tailmark_model::{Fault, Phase, Point, number};
 
 pub const SECTION: Section = Section {
@@ -41,10 +43,14 @@ fn render(data: &Data) -> Vec<Block> {
     let mut blocks = Vec::new();
     let invalid = invalid(data);
     if !invalid.is_empty() {
+        let again = if was_measured_here(data) {
+            "; `tailmark run` with --retry-failed measures them again"
+        } else {
+            ""
+        };
         let rule = format!(
             "No peak and in no comparison, as more than {} of the operations failed, the database \
-             went \
-             away or nothing was found; `tailmark run` with --retry-failed measures them again:",
+             went away or nothing was found{again}:",
             number::percent(data.allow_errors())
         );
         blocks.push(Block::Text(Text::plain(rule)));
@@ -52,6 +58,17 @@ fn render(data: &Data) -> Vec<Block> {
     }
     blocks.push(Block::Table(table));
     blocks
+}
+
+/// Whether any of the points that are not valid is no import.
+fn was_measured_here(data: &Data) -> bool {
+    let allowed = data.allow_errors();
+    let is_own = |name: &str| {
+        let mut systems = data.systems.iter();
+        systems.any(|system| system.name == name && !is_imported(system))
+    };
+    let mut points = data.points.iter();
+    points.any(|point| point.phase.fault(allowed).is_some() && is_own(&point.key.system))
 }
 
 /// The points that are not valid: how many of their operations succeeded and failed a second.
