@@ -252,6 +252,12 @@ pub trait Database: Send + Sync {
         Ok(())
     }
 
+    /// What a server names the table by that was opened, if it names tables: one that is dropped and
+    /// created again has another name, and so has one of another cluster at the same address.
+    fn id(&self) -> Option<String> {
+        None
+    }
+
     /// What tailmark made on a server, by this or an earlier opening, and still exists there: keyspaces,
     /// tables, sets.
     fn made(&self) -> Vec<Made> {

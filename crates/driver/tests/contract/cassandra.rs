@@ -75,3 +75,65 @@ fn rows_of_ycsbs_schema_are_read_and_written() {
     let whole = "\u{7}".repeat(LENGTH as usize);
     assert_eq!(cql(&hosts, &select), [[&whole, "uuuuu", &whole]]);
 }
+
+/// A keyspace of a test's own, which is not there yet.
+fn own(keyspace: &str) -> (Bench, String) {
+    let hosts = server("cassandra");
+    cql(&hosts, &format!("DROP KEYSPACE IF EXISTS {keyspace}"));
+    let mut bench = Bench::with("cassandra", &[("keyspace", keyspace)]);
+    bench.params.location = Location::of_hosts(&hosts);
+    bench.params.study = "0123456789abcdef0123456789abcdef".to_owned();
+    (bench, hosts)
+}
+
+/// What a client finds whose address leads to another cluster since the database was opened.
+#[test]
+fn neither_a_client_nor_a_marker_goes_to_another_table_than_was_opened() {
+    let (bench, hosts) = own("other_table");
+    let database = bench.open();
+    let id = database.id().unwrap();
+    database.set_marker("{}").unwrap();
+    let columns = "y_id varchar PRIMARY KEY, field0 varchar, field1 varchar, field2 varchar";
+    cql(&hosts, "DROP TABLE other_table.usertable");
+    let create = format!("CREATE TABLE other_table.usertable ({columns})");
+    cql(&hosts, &create);
+    cql(
+        &hosts,
+        "INSERT INTO other_table.usertable (y_id) VALUES ('theirs')",
+    );
+    for refused in [
+        database.session().map(drop),
+        database.set_marker("{}"),
+        database.remove(&database.made()).map(drop),
+    ] {
+        let error = refused.unwrap_err();
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert!(why.contains("were changed meanwhile"), "{why}");
+    }
+    assert_ne!(bench.open().id().unwrap(), id);
+    let rows = cql(&hosts, "SELECT y_id FROM other_table.usertable");
+    assert_eq!(rows, [["theirs"]]);
+}
+
+/// A table that was created from the description of one of tailmark's has its comment.
+#[test]
+fn records_without_a_marker_are_not_removed() {
+    let (bench, hosts) = own("unmarked");
+    let database = bench.open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    let made = database.made();
+    for refused in [
+        database.removal(&made).map(drop),
+        database.remove(&made).map(drop),
+        (bench.driver.destroy)(&bench.params, &|_| Ok(())),
+    ] {
+        let error = refused.unwrap_err();
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert!(why.contains("holds records and has no marker"), "{why}");
+    }
+    assert_eq!(cql(&hosts, "SELECT y_id FROM unmarked.usertable").len(), 1);
+    database.set_marker("{}").unwrap();
+    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
+    assert!(cql(&hosts, "SELECT y_id FROM unmarked.usertable").is_empty());
+    assert!(!database.remove(&made).unwrap().is_empty());
+}

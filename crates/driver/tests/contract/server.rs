@@ -9,7 +9,7 @@ use tailmark_driver::{
     Access, Cause, Completion, Database, Error, Fields, Location, Operation, OperationKind,
     Outcome, Place, Reply, Session, Settled, db,
 };
-use tailmark_testing::{not_here, server, test};
+use tailmark_testing::{cql, not_here, server, test};
 
 const WHOLE: Outcome = Outcome {
     records: 1,
@@ -33,8 +33,10 @@ fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench
     bench.params.location = Location::of_hosts(hosts);
     if driver == "aerospike" {
         bench.params.data.schema.table = test.to_owned();
+        (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
+    } else {
+        cql(hosts, &format!("DROP KEYSPACE IF EXISTS {test}"));
     }
-    (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     bench
 }
 

@@ -189,6 +189,8 @@ impl NamedPlace<'_> {
         let opened = (self.driver.open)(&params).map_err(|error| in_one_line(&error))?;
         if is_unmarked {
             marker.made = opened.made();
+        } else if opened.marker().ok().flatten() != found.marker {
+            return Err("another server answered at this address, or the table was changed".into());
         }
         let statements = opened.removal(&marker.made);
         let statements = statements.map_err(|error| in_one_line(&error))?;

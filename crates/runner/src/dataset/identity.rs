@@ -21,6 +21,11 @@ pub(super) struct Adopted {
 }
 
 impl Adopted {
+    /// Whether a server names its table so, if it names tables.
+    pub(super) fn is_id(&self, id: Option<&str>) -> bool {
+        id.is_none() || self.id.as_deref() == id
+    }
+
     /// Why this is not what was adopted `before`; none if it is.
     fn difference(&self, before: &Self) -> Option<String> {
         match (&before.id, &self.id) {

@@ -58,7 +58,8 @@ impl Dataset<'_> {
     pub(super) fn make(&self) -> Result<Box<dyn Database>, Error> {
         self.refuse_to_change_adopted()?;
         let is_server = self.store == Store::Server;
-        let is_nothing = is_server && self.look_at_server()?.is_nothing;
+        let looked = is_server.then(|| self.look_at_server()).transpose()?;
+        let is_nothing = looked.as_ref().is_some_and(|look| look.is_nothing);
         if is_server && !is_nothing {
             // Another run may have begun to create it since this one looked.
             self.state()?;
@@ -78,6 +79,9 @@ impl Dataset<'_> {
         let database = (self.system.driver.open)(&params)?;
         if is_new {
             self.name_database()?;
+        }
+        if let Some(looked) = looked {
+            self.refuse_another_table(&looked, &*database)?;
         }
         database
             .made()
@@ -143,6 +147,8 @@ impl Dataset<'_> {
             return self.open_to_read();
         }
         self.refuse_replaced()?;
-        Ok((self.system.driver.open)(&self.params)?)
+        let database = (self.system.driver.open)(&self.params)?;
+        self.refuse_another_server(&*database)?;
+        Ok(database)
     }
 }

@@ -5,6 +5,10 @@ use crate::Error;
 use tailmark_driver::{Database, Look};
 use tailmark_plan::{Adopt, Reload};
 
+/// Why an open table is foreign that was not before.
+const ANOTHER: &str = "it is not the table that was there when tailmark looked; another program dropped \
+     it, or the address leads to another server now";
+
 impl Dataset<'_> {
     /// What a server holds of it; nothing is changed there.
     pub(crate) fn look_at_server(&self) -> Result<Look, Error> {
@@ -49,6 +53,41 @@ impl Dataset<'_> {
                 place,
             }),
         }
+    }
+
+    /// Refuses an open table that is not the one that was looked at: between the look and the opening
+    /// the address may have come to lead to another server.
+    pub(super) fn refuse_another_table(
+        &self,
+        looked: &Look,
+        database: &dyn Database,
+    ) -> Result<(), Error> {
+        let is_same = if looked.exists {
+            database.id() == looked.id
+        } else {
+            database.id().is_none() || (!database.made().is_empty() && database.is_empty()?)
+        };
+        if is_same {
+            return Ok(());
+        }
+        Err(self.foreign(Some(ANOTHER.to_owned())))
+    }
+
+    /// The same of a data set that is loaded or adopted.
+    pub(super) fn refuse_another_server(&self, database: &dyn Database) -> Result<(), Error> {
+        if self.store != Store::Server {
+            return Ok(());
+        }
+        let is_same = if self.adopts {
+            let adopted = self.adopted.get();
+            adopted.is_none_or(|adopted| adopted.is_id(database.id().as_deref()))
+        } else {
+            database.marker()?.is_some()
+        };
+        if is_same {
+            return Ok(());
+        }
+        Err(self.foreign(Some(ANOTHER.to_owned())))
     }
 
     /// Refuses a table that another program put in the place of the one that is loaded.

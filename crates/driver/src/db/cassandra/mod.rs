@@ -138,6 +138,18 @@ impl Cassandra {
         failed(&self.params, action, source)
     }
 
+    /// Refuses a connection to other tables than those that were opened: an address may lead to another
+    /// cluster meanwhile.
+    async fn refuse_another(&self, connection: &Connection) -> Result<(), BoxError> {
+        let tables = &self.tables;
+        let existing = tables.existing(connection).await?;
+        if existing.has_tables_of(&self.existing) {
+            Ok(())
+        } else {
+            Err(removal::changed(&tables.keyspace))
+        }
+    }
+
     /// The connection of the runtime that awaits this.
     async fn prepared(&self) -> Result<Arc<Prepared>, Error> {
         let open = async || {
@@ -147,6 +159,7 @@ impl Cassandra {
             let (tables, profile) = (&self.tables, connect::measured(settings));
             let connection =
                 connect::connect(location, settings, &tables.keyspace, profile).await?;
+            self.refuse_another(&connection).await?;
             let opened = Opened {
                 tables: Arc::clone(tables),
                 table: self.existing.table.clone(),
@@ -190,9 +203,16 @@ impl Database for Cassandra {
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
         let (tables, existing) = (&self.tables, &self.existing);
-        let written = tables.set_marker(&self.connection, existing, text);
-        let written = self.pool.wait(written);
+        let written = self.pool.wait(async {
+            self.refuse_another(&self.connection).await?;
+            tables.set_marker(&self.connection, existing, text).await
+        });
         written.map_err(|source| self.failed("write the marker of", source))
+    }
+
+    fn id(&self) -> Option<String> {
+        let table = self.existing.table.as_ref();
+        table.map(|table| table.id.clone())
     }
 
     fn made(&self) -> Vec<Made> {
@@ -356,6 +376,7 @@ fn empty(params: &Params, how: Emptying) -> Result<(), Error> {
             let existing = tables.existing(&connection).await?;
             tables.refuse_of_user(&connection, &existing).await?;
             if how == Emptying::Done && existing.table.is_some() && !existing.is_of_user() {
+                tables.refuse_unmarked(&connection, &existing).await?;
                 tables.truncate(&connection).await?;
             }
             Ok(())

@@ -34,6 +34,7 @@ pub(super) async fn statements(
         return Err(format!("table {keyspace}.{table} has no marker").into());
     }
     tables.refuse_of_user(session, &existing).await?;
+    tables.refuse_unmarked(session, &existing).await?;
     let has_marker_of_others = tables.has_other_markers(session, &existing).await?;
     let is_made = |name: &str| made.contains(&Made::Table(format!("{keyspace}.{name}")));
     let is_all_made = made.contains(&Made::Keyspace(keyspace.clone()))
@@ -53,7 +54,7 @@ pub(super) async fn statements(
     Ok(data.into_iter().chain(marker).chain(around).collect())
 }
 
-fn changed(keyspace: &str) -> BoxError {
+pub(super) fn changed(keyspace: &str) -> BoxError {
     format!("the tables of {keyspace} were changed meanwhile").into()
 }
 

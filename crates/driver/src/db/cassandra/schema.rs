@@ -54,6 +54,15 @@ impl Existing {
         table.is_some_and(|table| table.made.is_none())
     }
 
+    /// Whether these are the very tables.
+    pub fn has_tables_of(&self, other: &Self) -> bool {
+        let ids = |existing: &Self| {
+            let table = |table: &Option<Table>| table.as_ref().map(|table| table.id.clone());
+            (table(&existing.table), table(&existing.markers))
+        };
+        ids(self) == ids(other)
+    }
+
     /// The study that had all tables created that exist.
     pub fn made_for(&self) -> Option<&str> {
         let study = |table: &'_ Table| Some(table.made.as_ref()?.study.clone());
@@ -418,6 +427,22 @@ impl Tables {
              records in it: tailmark removes none"
         )
         .into())
+    }
+
+    /// Refuses to remove records for which there is no marker: that was written before.
+    pub async fn refuse_unmarked(
+        &self,
+        session: &Session,
+        existing: &Existing,
+    ) -> Result<(), BoxError> {
+        let is_marked = self.marker(session, existing).await?.is_some();
+        if is_marked || existing.table.is_none() || self.are_empty(session).await? {
+            return Ok(());
+        }
+        let Self {
+            keyspace, table, ..
+        } = self;
+        Err(format!("table {keyspace}.{table} holds records and has no marker").into())
     }
 
     /// Removes every record; table and marker stay.

@@ -31,7 +31,7 @@ fn the_tree_of_another_program_keeps_its_levels() {
         insert(&mut *database.session().unwrap(), number).unwrap();
         database.flush().unwrap();
     }
-    let waits = Duration::from_secs(600);
+    let waits = Duration::from_secs(20);
     database.settle(waits, &|| false).unwrap();
     drop(database);
     options.create_if_missing(false);
