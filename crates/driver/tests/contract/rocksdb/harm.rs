@@ -282,8 +282,8 @@ fn a_database_is_not_written_without_its_log() {
     let given = [("wal_dir", wal.to_str().unwrap())];
     bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
     drop(bench.open());
-    let database = DB::open_cf(&options, bench.data_path(), families).unwrap();
-    assert_eq!(database.get("acknowledged").unwrap().unwrap(), b"yes");
+    let theirs = DB::open_cf(&options, bench.data_path(), families).unwrap();
+    assert_eq!(theirs.get("acknowledged").unwrap().unwrap(), b"yes");
 }
 
 /// The log of another database is in the place of its log directory: another disk is mounted there.
