@@ -200,6 +200,19 @@ fn a_load_of_ycsb_writes_no_file_that_a_link_in_its_directory_names() {
 }
 
 #[test]
+fn a_load_of_ycsb_leaves_a_list_of_families_without_a_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = dir.path().join("db/CF_NAMES");
+    fs::create_dir(dir.path().join("db")).unwrap();
+    fs::write(&names, "mine\n").unwrap();
+    let refused = ycsb(dir.path(), "load", "");
+    assert_eq!(code(&refused), Some(1), "{refused:?}");
+    assert_says(&err(&refused), &["of a database, and there is none"]);
+    assert_eq!(fs::read_to_string(&names).unwrap(), "mine\n");
+    assert!(!dir.path().join("db/CURRENT").exists());
+}
+
+#[test]
 fn db_bench_writes_nothing_where_the_call_says_that_it_reads() {
     let dir = tempfile::tempdir().unwrap();
     make_theirs(dir.path());

@@ -316,8 +316,14 @@ impl Call {
         let path = place.join("CF_NAMES");
         if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             bail!(
-                "`{}` is a link, a pipe or a directory, and not the file of YCSB's binding: remove it, \
-                 or use another directory",
+                "`{}` is a link, a pipe or a directory, and not the file of YCSB's binding: use another \
+                 directory",
+                path.display()
+            );
+        }
+        if path.exists() && !place.join("CURRENT").exists() {
+            bail!(
+                "`{}` names the column families of a database, and there is none: use another directory",
                 path.display()
             );
         }
