@@ -203,7 +203,7 @@ impl Service {
         };
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-             X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
+             X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
             body.len()
         );
         let end = Instant::now() + ANSWER;
@@ -344,6 +344,11 @@ mod tests {
                 server.address()
             ),
         )
+    }
+
+    #[test]
+    fn no_page_of_another_site_can_frame_it() {
+        assert!(get(&server(None), "/").contains("\r\nX-Frame-Options: DENY\r\n"));
     }
 
     #[test]
