@@ -175,9 +175,13 @@ impl Silence {
                 "and those under way had no answer when this point was to end",
             ),
         };
+        let from = if self.succeeded == 0 {
+            "the beginning"
+        } else {
+            "the last one that did"
+        };
         let sentence = Sentence::new(format!(
-            "No request succeeded for {{Time without success}}, counted from the last one that did, \
-             {what}: its numbers are those of a database that was going away. Find out what became \
+            "No request succeeded for {{Time without success}}, counted from {from}, {what}: its numbers are those of a database that was going away. Find out what became \
              of it, and measure the point again."
         ));
         let seconds = seconds(ns) as f64;
@@ -222,6 +226,14 @@ mod tests {
         silence
             .finding()
             .map_or_else(String::new, |found| found.text())
+    }
+
+    #[test]
+    fn where_nothing_ever_succeeded_it_is_counted_from_the_beginning() {
+        let never = looked(120, 10, |second| (0, second * 10, Some(0)));
+        assert!(text(&never).contains("counted from the beginning"));
+        let once = looked(120, 15, |second| (second.min(5) * 10, second * 10, Some(0)));
+        assert!(text(&once).contains("counted from the last one that did"));
     }
 
     #[test]

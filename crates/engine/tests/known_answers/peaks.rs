@@ -264,9 +264,14 @@ impl Turns {
             let [a, b] =
                 [a, b].map(|timed| timed.into_iter().map(|(_, ops)| ops).collect::<Vec<f64>>());
             let welch = welch(&a, &b).unwrap();
-            let is_beyond = welch.ratio.value.ln().abs() > EQUIVALENCE.ln_1p();
-            let ps = [turns.p, welch.p, paired_p(&a, &b).unwrap()];
-            for (count, p) in counts[1..].iter_mut().zip(ps) {
+            let of_means = welch.ratio.value;
+            let found = [
+                (turns.p, turns.ratio.value),
+                (welch.p, of_means),
+                (paired_p(&a, &b).unwrap(), of_means),
+            ];
+            for (count, (p, ratio)) in counts[1..].iter_mut().zip(found) {
+                let is_beyond = ratio.ln().abs() > EQUIVALENCE.ln_1p();
                 *count += usize::from(p < SIGNIFICANCE && is_beyond);
             }
         }
