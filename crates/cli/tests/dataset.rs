@@ -452,6 +452,7 @@ fn a_copy_of_a_database_is_not_written_with_the_log_of_the_original() {
     fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
     let log = wal.join("rocksdb-wal");
     fs::remove_file(log.join("tailmark.wal.json")).unwrap();
+    fs::remove_file(place.join("rocksdb/tailmark.log-apart")).unwrap();
     let copy = dir.path().join("copy");
     let cp = Command::new("cp").arg("-a").args([&place, &copy]).status();
     assert!(cp.unwrap().success());

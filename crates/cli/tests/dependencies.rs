@@ -24,19 +24,23 @@ const LICENCES: &[&str] = &[
 ];
 
 /// Crates of which two versions or more are built, until those that need the older one are released.
+/// `bindgen`, `itertools` and `shlex` are so for MPI alone.
 const SEVERAL_VERSIONS: &[&str] = &[
     "base64",
+    "bindgen",
     "embedded-io",
     "font-types",
     "getrandom",
     "hashbrown",
     "indexmap",
+    "itertools",
     "miniz_oxide",
     "nom",
     "rand",
     "rand_core",
     "read-fonts",
     "schemars",
+    "shlex",
     "skrifa",
     "syn",
 ];

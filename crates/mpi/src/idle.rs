@@ -78,7 +78,7 @@ impl Idle {
         self.last = now;
         self.pause = PAUSE_STEP;
         let of = &mut self.conversation;
-        let is_over = now - of.last >= CONVERSATION_GAP;
+        let is_over = of.messages == 0 || now - of.last >= CONVERSATION_GAP;
         if !is_over && other != of.with {
             return;
         }
