@@ -214,6 +214,11 @@ impl Dataset<'_> {
                 "the server has no marker of it".to_owned(),
                 "`keyspace`, `set` or `hosts`",
             ),
+            Store::Device => (
+                format!("`{place}`"),
+                "it has no stamp of tailmark's".to_owned(),
+                "`path`",
+            ),
             store => {
                 let name = store.name(&self.params.location);
                 (

@@ -27,8 +27,8 @@ use std::{
 };
 use tokio::{runtime::Handle, sync::Mutex};
 
-/// A refused or lost connection is reported no sooner than this: a server that is down would otherwise
-/// be asked as fast as the processor can.
+/// A refused or lost connection, or a table that was replaced, is reported no sooner than this: the
+/// server would otherwise be asked as fast as the processor can.
 const REFUSED: Duration = Duration::from_millis(10);
 
 /// A connection to the cluster with its statements, shared by the clients of a runtime.
@@ -84,7 +84,7 @@ impl Opened {
             self.look_again(connection).await?;
         }
         if self.replaced.load(Ordering::Relaxed) {
-            return Err(self.replaced());
+            return Err(Box::pin(self.replaced()).await);
         }
         Ok(())
     }
@@ -117,7 +117,8 @@ impl Opened {
     }
 
     #[cold]
-    fn replaced(&self) -> Failure {
+    async fn replaced(&self) -> Failure {
+        tokio::time::sleep(REFUSED).await;
         let Tables {
             keyspace, table, ..
         } = &*self.tables;
