@@ -302,8 +302,8 @@ pub trait Database: Send + Sync {
         Ok(Settled::Unknown)
     }
 
-    /// Ends requests that the database holds up until its background work has caught up, which on a
-    /// full disk it never does. They return an error. Called when clients are still busy some seconds
+    /// Ends requests that wait until the database's background work catches up, which on a full disk
+    /// never happens. They return an error. Called when clients are still busy some seconds
     /// after a stop. Afterwards the database is only closed.
     fn end_held_requests(&self) {}
 

@@ -1,5 +1,5 @@
-//! Clients that a database holds up after a stop was requested. RocksDB does so while its compactions
-//! lag behind, and on a full disk for ever.
+//! Clients that wait for the database after a stop was requested. RocksDB delays writes until its
+//! compactions catch up, which on a full disk never happens.
 
 use crate::Stop;
 use std::time::{Duration, Instant};

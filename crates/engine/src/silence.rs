@@ -181,7 +181,8 @@ impl Silence {
             "the last one that did"
         };
         let sentence = Sentence::new(format!(
-            "No request succeeded for {{Time without success}}, counted from {from}, {what}: its numbers are those of a database that was going away. Find out what became \
+            "No request succeeded for {{Time without success}}, counted from {from}, {what}: its \
+             numbers are those of a database that was going away. Find out what became \
              of it, and measure the point again."
         ));
         let seconds = seconds(ns) as f64;

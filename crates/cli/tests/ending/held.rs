@@ -1,5 +1,5 @@
 //! Requests that RocksDB holds up, as on a full disk: without compactions its first level fills, and then
-//! all writes wait for ever.
+//! no write ever returns.
 
 use crate::support::{Running, TAILMARK};
 use std::{
