@@ -133,7 +133,10 @@ fn db_bench_uses_a_database_with_foreign_files_and_removes_none() {
     let fresh = "db-bench --db=db --num=500 --benchmarks=fillrandom,readrandom";
     let refused = tailmark(dir, fresh);
     assert_eq!(code(&refused), Some(1), "{}", err(&refused));
-    assert_says(&err(&refused), &["is not RocksDB's; move it elsewhere"]);
+    assert_says(
+        &err(&refused),
+        &["is not of this database; move it elsewhere"],
+    );
     assert!(files(dir) == before, "a file changed");
     let used = tailmark(
         dir,

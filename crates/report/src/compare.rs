@@ -16,7 +16,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Bound, Bounded, Metric, Point, System, finding::RATE_NOT_MET};
-use tailmark_stats::{Comparison, Verdict};
+use tailmark_stats::{Comparison, Verdict, comparison::is_within};
 
 /// Where systems are compared in a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -328,12 +328,6 @@ pub fn unlike<'a>(
     } else {
         (higher, lower)
     }
-}
-
-/// Whether a ratio is none in practice.
-#[must_use]
-pub fn is_within(ratio: f64, band: f64) -> bool {
-    ratio.max(1.0 / ratio) < 1.0 + band
 }
 
 /// That two do not differ, in words; none where they do.

@@ -2,7 +2,11 @@
 //! printed before.
 
 use crate::TAILMARK;
-use std::process::Output;
+use std::{
+    process::{Child, Command, Output},
+    thread::sleep,
+    time::Duration,
+};
 use tailmark_testing::{assert_says, cql, err, out, server, test};
 use tempfile::TempDir;
 
@@ -49,10 +53,30 @@ impl Keyspace {
         let keyspace = format!("database.keyspace={}", self.name);
         let system = format!("c={}", self.hosts);
         let words = ["run", "--driver", "cassandra", "--system", &system, "--set"];
-        let small = ["--records", "200", "--threads", "1", "--operations", "100"];
-        let rest = ["--warmup", "0s", "--workload", "ycsb-c"];
-        let words = [&words[..], &[keyspace.as_str()], &small, &rest, more].concat();
+        let small = ["--records=200", "--threads=1", "--warmup=0s"];
+        let usual = ["--operations=100", "--workload=ycsb-c"].into_iter();
+        let is_said = |flag: &str| more.iter().any(|word| word.starts_with(flag));
+        let usual = usual.filter(|word| !is_said(word.split('=').next().unwrap()));
+        let usual: Vec<&str> = usual.collect();
+        let words = [&words[..], &[keyspace.as_str()], &small, &usual, more].concat();
         words.into_iter().map(str::to_owned).collect()
+    }
+
+    pub(super) fn start(&self, more: &[&str]) -> Child {
+        let mut run = Command::new(TAILMARK.0);
+        let run = run.args(self.words(more)).current_dir(self.dir.path());
+        run.spawn().unwrap()
+    }
+
+    /// Waits until a run has changed a record.
+    pub(super) fn until_changed(&self, mut run: Child) -> Child {
+        let records = "SELECT field0, field1, field2, field3 FROM $.usertable";
+        let before = self.cql(records);
+        while self.cql(records) == before {
+            assert!(run.try_wait().unwrap().is_none(), "it ended");
+            sleep(Duration::from_millis(50));
+        }
+        run
     }
 
     /// YCSB's own load.
@@ -120,6 +144,20 @@ pub(super) fn refused(output: &Output, parts: &[&str]) {
 #[track_caller]
 pub(super) fn succeeded(output: &Output) {
     assert_eq!(output.status.code(), Some(0), "{}", err(output));
+}
+
+#[test]
+fn a_table_of_the_user_that_is_called_as_that_of_the_markers_gets_no_marker() {
+    let keyspace = Keyspace::of_user("markers");
+    keyspace.cql(&format!("CREATE TABLE $.usertable ({FIELDS})"));
+    keyspace.cql("CREATE TABLE $.tailmark (name varchar PRIMARY KEY, marker varchar)");
+    keyspace.cql("INSERT INTO $.tailmark (name, marker) VALUES ('mine', 'precious')");
+    let output = keyspace.run(&["--into-existing", "-o", "out"]);
+    let (table, said) = (format!("{}.tailmark", keyspace.name), err(&output));
+    assert_ne!(output.status.code(), Some(0));
+    assert_says(&said, &["another program created the table", &table]);
+    assert_eq!(keyspace.cql("SELECT name FROM $.tailmark"), [["mine"]]);
+    assert!(keyspace.cql("SELECT y_id FROM $.usertable").is_empty());
 }
 
 #[test]

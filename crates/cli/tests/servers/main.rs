@@ -8,6 +8,7 @@
 )]
 
 mod clean;
+mod clusters;
 mod foreign;
 mod gone;
 mod lost;

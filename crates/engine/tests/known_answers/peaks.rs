@@ -29,6 +29,9 @@ struct Peaks {
     ratio: f64,
     /// By how much all fall over the whole study, as a logarithm, where they take turns.
     drift: f64,
+    /// Whether all repeats of a count are measured before the next count, as on a ladder. The peaks
+    /// are then at its ends.
+    is_ladder: bool,
 }
 
 impl Peaks {
@@ -36,7 +39,11 @@ impl Peaks {
     fn draw(&self, normal: &mut Normal) -> [Vec<Vec<CountRun>>; 2] {
         let all = 2 * self.counts * self.repeats;
         let mut run = |system: usize, count: usize, repeat: usize| {
-            let peak = self.counts / 2 + system.min(self.counts - 1 - self.counts / 2);
+            let peak = if self.is_ladder {
+                [0, self.counts - 1][system]
+            } else {
+                self.counts / 2 + system.min(self.counts - 1 - self.counts / 2)
+            };
             let level = if system == 0 { self.ratio } else { 0.0 };
             let fall = self.step * count.abs_diff(peak) as f64;
             let noise = if count == peak { self.at_peak } else { 1.0 } * self.noise;
@@ -45,10 +52,18 @@ impl Peaks {
             } else {
                 1 - system
             };
-            let at = (2 * (repeat * self.counts + count) + turn) as f64;
+            let pair = if self.is_ladder {
+                count * self.repeats + repeat
+            } else {
+                repeat * self.counts + count
+            };
+            let at = (2 * pair + turn) as f64;
             let drift = self.drift * at / all as f64;
             let log = level - fall - drift + noise * normal.next();
-            (Some(at).filter(|_| self.drift > 0.0), 1e5 * log.exp())
+            (
+                Some(at).filter(|_| self.is_ladder || self.drift > 0.0),
+                1e5 * log.exp(),
+            )
         };
         [0, 1].map(|system| {
             let counts = 0..self.counts;
@@ -113,6 +128,7 @@ const CASE: Peaks = Peaks {
     at_peak: 1.0,
     ratio: 0.0,
     drift: 0.0,
+    is_ladder: false,
 };
 
 fn print(title: &str, rows: &[(String, [[f64; 2]; 3])], which: usize) {
@@ -151,6 +167,11 @@ fn intervals_of_peaks_hold_the_true_ratio_and_hardly_any_verdict_is_false() {
         };
         cases.push((name, drift));
     }
+    let ladder = Peaks {
+        is_ladder: true,
+        ..CASE
+    };
+    cases.push(("8 counts, steep, on a ladder".to_owned(), ladder));
     let rows = rows(cases);
     print("peaks: interval holds the true ratio", &rows, 0);
     print("equal peaks: false verdict", &rows, 1);

@@ -45,7 +45,11 @@ fn line(law: &SystemScaling) -> Text {
 fn peak(law: &SystemScaling) -> String {
     let measured = law.threads_max;
     match law.scaling.peak_threads() {
-        None => "which rises without end".to_owned(),
+        None if law.scaling.sigma <= 0.0 => "which rises without end".to_owned(),
+        None => {
+            let limit = law.scaling.lambda / law.scaling.sigma;
+            format!("which rises towards {}", number::ops(limit))
+        }
         Some(at) if at <= f64::from(measured) => {
             format!("highest at about {}", number::threads(at.round() as u32))
         }
@@ -110,7 +114,13 @@ mod tests {
                 0.123,
                 0.0,
                 64,
-                "a: sigma 0.12, kappa 0, R² 0.999, which rises without end.",
+                "a: sigma 0.12, kappa 0, R² 0.999, which rises towards 8,130 ops/s.",
+            ),
+            (
+                0.0,
+                0.0,
+                64,
+                "a: sigma 0, kappa 0, R² 0.999, which rises without end.",
             ),
         ] {
             assert_eq!(said(sigma, kappa, threads_max), expected);

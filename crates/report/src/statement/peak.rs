@@ -7,7 +7,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, number};
-use tailmark_stats::Comparison;
+use tailmark_stats::{Comparison, Verdict};
 
 /// The peaks of a workload: of the only system, of every one against the baseline, or of the highest
 /// against all others.
@@ -98,7 +98,11 @@ fn against(
         )),
     };
     let text = text.and_strong(other);
-    text.and(compare::interval_after(comparison))
+    let text = text.and(compare::interval_after(comparison));
+    if comparison.verdict == Verdict::TooFewRuns && comparisons.has_verdicts() {
+        return text.and(" (too few runs for a verdict)");
+    }
+    text
 }
 
 /// ` does 44 % more ops/s than `, ` does 2.2X the ops/s of `: of an improvement as it is said.

@@ -80,7 +80,9 @@ fn saturation(curve: &[CurvePoint], name: &str) -> Option<String> {
     }
     // At the count whose latency is named.
     let gain = last.ops / at.ops - 1.0;
-    let gain = if gain < 0.005 {
+    let gain = if gain <= -NEXT_TO_NOTHING {
+        format!("fall by {}", number::share(-gain))
+    } else if gain < 0.005 {
         "gain nothing".to_owned()
     } else {
         format!("gain {}", number::share(gain))

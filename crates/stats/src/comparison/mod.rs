@@ -439,20 +439,26 @@ fn judge(comparisons: &mut [Comparison], families: &Families, band: f64) {
     }
 }
 
+/// Whether a ratio is none in practice: from 1 / 1.03 to 1.03, both included, for a band of 0.03.
+#[must_use]
+pub fn is_within(ratio: f64, band: f64) -> bool {
+    // Quotients are not exact.
+    ratio.max(1.0 / ratio) <= (1.0 + band) * (1.0 + 1e-9)
+}
+
 fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
-    let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
     let ratio = comparison.ratio.value;
-    let is_within = |(from, to): (f64, f64)| low <= from && to <= high;
+    let is_inside = |(from, to): (f64, f64)| is_within(from, band) && is_within(to, band);
     // Of a peak the interval need not lie around the ratio.
     let is_on_its_side = |(from, to): (f64, f64)| if ratio > 1.0 { from > 1.0 } else { to < 1.0 };
     let is_shown = comparison.interval.is_none_or(is_on_its_side);
-    if p_adjusted < SIGNIFICANCE && is_shown && !(low..=high).contains(&ratio) {
+    if p_adjusted < SIGNIFICANCE && is_shown && !is_within(ratio, band) {
         if (ratio > 1.0) == comparison.metric.more_is_better() {
             Verdict::Better
         } else {
             Verdict::Worse
         }
-    } else if comparison.interval.is_some_and(is_within) {
+    } else if comparison.interval.is_some_and(is_inside) {
         Verdict::Equivalent
     } else {
         Verdict::NoDifferenceShown

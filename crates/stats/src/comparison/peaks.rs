@@ -1,6 +1,8 @@
 //! How the peaks of two systems compare, whatever the thread counts where they are.
 
-use super::{Comparison, Place, Positions, Side, Test, Verdict, center, compare, values};
+use super::{
+    Comparison, Place, Positions, Side, Test, Verdict, center, compare, is_within, values,
+};
 use crate::{
     Run,
     statistics::{self, CountRun, RUNS_MIN},
@@ -27,7 +29,7 @@ pub(super) fn at_peaks<'r>(
         // Where only a peak is known, its thread count is not.
         let is_one_known_alone = |counts: &BTreeSet<u32>| counts.contains(&PointKey::PEAK);
         let ends = found.interval.unwrap_or((ratio, ratio));
-        let is_equivalent = ends.0 > 1.0 / (1.0 + band) && ends.1 < 1.0 + band;
+        let is_equivalent = is_within(ends.0, band) && is_within(ends.1, band);
         let is_alike = if is_one_known_alone(&counts_a) || is_one_known_alone(&counts_b) {
             true
         } else if is_equivalent {

@@ -43,7 +43,9 @@ pub struct PeakRatio {
 pub type CountRun = (Option<f64>, f64);
 
 /// The ratio of the peak of `a` to that of `b`, of each the runs by client count. Where all have
-/// positions, the linear trend that they share is removed first. None where a count has fewer than
+/// positions, and the counts took turns too, the linear trend that they share is removed first. On a
+/// ladder, whose counts follow each other, none is: over such a distance its error would be larger
+/// than what is compared. None where a count has fewer than
 /// two runs, a value is not positive, or no run differs from the others of its count.
 #[must_use]
 pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio> {
@@ -181,7 +183,9 @@ impl Trend {
             center: 0.0,
             inflation: 1.0,
         };
-        let (mut square, mut product, mut sum, mut freedom) = (0.0, 0.0, 0.0, 0.0);
+        let (mut square, mut product, mut freedom) = (0.0, 0.0, 0.0);
+        let mut centers = Vec::new();
+        let mut lengths = 0.0;
         for runs in counts {
             let positions: Option<Vec<f64>> = runs.iter().map(|(at, _)| *at).collect();
             let Some(positions) = positions else {
@@ -190,20 +194,23 @@ impl Trend {
             let n = runs.len() as f64;
             let logs: Vec<f64> = runs.iter().map(|(_, value)| value.ln()).collect();
             let at = positions.iter().sum::<f64>() / n;
+            lengths += extent(&positions);
             let mean = logs.iter().sum::<f64>() / n;
             for (position, log) in positions.iter().zip(&logs) {
                 square += (position - at).powi(2);
                 product += (position - at) * (log - mean);
             }
-            sum += at;
+            centers.push(at);
             freedom += n - 1.0;
         }
-        if square <= 0.0 || freedom <= 1.0 {
+        let n = counts.len() as f64;
+        let took_turns = extent(&centers) <= lengths / n;
+        if !took_turns || square <= 0.0 || freedom <= 1.0 {
             return none;
         }
         Self {
             slope: product / square,
-            center: sum / counts.len() as f64,
+            center: centers.iter().sum::<f64>() / n,
             inflation: freedom / (freedom - 1.0),
         }
     }
@@ -217,6 +224,16 @@ impl Trend {
             ..logs
         }
     }
+}
+
+/// From the first to the last of these positions.
+fn extent(positions: &[f64]) -> f64 {
+    let ends = positions
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), at| {
+            (from.min(*at), to.max(*at))
+        });
+    ends.1 - ends.0
 }
 
 /// Two systems by client count: what a bound and a p of their peaks follow from.
@@ -495,5 +512,24 @@ mod tests {
             counts.iter().map(runs).collect()
         };
         assert!(peak_ratio(&untimed(&a), &untimed(&b)).unwrap().p > 0.05);
+    }
+
+    #[test]
+    fn no_trend_is_carried_from_one_end_of_a_ladder_to_the_other() {
+        // Noise that rises within each count, as noise may; the peaks are equal.
+        let count = |value: f64, rung: f64| -> Vec<CountRun> {
+            let run = |repeat: f64| {
+                (
+                    Some(8.0 * rung + 2.0 * repeat),
+                    value * (0.01 * repeat).exp(),
+                )
+            };
+            [0.0, 1.0, 2.0, 3.0].map(run).into()
+        };
+        let falling = [count(100.0, 0.0), count(90.0, 1.0), count(80.0, 2.0)];
+        let rising = [count(80.0, 0.0), count(90.0, 1.0), count(100.0, 2.0)];
+        let found = peak_ratio(&falling, &rising).unwrap();
+        assert_eq!(found.slope, 0.0);
+        assert!(found.p > 0.5, "{found:?}");
     }
 }

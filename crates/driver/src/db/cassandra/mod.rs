@@ -25,15 +25,12 @@ use crate::{
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
 use attempts::Attempts;
-use schema::{Existing, Tables};
+use schema::{Existing, MARKERS, Tables};
 use scylla::client::session::Session as Connection;
-use session::{CassandraSession, Lost, Opened, Prepared};
+use session::{CassandraSession, Lost, Opened, OpenedTable, Prepared};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -85,8 +82,8 @@ struct Cassandra {
     /// The nodes that were down when it was opened.
     down: BTreeSet<String>,
     attempts: Arc<Attempts>,
-    /// Whether the table was dropped or created again since it was opened.
-    replaced: Arc<AtomicBool>,
+    /// Whether the table is still that one.
+    opened: Arc<OpenedTable>,
     /// Dropped last: it is what the connections run on.
     pool: RuntimePool<Prepared>,
 }
@@ -104,6 +101,14 @@ impl Cassandra {
                 if params.access == Access::CreateNew {
                     existing = Existing::default();
                 }
+                if existing.has_foreign_markers() {
+                    let keyspace = &tables.keyspace;
+                    return Err(format!(
+                        "another program created the table `{keyspace}.{MARKERS}`, in which tailmark \
+                         would write its marker; give another `keyspace`"
+                    )
+                    .into());
+                }
                 tables.make(&connection, settings, &existing).await?;
                 existing = tables.existing(&connection).await?;
             } else if existing.table.is_none() && existing.made_for() != Some(&tables.study) {
@@ -119,16 +124,17 @@ impl Cassandra {
             Ok((connection, views, existing))
         });
         let (connection, views, existing) = opened.map_err(refuse)?;
+        let tables = Arc::new(tables);
         Ok(Self {
             down: facts::down(&connection),
             connection: Arc::new(connection),
             aside: Aside::default(),
             views: Arc::new(views),
             params: params.clone(),
-            tables: Arc::new(tables),
+            opened: Arc::new(OpenedTable::new(&tables, existing.table.clone())),
+            tables,
             existing,
             attempts: Arc::default(),
-            replaced: Arc::default(),
             pool,
         })
     }
@@ -161,9 +167,7 @@ impl Cassandra {
                 connect::connect(location, settings, &tables.keyspace, profile).await?;
             self.refuse_another(&connection).await?;
             let opened = Opened {
-                tables: Arc::clone(tables),
-                table: self.existing.table.clone(),
-                replaced: Arc::clone(&self.replaced),
+                table: Arc::clone(&self.opened),
                 lost: Lost::default(),
             };
             let prepared = Prepared::new(connection, opened, settings, &self.attempts);
@@ -244,11 +248,9 @@ impl Database for Cassandra {
         let settled = facts::settle(&self.connection, timeout);
         let settled = self.pool.wait_unless(stop, settled);
         // While that was awaited no request failed, by which a client would know.
-        let look = self.tables.existing(&self.connection);
-        let existing = self.pool.wait_unless(stop, look).and_then(Result::ok);
-        if existing.is_some_and(|existing| existing.table != self.existing.table) {
-            self.replaced.store(true, Ordering::Relaxed);
-        }
+        let _ = self
+            .pool
+            .wait_unless(stop, self.opened.look(&self.connection));
         Ok(settled.unwrap_or(Settled::Unknown))
     }
 
@@ -278,14 +280,18 @@ impl Database for Cassandra {
         counters
     }
 
+    /// The table is looked at beside: no request fails of one that another program created again in
+    /// its place, or of a proxy that turns to another cluster and keeps its connections.
     fn statistics(&self) -> Option<Vec<Statistic>> {
-        if self.views.is_empty() {
-            return None;
-        }
         let (connection, views) = (Arc::clone(&self.connection), Arc::clone(&self.views));
-        let tables = Arc::clone(&self.tables);
-        let told = async move { statistics::told(&connection, &views, &tables).await };
-        self.aside.ask(self.pool.own(), told)
+        let opened = Arc::clone(&self.opened);
+        let told = async move {
+            let look = opened.look(&connection);
+            let told = statistics::told(&connection, &views, &opened.tables);
+            tokio::join!(look, told).1
+        };
+        let told = self.aside.ask(self.pool.own(), told);
+        told.filter(|_| !self.views.is_empty())
     }
 }
 

@@ -47,6 +47,12 @@ impl Existing {
         made.is_some_and(|made| made.with_keyspace)
     }
 
+    /// Whether another program has a table where tailmark keeps its markers.
+    pub fn has_foreign_markers(&self) -> bool {
+        let markers = self.markers.as_ref();
+        markers.is_some_and(|table| table.made.is_none())
+    }
+
     /// Whether there is a table of records that tailmark did not create: its user may keep other
     /// records in it, so none is removed.
     pub fn is_of_user(&self) -> bool {

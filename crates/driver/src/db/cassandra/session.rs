@@ -45,15 +45,43 @@ pub(super) struct Prepared {
 
 /// The table that the statements are for.
 pub(super) struct Opened {
-    /// Where it is.
-    pub tables: Arc<Tables>,
     /// The very table, as it was opened.
-    pub table: Option<Table>,
-    /// Whether it was dropped or created again since then. Statements are prepared again by
-    /// themselves, and would write to whatever is called like it.
-    pub replaced: Arc<AtomicBool>,
+    pub table: Arc<OpenedTable>,
     /// What is not known after a connection was lost.
     pub lost: Lost,
+}
+
+/// A table, and whether it is still the one that was opened.
+pub(super) struct OpenedTable {
+    /// Where it is.
+    pub tables: Arc<Tables>,
+    opened: Option<Table>,
+    /// Whether it was dropped or created again since then. Statements are prepared again by
+    /// themselves, and would write to whatever is called like it.
+    replaced: AtomicBool,
+}
+
+impl OpenedTable {
+    pub fn new(tables: &Arc<Tables>, opened: Option<Table>) -> Self {
+        Self {
+            tables: Arc::clone(tables),
+            opened,
+            replaced: AtomicBool::new(false),
+        }
+    }
+
+    /// Looks whether the server still has it.
+    pub async fn look(&self, connection: &Connection) -> Result<(), BoxError> {
+        let existing = self.tables.existing(connection).await?;
+        if existing.table != self.opened {
+            self.replaced.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn is_replaced(&self) -> bool {
+        self.replaced.load(Ordering::Relaxed)
+    }
 }
 
 /// A connection was lost, and the table may have been replaced until it is there again.
@@ -67,23 +95,13 @@ pub(super) struct Lost {
 }
 
 impl Opened {
-    /// Looks at the table after a request failed of something that is no matter of load.
-    #[cold]
-    async fn look(&self, connection: &Connection) -> Result<(), BoxError> {
-        let existing = self.tables.existing(connection).await?;
-        if existing.table != self.table {
-            self.replaced.store(true, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
     /// Whether a request may be sent. After a connection was lost, not before the table is known to be
     /// the same.
     async fn admit(&self, connection: &Connection) -> Result<(), Failure> {
         if self.lost.is_open.load(Ordering::Relaxed) {
             self.look_again(connection).await?;
         }
-        if self.replaced.load(Ordering::Relaxed) {
+        if self.table.is_replaced() {
             return Err(Box::pin(self.replaced()).await);
         }
         Ok(())
@@ -104,7 +122,7 @@ impl Opened {
         if lost.failed.load(Ordering::Relaxed) != failed {
             return Err(unknown("the server is not there again".to_owned()));
         }
-        match self.look(connection).await {
+        match self.table.look(connection).await {
             Ok(()) => {
                 lost.is_open.store(false, Ordering::Relaxed);
                 Ok(())
@@ -121,7 +139,7 @@ impl Opened {
         tokio::time::sleep(REFUSED).await;
         let Tables {
             keyspace, table, ..
-        } = &*self.tables;
+        } = &*self.table.tables;
         Failure {
             cause: Cause::Other,
             message: format!(
@@ -150,7 +168,7 @@ impl Prepared {
             table,
             fields,
             ..
-        } = &*opened.tables;
+        } = &*opened.table.tables;
         let table = format!("{keyspace}.{table}");
         let counts = settings.flag("retries") || settings.integer("speculative_ms") != Some(0_u64);
         let maker = Maker {
@@ -230,7 +248,7 @@ impl Prepared {
     }
 
     async fn read_verified(&self, key: Key<'_>, visit: FieldVisitor<'_>) -> Reply {
-        let fields = &self.opened.tables.fields;
+        let fields = &self.opened.table.tables.fields;
         let place = |name: &str| fields.iter().position(|field| field == name);
         let mut named = |name: &str, value: &[u8]| {
             if let Some(index) = place(name) {
@@ -294,7 +312,7 @@ impl Prepared {
         };
         match failed.cause {
             // Where this fails too, the next request that fails so looks again.
-            Cause::Other => drop(self.opened.look(&self.connection).await),
+            Cause::Other => drop(self.opened.table.look(&self.connection).await),
             Cause::Connection => self.opened.lost.is_open.store(true, Ordering::Relaxed),
             _ => {}
         }

@@ -2,6 +2,7 @@
 //! two of them name.
 
 use crate::read_text;
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{fs, path::Path};
 
 /// The file in which RocksDB keeps the name of a database.
@@ -43,15 +44,31 @@ pub(super) fn is_name(name: &str) -> bool {
     NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(is_ending)
 }
 
+/// Whether such a name says that there is a whole database: in a directory inside another one it is
+/// another database's.
+pub(super) fn is_of_a_whole(name: &str) -> bool {
+    ["CURRENT", IDENTITY, "LOCK"].contains(&name) || name.starts_with("OPTIONS-")
+}
+
+/// Whether something is mounted there.
+pub(super) fn is_mount(path: &Path) -> bool {
+    let found = statx(
+        CWD,
+        path,
+        AtFlags::SYMLINK_NOFOLLOW,
+        StatxFlags::BASIC_STATS,
+    );
+    found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
 /// Refuses a database of which a part is a pipe, for which RocksDB would wait for ever, or a link, through
 /// which it would write elsewhere. Tables may be links: they are never written again.
 pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
     // RocksDB moves logs there, and removes what is there.
-    let archive = fs::symlink_metadata(place.join(ARCHIVE));
-    if archive.is_ok_and(|found| !found.is_dir()) {
+    let archive = place.join(ARCHIVE);
+    if fs::symlink_metadata(&archive).is_ok_and(|found| !found.is_dir()) || is_mount(&archive) {
         return Err(format!(
-            "`{}` in it is not a directory, but a link or a file",
-            ARCHIVE
+            "`{ARCHIVE}` in it is not a directory of its own, but a link, a file or a mount point"
         ));
     }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();

@@ -29,6 +29,12 @@ pub(super) fn locked(place: &Path) -> Error {
     }
 }
 
+/// Whether another process, or another handle of this one, has the database.
+pub(super) fn is_lock(error: &rust_rocksdb::Error) -> bool {
+    let says = error.as_ref();
+    says.contains("While lock file") || says.contains("lock hold by current process")
+}
+
 /// Whether RocksDB would not get this lock. One that this process has is not opened: to close it
 /// again would give it up.
 fn is_held(lock: &Path, found: &Metadata) -> bool {

@@ -12,6 +12,7 @@ mod kept;
 mod levels;
 mod lock;
 mod newest_options;
+mod open;
 mod options;
 mod options_file;
 mod processor;
@@ -27,23 +28,19 @@ mod wal;
 use super::holder::holder;
 use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
-    RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped, of_another_user,
+    RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
 use kept::Existing;
 pub use kept::is_kept;
 pub use newest_options::NewestOptions;
-use wal::LogDirectory;
 
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, ColumnFamilyDescriptor, CompactOptions, DB,
-    FlushOptions, Options, properties,
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options, properties,
 };
 use std::{
     collections::BTreeMap,
-    fs,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -152,11 +149,11 @@ impl RocksDb {
             return Err(failed(super::HAS_APPEARED.into()));
         }
         let access = if exists {
-            access(place, params)?
+            open::access(place, params)?
         } else {
             params.access
         };
-        refuse_unsafe(place, access)?;
+        open::refuse_unsafe(place, access)?;
         let raw = options::is_raw(settings);
         let table = if raw {
             RAW_TABLE
@@ -171,12 +168,12 @@ impl RocksDb {
         // Refuses a database that has appeared since then.
         loaded.database.set_error_if_exists(!exists);
         loaded.database.create_missing_column_families(creates);
-        let mut log = claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
+        let mut log = open::claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
         if creates {
-            make(place).map_err(&failed)?;
+            open::make(place).map_err(&failed)?;
         }
         let families = std::mem::take(&mut loaded.families);
-        let db = open_families(place, access, &loaded.database, families)?;
+        let db = open::open_families(place, access, &loaded.database, families)?;
         if let Some(log) = &mut log {
             log.note_logs().map_err(|e| failed(e.into()))?;
         }
@@ -393,101 +390,6 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
     // keeps `db` beside it, both are private to this module, and sessions reach them through an
     // `Arc` of the store.
     unsafe { &*std::ptr::from_ref(handle) }
-}
-
-fn open_families(
-    place: &Path,
-    access: Access,
-    options: &Options,
-    families: Vec<ColumnFamilyDescriptor>,
-) -> Result<DB, Error> {
-    let opened = match access {
-        Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),
-        _ => DB::open_cf_descriptors(options, place, families),
-    };
-    opened.map_err(|e| {
-        if is_lock(&e) {
-            lock::locked(place)
-        } else {
-            Error::Open {
-                driver: NAME,
-                place: place.display().to_string(),
-                source: e.into(),
-            }
-        }
-    })
-}
-
-/// How a database that is there is opened.
-fn access(place: &Path, params: &Params) -> Result<Access, Error> {
-    version::access(place, params.access, &params.settings).map_err(|writer| Error::Upgrade {
-        driver: NAME,
-        place: place.display().to_string(),
-        writer,
-        change: format!("has written to it with RocksDB {}", version::EMBEDDED),
-    })
-}
-
-/// Refuses what RocksDB would change before it finds that it cannot open it, or would take for empty.
-fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
-    let unsafe_to_open =
-        files::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
-    unsafe_to_open.map_err(|why| Error::Open {
-        driver: NAME,
-        place: place.display().to_string(),
-        source: why.into(),
-    })?;
-    match access {
-        Access::Read => Ok(()),
-        _ => lock::refuse_held(place),
-    }
-}
-
-/// Takes the log directory for a database that keeps its log apart and is to be written.
-fn claim(
-    params: &Params,
-    place: &Path,
-    access: Access,
-    exists: bool,
-) -> Result<Option<wal::Claim>, String> {
-    let own = params.settings.text("wal_dir").map(Path::new);
-    let directories = [place]
-        .into_iter()
-        .chain(own)
-        .filter(|_| access != Access::Read);
-    for directory in directories {
-        files::refuse_trash(directory)?;
-        if let Some(why) = of_another_user(directory) {
-            return Err(format!("`{}` is not safe: {why}", directory.display()));
-        }
-    }
-    let log = LogDirectory::new(place, &params.settings);
-    if exists {
-        LogDirectory::refuse_other(place, log.as_ref())?;
-    }
-    if access == Access::Read {
-        return Ok(None);
-    }
-    if exists {
-        LogDirectory::refuse_lost(place, &params.settings)?;
-    }
-    log.map(|log| log.claim(exists)).transpose()
-}
-
-/// Makes the directory of a database. The bindings would tell why it cannot be made in Rust's own
-/// notation.
-fn make(place: &Path) -> Result<(), crate::error::BoxError> {
-    if place.is_symlink() && !place.exists() {
-        return Err("it is a symbolic link to something that does not exist".into());
-    }
-    let mut directory = fs::DirBuilder::new();
-    Ok(directory.recursive(true).mode(0o755).create(place)?)
-}
-
-/// Whether another process, or another handle of this one, has the database.
-fn is_lock(error: &rust_rocksdb::Error) -> bool {
-    let says = error.as_ref();
-    says.contains("While lock file") || says.contains("lock hold by current process")
 }
 
 /// Bytes needed at most: the encoded records times 1.3, plus the smaller of 16 write buffers and

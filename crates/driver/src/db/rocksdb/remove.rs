@@ -2,8 +2,8 @@
 
 use super::{
     NAME,
-    files::{IDENTITY, LOG_APART, REMOVING, is_name, name},
-    identity, is_lock, lock,
+    files::{IDENTITY, LOG_APART, REMOVING, is_mount, is_name, is_of_a_whole, name},
+    identity, lock,
     newest_options::NewestOptions,
     wal::LogDirectory,
 };
@@ -71,7 +71,7 @@ fn remove_database(held: &HeldDirectory, place: &Path) -> Result<(), Error> {
     // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
     // remove every log there, whoever wrote it.
     DB::destroy(&Options::default(), held.path()).map_err(|e| {
-        if is_lock(&e) {
+        if lock::is_lock(&e) {
             // Opened since: nothing of it was removed.
             let _ = fs::remove_file(&note);
             lock::locked(place)
@@ -128,7 +128,7 @@ pub(super) fn check(params: &Params) -> Result<Removable, Error> {
         }
         Ok(Some(name)) => {
             let why = format!(
-                "`{}` in it is not RocksDB's; move it elsewhere, or name another directory",
+                "`{}` in it is not of this database; move it elsewhere, or name another directory",
                 name.display()
             );
             return Err(failed(place, why.into()));
@@ -166,13 +166,17 @@ fn inside(params: &Params, place: &Path) -> Vec<PathBuf> {
     archives.chain(all.iter().cloned()).collect()
 }
 
-/// The first entry below a database's directory that is not RocksDB's.
+/// The first entry below a database's directory that is not of this database: another file, or one of
+/// another database or file system in a directory inside it.
 fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<PathBuf>> {
     for entry in fs::read_dir(place.join(below))? {
         let entry = entry?;
         let (name, kind) = (entry.file_name(), entry.file_type()?);
         let path = below.join(&name);
         if kind.is_dir() && inside.contains(&path) {
+            if is_mount(&place.join(&path)) {
+                return Ok(Some(path));
+            }
             if let Some(found) = foreign(place, &path, inside)? {
                 return Ok(Some(found));
             }
@@ -182,7 +186,9 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
         let is_note = [LOG_APART, REMOVING]
             .iter()
             .any(|note| path == Path::new(note));
-        let is_own = kind.is_file() && (is_note || name.to_str().is_some_and(is_name));
+        let is_inside = below != Path::new("");
+        let is_file_of_it = |file: &str| is_name(file) && !(is_inside && is_of_a_whole(file));
+        let is_own = kind.is_file() && (is_note || name.to_str().is_some_and(is_file_of_it));
         if !is_own && !is_left {
             return Ok(Some(path));
         }

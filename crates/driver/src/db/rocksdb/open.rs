@@ -1,0 +1,98 @@
+//! What is checked, claimed and made before a database is open.
+
+use super::{
+    NAME, files, identity, lock, version,
+    wal::{Claim, LogDirectory},
+};
+use crate::{Access, Error, Params, error::BoxError, of_another_user};
+use rust_rocksdb::{ColumnFamilyDescriptor, DB, Options};
+use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
+
+pub(super) fn open_families(
+    place: &Path,
+    access: Access,
+    options: &Options,
+    families: Vec<ColumnFamilyDescriptor>,
+) -> Result<DB, Error> {
+    let opened = match access {
+        Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),
+        _ => DB::open_cf_descriptors(options, place, families),
+    };
+    opened.map_err(|e| {
+        if lock::is_lock(&e) {
+            lock::locked(place)
+        } else {
+            Error::Open {
+                driver: NAME,
+                place: place.display().to_string(),
+                source: e.into(),
+            }
+        }
+    })
+}
+
+/// How a database that is there is opened.
+pub(super) fn access(place: &Path, params: &Params) -> Result<Access, Error> {
+    version::access(place, params.access, &params.settings).map_err(|writer| Error::Upgrade {
+        driver: NAME,
+        place: place.display().to_string(),
+        writer,
+        change: format!("has written to it with RocksDB {}", version::EMBEDDED),
+    })
+}
+
+/// Refuses what RocksDB would change before it finds that it cannot open it, or would take for empty.
+pub(super) fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
+    let unsafe_to_open =
+        files::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
+    unsafe_to_open.map_err(|why| Error::Open {
+        driver: NAME,
+        place: place.display().to_string(),
+        source: why.into(),
+    })?;
+    match access {
+        Access::Read => Ok(()),
+        _ => lock::refuse_held(place),
+    }
+}
+
+/// Takes the log directory for a database that keeps its log apart and is to be written.
+pub(super) fn claim(
+    params: &Params,
+    place: &Path,
+    access: Access,
+    exists: bool,
+) -> Result<Option<Claim>, String> {
+    let own = params.settings.text("wal_dir").map(Path::new);
+    let directories = [place]
+        .into_iter()
+        .chain(own)
+        .filter(|_| access != Access::Read);
+    for directory in directories {
+        files::refuse_trash(directory)?;
+        if let Some(why) = of_another_user(directory) {
+            return Err(format!("`{}` is not safe: {why}", directory.display()));
+        }
+    }
+    let log = LogDirectory::new(place, &params.settings);
+    if exists {
+        LogDirectory::refuse_other(place, log.as_ref())?;
+    }
+    if access == Access::Read {
+        return Ok(None);
+    }
+    if exists {
+        LogDirectory::refuse_lost(place, &params.settings)?;
+    }
+    log.map(|log| log.claim(exists)).transpose()
+}
+
+/// Makes the directory of a database. The bindings would tell why it cannot be made in Rust's own
+/// notation.
+pub(super) fn make(place: &Path) -> Result<(), BoxError> {
+    if place.is_symlink() && !place.exists() {
+        return Err("it is a symbolic link to something that does not exist".into());
+    }
+    let mut directory = fs::DirBuilder::new();
+    Ok(directory.recursive(true).mode(0o755).create(place)?)
+}
