@@ -212,6 +212,14 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
     let saturation = "S is saturated from 8 threads on: up to 32 threads ops/s gain nothing, while p99 read \
                       latency rises 6.0X (2.00 ms to 12.0 ms).";
     assert_said(&one(&[saturated]), saturation);
+    let falling = Curve(
+        "S",
+        [(100.0, 1.0), (200.0, 2.0), (150.0, 5.0), (50.0, 12.0)],
+    );
+    assert_said(
+        &one(&[falling]),
+        &saturation.replace("gain nothing", "fall by 75 %"),
+    );
     assert_not_said(&one(&[A]), "saturated");
     let mut limited = one(&[saturated]);
     for point in limited.points.iter_mut().filter(|p| p.key.threads > 8) {
@@ -242,6 +250,43 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
                     beside it.";
     assert_said(&one(&[spike]), expected);
     assert_not_said(&one(&[A]), "spike");
+}
+
+#[test]
+fn a_ratio_at_the_end_of_the_band_is_none_in_practice() {
+    let edge = Curve("E", A.1.map(|(ops, ms)| (ops * 1.03, ms)));
+    assert_said(
+        &one(&[A, edge]),
+        "At peak, E is tied with A: 412 at 32 threads against 400 at 32 threads.",
+    );
+}
+
+#[test]
+fn a_peak_without_a_verdict_says_so_where_its_points_have_one() {
+    let runs = |system, threads, all: &[f64]| {
+        let run = |(repeat, ops): (u32, &f64)| {
+            let mut point = point(system, "ycsb-a", threads, (*ops, 1.0));
+            point.key.repeat = repeat;
+            point
+        };
+        (1..).zip(all).map(run).collect::<Vec<_>>()
+    };
+    let mut data = one(&[Curve("B", A.1), Curve("C", A.1)]);
+    data.points = [
+        runs("B", 4, &[2_080.0, 2_100.0, 2_060.0, 2_090.0]),
+        runs("B", 8, &[3_074.0, 3_010.0, 3_130.0, 3_080.0]),
+        // Three runs at a count that may be the peak.
+        runs("C", 4, &[2_055.0, 1_855.0, 2_353.0]),
+        runs("C", 8, &[2_748.0, 2_600.0, 2_900.0, 2_990.0]),
+    ]
+    .concat();
+    let said = said(&data);
+    let peak = said.iter().find(|line| line.starts_with("At peak, B"));
+    let peak = peak.unwrap_or_else(|| panic!("{said:#?}"));
+    assert!(
+        peak.contains("10 % more ops/s than C (too few runs for a verdict)"),
+        "{peak}"
+    );
 }
 
 #[test]
