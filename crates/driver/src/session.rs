@@ -135,18 +135,24 @@ pub enum RemarkCode {
     BackgroundErrors,
     /// Reads and writes went through the page cache against the plan.
     BufferedIo,
+    /// The database dropped records, because its memory was full.
+    DataEvicted,
     /// Nodes of a cluster took no connection.
     NodesDown,
+    /// The database keeps its data in memory alone.
+    NotPersistent,
     /// Checksums are computed without the processor's instruction.
     SoftwareCrc,
 }
 
 impl RemarkCode {
     /// Every code.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 6] = [
         Self::BackgroundErrors,
         Self::BufferedIo,
+        Self::DataEvicted,
         Self::NodesDown,
+        Self::NotPersistent,
         Self::SoftwareCrc,
     ];
 
@@ -156,7 +162,9 @@ impl RemarkCode {
         match self {
             Self::BackgroundErrors => "background-errors",
             Self::BufferedIo => "buffered-io",
+            Self::DataEvicted => "data-evicted",
             Self::NodesDown => "nodes-down",
+            Self::NotPersistent => "not-persistent",
             Self::SoftwareCrc => "software-crc",
         }
     }

@@ -176,6 +176,13 @@ findings! {
                 tailmark where that matters.",
         changes_headline: false,
     }
+    DATA_EVICTED {
+        name: "data-evicted",
+        about: "the database dropped records, because its memory was full",
+        means: "Records that were loaded are not there any more, and reads of them miss. Give the \
+                database more memory, or load fewer records.",
+        changes_headline: true,
+    }
     DATABASE_SATURATED {
         name: "database-saturated",
         about: "the database's own work filled the processors of the clients' machine",
@@ -272,6 +279,13 @@ findings! {
         about: "nodes of the cluster took no connection",
         means: "A part of the cluster did the work of all of it. Start the nodes, and measure the \
                 point again.",
+        changes_headline: true,
+    }
+    NOT_PERSISTENT {
+        name: "not-persistent",
+        about: "the database keeps its data in memory alone",
+        means: "No storage was measured, and a restart loses the data. Switch on the persistence of \
+                the database.",
         changes_headline: true,
     }
     NOT_SETTLED {

@@ -85,8 +85,8 @@ pub fn server(driver: &str) -> String {
     let variable = format!("TEST_{}", driver.to_uppercase());
     match (env::var(&variable), driver) {
         (Ok(hosts), _) => hosts,
-        // The one that `./dev test` starts.
-        (Err(_), "cassandra") => not_installed(format!("{variable} names no server")),
+        // Those that `./dev test` starts.
+        (Err(_), "cassandra" | "redis") => not_installed(format!("{variable} names no server")),
         (Err(_), _) => not_here(format!("{variable} names no server")),
     }
 }

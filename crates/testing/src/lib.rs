@@ -15,6 +15,7 @@ mod mpirun;
 mod mutator;
 mod network;
 mod program;
+mod resp;
 mod ssh;
 mod sys;
 mod trial;
@@ -32,6 +33,7 @@ pub use mpirun::{Ended, Job, Mpirun};
 pub use mutator::{Mutator, draw};
 pub use network::Hosts;
 pub use program::{Program, assert_says, err, out};
+pub use resp::resp;
 pub use ssh::{
     AHEAD as SSH_AHEAD, FORWARDED as SSH_FORWARDED, GREETED as SSH_GREETED, LOCKED as SSH_LOCKED,
     SILENT as SSH_SILENT, SUDOER as SSH_SUDOER, SshHosts, USER as SSH_USER,

@@ -7,6 +7,8 @@ mod cassandra;
 mod file;
 mod holder;
 pub(crate) mod null;
+#[cfg(feature = "redis")]
+mod redis;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 mod sim;
@@ -28,6 +30,8 @@ pub const DRIVERS: &[&Driver] = &[
     &cassandra::DRIVER,
     &file::DRIVER,
     &null::DRIVER,
+    #[cfg(feature = "redis")]
+    &redis::DRIVER,
     #[cfg(feature = "rocksdb")]
     &rocksdb::DRIVER,
     &sim::DRIVER,

@@ -9,6 +9,8 @@
 #[cfg(feature = "cassandra")]
 mod cassandra;
 mod file;
+#[cfg(feature = "redis")]
+mod redis;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 #[cfg(feature = "net")]

@@ -1,5 +1,5 @@
-//! What drivers of servers promise, tried against a live one: `TEST_CASSANDRA` and `TEST_AEROSPIKE`
-//! name contact points; a test whose server is not named is ignored.
+//! What drivers of servers promise, tried against a live one: `TEST_CASSANDRA`, `TEST_AEROSPIKE`
+//! and `TEST_REDIS` name contact points; a test whose server is not named is ignored.
 
 use crate::support::*;
 use std::{
@@ -9,7 +9,7 @@ use tailmark_driver::{
     Access, Cause, Completion, Database, Error, Fields, Location, Operation, OperationKind,
     Outcome, Place, Reply, Session, Settled, db,
 };
-use tailmark_testing::{cql, not_here, server, test};
+use tailmark_testing::{cql, not_here, resp, server, test};
 
 const WHOLE: Outcome = Outcome {
     records: 1,
@@ -25,8 +25,11 @@ fn own(driver: &str, test: &str) -> Bench {
 }
 
 fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench {
+    let database = number_of(test);
+    let number = database.to_string();
     let own: &[_] = match driver {
         "aerospike" => &[("namespace", "test")],
+        "redis" => &[("database", &*number)],
         _ => &[("keyspace", test)],
     };
     let mut bench = Bench::with(driver, &[own, settings].concat());
@@ -34,13 +37,35 @@ fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench
     if driver == "aerospike" {
         bench.params.data.schema.table = test.to_owned();
         (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
+    } else if driver == "redis" {
+        assert_eq!(resp(hosts, database, &["FLUSHDB"]), ["OK"]);
     } else {
         cql(hosts, &format!("DROP KEYSPACE IF EXISTS {test}"));
     }
     bench
 }
 
-#[test(aerospike, cassandra)]
+/// A logical database of a test's own: 1 to 997, of the 1024 that the tests' server has.
+fn number_of(test: &str) -> u32 {
+    let fold = |sum: u32, byte: u8| (sum * 31 + u32::from(byte)) % 997;
+    1 + test.bytes().fold(0, fold)
+}
+
+#[test]
+fn each_test_has_a_database_of_its_own() {
+    let source = include_str!("server.rs");
+    let names = source.split("own(driver, \"").skip(1);
+    let names: BTreeSet<&str> = names.filter_map(|rest| rest.split('"').next()).collect();
+    let names: BTreeSet<&str> = names
+        .into_iter()
+        .filter(|name| !name.contains('\\'))
+        .collect();
+    let numbers: BTreeSet<u32> = names.iter().map(|name| number_of(name)).collect();
+    assert_eq!(numbers.len(), names.len());
+    assert!(names.len() > 5, "{names:?}");
+}
+
+#[test(aerospike, cassandra, redis)]
 fn what_was_written_is_read_back(driver: &str) {
     let bench = own(driver, "written");
     let database = bench.open();
@@ -63,7 +88,7 @@ fn what_was_written_is_read_back(driver: &str) {
     assert_eq!(missed, Ok(Outcome::default()), "{}", bench.driver.name);
 }
 
-#[test(aerospike, cassandra)]
+#[test(aerospike, cassandra, redis)]
 fn an_update_of_one_field_keeps_the_others(driver: &str) {
     let bench = own(driver, "updated");
     let database = bench.open();
@@ -80,7 +105,7 @@ fn an_update_of_one_field_keeps_the_others(driver: &str) {
     );
 }
 
-#[test(aerospike, cassandra)]
+#[test(aerospike, cassandra, redis)]
 fn an_insert_overwrites_and_a_delete_removes(driver: &str) {
     let bench = own(driver, "overwritten");
     let database = bench.open();
@@ -94,7 +119,7 @@ fn an_insert_overwrites_and_a_delete_removes(driver: &str) {
     assert_eq!(missed, Ok(Outcome::default()), "{}", bench.driver.name);
 }
 
-#[test(aerospike, cassandra)]
+#[test(aerospike, cassandra, redis)]
 fn a_scan_returns_records_of_the_ring_from_its_start_on(driver: &str) {
     let bench = own(driver, "scanned");
     let database = bench.open();
@@ -118,7 +143,7 @@ fn a_scan_returns_records_of_the_ring_from_its_start_on(driver: &str) {
     assert_eq!(lengths, (1..=50).collect(), "{}", bench.driver.name);
 }
 
-#[test(aerospike, cassandra)]
+#[test(aerospike, cassandra, redis)]
 fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker(driver: &str) {
     let bench = own(driver, "marked");
     let new = bench.open();
@@ -143,7 +168,7 @@ fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker
     assert_eq!(destroyed.marker().unwrap().as_deref(), Some("seven"));
 }
 
-#[test(aerospike, cassandra)]
+#[test(aerospike, cassandra, redis)]
 fn a_server_tells_its_version_and_whether_it_is_at_rest(driver: &str) {
     let bench = own(driver, "told");
     let database = bench.open();
@@ -175,7 +200,7 @@ fn a_server_that_takes_connections_and_says_nothing_is_an_error() {
     let quick = ("connect_timeout_ms", "50");
     for driver in db::DRIVERS.iter().filter(|d| d.place == Place::Hosts) {
         let encrypted: &[_] = match driver.name {
-            "cassandra" => &[quick, ("tls", "true")],
+            "cassandra" | "redis" => &[quick, ("tls", "true")],
             _ => &[quick],
         };
         for settings in [&[quick], encrypted] {
@@ -190,7 +215,7 @@ fn a_server_that_takes_connections_and_says_nothing_is_an_error() {
     }
 }
 
-#[test(aerospike, cassandra)]
+#[test(aerospike, cassandra, redis)]
 fn clients_of_a_runtime_share_its_connection_and_answer_together(driver: &str) {
     let bench = own(driver, "together");
     let database = bench.open();

@@ -1,0 +1,126 @@
+//! Why a request failed, as it is counted.
+
+use crate::{Cause, Failure};
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+/// The failure that an error of the client crate is.
+#[cold]
+pub(super) fn failure(error: &RedisError) -> Failure {
+    Failure {
+        cause: cause(error),
+        message: message(error),
+    }
+}
+
+/// Whether the connection is of no use any more, or leads to a server that has not the records: one
+/// that became a replica, or gave slots away.
+pub(super) fn is_lost(error: &RedisError) -> bool {
+    use ServerErrorKind::{Ask, ClusterDown, Moved, ReadOnly};
+    matches!(
+        error.kind(),
+        ErrorKind::Server(Ask | ClusterDown | Moved | ReadOnly)
+    ) || (cause(error) == Cause::Connection)
+}
+
+fn cause(error: &RedisError) -> Cause {
+    if error.is_timeout() {
+        return Cause::Timeout;
+    }
+    match error.kind() {
+        ErrorKind::Io => Cause::Connection,
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => Cause::Corruption,
+        ErrorKind::Server(kind) => match kind {
+            ServerErrorKind::BusyLoading
+            | ServerErrorKind::MasterDown
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::Moved
+            | ServerErrorKind::Ask
+            | ServerErrorKind::TryAgain
+            | ServerErrorKind::ReadOnly => Cause::Unavailable,
+            _ => Cause::Other,
+        },
+        _ => match error.code() {
+            Some("OOM") => Cause::Overloaded,
+            Some("MISCONF") => Cause::Io,
+            Some("NOREPLICAS") => Cause::Unavailable,
+            _ if error.is_connection_dropped() => Cause::Connection,
+            _ => Cause::Other,
+        },
+    }
+}
+
+/// What went wrong, in one line that names no key.
+pub(super) fn message(error: &RedisError) -> String {
+    let said = match (error.kind(), error.code()) {
+        (_, Some("OOM")) => {
+            return "the server has no memory left (maxmemory) and refuses writes".to_owned();
+        }
+        (_, Some("MISCONF")) => {
+            return "the server could not write its data to disk and refuses writes (MISCONF)"
+                .to_owned();
+        }
+        (ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask), _) => {
+            return "the cluster moved slots to another node".to_owned();
+        }
+        (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => {
+            return "the server is a replica now: its master refuses or took over".to_owned();
+        }
+        (_, Some("NOAUTH")) => {
+            return "the server wants a `user` and a `password_file`".to_owned();
+        }
+        _ => error.to_string(),
+    };
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redis::{Value, parse_redis_value};
+
+    fn error(line: &str) -> RedisError {
+        let value = parse_redis_value(format!("-{line}\r\n").as_bytes());
+        value.and_then(Value::extract_error).unwrap_err()
+    }
+
+    #[test]
+    fn a_refusal_is_counted_by_what_the_server_said() {
+        for (line, expected, lost) in [
+            (
+                "OOM command not allowed when used memory > 'maxmemory'.",
+                Cause::Overloaded,
+                false,
+            ),
+            (
+                "LOADING Redis is loading the dataset in memory",
+                Cause::Unavailable,
+                false,
+            ),
+            ("MISCONF Redis is configured to save", Cause::Io, false),
+            ("MOVED 3999 127.0.0.1:6381", Cause::Unavailable, true),
+            ("CLUSTERDOWN The cluster is down", Cause::Unavailable, true),
+            (
+                "READONLY You can't write against a read only replica.",
+                Cause::Unavailable,
+                true,
+            ),
+            ("WRONGTYPE Operation against a key", Cause::Other, false),
+        ] {
+            let error = error(line);
+            assert_eq!((cause(&error), is_lost(&error)), (expected, lost), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_lost_connection_is_counted_as_one() {
+        let lost = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+        let lost = RedisError::from(lost);
+        assert_eq!((cause(&lost), is_lost(&lost)), (Cause::Connection, true));
+    }
+
+    #[test]
+    fn full_memory_is_said_in_words() {
+        let said = message(&error("OOM command not allowed"));
+        assert!(said.contains("no memory left"), "{said}");
+    }
+}

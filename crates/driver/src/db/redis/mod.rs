@@ -1,0 +1,312 @@
+//! Redis and Valkey, with YCSB's layout: a record is a hash under its key, and the sorted set
+//! `_indices` has the keys of all records, by the hash code of Java's strings.
+//!
+//! An insert writes the record and its place in the index, an update writes its fields into the hash,
+//! and a delete removes both. A scan asks the index for keys from the start's score on, and then for
+//! their records. With `record = raw` a record is a plain string. A logical database holds one data
+//! set: tailmark's own hash, `tailmark`, has the marker and an id, by which each new connection finds
+//! out whether it leads to the same data.
+
+mod failure;
+mod nodes;
+mod place;
+mod server;
+mod session;
+mod settings;
+mod slot;
+
+use crate::{
+    Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place, Remark,
+    ServerLook, Session, Settled, Statistic, Stopped,
+    error::BoxError,
+    net::{aside::Aside, runtime_pool::RuntimePool},
+};
+use nodes::{Nodes, UNMEASURED};
+use place::{Existing, OWN, Own};
+use redis::cmd;
+use session::{Connected, RedisSession};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::runtime::Handle;
+
+/// The row of the table.
+pub const DRIVER: Driver = Driver {
+    name: "redis",
+    about: "Redis and Valkey, one server or a cluster",
+    place: Place::Hosts,
+    port: Some(6379),
+    clients: Clients::Tasks,
+    supports: OperationKind::ALL,
+    settings: settings::SETTINGS,
+    stored: &["database", "record"],
+    entry: "",
+    check: settings::check,
+    open: |params| Ok(Box::new(Redis::open(params)?)),
+    look: Some(ServerLook {
+        at: look,
+        of_empty: |params| {
+            let nothing = Existing {
+                own: None,
+                indexed: 0,
+                keys: 0,
+            };
+            place::look(params, &nothing)
+        },
+    }),
+    identity: |_| Ok(None),
+    destroy: |params, _| empty(params, Emptying::Done),
+    check_destroy: |params| empty(params, Emptying::Checked),
+    space: |_, _| 0,
+    cache: |_, _| 0,
+    page_cache: |_| false,
+    adopted: |_, settings| settings.clone(),
+    background_threads: "",
+    tells_nodes: false,
+    reshapes: |_| false,
+    semantics: |_| None,
+};
+
+/// One server, or the masters of a cluster.
+struct Redis {
+    params: Params,
+    /// Asks what is not measured.
+    nodes: Arc<Nodes>,
+    /// What tailmark kept there when it was opened.
+    own: Option<Own>,
+    /// Whether something else was found in its place since.
+    replaced: Arc<AtomicBool>,
+    /// Asks while clients do.
+    aside: Aside,
+    /// Dropped last: it is what the connections run on.
+    pool: RuntimePool<Connected>,
+}
+
+impl Redis {
+    fn open(params: &Params) -> Result<Self, Error> {
+        let refuse = |source| not_opened(params, source);
+        let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
+        let opened = pool.wait(async {
+            let nodes = connect(params).await?;
+            let existing = if params.access.creates() {
+                place::make(&nodes, params).await?
+            } else {
+                Existing::read(&nodes).await?
+            };
+            if existing.own.is_none() && existing.keys == 0 {
+                return Err(format!("{} is empty", place::name(params)).into());
+            }
+            Ok((nodes, existing.own))
+        });
+        let (nodes, own) = opened.map_err(refuse)?;
+        Ok(Self {
+            params: params.clone(),
+            nodes: Arc::new(nodes),
+            own,
+            replaced: Arc::default(),
+            aside: Aside::default(),
+            pool,
+        })
+    }
+
+    /// What an action on the open database failed of.
+    fn failed(&self, action: &'static str, source: BoxError) -> Error {
+        failed(&self.params, action, source)
+    }
+
+    async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
+        let open = async || Connected::new(&self.params, self.own.as_ref(), &self.replaced).await;
+        let connected = self.pool.here(open).await;
+        let connected = connected.map_err(|source| self.failed("connect to", source))?;
+        Ok(Box::new(RedisSession::new(connected, outside)))
+    }
+
+    /// What tailmark keeps there; an error if it is not what it was when it was opened.
+    async fn same(&self) -> Result<&Own, BoxError> {
+        let own = self
+            .own
+            .as_ref()
+            .ok_or("tailmark did not create the data set")?;
+        place::refuse_another(&self.nodes, Some(own)).await?;
+        Ok(own)
+    }
+}
+
+impl Database for Redis {
+    fn session(&self) -> Result<Box<dyn Session>, Error> {
+        self.pool
+            .wait(self.new_session(Some(self.pool.own().clone())))
+    }
+
+    fn connect(&self) -> Connecting<'_> {
+        Box::pin(self.new_session(None))
+    }
+
+    fn marker(&self) -> Result<Option<String>, Error> {
+        let own = self.pool.wait(place::own(&self.nodes));
+        let own = own.map_err(|source| self.failed("read the marker of", source))?;
+        Ok(own.and_then(|own| own.marker))
+    }
+
+    fn set_marker(&self, text: &str) -> Result<(), Error> {
+        let written = self.pool.wait(async {
+            self.same().await?;
+            let set = cmd("HSET").arg(OWN).arg("marker").arg(text).take();
+            self.nodes.ask::<()>(OWN.as_bytes(), &set).await
+        });
+        written.map_err(|source| self.failed("write the marker of", source))
+    }
+
+    fn id(&self) -> Option<String> {
+        self.own.as_ref().map(|own| own.id.clone())
+    }
+
+    fn made(&self) -> Vec<Made> {
+        let made = self.own.as_ref();
+        made.map(|_| Made::Set(place::name(&self.params)))
+            .into_iter()
+            .collect()
+    }
+
+    fn removal(&self, _: &[Made]) -> Result<Vec<String>, Error> {
+        let same = self.pool.wait(self.same());
+        same.map_err(|source| self.failed("look into", source))?;
+        Ok(vec![
+            place::removal(&self.params),
+            format!("DEL {OWN} in {}", place::name(&self.params)),
+        ])
+    }
+
+    fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
+        let statements = self.removal(made)?;
+        let removed = self.pool.wait(async {
+            place::remove_records(&self.nodes, self.same().await?).await?;
+            self.same().await?;
+            let delete = cmd("DEL").arg(OWN).take();
+            self.nodes.ask::<()>(OWN.as_bytes(), &delete).await
+        });
+        removed.map_err(|source| self.failed("remove the data set of", source))?;
+        Ok(statements)
+    }
+
+    fn is_empty(&self) -> Result<bool, Error> {
+        let existing = self.pool.wait(Existing::read(&self.nodes));
+        let existing = existing.map_err(|source| self.failed("look into", source))?;
+        Ok(existing.is_empty())
+    }
+
+    /// Waits until the log has what was acknowledged, if the server writes it back every second. What
+    /// a server that saves now and then has not saved is lost together with the marker.
+    fn sync(&self) -> Result<(), Error> {
+        let synced = self.pool.wait(server::sync(&self.nodes));
+        synced.map_err(|source| self.failed("wait for the writes of", source))
+    }
+
+    /// Also has a server that keeps snapshots alone save one.
+    fn flush(&self) -> Result<(), Error> {
+        self.sync()?;
+        let saved = self.pool.wait(server::save(&self.nodes));
+        saved.map_err(|source| self.failed("save", source))
+    }
+
+    fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
+        let settled = self
+            .pool
+            .wait_unless(stop, server::settle(&self.nodes, timeout));
+        // A server does not tell its clients that the data was replaced: no request fails.
+        let now = self.pool.wait_unless(stop, place::own(&self.nodes));
+        let id = |own: &Option<Own>| own.as_ref().map(|own| own.id.clone());
+        if let Some(Ok(found)) = now
+            && id(&found) != id(&self.own)
+        {
+            self.replaced.store(true, Ordering::Relaxed);
+        }
+        Ok(settled.unwrap_or(Settled::Unknown))
+    }
+
+    fn facts(&self) -> BTreeMap<String, String> {
+        self.pool.wait(server::facts(&self.nodes))
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        self.pool.wait(server::remarks(&self.nodes))
+    }
+
+    fn statistics(&self) -> Option<Vec<Statistic>> {
+        let nodes = Arc::clone(&self.nodes);
+        let told = async move { server::statistics(&nodes.nodes).await };
+        self.aside.ask(self.pool.own(), told)
+    }
+}
+
+/// Connects for what is not measured.
+async fn connect(params: &Params) -> Result<Nodes, BoxError> {
+    if settings::is_raw(&params.settings) && params.data.schema.fields.len() > 1 {
+        return Err("`record = raw` keeps one field a record, and the data set has more".into());
+    }
+    Nodes::connect(&params.location, &params.settings, UNMEASURED).await
+}
+
+fn not_opened(params: &Params, source: BoxError) -> Error {
+    Error::Open {
+        driver: DRIVER.name,
+        place: params.location.to_string(),
+        source,
+    }
+}
+
+fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
+    Error::Database {
+        action,
+        driver: DRIVER.name,
+        place: params.location.to_string(),
+        source,
+    }
+}
+
+/// Reads what is there.
+fn look(params: &Params) -> Result<Look, Error> {
+    let looked = || -> Result<Look, BoxError> {
+        let pool = RuntimePool::<Connected>::new()?;
+        pool.wait(async {
+            let nodes = connect(params).await?;
+            Ok(place::look(params, &Existing::read(&nodes).await?))
+        })
+    };
+    looked().map_err(|source| not_opened(params, source))
+}
+
+/// How far removing the records goes.
+#[derive(PartialEq, Eq)]
+enum Emptying {
+    /// They could be removed.
+    Checked,
+    /// They are gone.
+    Done,
+}
+
+/// Removes the records of a data set that tailmark created. The marker stays.
+fn empty(params: &Params, how: Emptying) -> Result<(), Error> {
+    let removed = || -> Result<(), BoxError> {
+        let pool = RuntimePool::<Connected>::new()?;
+        pool.wait(async {
+            let nodes = connect(params).await?;
+            let existing = Existing::read(&nodes).await?;
+            match existing.own {
+                Some(own) if how == Emptying::Done => place::remove_records(&nodes, &own).await,
+                None if existing.keys > 0 => Err(format!(
+                    "{} holds keys that tailmark did not create",
+                    place::name(params)
+                )
+                .into()),
+                _ => Ok(()),
+            }
+        })
+    };
+    removed().map_err(|source| failed(params, "remove the records of", source))
+}

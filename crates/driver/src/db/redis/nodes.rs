@@ -1,0 +1,322 @@
+//! Connections to the servers: one, or one to each master of a cluster, with its slots.
+
+use super::{DRIVER, failure::message, settings, slot};
+use crate::{
+    HostPort, INPUT_BYTES_MAX, Location, Settings, error::BoxError, net::login, read_file,
+};
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, FromRedisValue, IntoConnectionInfo,
+    RedisConnectionInfo, RedisError, TlsCertificates, Value, aio::MultiplexedConnection, cmd,
+};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+/// How long a request may take that is not measured.
+pub(super) const UNMEASURED: Duration = Duration::from_secs(60);
+
+/// The servers that hold a data set.
+pub(super) struct Nodes {
+    /// Their contact points and connections.
+    pub nodes: Vec<Node>,
+    /// The node of each slot; none if there is one server.
+    slots: Option<Box<[u16]>>,
+    /// Whether a connection was lost or a server is no master any more. All are made anew then.
+    pub is_lost: AtomicBool,
+}
+
+/// One server.
+#[derive(Clone)]
+pub(super) struct Node {
+    /// Its host and port.
+    pub address: String,
+    /// The connection to it.
+    pub connection: MultiplexedConnection,
+}
+
+impl Nodes {
+    /// The index of the node that holds a key.
+    pub fn node_of(&self, key: &[u8]) -> usize {
+        let slots = self.slots.as_ref();
+        slots.map_or(0, |slots| slots[usize::from(slot::slot(key))].into())
+    }
+
+    /// Whether there is one server without slots.
+    pub const fn is_single(&self) -> bool {
+        self.slots.is_none()
+    }
+
+    /// The answer of the node that holds a key.
+    pub async fn ask<T: FromRedisValue>(&self, key: &[u8], command: &Cmd) -> Result<T, BoxError> {
+        self.nodes[self.node_of(key)].ask(command).await
+    }
+
+    /// Connects as the settings say.
+    pub async fn connect(
+        location: &Location,
+        settings: &Settings,
+        request_timeout: Duration,
+    ) -> Result<Self, BoxError> {
+        let maker = Maker::new(settings, request_timeout)?;
+        let connecting = async {
+            if settings.flag("cluster") {
+                maker.cluster(location).await
+            } else {
+                maker.single(location).await
+            }
+        };
+        let nodes = login::in_time(location, settings, connecting).await?;
+        Ok(nodes)
+    }
+
+    /// Has the connections made anew before the next request.
+    #[cold]
+    pub fn lose(&self) {
+        self.is_lost.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Node {
+    /// The answer to a command that is not measured.
+    pub async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, BoxError> {
+        let mut connection = self.connection.clone();
+        let answer = command.query_async(&mut connection).await;
+        Ok(answer.map_err(|error: RedisError| message(&error))?)
+    }
+}
+
+/// Makes connections alike.
+struct Maker {
+    config: AsyncConnectionConfig,
+    /// How long a connection may take.
+    connect_timeout: Duration,
+    login: RedisConnectionInfo,
+    tls: Option<TlsCertificates>,
+}
+
+impl Maker {
+    fn new(settings: &Settings, request_timeout: Duration) -> Result<Self, BoxError> {
+        let connect_timeout = settings.integer("connect_timeout_ms").unwrap_or(1);
+        let connect_timeout = Duration::from_millis(connect_timeout);
+        let mut login = RedisConnectionInfo::default()
+            .set_db(settings::database(settings))
+            .set_skip_set_lib_name();
+        if let Some((user, password)) = login::credentials(settings)? {
+            login = login.set_username(user).set_password(password);
+        }
+        let tls = if settings.flag("tls") {
+            // The program has one provider of cryptography; another thread may have named it.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let file = settings.text("tls_ca");
+            let read = |path| read_file(Path::new(path), INPUT_BYTES_MAX);
+            Some(TlsCertificates {
+                client_tls: None,
+                root_cert: file.map(read).transpose()?,
+            })
+        } else {
+            None
+        };
+        Ok(Self {
+            // To connect has a limit of its own, which covers what follows it too.
+            config: AsyncConnectionConfig::new()
+                .set_connection_timeout(None)
+                .set_response_timeout(Some(request_timeout)),
+            connect_timeout,
+            login,
+            tls,
+        })
+    }
+
+    async fn node(&self, host: &str, port: u16) -> Result<Node, BoxError> {
+        let said = |error: RedisError| message(&error);
+        let host_text = host.to_owned();
+        let address = match &self.tls {
+            None => ConnectionAddr::Tcp(host_text, port),
+            Some(_) => ConnectionAddr::TcpTls {
+                host: host_text,
+                port,
+                insecure: false,
+                tls_params: None,
+            },
+        };
+        let info = address.into_connection_info().map_err(said)?;
+        let info = info.set_redis_settings(self.login.clone());
+        let client = match &self.tls {
+            None => Client::open(info),
+            Some(certificates) => Client::build_with_tls(info, certificates.clone()),
+        };
+        let connecting = client.map_err(said)?;
+        let connection = connecting.get_multiplexed_async_connection_with_config(&self.config);
+        Ok(Node {
+            address: if host.contains(':') {
+                format!("[{host}]:{port}")
+            } else {
+                format!("{host}:{port}")
+            },
+            connection: connection.await.map_err(said)?,
+        })
+    }
+
+    async fn point(&self, point: &HostPort) -> Result<Node, BoxError> {
+        let port = point.port_or(DRIVER.port.unwrap_or_default());
+        self.node(point.host(), port).await
+    }
+
+    async fn single(&self, location: &Location) -> Result<Nodes, BoxError> {
+        let mut points = location.hosts();
+        let point = points.next().ok_or("no contact point is given")?;
+        if points.next().is_some() {
+            return Err(
+                "several contact points are those of a cluster: set `cluster = true`".into(),
+            );
+        }
+        let node = self.point(point).await?;
+        let role: Vec<Value> = node.ask(&cmd("ROLE")).await?;
+        refuse_replica(&role)?;
+        let told: String = node.ask(cmd("INFO").arg("cluster")).await?;
+        if told.contains("cluster_enabled:1") {
+            return Err("it is a node of a cluster: set `cluster = true`".into());
+        }
+        let nodes = Nodes {
+            nodes: vec![node],
+            slots: None,
+            is_lost: AtomicBool::new(false),
+        };
+        Ok(nodes)
+    }
+
+    async fn cluster(&self, location: &Location) -> Result<Nodes, BoxError> {
+        let mut failed: BoxError = "no contact point is given".into();
+        for point in location.hosts() {
+            // One that says nothing leaves time for the others.
+            let around = tokio::time::timeout(2 * self.connect_timeout, self.around(point));
+            match around.await {
+                Ok(Ok(nodes)) => return Ok(nodes),
+                Ok(Err(error)) => failed = error,
+                Err(_) => failed = format!("{point} did not answer").into(),
+            }
+        }
+        Err(failed)
+    }
+
+    /// The masters of the cluster that a node belongs to.
+    async fn around(&self, point: &HostPort) -> Result<Nodes, BoxError> {
+        let node = self.point(point).await?;
+        let ranges: Vec<Vec<Value>> = node.ask(cmd("CLUSTER").arg("SLOTS")).await?;
+        let mut masters: Vec<(String, u16)> = Vec::new();
+        let mut slots = vec![u16::MAX; slot::SLOTS.into()].into_boxed_slice();
+        for range in &ranges {
+            let (first, last, mut master) =
+                parse_range(range).ok_or("the server does not say which node has which slots")?;
+            if master.0.is_empty() {
+                point.host().clone_into(&mut master.0);
+            }
+            let known = masters.iter().position(|known| *known == master);
+            let index = known.unwrap_or_else(|| {
+                masters.push(master);
+                masters.len() - 1
+            });
+            let own = slots.get_mut(usize::from(first)..=usize::from(last));
+            own.ok_or("the server names slots that no cluster has")?
+                .fill(index as u16);
+        }
+        let missing = slots.iter().filter(|&&index| index == u16::MAX).count();
+        if missing > 0 {
+            return Err(format!(
+                "{missing} of the cluster's {} slots have no node",
+                slot::SLOTS
+            )
+            .into());
+        }
+        let mut nodes = Vec::new();
+        for (host, port) in &masters {
+            nodes.push(self.node(host, *port).await?);
+        }
+        Ok(Nodes {
+            nodes,
+            slots: Some(slots),
+            is_lost: AtomicBool::new(false),
+        })
+    }
+}
+
+/// First and last slot, and the master's host and port, of a range of `CLUSTER SLOTS`.
+fn parse_range(range: &[Value]) -> Option<(u16, u16, (String, u16))> {
+    let [
+        Value::Int(first),
+        Value::Int(last),
+        Value::Array(master),
+        ..,
+    ] = range
+    else {
+        return None;
+    };
+    let (host, port) = match &master[..] {
+        [Value::BulkString(host), Value::Int(port), ..] => {
+            (String::from_utf8(host.clone()).ok()?, port)
+        }
+        [Value::Nil, Value::Int(port), ..] => (String::new(), port),
+        _ => return None,
+    };
+    let (first, last) = (u16::try_from(*first).ok()?, u16::try_from(*last).ok()?);
+    (first <= last).then_some((first, last, (host, u16::try_from(*port).ok()?)))
+}
+
+/// Refuses a replica: writes go to its master, and what it has may be old.
+fn refuse_replica(role: &[Value]) -> Result<(), BoxError> {
+    match role {
+        [
+            Value::BulkString(role),
+            Value::BulkString(host),
+            Value::Int(port),
+            ..,
+        ] if role == b"slave" => {
+            let host = String::from_utf8_lossy(host);
+            Err(format!("it is a replica of {host}:{port}: give the master").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        Value::BulkString(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn a_range_of_slots_is_its_masters() {
+        let node = |host: Value, port| Value::Array(vec![host, Value::Int(port), text("id")]);
+        let range = |last, host| {
+            [
+                Value::Int(0),
+                Value::Int(last),
+                node(host, 6391),
+                node(text("b"), 6392),
+            ]
+        };
+        let master = parse_range(&range(5460, text("10.0.0.1")));
+        assert_eq!(master, Some((0, 5460, ("10.0.0.1".to_owned(), 6391))));
+        let unnamed = parse_range(&range(5460, Value::Nil)).unwrap();
+        assert_eq!(unnamed.2.0, "");
+        assert_eq!(parse_range(&range(70_000, text("a"))), None);
+        assert_eq!(parse_range(&range(-1, text("a"))), None);
+    }
+
+    #[test]
+    fn a_replica_is_refused_by_the_name_of_its_master() {
+        let replica = [
+            text("slave"),
+            text("10.0.0.1"),
+            Value::Int(6379),
+            text("connected"),
+        ];
+        let refused = refuse_replica(&replica).unwrap_err().to_string();
+        assert!(refused.contains("replica of 10.0.0.1:6379"), "{refused}");
+        assert!(refuse_replica(&[text("master"), Value::Int(0)]).is_ok());
+    }
+}

@@ -1,0 +1,214 @@
+//! The logical database and what tailmark keeps in it beside the records: a hash with the marker,
+//! and with an id that no other data set has.
+
+use super::{nodes::Nodes, settings};
+use crate::{Access, Look, Params, error::BoxError};
+use redis::{Cmd, Pipeline, cmd};
+use std::{fmt::Write, fs::File, io::Read};
+
+/// The key of tailmark's own hash.
+pub(super) const OWN: &str = "tailmark";
+/// The sorted set of the keys of all records, as YCSB's binding has it.
+pub(super) const INDEX: &str = "_indices";
+
+/// How many records are removed at a time.
+const BATCH: i64 = 500;
+
+/// What tailmark's own hash says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Own {
+    /// What the data set is known by; drawn when it is created.
+    pub id: String,
+    /// The study that had it created; empty if none.
+    pub study: String,
+    /// The text of the marker.
+    pub marker: Option<String>,
+}
+
+/// What a logical database holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Existing {
+    /// What tailmark keeps there.
+    pub own: Option<Own>,
+    /// How many keys the index has.
+    pub indexed: u64,
+    /// All keys.
+    pub keys: u64,
+}
+
+impl Existing {
+    /// Reads what is there.
+    pub async fn read(nodes: &Nodes) -> Result<Self, BoxError> {
+        let mut keys = 0;
+        for node in &nodes.nodes {
+            keys += node.ask::<u64>(&cmd("DBSIZE")).await?;
+        }
+        Ok(Self {
+            own: own(nodes).await?,
+            indexed: nodes.ask(INDEX.as_bytes(), cmd("ZCARD").arg(INDEX)).await?,
+            keys,
+        })
+    }
+
+    /// Whether it holds no record, and nothing of another program if it is not tailmark's.
+    pub fn is_empty(&self) -> bool {
+        match self.own {
+            Some(_) => self.indexed == 0,
+            None => self.keys == 0,
+        }
+    }
+}
+
+/// What tailmark's own hash says, if it is there.
+pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
+    let get = fields(cmd("HMGET").arg(OWN)).take();
+    let said: Vec<Option<String>> = nodes.ask(OWN.as_bytes(), &get).await?;
+    let mut said = said.into_iter();
+    let (id, study, marker) = (
+        said.next().flatten(),
+        said.next().flatten(),
+        said.next().flatten(),
+    );
+    if let Some(id) = id {
+        let study = study.unwrap_or_default();
+        return Ok(Some(Own { id, study, marker }));
+    }
+    let is_there: bool = nodes.ask(OWN.as_bytes(), cmd("EXISTS").arg(OWN)).await?;
+    if is_there {
+        return Err(format!("the key `{OWN}` is another program's; use another `database`").into());
+    }
+    Ok(None)
+}
+
+fn fields(command: &mut Cmd) -> &mut Cmd {
+    command.arg("id").arg("study").arg("marker")
+}
+
+/// Creates tailmark's own hash in a database that holds nothing.
+pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, BoxError> {
+    let existing = Existing::read(nodes).await?;
+    let is_ours = existing.own.is_some() && params.access != Access::CreateNew;
+    if is_ours {
+        return Ok(existing);
+    }
+    if existing.own.is_some() || existing.keys > 0 {
+        return Err(format!(
+            "{} holds {} keys that this run did not create; use another `database`",
+            name(params),
+            existing.keys
+        )
+        .into());
+    }
+    let study = if params.study.bytes().all(|b| b.is_ascii_hexdigit()) {
+        &*params.study
+    } else {
+        ""
+    };
+    let is_new: bool = nodes
+        .ask(
+            OWN.as_bytes(),
+            cmd("HSETNX").arg(OWN).arg("id").arg(new_id()?),
+        )
+        .await?;
+    if !is_new {
+        return Err(format!("another program began to load {} meanwhile", name(params)).into());
+    }
+    let set_study = cmd("HSET").arg(OWN).arg("study").arg(study).take();
+    nodes.ask::<()>(OWN.as_bytes(), &set_study).await?;
+    Existing::read(nodes).await
+}
+
+fn new_id() -> Result<String, BoxError> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let mut id = String::new();
+    for byte in bytes {
+        write!(id, "{byte:02x}")?;
+    }
+    Ok(id)
+}
+
+/// Refuses another data set than the one that was opened: the address may lead to another server, or
+/// the server may have lost what it had in memory.
+pub(super) async fn refuse_another(nodes: &Nodes, opened: Option<&Own>) -> Result<(), BoxError> {
+    let found = own(nodes).await?;
+    let (found, opened) = (found.map(|own| own.id), opened.map(|own| own.id.clone()));
+    match (found, opened) {
+        (found, opened) if found == opened => Ok(()),
+        (None, _) => Err(
+            "tailmark's key is gone: the server lost its data, another program removed it, \
+                          or the address leads to another server"
+                .into(),
+        ),
+        _ => Err("another data set is in its place, or the address leads to another server".into()),
+    }
+}
+
+/// Removes the records that the index names, of the data set that was opened and no other. What
+/// another program keeps there stays.
+pub(super) async fn remove_records(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
+    let next = cmd("ZRANGE").arg(INDEX).arg(0).arg(BATCH - 1).take();
+    loop {
+        refuse_another(nodes, Some(opened)).await?;
+        let keys: Vec<Vec<u8>> = nodes.ask(INDEX.as_bytes(), &next).await?;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        for (index, node) in nodes.nodes.iter().enumerate() {
+            let mut pipeline = Pipeline::new();
+            let own = keys.iter().filter(|key| nodes.node_of(key) == index);
+            own.for_each(|key| {
+                pipeline.cmd("UNLINK").arg(key).ignore();
+            });
+            if !pipeline.is_empty() {
+                let mut connection = node.connection.clone();
+                pipeline.query_async::<()>(&mut connection).await?;
+            }
+        }
+        // Last: a removal that is killed finds the rest by the index.
+        let unindex = cmd("ZREM").arg(INDEX).arg(&keys).take();
+        nodes.ask::<()>(INDEX.as_bytes(), &unindex).await?;
+    }
+}
+
+/// The database for messages.
+pub(super) fn name(params: &Params) -> String {
+    format!("database {}", settings::database(&params.settings))
+}
+
+/// What removes the records, in words.
+pub(super) fn removal(params: &Params) -> String {
+    format!("UNLINK the keys that `{INDEX}` of {} names", name(params))
+}
+
+/// What is found in a database that holds this, and what would change it.
+pub(super) fn look(params: &Params, existing: &Existing) -> Look {
+    let name = name(params);
+    let is_foreign = existing.own.is_none() && existing.indexed == 0 && existing.keys > 0;
+    let own = existing.own.as_ref();
+    let marker = own.and_then(|own| own.marker.clone());
+    let is_begun = marker.is_none() && existing.is_empty();
+    Look {
+        exists: own.is_some() || existing.indexed > 0,
+        id: own.map(|own| own.id.clone()),
+        is_empty: existing.is_empty(),
+        foreign: is_foreign.then(|| name.clone()),
+        is_bare: false,
+        is_nothing: own.is_none() && existing.keys == 0,
+        made_for: own
+            .filter(|own| is_begun && !own.study.is_empty())
+            .map(|own| own.study.clone()),
+        creates: own.map_or_else(
+            || {
+                vec![format!(
+                    "HSETNX {OWN} id ... in {name}, HSET {OWN} study ..."
+                )]
+            },
+            |_| Vec::new(),
+        ),
+        marks: format!("HSET {OWN} marker ... in {name}"),
+        removes: (own.is_some() || existing.keys == 0).then(|| removal(params)),
+        marker,
+        name,
+    }
+}

@@ -1,0 +1,326 @@
+//! What a server tells of itself by `INFO` and `CONFIG GET`: facts, numbers of its background work,
+//! and what a user must know.
+
+use super::nodes::{Node, Nodes};
+use crate::{Remark, RemarkCode, Settled, Statistic, error::BoxError};
+use redis::cmd;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+/// How often a server that is busy is asked again.
+const POLL: Duration = Duration::from_millis(100);
+/// A server that writes its log back every second has written what it acknowledged before this.
+const EVERYSEC: Duration = Duration::from_secs(2);
+
+/// What of a server's configuration bears on storage and memory.
+const CONFIG: &[&str] = &[
+    "appendfsync",
+    "appendonly",
+    "auto-aof-rewrite-percentage",
+    "io-threads",
+    "maxmemory",
+    "maxmemory-policy",
+    "no-appendfsync-on-rewrite",
+    "rdbcompression",
+    "save",
+];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Counter,
+    Gauge,
+}
+
+/// A line of INFO, our name of it, and whether it only grows.
+const STATISTICS: &[(&str, &str, Kind)] = &[
+    ("aof_current_size", "aof_bytes", Kind::Gauge),
+    ("aof_delayed_fsync", "delayed_fsyncs", Kind::Counter),
+    ("aof_pending_bio_fsync", "pending_fsyncs", Kind::Gauge),
+    (
+        "aof_rewrite_in_progress",
+        "running_aof_rewrites",
+        Kind::Gauge,
+    ),
+    ("aof_rewrites", "aof_rewrites", Kind::Counter),
+    ("connected_clients", "connections", Kind::Gauge),
+    ("evicted_keys", "evicted_keys", Kind::Counter),
+    ("keyspace_hits", "key_hits", Kind::Counter),
+    ("keyspace_misses", "key_misses", Kind::Counter),
+    ("latest_fork_usec", "latest_fork_us", Kind::Gauge),
+    ("lazyfree_pending_objects", "pending_removals", Kind::Gauge),
+    ("rdb_bgsave_in_progress", "running_rdb_saves", Kind::Gauge),
+    (
+        "rdb_changes_since_last_save",
+        "unsaved_changes",
+        Kind::Gauge,
+    ),
+    ("rdb_saves", "rdb_saves", Kind::Counter),
+    ("total_commands_processed", "commands", Kind::Counter),
+    ("used_memory", "memory_bytes", Kind::Gauge),
+    ("used_memory_rss", "resident_memory_bytes", Kind::Gauge),
+];
+
+/// Lines of INFO whose number is not 0 while background work is done.
+const BUSY: &[&str] = &[
+    "aof_pending_bio_fsync",
+    "aof_rewrite_in_progress",
+    "aof_rewrite_scheduled",
+    "async_loading",
+    "lazyfree_pending_objects",
+    "loading",
+    "rdb_bgsave_in_progress",
+];
+
+/// The lines `name:value` of an answer to INFO.
+fn lines(answer: &str) -> BTreeMap<&str, &str> {
+    answer
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .collect()
+}
+
+async fn info(node: &Node) -> Result<String, BoxError> {
+    node.ask(cmd("INFO").arg("everything")).await
+}
+
+/// The value of a parameter; none if the server does not tell.
+async fn parameter(node: &Node, name: &str) -> Option<String> {
+    let said: Result<Vec<String>, _> = node.ask(cmd("CONFIG").arg("GET").arg(name)).await;
+    said.ok()?.into_iter().nth(1)
+}
+
+/// Everything that can be told. Nodes of a cluster are taken to be alike.
+pub(super) async fn facts(nodes: &Nodes) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    if !nodes.is_single() {
+        facts.insert("nodes".to_owned(), nodes.nodes.len().to_string());
+    }
+    let Some(node) = nodes.nodes.first() else {
+        return facts;
+    };
+    let answer = info(node).await.unwrap_or_default();
+    let told = lines(&answer);
+    let version = told.get("valkey_version").or(told.get("redis_version"));
+    let server = told.get("server_name").copied().unwrap_or("redis");
+    facts.insert("server".to_owned(), server.to_owned());
+    for (name, value) in [
+        ("version", version),
+        ("allocator", told.get("mem_allocator")),
+        ("mode", told.get("redis_mode")),
+    ] {
+        if let Some(value) = value {
+            facts.insert(name.to_owned(), (*value).to_owned());
+        }
+    }
+    for name in CONFIG {
+        if let Some(value) = parameter(node, name).await {
+            facts.insert((*name).to_owned(), value);
+        }
+    }
+    facts
+}
+
+/// What all nodes tell of their work; what one does not answer is left out.
+pub(super) async fn statistics(nodes: &[Node]) -> Vec<Statistic> {
+    let mut told = Vec::new();
+    for node in nodes {
+        let name = (nodes.len() > 1).then(|| node.address.clone());
+        if let Ok(answer) = info(node).await {
+            told.extend(read(name, &answer));
+        }
+    }
+    told
+}
+
+fn read(node: Option<String>, answer: &str) -> Vec<Statistic> {
+    let told = lines(answer);
+    let statistic = |&(theirs, ours, kind): &(&str, &str, Kind)| {
+        let value: f64 = told.get(theirs)?.trim().parse().ok()?;
+        Some(Statistic {
+            node: node.clone(),
+            ..match kind {
+                Kind::Counter => Statistic::counter(ours, value),
+                Kind::Gauge => Statistic::gauge(ours, value),
+            }
+        })
+    };
+    STATISTICS.iter().filter_map(statistic).collect()
+}
+
+/// Waits until no node rewrites its log, saves, loads or removes in the background.
+pub(super) async fn settle(nodes: &Nodes, timeout: Duration) -> Settled {
+    let end = Instant::now() + timeout;
+    for node in &nodes.nodes {
+        loop {
+            match info(node).await {
+                Err(_) => return Settled::Unknown,
+                Ok(answer) if !is_busy(&answer) => break,
+                Ok(_) if Instant::now() >= end => return Settled::No,
+                Ok(_) => tokio::time::sleep(POLL).await,
+            }
+        }
+    }
+    Settled::Yes
+}
+
+fn is_busy(answer: &str) -> bool {
+    let told = lines(answer);
+    let has_work = |name: &&str| told.get(*name).is_some_and(|value| value.trim() != "0");
+    BUSY.iter().any(has_work)
+}
+
+/// How a server keeps what it has in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Persistence {
+    /// Each write is on the disk before it is acknowledged.
+    Always,
+    /// The log is written back every second.
+    EverySecond,
+    /// The kernel writes the log back.
+    Kernel,
+    /// The server saves all of it now and then.
+    Snapshots,
+    /// Not at all.
+    No,
+    /// It does not tell.
+    Unknown,
+}
+
+impl Persistence {
+    async fn of_node(node: &Node) -> Self {
+        let appends = parameter(node, "appendonly").await;
+        match appends.as_deref() {
+            Some("yes") => match parameter(node, "appendfsync").await.as_deref() {
+                Some("always") => Self::Always,
+                Some("no") => Self::Kernel,
+                _ => Self::EverySecond,
+            },
+            Some(_) => match parameter(node, "save").await.as_deref() {
+                Some("") => Self::No,
+                Some(_) => Self::Snapshots,
+                None => Self::Unknown,
+            },
+            None => Self::Unknown,
+        }
+    }
+}
+
+/// Waits until the logs that are written back every second are.
+pub(super) async fn sync(nodes: &Nodes) -> Result<(), BoxError> {
+    for node in &nodes.nodes {
+        if Persistence::of_node(node).await == Persistence::EverySecond {
+            tokio::time::sleep(EVERYSEC).await;
+            while lines(&info(node).await?)
+                .get("aof_pending_bio_fsync")
+                .is_some_and(|pending| *pending != "0")
+            {
+                tokio::time::sleep(POLL).await;
+            }
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Has servers that keep snapshots alone save one, and waits for it.
+pub(super) async fn save(nodes: &Nodes) -> Result<(), BoxError> {
+    for node in &nodes.nodes {
+        if Persistence::of_node(node).await != Persistence::Snapshots {
+            continue;
+        }
+        // One that is at work already may have begun before the last write.
+        while is_busy(&info(node).await?) {
+            tokio::time::sleep(POLL).await;
+        }
+        node.ask::<String>(&cmd("BGSAVE")).await?;
+        loop {
+            let answer = info(node).await?;
+            let told = lines(&answer);
+            if told.get("rdb_bgsave_in_progress") == Some(&"0") {
+                if told.get("rdb_last_bgsave_status") == Some(&"ok") {
+                    break;
+                }
+                return Err("the server could not save its data".into());
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+    Ok(())
+}
+
+/// What a user must know beside the numbers.
+pub(super) async fn remarks(nodes: &Nodes) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut evicted = 0_u64;
+    let mut unsaved = Vec::new();
+    for node in &nodes.nodes {
+        let answer = info(node).await.unwrap_or_default();
+        let told = lines(&answer);
+        let keys = told.get("evicted_keys").and_then(|keys| keys.parse().ok());
+        evicted += keys.unwrap_or(0_u64);
+        if Persistence::of_node(node).await == Persistence::No {
+            unsaved.push(node.address.clone());
+        }
+    }
+    if evicted > 0 {
+        remarks.push(Remark {
+            code: RemarkCode::DataEvicted,
+            text: format!(
+                "The server evicted {evicted} keys since it was started, because its memory was full: \
+                 reads of these records miss. Give it more memory (`maxmemory`), or load fewer records."
+            ),
+        });
+    }
+    if !unsaved.is_empty() {
+        remarks.push(Remark {
+            code: RemarkCode::NotPersistent,
+            text: format!(
+                "{} keeps its data in memory alone (`appendonly no`, `save \"\"`): no storage was \
+                 measured, and a restart loses the data. Set `appendonly yes` or `save`.",
+                unsaved.join(", ")
+            ),
+        });
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StatisticKind;
+
+    const ANSWER: &str = "# Memory\r\nused_memory:1048576\r\nused_memory_human:1.00M\r\n\
+        # Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\naof_delayed_fsync:3\r\n\
+        # Clients\r\nconnected_clients:9\r\n";
+
+    #[test]
+    fn lines_of_info_become_statistics_and_others_are_skipped() {
+        let told = read(None, ANSWER);
+        let told: Vec<_> = told
+            .iter()
+            .map(|one| (&*one.name, one.kind, one.value))
+            .collect();
+        let expected = [
+            ("delayed_fsyncs", StatisticKind::Counter, 3.0),
+            ("connections", StatisticKind::Gauge, 9.0),
+            ("running_rdb_saves", StatisticKind::Gauge, 0.0),
+            ("memory_bytes", StatisticKind::Gauge, 1_048_576.0),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_server_is_busy_while_it_saves_rewrites_loads_or_removes() {
+        assert!(!is_busy(ANSWER));
+        for line in BUSY {
+            assert!(is_busy(&format!("{line}:1\r\n")), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_rows_of_statistics_are_sorted() {
+        assert!(STATISTICS.is_sorted_by(|a, b| a.0 < b.0));
+    }
+}
