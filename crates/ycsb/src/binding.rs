@@ -116,6 +116,21 @@ pub const BINDINGS: &[Binding] = &[
         ..CASSANDRA
     },
     Binding {
+        name: "redis",
+        class: "RedisClient",
+        driver: "redis",
+        location: Some(("redis.host", None)),
+        port: Some("redis.port"),
+        settings: &[
+            ("redis.cluster", "cluster"),
+            ("redis.timeout", "request_timeout_ms"),
+        ],
+        // It has no property of a user: the password is that of the default one.
+        password: Some("redis.password"),
+        defaults: &[],
+        ignored: &[],
+    },
+    Binding {
         name: "rocksdb",
         class: "RocksDBClient",
         driver: "rocksdb",
@@ -245,16 +260,15 @@ impl Binding {
 
 impl Binding {
     /// The password of the properties where a driver can read it; drivers take passwords from files.
-    /// None without a user or a password.
+    /// None without a password, or without the user of a binding that has a property for it.
     ///
     /// # Errors
     /// Where there is no memory for it.
     pub fn password(&self, properties: &Properties) -> anyhow::Result<Option<Password>> {
         let password = self.password.and_then(|name| properties.text(name));
-        let has_user = self
-            .settings
-            .iter()
-            .any(|(name, setting)| *setting == "user" && properties.text(name).is_some());
+        let mut users = self.settings.iter();
+        let user = users.find(|(_, setting)| *setting == "user");
+        let has_user = user.is_none_or(|(name, _)| properties.text(name).is_some());
         let Some(password) = password.filter(|_| has_user) else {
             return Ok(None);
         };
@@ -316,6 +330,7 @@ mod tests {
             ("com.yahoo.ycsb.db.rocksdb.RocksDBClient", "rocksdb"),
             ("site.ycsb.db.CassandraCQLClient", "cassandra"),
             ("site.ycsb.db.AerospikeClient", "aerospike"),
+            ("site.ycsb.db.RedisClient", "redis"),
         ] {
             assert_eq!(Binding::find(name).unwrap().driver, driver, "{name}");
         }
@@ -413,6 +428,16 @@ mod tests {
         }
         let target = std::fs::read_link(kept.path()).unwrap();
         assert_eq!(target.to_str(), Some("/memfd:tailmark-password (deleted)"));
+    }
+
+    #[test]
+    fn a_binding_without_a_property_of_users_takes_a_password_alone() {
+        let redis = Binding::find("redis").unwrap();
+        let mut properties = Properties::default();
+        assert!(redis.password(&properties).unwrap().is_none());
+        properties.set("redis.password", "sesame");
+        let kept = redis.password(&properties).unwrap().unwrap();
+        assert_eq!(std::fs::read_to_string(kept.path()).unwrap(), "sesame\n");
     }
 
     #[test]

@@ -153,6 +153,9 @@ impl Call {
         let password = binding.password(properties)?;
         if let Some(password) = &password {
             settings.insert("password_file".to_owned(), password.path());
+            // A binding without a property of users has but one.
+            let user = settings.entry("user".to_owned());
+            user.or_insert_with(|| "default".to_owned());
         }
         let mut settings = checked(driver, &settings, &core.data)?;
         for (name, value) in readable(driver) {

@@ -47,7 +47,7 @@ fn a_property_file_is_taken_or_refused() {
         words: WORDS,
         inputs: 2_000,
     };
-    let bindings: Vec<_> = ["basic", "rocksdb", "cassandra-cql", "aerospike"]
+    let bindings: Vec<_> = ["basic", "rocksdb", "cassandra-cql", "aerospike", "redis"]
         .into_iter()
         .filter_map(|name| Binding::find(name).ok())
         .collect();
