@@ -80,6 +80,10 @@ fn commands() -> Vec<Vec<&'static str>> {
         commands.push(server("aerospike", "a=127.0.0.1:1"));
         commands.push(server("aerospike", "a=no-such-host.invalid"));
     }
+    if cfg!(feature = "redis") {
+        commands.push(server("redis", "a=127.0.0.1:1"));
+        commands.push(server("redis", "a=no-such-host.invalid"));
+    }
     commands
 }
 

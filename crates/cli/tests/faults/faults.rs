@@ -90,9 +90,7 @@ impl Fault {
         match target.needs {
             Needs::Nothing => true,
             Needs::Device => !["marker", "other-study"].contains(&self.name),
-            Needs::Cassandra => {
-                !self.needs_disk && !["marker", "swapped-data"].contains(&self.name)
-            }
+            Needs::Server => !self.needs_disk && !["marker", "swapped-data"].contains(&self.name),
         }
     }
 }

@@ -80,11 +80,12 @@ fn main() -> ExitCode {
     }
     let here = Here {
         disks: refusal.is_none(),
-        cassandra: sweep::cassandra().is_some(),
     };
-    if tailmark_testing::is_ci() && !here.cassandra {
-        println!("TEST_CASSANDRA names no server; in CI it must");
-        return ExitCode::FAILURE;
+    for driver in ["cassandra", "redis"] {
+        if tailmark_testing::is_ci() && sweep::server(driver).is_none() {
+            println!("no server of {driver} is named; in CI it must be");
+            return ExitCode::FAILURE;
+        }
     }
     if let Some(why) = refusal {
         println!("without loop devices ({why}): their faults are left out");

@@ -101,7 +101,7 @@ pub fn marker(round: &mut Round, draw: &mut Draw) -> Kept {
 /// Another study in the place of the first is refused.
 pub fn other_study(round: &mut Round, _: &mut Draw) -> Kept {
     round.begin()?;
-    let is_server = round.sweep.target.needs == Needs::Cassandra;
+    let is_server = round.sweep.target.needs == Needs::Server;
     if !is_server && sweep::markers(&round.ground, &round.sweep).is_empty() {
         round.note("the data were taken away before");
         return Ok(());

@@ -4,13 +4,13 @@
 use crate::{
     broken::{Broken, Kept, expect},
     round::Round,
-    sweep,
+    sweep::{self, REDIS_DATABASE},
 };
 use tailmark_driver::{Completion, Driver, Fields, Operation, Params, Reply, Session};
 use tailmark_engine::block_on;
 use tailmark_model::Kind;
 use tailmark_study::Study;
-use tailmark_testing::cql;
+use tailmark_testing::{cql, resp};
 use tailmark_workload::key::KeyName;
 
 /// Every record of the loads, and of the inserts of the points where nothing may have taken them.
@@ -78,9 +78,13 @@ fn inserted(round: &Round, driver: &str) -> u64 {
     inserts.max().unwrap_or(0)
 }
 
-/// Removes what an earlier round left on Cassandra.
-pub fn remove_keyspace(hosts: &str) {
-    cql(hosts, "DROP KEYSPACE IF EXISTS faults");
+/// Removes what an earlier round left on a server.
+pub fn remove_left(driver: &str, hosts: &str) {
+    if driver == "redis" {
+        assert_eq!(resp(hosts, REDIS_DATABASE, &["FLUSHDB"]), ["OK"]);
+    } else {
+        cql(hosts, "DROP KEYSPACE IF EXISTS faults");
+    }
 }
 
 fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {

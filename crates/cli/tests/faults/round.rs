@@ -54,7 +54,6 @@ pub struct Round {
 #[derive(Debug, Clone, Copy)]
 pub struct Here {
     pub disks: bool,
-    pub cassandra: bool,
 }
 
 /// What a round will be.
@@ -77,8 +76,11 @@ impl Choice {
     /// Whether it can be run here; names what is missing.
     pub fn lacks(&self, here: Here) -> Option<&'static str> {
         let needs_disk = self.faults.iter().any(|fault| fault.needs_disk);
+        let is_missing = |driver: &&str| sweep::server(driver).is_none();
         match self.target.needs {
-            Needs::Cassandra if !here.cassandra => Some("Cassandra (TEST_CASSANDRA names none)"),
+            Needs::Server if self.target.drivers.iter().any(is_missing) => {
+                Some("a server (TEST_CASSANDRA or TEST_REDIS names none)")
+            }
             Needs::Device if !here.disks => Some("loop devices"),
             _ if needs_disk && !here.disks => Some("a disk of its own (a loop device)"),
             _ => None,
@@ -96,8 +98,10 @@ impl Round {
         ground::write(&dir.join("other.toml"), &sweep.other_plan());
         ground::write(&dir.join("options.ini"), &Sweep::options(100));
         ground.sync();
-        if target.needs == Needs::Cassandra {
-            records::remove_keyspace(&sweep::cassandra().unwrap_or_default());
+        if target.needs == Needs::Server {
+            for driver in target.drivers {
+                records::remove_left(driver, &sweep::server(driver).unwrap_or_default());
+            }
         }
         Self {
             seed,

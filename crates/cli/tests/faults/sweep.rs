@@ -23,7 +23,8 @@ pub struct Target {
 pub enum Needs {
     Nothing,
     Device,
-    Cassandra,
+    /// The server of its driver, which `TEST_<DRIVER>` names.
+    Server,
 }
 
 pub const TARGETS: &[Target] = &[
@@ -54,17 +55,26 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "cassandra",
         drivers: &["cassandra"],
-        needs: Needs::Cassandra,
+        needs: Needs::Server,
         operations: 400,
     },
+    Target {
+        name: "redis",
+        drivers: &["redis"],
+        needs: Needs::Server,
+        operations: 2_000,
+    },
 ];
+
+/// The logical database of Redis that rounds use.
+pub const REDIS_DATABASE: u32 = 1060;
 
 /// A sweep of more points than these takes too long.
 const POINTS_MAX: u64 = 8;
 
-/// The contact points of a Cassandra for tests, where there is one.
-pub fn cassandra() -> Option<String> {
-    env::var("TEST_CASSANDRA").ok()
+/// The contact points of a server for tests, where there is one.
+pub fn server(driver: &str) -> Option<String> {
+    env::var(format!("TEST_{}", driver.to_uppercase())).ok()
 }
 
 pub struct Sweep {
@@ -170,9 +180,12 @@ impl Sweep {
                 settings.append(&mut self.rocksdb);
             }
             let place = match self.target.needs {
-                Needs::Cassandra => {
-                    settings.push("keyspace = \"faults\"".to_owned());
-                    format!("contact_points = {:?}", cassandra().unwrap_or_default())
+                Needs::Server => {
+                    settings.push(match driver {
+                        "redis" => format!("database = {REDIS_DATABASE}"),
+                        _ => "keyspace = \"faults\"".to_owned(),
+                    });
+                    format!("contact_points = {:?}", server(driver).unwrap_or_default())
                 }
                 Needs::Device => format!("device = {:?}", ground.device()),
                 Needs::Nothing => format!("path = {:?}", data.join(driver)),

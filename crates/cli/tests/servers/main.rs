@@ -1,5 +1,5 @@
-//! Whole sweeps on servers that are really there, which `TEST_CASSANDRA` and `TEST_AEROSPIKE` name.
-//! The tests that need a server of their own start a Cassandra (with Java and Maven) where there is
+//! Whole sweeps on servers that are really there, which `TEST_CASSANDRA`, `TEST_AEROSPIKE` and
+//! `TEST_REDIS` name. The tests that need a server of their own start a Cassandra (with Java and Maven) where there is
 //! one at all; without a server the tests are ignored.
 
 #![allow(
@@ -13,6 +13,7 @@ mod foreign;
 mod gone;
 mod lost;
 mod own;
+mod redis;
 mod replaced;
 mod services;
 mod sweeps;

@@ -3,7 +3,7 @@
 use crate::{TAILMARK, own::Server};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
-use tailmark_testing::{err, server, test};
+use tailmark_testing::{err, resp, server, test};
 use tempfile::TempDir;
 
 /// Runs YCSB's workloads on a server of this driver, and returns what was measured.
@@ -46,12 +46,18 @@ fn sweep(driver: &str, hosts: &str, settings: &[&str], workloads: &str) -> Vec<V
     points
 }
 
-#[test]
-fn ycsb_a_to_f_run_on_cassandra_without_an_error_or_a_miss() {
-    let hosts = server("cassandra");
-    let keyspace = format!("database.keyspace=sweep_{}", std::process::id());
+#[test(cassandra, redis)]
+fn ycsb_a_to_f_run_without_an_error_or_a_miss(driver: &str) {
+    let hosts = server(driver);
+    let place = match driver {
+        "redis" => "database.database=1050".to_owned(),
+        _ => format!("database.keyspace=sweep_{}", std::process::id()),
+    };
+    if driver == "redis" {
+        assert_eq!(resp(&hosts, 1050, &["FLUSHDB"]), ["OK"]);
+    }
     let all = "ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f";
-    let points = sweep("cassandra", &hosts, &[&keyspace], all);
+    let points = sweep(driver, &hosts, &[&place], all);
     assert_eq!(points.len(), 12);
     for point in points {
         assert_eq!(

@@ -1,0 +1,188 @@
+//! Whole runs on Redis: YCSB A to F, a server that is killed in a point, a run that is killed, data of
+//! others, and `clean`.
+
+use crate::{
+    TAILMARK,
+    own::{Run, has_finding},
+};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+use tailmark_testing::{assert_says, err, out, resp, server, test};
+use tempfile::TempDir;
+
+/// A server of a test's own; ended and removed with it.
+struct OwnServer {
+    dir: TempDir,
+    port: u16,
+}
+
+impl OwnServer {
+    /// Not started yet.
+    fn new(port: u16) -> Self {
+        // Where there is none at all, none can be started either.
+        let _ = server("redis");
+        let dir = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self { dir, port }
+    }
+
+    /// The words of a shell that does something with it.
+    fn shell(&self, action: &str) -> String {
+        let script: PathBuf =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/redis/server");
+        format!(
+            "REDIS_DIR={}/server REDIS_PORT={} {} {action}",
+            self.dir.path().display(),
+            self.port,
+            script.display()
+        )
+    }
+
+    fn act(&self, action: &str) {
+        let status = Command::new("sh")
+            .args(["-c", &self.shell(action)])
+            .status();
+        assert!(status.unwrap().success(), "{action}");
+    }
+
+    fn hosts(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// A plan whose service is this server.
+    fn plan(&self, sweep: &str) -> String {
+        format!(
+            "[database]\ndriver = 'redis'\nrequest_timeout_ms = 2000\n[dataset]\nrecords = 500\n\
+             [sweep]\nworkloads = ['ycsb-a']\nwarmup = '0s'\n{sweep}\n[[system]]\nname = 'server'\n\
+             contact_points = ['{}']\npath = '{}'\nservice = {{ start = '{}', stop = '{}' }}\n",
+            self.hosts(),
+            self.dir.path().display(),
+            self.shell("start"),
+            self.shell("stop"),
+        )
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        self.act("kill");
+    }
+}
+
+/// A run on a logical database of the server of all tests.
+fn run(dir: &Path, hosts: &str, database: u32, more: &[&str]) -> std::process::Output {
+    let system = format!("server={hosts}");
+    let set = format!("database.database={database}");
+    let words = [
+        "run", "--driver", "redis", "--system", &system, "--set", &set,
+    ];
+    let small = ["--records", "1k", "--operations", "500", "--threads", "2"];
+    TAILMARK.run(
+        dir,
+        &[&words[..], &small, &["--warmup", "0s"], more].concat(),
+    )
+}
+
+fn keys(hosts: &str, database: u32) -> usize {
+    resp(hosts, database, &["KEYS", "*"]).len()
+}
+
+#[test]
+fn a_redis_that_was_killed_in_a_point_comes_back_with_its_records() {
+    let server = OwnServer::new(6390 + 9);
+    let dir = TempDir::new().unwrap();
+    let sweep = "threads = [2, 4]\nduration = '15s'\nready_timeout = '30s'";
+    std::fs::write(dir.path().join("plan.toml"), server.plan(sweep)).unwrap();
+    let run = Run::start(dir.path());
+    run.until("measuring", 0);
+    server.act("kill");
+    std::thread::sleep(Duration::from_secs(2));
+    server.act("start");
+    let (code, said) = run.end();
+    assert_eq!(code, Some(3), "{said}");
+    let points = TAILMARK.points(dir.path());
+    assert_eq!(points.len(), 2, "{said}");
+    let hurt = &points[0];
+    assert!(has_finding(hurt, "errors"), "{hurt}");
+    let causes = hurt["errors_by_cause"].as_array().unwrap();
+    assert!(
+        causes.iter().any(|error| error["cause"] == "connection"),
+        "{hurt}"
+    );
+    assert_eq!(points[1]["errors"], 0, "{}", points[1]);
+    for point in &points {
+        assert_eq!(point["kinds"]["read"]["not_found"], 0, "{point}");
+    }
+    let facts = &points[0]["database"];
+    assert!(
+        facts.to_string().contains("appendonly") || facts.is_null(),
+        "{facts}"
+    );
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_with_its_records_and_clean_removes_them_alone() {
+    let (hosts, database) = (server("redis"), 1051);
+    assert_eq!(resp(&hosts, database, &["FLUSHDB"]), ["OK"]);
+    let dir = TempDir::new().unwrap();
+    let first = run(dir.path(), &hosts, database, &["-o", "out"]);
+    assert_eq!(first.status.code(), Some(0), "{}", err(&first));
+    let again = run(
+        dir.path(),
+        &hosts,
+        database,
+        &["-o", "other", "--workload", "ycsb-c"],
+    );
+    assert_eq!(again.status.code(), Some(0), "{}", err(&again));
+    assert!(!err(&again).contains("loading"), "{}", err(&again));
+    let _ = resp(&hosts, database, &["SET", "mine", "kept"]);
+    assert!(keys(&hosts, database) > 1000);
+    let listed = TAILMARK.run(dir.path(), &["clean", "out"]);
+    let unlink = format!("at {hosts}: UNLINK the keys that `_indices` of database {database}");
+    assert_says(
+        &out(&listed),
+        &[unlink.as_str(), "DEL tailmark", "add --yes"],
+    );
+    assert!(keys(&hosts, database) > 1000, "it only lists");
+    let removed = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
+    assert!(removed.status.success(), "{}", err(&removed));
+    assert_eq!(resp(&hosts, database, &["KEYS", "*"]), ["mine"]);
+}
+
+#[test]
+fn keys_of_others_are_refused_and_records_of_ycsb_are_adopted_as_they_are() {
+    let (hosts, database) = (server("redis"), 1052);
+    assert_eq!(resp(&hosts, database, &["FLUSHDB"]), ["OK"]);
+    let _ = resp(&hosts, database, &["SET", "mine", "kept"]);
+    let dir = TempDir::new().unwrap();
+    for flags in [&[][..], &["--into-existing"]] {
+        let refused = run(
+            dir.path(),
+            &hosts,
+            database,
+            &[&["-o", "out"], flags].concat(),
+        );
+        assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+    }
+    assert_eq!(resp(&hosts, database, &["KEYS", "*"]), ["mine"]);
+    // Loaded by the drop-in into another database, and stripped of what says that it is tailmark's.
+    let loaded = run(dir.path(), &hosts, 1053, &["-o", "loaded"]);
+    assert_eq!(loaded.status.code(), Some(0), "{}", err(&loaded));
+    assert_eq!(resp(&hosts, 1053, &["DEL", "tailmark"]), ["1"]);
+    let before = keys(&hosts, 1053);
+    let reads = ["--workload", "ycsb-c", "-o", "adopted"];
+    let foreign = run(dir.path(), &hosts, 1053, &reads);
+    assert_eq!(foreign.status.code(), Some(2), "{}", err(&foreign));
+    assert_says(&err(&foreign), &["--adopt"]);
+    let adopted = run(
+        dir.path(),
+        &hosts,
+        1053,
+        &[&reads[..], &["--adopt"]].concat(),
+    );
+    assert_eq!(adopted.status.code(), Some(0), "{}", err(&adopted));
+    assert_eq!(keys(&hosts, 1053), before);
+    assert_eq!(resp(&hosts, 1053, &["EXISTS", "tailmark"]), ["0"]);
+}
