@@ -47,6 +47,11 @@ pub const PLANS: &[ShippedPlan] = &[
         text: include_str!("../plans/quickstart.toml"),
     },
     ShippedPlan {
+        name: "redis-persistence",
+        about: "Redis on one disk: append-only file always or every second, snapshots, nothing",
+        text: include_str!("../plans/redis-persistence.toml"),
+    },
+    ShippedPlan {
         name: "rehearsal",
         about: "two emulated volumes with known limits: what a comparison looks like (root)",
         text: include_str!("../plans/rehearsal.toml"),

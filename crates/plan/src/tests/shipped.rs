@@ -197,6 +197,21 @@ fn the_studies_of_servers_name_their_competitors_and_what_their_updates_do() {
 }
 
 #[test]
+fn the_study_of_persistence_has_a_service_of_each_kind_behind_one_address() {
+    if tailmark_driver::db::find("redis").is_err() {
+        return; // this build has no such driver
+    }
+    let plan = shipped("redis-persistence").check().unwrap();
+    let names: Vec<_> = plan.systems.iter().map(|system| &*system.name).collect();
+    assert_eq!(names, ["always", "everysec", "snapshots", "none"]);
+    assert!(plan.sweep.repeats >= 4 && plan.sweep.order == Order::Interleaved);
+    for system in &plan.systems {
+        assert!(system.service.is_some(), "{}", system.name);
+        assert_eq!(system.location.to_string(), "127.0.0.1:6400");
+    }
+}
+
+#[test]
 fn the_quickstart_has_runs_enough_for_verdicts_and_is_short() {
     let raw = shipped("quickstart");
     let plan = raw.check().unwrap();
