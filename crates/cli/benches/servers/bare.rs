@@ -2,7 +2,7 @@
 //! of as many runtime threads as those of tailmark are, and share a connection in the same way.
 
 use crate::{
-    KEYSPACE, Meter, NAMESPACE, RECORDS,
+    DATABASE, KEYSPACE, Meter, NAMESPACE, RECORDS,
     support::measured::{stream, uniform_reads},
 };
 use aerospike::{Bins, ClientPolicy, Key, ReadPolicy, Value, policy::BasePolicy};
@@ -166,6 +166,39 @@ impl Client for Aerospike {
             _ => 0,
         };
         let bytes: usize = record.bins.values().map(length).sum();
+        assert!(black_box(bytes) >= 4096, "every key is found");
+    }
+}
+
+/// `redis`.
+#[derive(Debug)]
+pub struct Redis {
+    connection: redis::aio::MultiplexedConnection,
+}
+
+impl Client for Redis {
+    async fn connect(hosts: &str) -> Self {
+        let client = redis::Client::open(format!("redis://{hosts}/{DATABASE}")).unwrap();
+        let config =
+            redis::AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(10)));
+        let connection = client.get_multiplexed_async_connection_with_config(&config);
+        Self {
+            connection: connection.await.unwrap(),
+        }
+    }
+
+    async fn read(&self, key: &str) {
+        let mut connection = self.connection.clone();
+        let mut command = redis::cmd("HGETALL");
+        let answer = connection.send_packed_command(command.arg(key)).await;
+        let redis::Value::Array(pairs) = answer.unwrap() else {
+            panic!("it is no record");
+        };
+        let length = |value: &redis::Value| match value {
+            redis::Value::BulkString(bytes) => bytes.len(),
+            _ => 0,
+        };
+        let bytes: usize = pairs.iter().skip(1).step_by(2).map(length).sum();
         assert!(black_box(bytes) >= 4096, "every key is found");
     }
 }

@@ -1,7 +1,7 @@
 //! What a request to a server costs its client: user and system time of the client's process per
 //! operation, held against bare loops around the same client crates in one interleaved run. The
-//! servers are those that `TEST_CASSANDRA` and `TEST_AEROSPIKE` name; `LATTE` and `ASBENCH` name
-//! programs to compare with. `./dev bench servers [PAIRS] [SECONDS] [CLIENTS,...]`; the results are
+//! servers are those that `TEST_CASSANDRA`, `TEST_AEROSPIKE` and `TEST_REDIS` name; `LATTE`, `ASBENCH`
+//! and `REDIS_BENCHMARK` name programs to compare with. `./dev bench servers [PAIRS] [SECONDS] [CLIENTS,...]`; the results are
 //! in docs/PERFORMANCE.md.
 #![allow(
     clippy::print_stdout,
@@ -15,7 +15,7 @@ mod programs;
 #[path = "../support/mod.rs"]
 mod support;
 
-use bare::{Aerospike, Cassandra};
+use bare::{Aerospike, Cassandra, Redis};
 use std::{env, path::Path, sync::Arc, time::Duration};
 use support::{
     compare,
@@ -31,6 +31,8 @@ const RECORDS: u64 = 20_000;
 const KEYSPACE: &str = "tailmark_bench";
 /// Where Aerospike keeps them.
 const NAMESPACE: &str = "test";
+/// Where Redis keeps them: a logical database of its own.
+const DATABASE: &str = "15";
 
 fn main() {
     let mut args = env::args().skip(1).filter(|a| !a.starts_with("--"));
@@ -40,7 +42,7 @@ fn main() {
         || vec![16, 128],
         |list| list.split(',').filter_map(|n| n.parse().ok()).collect(),
     );
-    for name in ["cassandra", "aerospike"] {
+    for name in ["cassandra", "aerospike", "redis"] {
         let variable = format!("TEST_{}", name.to_uppercase());
         let Ok(hosts) = env::var(&variable) else {
             println!("{name}: left out, {variable} names no server");
@@ -49,6 +51,7 @@ fn main() {
         let driver = db::find(name).unwrap();
         let settings = match name {
             "cassandra" => ("keyspace", KEYSPACE),
+            "redis" => ("database", DATABASE),
             _ => ("namespace", NAMESPACE),
         };
         let database = measured::open(driver, Path::new(&hosts), &[settings], RECORDS);
@@ -58,6 +61,7 @@ fn main() {
             let hosts = hosts.as_str();
             let mut runs = match name {
                 "cassandra" => pair(ours, || bare::run::<Cassandra>(hosts, clients, seconds)),
+                "redis" => pair(ours, || bare::run::<Redis>(hosts, clients, seconds)),
                 _ => pair(ours, || bare::run::<Aerospike>(hosts, clients, seconds)),
             };
             runs.extend(programs::runs(name, hosts, clients, seconds));

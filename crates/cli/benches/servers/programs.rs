@@ -1,5 +1,5 @@
 //! Other programs that read the same kind of records from the same server, where they are named:
-//! `LATTE` for Cassandra, `ASBENCH` for Aerospike. Each loads records of its own first.
+//! `LATTE` for Cassandra, `ASBENCH` for Aerospike, `REDIS_BENCHMARK` for Redis. Each loads records of its own first.
 
 use crate::{Meter, NAMESPACE, RECORDS, support::Run};
 use std::{env, path::Path, process::Command, time::Duration};
@@ -58,6 +58,31 @@ pub fn runs<'a>(driver: &str, hosts: &'a str, clients: u32, time: Duration) -> O
                 Box::new(move || {
                     let many = latte_run(&program, &script, hosts, clients, &time);
                     (many.0 - one.0) * 1e6 / (many.1 - one.1) as f64
+                }),
+            ))
+        }
+        "redis" => {
+            let program = env::var("REDIS_BENCHMARK").ok()?;
+            let (host, port) = hosts.rsplit_once(':')?;
+            let field = "x".repeat(1024);
+            let mut insert = vec!["HSET", "bench:__rand_int__"];
+            for name in ["field0", "field1", "field2", "field3"] {
+                insert.extend([name, &field]);
+            }
+            let run = move |clients: u32, requests: u64, command: &[&str]| {
+                let mut program = Command::new(&program);
+                program.args(["-h", host, "-p", port, "--dbnum", "14", "-q", "-r", "1000"]);
+                program.args(["-c", &clients.to_string(), "-n", &requests.to_string()]);
+                ran(program.args(command)).0
+            };
+            // All of the thousand keys, as good as surely.
+            run(16, RECORDS, &insert);
+            Some((
+                "redis-benchmark".to_owned(),
+                Box::new(move || {
+                    let requests = 50_000 * time.as_secs().max(1);
+                    run(clients, requests, &["HGETALL", "bench:__rand_int__"]) * 1e6
+                        / requests as f64
                 }),
             ))
         }
