@@ -218,14 +218,9 @@ impl Database for Redis {
         let settled = self
             .pool
             .wait_unless(stop, server::settle(&self.nodes, timeout));
-        // A server does not tell its clients that the data was replaced: no request fails.
-        let now = self.pool.wait_unless(stop, place::own(&self.nodes));
-        let id = |own: &Option<Own>| own.as_ref().map(|own| own.id.clone());
-        if let Some(Ok(found)) = now
-            && id(&found) != id(&self.own)
-        {
-            self.replaced.store(true, Ordering::Relaxed);
-        }
+        // While that was awaited no request failed, by which a client would know.
+        let look = look_again(&self.nodes, self.own.as_ref(), &self.replaced);
+        self.pool.wait_unless(stop, look);
         Ok(settled.unwrap_or(Settled::Unknown))
     }
 
@@ -238,9 +233,22 @@ impl Database for Redis {
     }
 
     fn statistics(&self) -> Option<Vec<Statistic>> {
-        let nodes = Arc::clone(&self.nodes);
-        let told = async move { server::statistics(&nodes.nodes).await };
+        let (nodes, replaced) = (Arc::clone(&self.nodes), Arc::clone(&self.replaced));
+        let own = self.own.clone();
+        let told = async move {
+            let look = look_again(&nodes, own.as_ref(), &replaced);
+            tokio::join!(look, server::statistics(&nodes.nodes)).1
+        };
         self.aside.ask(self.pool.own(), told)
+    }
+}
+
+/// Looks whether the data set is still there. A server does not tell its clients that it was
+/// replaced: no request fails.
+async fn look_again(nodes: &Nodes, opened: Option<&Own>, replaced: &AtomicBool) {
+    let found = place::own(nodes).await;
+    if found.is_ok_and(|found| found.map(|own| own.id).as_ref() != opened.map(|own| &own.id)) {
+        replaced.store(true, Ordering::Relaxed);
     }
 }
 
