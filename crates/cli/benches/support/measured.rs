@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{
-    Access, Clients, DataSet, Database, Driver, Location, Params, Schema, Semantics, Settings,
+    Access, Clients, DataSet, Database, Driver, Location, Params, Place, Schema, Semantics,
+    Settings,
 };
 use tailmark_engine::{Silent, Spec, Stop, Terms};
 use tailmark_model::{Phase, PointKey};
@@ -45,7 +46,10 @@ pub fn params(
         .collect();
     let data = data(records);
     Params {
-        location: Location::Directory(place.to_owned()),
+        location: match driver.place {
+            Place::Hosts => Location::of_hosts(&place.to_string_lossy()),
+            _ => Location::Directory(place.to_owned()),
+        },
         settings: Settings::check(driver, &given, &data, 1.0).unwrap(),
         data,
         semantics: Semantics::Faithful,
