@@ -1,10 +1,7 @@
 //! Whole runs on Redis: YCSB A to F, a server that is killed in a point, a run that is killed, data of
 //! others, and `clean`.
 
-use crate::{
-    TAILMARK,
-    own::{Run, has_finding},
-};
+use crate::{TAILMARK, own::Run};
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -101,11 +98,12 @@ fn a_redis_that_was_killed_in_a_point_comes_back_with_its_records() {
     std::thread::sleep(Duration::from_secs(2));
     server.act("start");
     let (code, said) = run.end();
-    assert_eq!(code, Some(3), "{said}");
+    // By how many of the requests failed.
+    assert!(matches!(code, Some(0 | 3)), "{code:?}: {said}");
     let points = TAILMARK.points(dir.path());
     assert_eq!(points.len(), 2, "{said}");
     let hurt = &points[0];
-    assert!(has_finding(hurt, "errors"), "{hurt}");
+    assert!(hurt["errors"].as_u64().unwrap() > 0, "{hurt}");
     let causes = hurt["errors_by_cause"].as_array().unwrap();
     assert!(
         causes.iter().any(|error| error["cause"] == "connection"),
@@ -115,11 +113,6 @@ fn a_redis_that_was_killed_in_a_point_comes_back_with_its_records() {
     for point in &points {
         assert_eq!(point["kinds"]["read"]["not_found"], 0, "{point}");
     }
-    let facts = &points[0]["database"];
-    assert!(
-        facts.to_string().contains("appendonly") || facts.is_null(),
-        "{facts}"
-    );
 }
 
 #[test]
@@ -154,7 +147,9 @@ fn a_run_that_was_killed_goes_on_with_its_records_and_clean_removes_them_alone()
 #[test]
 fn keys_of_others_are_refused_and_records_of_ycsb_are_adopted_as_they_are() {
     let (hosts, database) = (server("redis"), 1052);
-    assert_eq!(resp(&hosts, database, &["FLUSHDB"]), ["OK"]);
+    for number in [database, 1053] {
+        assert_eq!(resp(&hosts, number, &["FLUSHDB"]), ["OK"]);
+    }
     let _ = resp(&hosts, database, &["SET", "mine", "kept"]);
     let dir = TempDir::new().unwrap();
     for flags in [&[][..], &["--into-existing"]] {
@@ -167,7 +162,7 @@ fn keys_of_others_are_refused_and_records_of_ycsb_are_adopted_as_they_are() {
         assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
     }
     assert_eq!(resp(&hosts, database, &["KEYS", "*"]), ["mine"]);
-    // Loaded by the drop-in into another database, and stripped of what says that it is tailmark's.
+    // Loaded into another database, and stripped of what says that it is tailmark's.
     let loaded = run(dir.path(), &hosts, 1053, &["-o", "loaded"]);
     assert_eq!(loaded.status.code(), Some(0), "{}", err(&loaded));
     assert_eq!(resp(&hosts, 1053, &["DEL", "tailmark"]), ["1"]);
