@@ -1,4 +1,4 @@
-//! Whole runs on Redis: YCSB A to F, a server that is killed in a point, a run that is killed, data of
+//! Whole runs on Redis: YCSB A to F, a server that is killed in a point, a second run, data of
 //! others, and `clean`.
 
 use crate::{TAILMARK, own::Run};
@@ -116,7 +116,7 @@ fn a_redis_that_was_killed_in_a_point_comes_back_with_its_records() {
 }
 
 #[test]
-fn a_run_that_was_killed_goes_on_with_its_records_and_clean_removes_them_alone() {
+fn another_run_finds_the_records_and_clean_removes_them_alone() {
     let (hosts, database) = (server("redis"), 1051);
     assert_eq!(resp(&hosts, database, &["FLUSHDB"]), ["OK"]);
     let dir = TempDir::new().unwrap();
