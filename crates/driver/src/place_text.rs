@@ -46,10 +46,10 @@ impl Driver {
 fn meant(is_meant: impl Fn(&Driver) -> bool) -> String {
     let named = DRIVERS.iter().filter(|driver| is_meant(driver));
     let named: Vec<_> = named.map(|driver| format!("`{}`", driver.name)).collect();
-    if named.is_empty() {
-        String::new()
-    } else {
-        format!("; did you mean driver {}?", named.join(" or "))
+    match named.as_slice() {
+        [] => String::new(),
+        [only] => format!("; did you mean driver {only}?"),
+        [head @ .., last] => format!("; did you mean driver {} or {last}?", head.join(", ")),
     }
 }
 
