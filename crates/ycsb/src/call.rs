@@ -212,6 +212,9 @@ impl Call {
         let found = (look.at)(&self.params)?;
         match found.foreign {
             _ if found.exists => self.params.access = Access::Write,
+            Some(place) if place == found.name => {
+                bail!("{place} holds data of another program, and no records: give another one")
+            }
             Some(place) => bail!(
                 "{place} was not created by tailmark and has no {}: create the table, as the \
                  binding's instructions say, or give another keyspace",

@@ -185,7 +185,7 @@ fn a_database_with_keys_of_others_is_looked_at_and_left_alone() {
     let look = (bench.driver.look.unwrap().at)(&bench.params).unwrap();
     assert_eq!(look.foreign.as_deref(), Some("database 1003"));
     assert!(!look.is_empty && !look.is_nothing && !look.exists && look.removes.is_none());
-    for access in [Access::Create, Access::CreateNew] {
+    for access in [Access::Create, Access::CreateNew, Access::Write] {
         let params = tailmark_driver::Params {
             access,
             ..bench.params.clone()
@@ -244,6 +244,19 @@ fn another_data_set_in_its_place_is_neither_written_nor_removed() {
     assert!(refused.message.contains("another program"), "{refused}");
     assert_eq!(keys(&hosts, 1006), ["_indices", "tailmark", "user00000001"]);
     assert_eq!(resp(&hosts, 1006, &["GET", "user00000001"]), ["mine"]);
+}
+
+#[test]
+fn a_database_that_is_emptied_is_noticed_by_what_samples_it() {
+    let (hosts, bench) = own(1040, &[]);
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    insert(&mut *session, 1).unwrap();
+    assert_eq!(resp(&hosts, 1040, &["FLUSHDB"]), ["OK"]);
+    // An answer that takes too long is none.
+    while database.statistics().is_none() {}
+    assert!(insert(&mut *session, 2).is_err());
+    assert!(keys(&hosts, 1040).is_empty());
 }
 
 #[test]

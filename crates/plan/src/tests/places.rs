@@ -20,8 +20,16 @@ fn an_address_for_an_embedded_database_names_the_driver_of_its_port() {
         (None, "127.0.0.1:9042", "did you mean driver `cassandra`?"),
         (Some("file"), "db1:3000", "did you mean driver `aerospike`?"),
         (Some("file"), "db1:9042,db2:9042", "driver `cassandra`?"),
-        (Some("file"), "10.0.0.1", "`aerospike`, `cassandra` or `redis`?"),
-        (Some("file"), "localhost", "`aerospike`, `cassandra` or `redis`?"),
+        (
+            Some("file"),
+            "10.0.0.1",
+            "`aerospike`, `cassandra` or `redis`?",
+        ),
+        (
+            Some("file"),
+            "localhost",
+            "`aerospike`, `cassandra` or `redis`?",
+        ),
     ] {
         let error = refused(driver, place);
         let value = format!("system.c.path is `{place}`");

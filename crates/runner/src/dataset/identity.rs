@@ -212,7 +212,7 @@ impl Dataset<'_> {
                     self.system.data.schema.table
                 ),
                 "the server has no marker of it".to_owned(),
-                "`keyspace`, `set` or `hosts`",
+                "`keyspace`, `set`, `database` or `contact_points`",
             ),
             Store::Device => (
                 format!("`{place}`"),

@@ -16,13 +16,13 @@ mod settings;
 mod slot;
 
 use crate::{
-    Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place, Remark,
-    ServerLook, Session, Settled, Statistic, Stopped,
+    Access, Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
+    Remark, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, runtime_pool::RuntimePool},
 };
 use nodes::{Nodes, UNMEASURED};
-use place::{Existing, OWN, Own};
+use place::{Existing, INDEX, OWN, Own};
 use redis::cmd;
 use session::{Connected, RedisSession};
 use std::{
@@ -98,8 +98,13 @@ impl Redis {
             } else {
                 Existing::read(&nodes).await?
             };
-            if existing.own.is_none() && existing.keys == 0 {
-                return Err(format!("{} is empty", place::name(params)).into());
+            let has_records = existing.own.is_some() || existing.indexed > 0;
+            let is_read = matches!(params.access, Access::Read | Access::ReadCompatible);
+            if !has_records && (existing.keys == 0 || !is_read) {
+                let name = place::name(params);
+                return Err(
+                    format!("{name} has no records: the index `{INDEX}` is missing").into(),
+                );
             }
             Ok((nodes, existing.own))
         });
