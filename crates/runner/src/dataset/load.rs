@@ -99,7 +99,7 @@ impl Dataset<'_> {
         if aborted.is_err() || !phase.errors.is_empty() {
             // Of no consequence where that fails too: the marker promises less.
             let _ = self.mark(database.as_ref(), &started, loaded);
-            self.refuse_replaced_table(database.as_ref())?;
+            self.refuse_replaced_table(database.as_ref(), "loaded")?;
             aborted?;
             return Err(self.load_failed(&phase, from, loaded));
         }

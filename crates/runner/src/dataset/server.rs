@@ -90,11 +90,19 @@ impl Dataset<'_> {
         Err(self.foreign(Some(ANOTHER.to_owned())))
     }
 
-    /// Refuses a table that another program put in the place of the one that is loaded.
-    pub(super) fn refuse_replaced_table(&self, database: &dyn Database) -> Result<(), Error> {
-        if self.store == Store::Server && matches!(database.marker(), Ok(None)) {
-            let why = "another program dropped the table, or created it again, while it was loaded";
-            return Err(self.foreign(Some(why.to_owned())));
+    /// Refuses a table that another program put in the place of the one that was `loaded` or
+    /// `measured`, where the server tells. Adopted data has no marker.
+    pub(crate) fn refuse_replaced_table(
+        &self,
+        database: &dyn Database,
+        what: &str,
+    ) -> Result<(), Error> {
+        let is_marked = self.store == Store::Server && !self.adopts;
+        if is_marked && matches!(database.marker(), Ok(None)) {
+            let why = format!(
+                "another program dropped the table, or created it again, while it was {what}"
+            );
+            return Err(self.foreign(Some(why)));
         }
         Ok(())
     }

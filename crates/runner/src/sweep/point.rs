@@ -89,6 +89,7 @@ impl Sweeper<'_> {
         }
         // A stop ends the wait, but what was measured is kept.
         let settled = self.settle(database.as_ref());
+        dataset.refuse_replaced_table(database.as_ref(), "measured")?;
         let version = database.facts().remove("version");
         let context = PointContext {
             steady: (!asked.workload.starts_empty()).then_some(asked.steady),
