@@ -109,6 +109,22 @@ impl Params {
             source: "it is no directory, file or device".into(),
         })
     }
+
+    /// What an action on a server's database failed of.
+    #[cfg(feature = "net")]
+    pub(crate) fn failed(
+        &self,
+        driver: &Driver,
+        action: &'static str,
+        source: crate::error::BoxError,
+    ) -> Error {
+        Error::Database {
+            action,
+            driver: driver.name,
+            place: self.location.to_string(),
+            source,
+        }
+    }
 }
 
 /// What tells a data set from every other that could lie in its place.

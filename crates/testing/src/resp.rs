@@ -1,4 +1,4 @@
-//! What somebody else does to a Redis: one command over a socket, without a client library.
+//! Commands to Redis over a plain socket, without a client library, as another program sends them.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

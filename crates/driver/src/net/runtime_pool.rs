@@ -5,7 +5,7 @@
 //! so each runtime gets a client crate's client of its own, which its tasks share. What is asked
 //! outside of any runtime (opening, the marker, tests) is done on a runtime that the database owns.
 
-use crate::{Reply, Stopped};
+use crate::{Completion, Reply, Stopped};
 use std::{
     pin::Pin,
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -98,12 +98,22 @@ impl<C> Drop for RuntimePool<C> {
     }
 }
 
+/// A request of a client; of one that is no task of its runtime, `outside` is that runtime.
+pub(crate) fn pending<'a>(
+    request: impl Future<Output = Reply> + 'a,
+    outside: Option<Handle>,
+) -> Completion<'a> {
+    let request = Box::pin(request);
+    Completion::Pending(match outside {
+        None => request,
+        Some(runtime) => Box::pin(Within { runtime, request }),
+    })
+}
+
 /// A request that is polled by whatever executor its client has, on a runtime's timers and sockets.
-pub(crate) struct Within<F> {
-    /// The runtime.
-    pub runtime: Handle,
-    /// The request.
-    pub request: Pin<Box<F>>,
+struct Within<F> {
+    runtime: Handle,
+    request: Pin<Box<F>>,
 }
 
 impl<F: Future<Output = Reply>> Future for Within<F> {

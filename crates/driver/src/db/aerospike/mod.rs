@@ -117,7 +117,7 @@ impl Aerospike {
 
     /// What an action on the open database failed of.
     fn failed(&self, action: &'static str, source: BoxError) -> Error {
-        failed(&self.params, action, source)
+        self.params.failed(&DRIVER, action, source)
     }
 
     async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
@@ -322,15 +322,6 @@ fn look(params: &Params) -> Result<Look, Error> {
     })
 }
 
-fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
-    Error::Database {
-        action,
-        driver: DRIVER.name,
-        place: params.location.to_string(),
-        source,
-    }
-}
-
 /// Truncates the set, and waits until it is empty: the server removes records in the background.
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || -> Result<(), BoxError> {
@@ -350,5 +341,5 @@ fn destroy(params: &Params) -> Result<(), Error> {
             Ok(())
         })
     };
-    removed().map_err(|source| failed(params, "remove the records of", source))
+    removed().map_err(|source| params.failed(&DRIVER, "remove the records of", source))
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Reply, Session,
-    Settings, Values, net::runtime_pool::Within,
+    Settings, Values, net::runtime_pool::pending,
 };
 use aerospike::{
     Bin, Bins, Client, CommitLevel, Error, Key as RecordKey, ReadPolicy, RecordExistsAction,
@@ -229,17 +229,6 @@ impl Session for AerospikeSession {
         };
         pending(this.read(key, Fields::All, named), outside)
     }
-}
-
-fn pending<'a>(
-    request: impl Future<Output = Reply> + 'a,
-    outside: Option<Handle>,
-) -> Completion<'a> {
-    let request = Box::pin(request);
-    Completion::Pending(match outside {
-        None => request,
-        Some(runtime) => Box::pin(Within { runtime, request }),
-    })
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ impl Cassandra {
 
     /// What an action on the open database failed of.
     fn failed(&self, action: &'static str, source: BoxError) -> Error {
-        failed(&self.params, action, source)
+        self.params.failed(&DRIVER, action, source)
     }
 
     /// Refuses a connection to other tables than those that were opened: an address may lead to another
@@ -321,15 +321,6 @@ fn not_opened(params: &Params, source: BoxError) -> Error {
     }
 }
 
-fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
-    Error::Database {
-        action,
-        driver: DRIVER.name,
-        place: params.location.to_string(),
-        source,
-    }
-}
-
 /// Reads what is there.
 fn look(params: &Params) -> Result<Look, Error> {
     let refuse = |source| not_opened(params, source);
@@ -359,7 +350,7 @@ fn look(params: &Params) -> Result<Look, Error> {
         look.foreign = look.foreign.filter(|_| look.marker.is_none());
         Ok(look)
     });
-    looked.map_err(|source| failed(params, "look into", source))
+    looked.map_err(|source| params.failed(&DRIVER, "look into", source))
 }
 
 /// How far removing the records goes.
@@ -388,5 +379,5 @@ fn empty(params: &Params, how: Emptying) -> Result<(), Error> {
             Ok(())
         })
     };
-    removed().map_err(|source| failed(params, "remove the records of", source))
+    removed().map_err(|source| params.failed(&DRIVER, "remove the records of", source))
 }

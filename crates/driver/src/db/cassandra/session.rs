@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Reply, Session,
-    Settings, Values, error::BoxError, net::runtime_pool::Within,
+    Settings, Values, error::BoxError, net::runtime_pool::pending,
 };
 use scylla::{
     client::session::Session as Connection,
@@ -412,20 +412,13 @@ pub(super) struct CassandraSession {
 
 impl Session for CassandraSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
-        self.pending(self.prepared.execute(operation))
+        pending(self.prepared.execute(operation), self.outside.clone())
     }
 
     fn read_verified<'a>(&'a mut self, key: Key<'a>, visit: FieldVisitor<'a>) -> Completion<'a> {
-        self.pending(self.prepared.read_verified(key, visit))
-    }
-}
-
-impl CassandraSession {
-    fn pending<'a>(&'a self, request: impl Future<Output = Reply> + 'a) -> Completion<'a> {
-        let request = Box::pin(request);
-        Completion::Pending(match self.outside.clone() {
-            None => request,
-            Some(runtime) => Box::pin(Within { runtime, request }),
-        })
+        pending(
+            self.prepared.read_verified(key, visit),
+            self.outside.clone(),
+        )
     }
 }

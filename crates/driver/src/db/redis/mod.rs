@@ -121,7 +121,7 @@ impl Redis {
 
     /// What an action on the open database failed of.
     fn failed(&self, action: &'static str, source: BoxError) -> Error {
-        failed(&self.params, action, source)
+        self.params.failed(&DRIVER, action, source)
     }
 
     async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
@@ -273,15 +273,6 @@ fn not_opened(params: &Params, source: BoxError) -> Error {
     }
 }
 
-fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
-    Error::Database {
-        action,
-        driver: DRIVER.name,
-        place: params.location.to_string(),
-        source,
-    }
-}
-
 /// Reads what is there.
 fn look(params: &Params) -> Result<Look, Error> {
     let looked = || -> Result<Look, BoxError> {
@@ -321,5 +312,5 @@ fn empty(params: &Params, how: Emptying) -> Result<(), Error> {
             }
         })
     };
-    removed().map_err(|source| failed(params, "remove the records of", source))
+    removed().map_err(|source| params.failed(&DRIVER, "remove the records of", source))
 }

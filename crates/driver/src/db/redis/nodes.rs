@@ -8,11 +8,7 @@ use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, FromRedisValue, IntoConnectionInfo,
     RedisConnectionInfo, RedisError, TlsCertificates, Value, aio::MultiplexedConnection, cmd,
 };
-use std::{
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
 
 /// How long a request may take that is not measured.
 pub(super) const UNMEASURED: Duration = Duration::from_secs(60);
@@ -23,7 +19,8 @@ pub(super) struct Nodes {
     pub nodes: Vec<Node>,
     /// The node of each slot; none if there is one server.
     slots: Option<Box<[u16]>>,
-    /// Whether a connection was lost or a server is no master any more. All are made anew then.
+    /// Whether a connection was lost, or a server is no longer a master. Then all connections are
+    /// replaced before the next request.
     pub is_lost: AtomicBool,
 }
 
@@ -69,12 +66,6 @@ impl Nodes {
         };
         let nodes = login::in_time(location, settings, connecting).await?;
         Ok(nodes)
-    }
-
-    /// Has the connections made anew before the next request.
-    #[cold]
-    pub fn lose(&self) {
-        self.is_lost.store(true, Ordering::Relaxed);
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Params, Reply,
-    Session, Values, error::BoxError, net::runtime_pool::Within,
+    Session, Values, error::BoxError, net::runtime_pool::pending,
 };
 use redis::{Cmd, Pipeline, RedisError, Value};
 use std::{
@@ -151,7 +151,7 @@ impl RedisSession {
     async fn failed(&self, error: RedisError) -> Failure {
         let failure = failure(&error);
         if is_lost(&error) {
-            self.nodes.lose();
+            self.nodes.is_lost.store(true, Ordering::Relaxed);
             tokio::time::sleep(REFUSED).await;
         }
         failure
@@ -427,17 +427,6 @@ impl Session for RedisSession {
         };
         pending(read, outside)
     }
-}
-
-fn pending<'a>(
-    request: impl Future<Output = Reply> + 'a,
-    outside: Option<Handle>,
-) -> Completion<'a> {
-    let request = Box::pin(request);
-    Completion::Pending(match outside {
-        None => request,
-        Some(runtime) => Box::pin(Within { runtime, request }),
-    })
 }
 
 #[cfg(test)]

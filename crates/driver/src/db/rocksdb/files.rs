@@ -44,9 +44,9 @@ pub(super) fn is_name(name: &str) -> bool {
     NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(is_ending)
 }
 
-/// Whether such a name says that there is a whole database: in a directory inside another one it is
-/// another database's.
-pub(super) fn is_of_a_whole(name: &str) -> bool {
+/// Whether a file of this name says that a whole database is there. Inside the directory of another
+/// database it is not one of that database's files.
+pub(super) fn names_a_database(name: &str) -> bool {
     ["CURRENT", IDENTITY, "LOCK"].contains(&name) || name.starts_with("OPTIONS-")
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     NAME,
-    files::{IDENTITY, LOG_APART, REMOVING, is_mount, is_name, is_of_a_whole, name},
+    files::{IDENTITY, LOG_APART, REMOVING, is_mount, is_name, name, names_a_database},
     identity, lock,
     newest_options::NewestOptions,
     wal::LogDirectory,
@@ -187,7 +187,7 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
             .iter()
             .any(|note| path == Path::new(note));
         let is_inside = below != Path::new("");
-        let is_file_of_it = |file: &str| is_name(file) && !(is_inside && is_of_a_whole(file));
+        let is_file_of_it = |file: &str| is_name(file) && !(is_inside && names_a_database(file));
         let is_own = kind.is_file() && (is_note || name.to_str().is_some_and(is_file_of_it));
         if !is_own && !is_left {
             return Ok(Some(path));
