@@ -83,6 +83,19 @@ fn peaks_alone_become_a_study_without_thread_counts() {
 }
 
 #[test]
+fn latencies_at_peaks_of_unknown_thread_counts_are_said_as_measured() {
+    let dir = TempDir::new().unwrap();
+    let table = "system,workload,threads,ops/s,read_p99_ms\na,w,peak,3000,4\nb,w,peak,2000,5\n";
+    fs::write(dir.path().join("peaks.csv"), table).unwrap();
+    run(&dir, &["import", "csv", "peaks.csv", "-o", "study"]);
+    run(&dir, &["report", "study", "--format", "md", "-o", "study"]);
+    let report = fs::read_to_string(dir.path().join("study/report.md")).unwrap();
+    let said = "p99 read latency at the peaks (an unknown thread count), as measured: **a** is \
+                **20 % lower** than b (4.00 ms against 5.00 ms)";
+    assert!(report.contains(said), "{report}");
+}
+
+#[test]
 fn fios_json_becomes_a_study_with_its_histograms() {
     let dir = TempDir::new().unwrap();
     let json = shared("inputs/fio-plus.json");

@@ -137,6 +137,9 @@ impl Call {
         console: &Console,
     ) -> anyhow::Result<Self> {
         let properties = &options.properties;
+        if let Some(out) = &options.out {
+            study::check(out)?;
+        }
         let semantics = semantics(properties)?;
         let action = options.action();
         let mut core = Core::read(properties, action, semantics == Semantics::Faithful)?;

@@ -9,6 +9,7 @@ use tailmark_driver::{Driver, Location, Params};
 use tailmark_model::{Header, Phase, PointKey, System, secret::own_command};
 use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_runner::point::CallStudy;
+use tailmark_study::Study;
 
 /// What a call adds.
 pub struct CallRecord<'a> {
@@ -30,6 +31,19 @@ pub struct CallRecord<'a> {
     pub facts: BTreeMap<String, String>,
 }
 
+/// Refuses a directory to which [`add`] could add nothing, before anything is measured for it.
+///
+/// # Errors
+/// If its study or its report is not tailmark's, or cannot be opened.
+pub fn check(out: &Path) -> anyhow::Result<()> {
+    refuse_foreign(&["html"], out)?;
+    if Study::exists(out) {
+        Study::open(out)
+            .with_context(|| format!("failed to open the study in `{}`", out.display()))?;
+    }
+    Ok(())
+}
+
 /// Adds a call to the study in `out`, which is made where there is none, and writes its report. A
 /// point that is there already becomes another repeat; a system over other data or with other
 /// settings is one of its own.
@@ -37,7 +51,6 @@ pub struct CallRecord<'a> {
 /// # Errors
 /// Where the study refuses.
 pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
-    refuse_foreign(&["html"], out)?;
     let header = Header::without_plan("YCSB", own_command());
     let system = describe(&call);
     let add = || {

@@ -108,6 +108,27 @@ fn calls_over_other_data_are_no_repeats() {
     assert_eq!(other, format!("{first} (records 2000)"));
 }
 
+#[test]
+#[cfg(feature = "rocksdb")]
+fn a_study_of_another_program_is_refused_before_the_call() {
+    for (file, says) in [
+        ("study.sqlite", "not a study"),
+        ("report.html", "report.html"),
+    ] {
+        let dir = TempDir::new().unwrap();
+        let out = dir.path().join("study");
+        std::fs::create_dir(&out).unwrap();
+        std::fs::write(out.join(file), "of another program").unwrap();
+        let run = ycsb(
+            dir.path(),
+            "load rocksdb -P workloada -p rocksdb.dir=data -o study",
+        );
+        assert_eq!(run.status.code(), Some(2), "{}", err(&run));
+        assert!(err(&run).contains(says), "{}", err(&run));
+        assert!(!dir.path().join("data").exists());
+    }
+}
+
 /// Every file of a database with its bytes; RocksDB's own logs of what it does apart.
 #[cfg(feature = "rocksdb")]
 fn files(db: &Path) -> std::collections::BTreeMap<std::ffi::OsString, Vec<u8>> {

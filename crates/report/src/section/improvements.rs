@@ -123,6 +123,9 @@ fn who(
         Lead::Equivalent => format!("equivalent ({})", compare::within(sweep.comparisons)),
         Lead::Unlike => "not comparable".to_owned(),
         Lead::Untested => "too few runs".to_owned(),
+        Lead::Open if others.iter().all(|other| at((first, other)).is_none()) => {
+            "not compared".to_owned()
+        }
         Lead::Open => "not certain".to_owned(),
         Lead::Same | Lead::Worse => {
             let alike = others.iter().zip(&leads);

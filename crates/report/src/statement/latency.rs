@@ -3,13 +3,14 @@
 
 use super::{place, title};
 use crate::{
+    axis::Step,
     block::Text,
     compare::{self, ComparedAt, Outcome},
     grid_cell::GridCell,
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bounded, Metric};
+use tailmark_model::{Bounded, Metric, PointKey};
 use tailmark_stats::Comparison;
 
 /// At the highest thread count or rate that the systems have in common.
@@ -154,38 +155,17 @@ pub fn at_the_peaks<'a>(
             continue;
         }
         let begin = format!("{} at the peaks ", title(metric));
-        if steps[0] == steps[1] {
+        if steps[0] == steps[1] && steps[0].threads != PointKey::PEAK {
             let comparison = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
             let begin = format!("{begin}({}): ", steps[0].place());
             let which = which_is_better(sweep, metric, pair, (of_a, of_b), comparison.as_ref());
             said.push((begin, which));
             continue;
         }
-        // At unlike thread counts nothing is tested: it is what was measured.
-        let [threads_a, threads_b] = steps.map(|step| step.label());
-        let begin = format!("{begin}({threads_a} and {threads_b} threads), as measured: ");
-        let bound = of_a.middle.bound.and(of_b.middle.bound.reversed());
-        let value = of_a.middle.value / of_b.middle.value;
-        let ratio = bound.map(|bound| Bounded { value, bound });
-        let Some(ratio) = ratio else { continue };
-        let figures = figures(metric, of_a, of_b);
-        let (a, b) = pair;
-        if has_zero(of_a) || has_zero(of_b) {
-            said.push((begin, Said::Sentence(Text::plain(no_ratio(pair, &figures)))));
-            continue;
-        }
-        let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
-        said.push(match compare::alike(outcome, pair, sweep.comparisons) {
-            Some(words) => {
-                let sentence = format!("{words} {figures}.");
-                (begin, Said::Sentence(Text::plain(sentence)))
-            }
-            None => {
-                let lower = Text::strong(compare::apart(ratio));
-                let lower = lower.and(format!(" than {b} {figures}"));
-                (begin, Said::Is(a, lower))
-            }
-        });
+        // At unlike or unknown thread counts nothing is tested: it is what was measured.
+        let begin = format!("{begin}({}), as measured: ", places(steps));
+        let which = as_measured(sweep, metric, pair, (of_a, of_b));
+        said.extend(which.map(|which| (begin, which)));
     }
     let mut all = Vec::new();
     while let Some((begin, _)) = said.first() {
@@ -196,4 +176,39 @@ pub fn at_the_peaks<'a>(
         all.extend(lines(&begin, same.into_iter().map(|(_, own)| own)));
     }
     all
+}
+
+/// `16 and 64 threads`.
+fn places([a, b]: [Step; 2]) -> String {
+    if a == b {
+        a.place()
+    } else if [a, b].iter().any(|step| step.threads == PointKey::PEAK) {
+        format!("{} and {}", a.place(), b.place())
+    } else {
+        format!("{} and {} threads", a.label(), b.label())
+    }
+}
+
+/// Which of two values is better without a test; none where two bounds leave no ratio.
+fn as_measured<'a>(
+    sweep: &SweepTable<'_>,
+    metric: Metric,
+    (a, b): (&'a str, &'a str),
+    (of_a, of_b): (Measured, Measured),
+) -> Option<Said<'a>> {
+    let bound = of_a.middle.bound.and(of_b.middle.bound.reversed())?;
+    let value = of_a.middle.value / of_b.middle.value;
+    let ratio = Bounded { value, bound };
+    let figures = figures(metric, of_a, of_b);
+    if has_zero(of_a) || has_zero(of_b) {
+        return Some(Said::Sentence(Text::plain(no_ratio((a, b), &figures))));
+    }
+    let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
+    Some(match compare::alike(outcome, (a, b), sweep.comparisons) {
+        Some(words) => Said::Sentence(Text::plain(format!("{words} {figures}."))),
+        None => {
+            let lower = Text::strong(compare::apart(ratio));
+            Said::Is(a, lower.and(format!(" than {b} {figures}")))
+        }
+    })
 }

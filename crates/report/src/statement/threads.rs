@@ -172,10 +172,10 @@ fn at_every(group: &WorkloadGrid<'_>, along: &Along<'_>) -> String {
         Axis::Threads => "thread count",
         Axis::Rates => "offered rate",
     };
-    let of_both = if along.at.len() == group.steps.len() {
+    let shared = if along.at.len() == group.steps.len() {
         ""
     } else {
-        " of both"
+        " that they share"
     };
     let labels = along.at.iter().map(|(step, _)| step.label());
     let labels: Vec<String> = labels.collect();
@@ -183,7 +183,7 @@ fn at_every(group: &WorkloadGrid<'_>, along: &Along<'_>) -> String {
     let ends = first
         .zip(last)
         .map(|(first, last)| format!(" ({first} to {last})"));
-    format!("at every {name}{of_both}{}", ends.unwrap_or_default())
+    format!("at every {name}{shared}{}", ends.unwrap_or_default())
 }
 
 /// Who leads where, if both do somewhere.

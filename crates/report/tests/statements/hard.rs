@@ -196,7 +196,7 @@ fn a_thread_count_that_one_does_not_have_is_not_every_one() {
     let mut data = one(&[A, B]);
     data.points
         .retain(|point| point.key.system == "A" || point.key.threads != 8);
-    let expected = "A does more ops/s than B at every thread count of both (4 to 32).";
+    let expected = "A does more ops/s than B at every thread count that they share (4 to 32).";
     assert_said(&data, expected);
 }
 
@@ -292,6 +292,9 @@ fn a_peak_of_0_is_called_so() {
         "{cards}"
     );
     assert!(!cards.contains("lower bounds"), "{cards}");
+    let peaks = format!("{:?}", blocks("peaks", &data));
+    assert!(peaks.contains("not compared"), "{peaks}");
+    assert!(!peaks.contains("not certain"), "{peaks}");
 }
 
 #[test]
