@@ -1,7 +1,9 @@
 //! What the settings of servers have in common: how long it may take to connect, and how a client
 //! shows who it is.
 
-use crate::{Error, INPUT_BYTES_MAX, Location, Settings, error::BoxError, read_file};
+use crate::{
+    Driver, Error, INPUT_BYTES_MAX, Location, Params, Settings, error::BoxError, read_file,
+};
 use rustix::process::geteuid;
 use std::{fs::File, io::Read, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
@@ -25,6 +27,29 @@ pub(crate) async fn in_time<T>(
         )
         .into())
     })
+}
+
+/// That a database was not opened; `is_final` if the server refuses it whenever it is asked.
+pub(crate) fn not_opened(
+    driver: &Driver,
+    params: &Params,
+    is_final: bool,
+    source: BoxError,
+) -> Error {
+    let (driver, place) = (driver.name, params.location.to_string());
+    if is_final {
+        Error::Refused {
+            driver,
+            place,
+            source,
+        }
+    } else {
+        Error::Open {
+            driver,
+            place,
+            source,
+        }
+    }
 }
 
 /// Bytes of the largest password file.

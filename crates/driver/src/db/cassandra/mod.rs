@@ -305,20 +305,7 @@ async fn connect(params: &Params, tables: &Tables) -> Result<Connection, BoxErro
 }
 
 fn not_opened(params: &Params, source: BoxError) -> Error {
-    let (driver, place) = (DRIVER.name, params.location.to_string());
-    if failure::is_final(&*source) {
-        Error::Refused {
-            driver,
-            place,
-            source,
-        }
-    } else {
-        Error::Open {
-            driver,
-            place,
-            source,
-        }
-    }
+    login::not_opened(&DRIVER, params, failure::is_final(&*source), source)
 }
 
 /// Reads what is there.

@@ -1,6 +1,6 @@
 //! Why a request failed, as it is counted.
 
-use crate::{Cause, Failure};
+use crate::{Cause, Failure, error::BoxError};
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
 /// The failure that an error of the client crate is.
@@ -20,6 +20,22 @@ pub(super) fn is_lost(error: &RedisError) -> bool {
         error.kind(),
         ErrorKind::Server(Ask | ClusterDown | Moved | ReadOnly)
     ) || (cause(error) == Cause::Connection)
+}
+
+/// An answer of the server that no second attempt changes.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Refusal(String);
+
+/// Why something that is not measured failed. Who may log in, and do what, does not change by waiting.
+pub(super) fn unmeasured(error: &RedisError) -> BoxError {
+    let message = message(error);
+    match (error.kind(), error.code()) {
+        (ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "NOPERM" | "WRONGPASS")) => {
+            Refusal(message).into()
+        }
+        _ => message.into(),
+    }
 }
 
 fn cause(error: &RedisError) -> Cause {
@@ -108,6 +124,26 @@ mod tests {
         ] {
             let error = error(line);
             assert_eq!((cause(&error), is_lost(&error)), (expected, lost), "{line}");
+        }
+    }
+
+    #[test]
+    fn who_may_not_log_in_is_refused_for_good() {
+        for (line, expected) in [
+            ("WRONGPASS invalid username-password pair", true),
+            ("NOAUTH Authentication required.", true),
+            (
+                "NOPERM this user has no permissions to run the 'info' command",
+                true,
+            ),
+            ("LOADING Redis is loading the dataset in memory", false),
+        ] {
+            let refused = unmeasured(&error(line));
+            assert_eq!(
+                refused.downcast_ref::<Refusal>().is_some(),
+                expected,
+                "{line}"
+            );
         }
     }
 

@@ -19,8 +19,9 @@ use crate::{
     Access, Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
     Remark, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
-    net::{aside::Aside, runtime_pool::RuntimePool},
+    net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
+use failure::Refusal;
 use nodes::{Nodes, UNMEASURED};
 use place::{Existing, INDEX, OWN, Own};
 use redis::cmd;
@@ -266,11 +267,7 @@ async fn connect(params: &Params) -> Result<Nodes, BoxError> {
 }
 
 fn not_opened(params: &Params, source: BoxError) -> Error {
-    Error::Open {
-        driver: DRIVER.name,
-        place: params.location.to_string(),
-        source,
-    }
+    login::not_opened(&DRIVER, params, source.is::<Refusal>(), source)
 }
 
 /// Reads what is there.

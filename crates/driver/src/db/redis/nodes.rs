@@ -1,6 +1,6 @@
 //! Connections to the servers: one, or one to each master of a cluster, with its slots.
 
-use super::{DRIVER, failure::message, settings, slot};
+use super::{DRIVER, failure::unmeasured, settings, slot};
 use crate::{
     HostPort, INPUT_BYTES_MAX, Location, Settings, error::BoxError, net::login, read_file,
 };
@@ -74,7 +74,7 @@ impl Node {
     pub async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, BoxError> {
         let mut connection = self.connection.clone();
         let answer = command.query_async(&mut connection).await;
-        Ok(answer.map_err(|error: RedisError| message(&error))?)
+        answer.map_err(|error: RedisError| unmeasured(&error))
     }
 }
 
@@ -121,7 +121,7 @@ impl Maker {
     }
 
     async fn node(&self, host: &str, port: u16) -> Result<Node, BoxError> {
-        let said = |error: RedisError| message(&error);
+        let said = |error: RedisError| unmeasured(&error);
         let host_text = host.to_owned();
         let address = match &self.tls {
             None => ConnectionAddr::Tcp(host_text, port),
