@@ -3,7 +3,14 @@
 //! with other settings are started by `tests/redis/server`.
 
 use crate::support::*;
-use std::{path::Path, process::Command};
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, TcpListener, TcpStream},
+    path::Path,
+    process::Command,
+    sync::{Arc, Mutex},
+    thread,
+};
 use tailmark_driver::{
     Access, Cause, Completion, Database, Error, Fields, Key, Location, Operation, Outcome,
     RemarkCode, Session, Settled, Values,
@@ -244,6 +251,84 @@ fn another_data_set_in_its_place_is_neither_written_nor_removed() {
     assert!(refused.message.contains("another program"), "{refused}");
     assert_eq!(keys(&hosts, 1006), ["_indices", "tailmark", "user00000001"]);
     assert_eq!(resp(&hosts, 1006, &["GET", "user00000001"]), ["mine"]);
+}
+
+/// An address that leads to a server, and does something right before the server is sent a command of
+/// this name.
+fn before(command: &'static str, hosts: &str, act: impl Fn() + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (hosts, act) = (hosts.to_owned(), Arc::new(Mutex::new(act)));
+    thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            let mut server = TcpStream::connect(&hosts).unwrap();
+            let mut back = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || std::io::copy(&mut back.0, &mut back.1));
+            let act = Arc::clone(&act);
+            thread::spawn(move || {
+                let mut bytes = vec![0; 1 << 20];
+                while let Ok(n @ 1..) = client.read(&mut bytes) {
+                    if bytes[..n]
+                        .windows(command.len())
+                        .any(|w| w == command.as_bytes())
+                    {
+                        act.lock().unwrap()();
+                    }
+                    server.write_all(&bytes[..n]).unwrap();
+                }
+                let _ = server.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    address
+}
+
+/// An own database with one record, and one of another program that takes its place right before the
+/// server is sent a command of this name.
+fn swapped_before(command: &'static str, theirs: &[&[&str]]) -> (String, Bench) {
+    let (hosts, mut bench) = own(1041, &[]);
+    assert_eq!(resp(&hosts, 1042, &["FLUSHDB"]), ["OK"]);
+    for words in theirs {
+        let _ = resp(&hosts, 1042, words);
+    }
+    let target = hosts.clone();
+    let swap = move || assert_eq!(resp(&target, 0, &["SWAPDB", "1041", "1042"]), ["OK"]);
+    bench.params.location = Location::of_hosts(&before(command, &hosts, swap));
+    (hosts, bench)
+}
+
+#[test]
+fn a_data_set_that_is_swapped_in_right_before_a_change_stays_as_it_was() {
+    type Change = fn(&dyn Database) -> bool;
+    let changes: [(_, Change); 3] = [
+        ("UNLINK", |database| {
+            database.remove(&database.made()).is_ok()
+        }),
+        ("DEL", |database| database.remove(&database.made()).is_ok()),
+        ("ours", |database| database.set_marker("ours").is_ok()),
+    ];
+    for (command, change) in changes {
+        let theirs: [&[&str]; 3] = [
+            &["HSET", "user00000001", "field0", "mine"],
+            &["ZADD", "_indices", "1", "user00000001"],
+            &["HSET", "tailmark", "id", "another"],
+        ];
+        let (hosts, mut bench) = swapped_before(command, &theirs);
+        let address = std::mem::replace(&mut bench.params.location, Location::of_hosts(&hosts));
+        insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+        bench.params.location = address;
+        let database = bench.try_open().unwrap();
+        assert!(!change(&*database), "{command}");
+        assert_eq!(keys(&hosts, 1041), ["_indices", "tailmark", "user00000001"]);
+        assert_eq!(resp(&hosts, 1041, &["HLEN", "tailmark"]), ["1"]);
+    }
+}
+
+#[test]
+fn keys_that_appear_right_before_a_data_set_is_created_stay_alone() {
+    let (hosts, bench) = swapped_before("HSETNX", &[&["SET", "mine", "kept"]]);
+    assert!(bench.try_open().is_err());
+    assert_eq!(keys(&hosts, 1041), ["mine"]);
 }
 
 #[test]

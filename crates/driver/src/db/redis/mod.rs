@@ -161,9 +161,8 @@ impl Database for Redis {
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
         let written = self.pool.wait(async {
-            self.same().await?;
             let set = cmd("HSET").arg(OWN).arg("marker").arg(text).take();
-            self.nodes.ask::<()>(OWN.as_bytes(), &set).await
+            place::change_own(&self.nodes, self.same().await?, set).await
         });
         written.map_err(|source| self.failed("write the marker of", source))
     }
@@ -191,10 +190,9 @@ impl Database for Redis {
     fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
         let statements = self.removal(made)?;
         let removed = self.pool.wait(async {
-            place::remove_records(&self.nodes, self.same().await?).await?;
-            self.same().await?;
-            let delete = cmd("DEL").arg(OWN).take();
-            self.nodes.ask::<()>(OWN.as_bytes(), &delete).await
+            let own = self.same().await?;
+            place::remove_records(&self.nodes, own).await?;
+            place::change_own(&self.nodes, own, cmd("DEL").arg(OWN).take()).await
         });
         removed.map_err(|source| self.failed("remove the data set of", source))?;
         Ok(statements)

@@ -115,7 +115,12 @@ pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, Box
     }
     let set_study = cmd("HSET").arg(OWN).arg("study").arg(study).take();
     nodes.ask::<()>(OWN.as_bytes(), &set_study).await?;
-    Existing::read(nodes).await
+    let made = Existing::read(nodes).await?;
+    if let Some(own) = made.own.as_ref().filter(|_| made.keys > 1) {
+        change_own(nodes, own, cmd("DEL").arg(OWN).take()).await?;
+        return Err(format!("another program began to use {} meanwhile", name(params)).into());
+    }
+    Ok(made)
 }
 
 fn new_id() -> Result<String, BoxError> {
@@ -149,26 +154,70 @@ pub(super) async fn refuse_another(nodes: &Nodes, opened: Option<&Own>) -> Resul
 pub(super) async fn remove_records(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
     let next = cmd("ZRANGE").arg(INDEX).arg(0).arg(BATCH - 1).take();
     loop {
-        refuse_another(nodes, Some(opened)).await?;
+        watch(nodes, opened).await?;
         let keys: Vec<Vec<u8>> = nodes.ask(INDEX.as_bytes(), &next).await?;
         if keys.is_empty() {
             return Ok(());
         }
+        let unlink = keys.iter().map(|key| cmd("UNLINK").arg(key).take());
+        // Last: a removal that is killed finds the rest by the index.
+        let unindex = cmd("ZREM").arg(INDEX).arg(&keys).take();
+        if nodes.is_single() {
+            unless_changed(nodes, unlink.chain([unindex])).await?;
+            continue;
+        }
+        // A transaction has the keys of one slot.
         for (index, node) in nodes.nodes.iter().enumerate() {
             let mut pipeline = Pipeline::new();
-            let own = keys.iter().filter(|key| nodes.node_of(key) == index);
-            own.for_each(|key| {
-                pipeline.cmd("UNLINK").arg(key).ignore();
+            let own = keys.iter().zip(unlink.clone());
+            let own = own.filter(|(key, _)| nodes.node_of(key) == index);
+            own.for_each(|(_, unlink)| {
+                pipeline.add_command(unlink);
             });
             if !pipeline.is_empty() {
                 let mut connection = node.connection.clone();
-                pipeline.query_async::<()>(&mut connection).await?;
+                pipeline.query_async::<Vec<u64>>(&mut connection).await?;
             }
         }
-        // Last: a removal that is killed finds the rest by the index.
-        let unindex = cmd("ZREM").arg(INDEX).arg(&keys).take();
         nodes.ask::<()>(INDEX.as_bytes(), &unindex).await?;
     }
+}
+
+/// Changes tailmark's own hash, of the data set that was opened and no other.
+pub(super) async fn change_own(nodes: &Nodes, opened: &Own, change: Cmd) -> Result<(), BoxError> {
+    loop {
+        watch(nodes, opened).await?;
+        if unless_changed(nodes, [change.clone()]).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// Refuses another data set than the one that was opened, and has the server watch tailmark's own hash
+/// for what follows: between a look and a change, `SWAPDB` can put other data in its place.
+async fn watch(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
+    nodes
+        .ask::<()>(OWN.as_bytes(), cmd("WATCH").arg(OWN))
+        .await?;
+    refuse_another(nodes, Some(opened)).await
+}
+
+/// Has the node of tailmark's own hash do all of this, or nothing and false where the hash changed since
+/// it is watched.
+async fn unless_changed(
+    nodes: &Nodes,
+    commands: impl IntoIterator<Item = Cmd>,
+) -> Result<bool, BoxError> {
+    let mut pipeline = Pipeline::new();
+    pipeline.atomic();
+    for command in commands {
+        pipeline.add_command(command);
+    }
+    let mut connection = nodes.nodes[nodes.node_of(OWN.as_bytes())]
+        .connection
+        .clone();
+    let done: Option<Vec<u64>> = pipeline.query_async(&mut connection).await?;
+    Ok(done.is_some())
 }
 
 /// The database for messages.
