@@ -23,6 +23,12 @@ const WHOLE: Outcome = Outcome {
     bytes: RECORD,
 };
 
+/// `"user00000001".hashCode()` of Java.
+const SCORE: &str = "-2006513460";
+
+/// An id as tailmark draws them.
+const ANOTHER: &str = "0123456789abcdef0123456789abcdef";
+
 /// A logical database of a test's own on the server of all tests, without a key.
 fn own(database: u32, settings: &[(&str, &str)]) -> (String, Bench) {
     let hosts = server("redis");
@@ -239,9 +245,9 @@ fn another_data_set_in_its_place_is_neither_written_nor_removed() {
     let mut session = database.session().unwrap();
     insert(&mut *session, 1).unwrap();
     assert_eq!(resp(&hosts, 1006, &["FLUSHDB"]), ["OK"]);
-    let _ = resp(&hosts, 1006, &["HSET", "tailmark", "id", "another"]);
+    let _ = resp(&hosts, 1006, &["HSET", "tailmark", "id", ANOTHER]);
     let _ = resp(&hosts, 1006, &["SET", "user00000001", "mine"]);
-    let _ = resp(&hosts, 1006, &["ZADD", "_indices", "1", "user00000001"]);
+    let _ = resp(&hosts, 1006, &["ZADD", "_indices", SCORE, "user00000001"]);
     assert!(database.set_marker("x").is_err());
     assert!(database.removal(&[]).is_err() && database.remove(&[]).is_err());
     assert_ne!(bench.open().id(), database.id());
@@ -310,8 +316,8 @@ fn a_data_set_that_is_swapped_in_right_before_a_change_stays_as_it_was() {
     for (command, change) in changes {
         let theirs: [&[&str]; 3] = [
             &["HSET", "user00000001", "field0", "mine"],
-            &["ZADD", "_indices", "1", "user00000001"],
-            &["HSET", "tailmark", "id", "another"],
+            &["ZADD", "_indices", SCORE, "user00000001"],
+            &["HSET", "tailmark", "id", ANOTHER],
         ];
         let (hosts, mut bench) = swapped_before(command, &theirs);
         let address = std::mem::replace(&mut bench.params.location, Location::of_hosts(&hosts));
@@ -402,6 +408,82 @@ fn a_server_tells_its_persistence_and_what_it_does() {
 }
 
 #[test]
+fn a_sorted_set_of_another_program_with_the_name_of_the_index_is_no_data_set() {
+    let (hosts, bench) = own(1043, &[]);
+    let _ = resp(&hosts, 1043, &["ZADD", "_indices", "5", "foo"]);
+    let look = (bench.driver.look.unwrap().at)(&bench.params).unwrap();
+    assert_eq!(look.foreign.as_deref(), Some("database 1043"));
+    assert!(!look.exists);
+    for access in [Access::Create, Access::CreateNew, Access::Write] {
+        let params = tailmark_driver::Params {
+            access,
+            ..bench.params.clone()
+        };
+        assert!((bench.driver.open)(&params).is_err(), "{access:?}");
+    }
+    assert_eq!(keys(&hosts, 1043), ["_indices"]);
+}
+
+#[test]
+fn a_hash_of_another_program_with_the_name_of_tailmarks_is_refused() {
+    let theirs: [&[&str]; 4] = [
+        &["id", "7"],
+        &["id", ANOTHER, "owner", "me"],
+        &["study", "x"],
+        &["marker", "x"],
+    ];
+    for fields in theirs {
+        let (hosts, bench) = own(1044, &[]);
+        let _ = resp(&hosts, 1044, &[&["HSET", "tailmark"], fields].concat());
+        for access in [Access::Create, Access::CreateNew, Access::Write] {
+            let params = tailmark_driver::Params {
+                access,
+                ..bench.params.clone()
+            };
+            assert!((bench.driver.open)(&params).is_err(), "{access:?}");
+        }
+        assert!((bench.driver.destroy)(&bench.params, &|_| Ok(())).is_err());
+        assert_eq!(keys(&hosts, 1044), ["tailmark"]);
+    }
+}
+
+#[test]
+fn keys_that_another_program_adds_end_a_load_that_goes_on() {
+    let (hosts, bench) = own(1045, &[]);
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    bench.open();
+    let _ = resp(&hosts, 1045, &["SET", "user00000002", "mine"]);
+    let refused = format!("{:?}", bench.try_open().err());
+    assert!(refused.contains("holds 1 keys"), "{refused}");
+}
+
+#[test]
+fn a_server_that_would_evict_keys_of_others_is_not_written_to() {
+    let own = OwnServer::start(6389, "appendonly no\nmaxmemory 30mb", "0");
+    let hosts = own.hosts();
+    assert_eq!(
+        resp(&hosts, 0, &["SET", "cached", "mine", "EX", "1000"]),
+        ["OK"]
+    );
+    assert_eq!(resp(&hosts, 0, &["SET", "kept", "mine"]), ["OK"]);
+    let bench = own.bench(&[("database", "3")]);
+    for policy in ["allkeys-lru", "volatile-ttl"] {
+        let set = ["CONFIG", "SET", "maxmemory-policy", policy];
+        assert_eq!(resp(&hosts, 0, &set), ["OK"]);
+        let refused = bench.try_open().err();
+        assert!(
+            matches!(refused, Some(Error::Refused { .. })),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(resp(&hosts, 3, &["DBSIZE"]), ["0"]);
+    // Without a time to live it is not evicted by this policy.
+    assert_eq!(resp(&hosts, 0, &["PERSIST", "cached"]), ["1"]);
+    bench.open();
+    assert_eq!(keys(&hosts, 0), ["cached", "kept"]);
+}
+
+#[test]
 fn memory_that_is_full_refuses_writes_or_drops_records_and_both_are_said() {
     let own = OwnServer::start(6391, "appendonly no\nmaxmemory 3mb", "0");
     let database = own.bench(&[]).open();
@@ -444,6 +526,26 @@ fn clients_come_back_after_a_kill_and_are_refused_if_the_data_is_lost() {
         .collect();
     assert!(refused[1].message.contains("lost its data"), "{refused:?}");
     assert_eq!(resp(&own.hosts(), 0, &["DBSIZE"]), ["0"]);
+}
+
+#[test]
+fn data_of_another_program_is_written_to_on_the_server_that_was_opened_alone() {
+    let own = OwnServer::start(6388, "appendonly yes\nappendfsync always", "0");
+    let hosts = own.hosts();
+    let _ = resp(&hosts, 0, &["HSET", "user1", "field0", "a"]);
+    let _ = resp(&hosts, 0, &["ZADD", "_indices", "111578566", "user1"]);
+    let mut bench = own.bench(&[]);
+    bench.params.access = Access::Write;
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    insert(&mut *session, 1).unwrap();
+    own.act("kill");
+    own.act("start");
+    let refused: Vec<_> = (0..2)
+        .map(|_| insert(&mut *session, 2).unwrap_err())
+        .collect();
+    assert!(refused[1].message.contains("no id by which"), "{refused:?}");
+    assert_eq!(resp(&hosts, 0, &["ZCARD", "_indices"]), ["2"]);
 }
 
 #[test]
@@ -561,4 +663,11 @@ fn records_of_a_cluster_are_on_the_nodes_of_their_slots() {
     }
     // Without `cluster = true` the servers refuse what is not theirs.
     assert!(nodes[1].bench(&[]).try_open().is_err());
+    // An address of the cluster at which a node of another one is.
+    let other = OwnServer::start(6399, &format!("{options}16399"), "0");
+    let announced = ["CONFIG", "SET", "cluster-announce-port", "6399"];
+    assert_eq!(resp(&nodes[1].hosts(), 0, &announced), ["OK"]);
+    let refused = format!("{:?}", bench.try_open().err());
+    assert!(refused.contains("another node"), "{refused}");
+    assert_eq!(resp(&other.hosts(), 0, &["DBSIZE"]), ["0"]);
 }

@@ -29,18 +29,21 @@ fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench
     let number = database.to_string();
     let own: &[_] = match driver {
         "aerospike" => &[("namespace", "test")],
+        "cassandra" => &[("keyspace", test)],
         "redis" => &[("database", &*number)],
-        _ => &[("keyspace", test)],
+        other => panic!("where do the tests of {other} keep their data apart?"),
     };
     let mut bench = Bench::with(driver, &[own, settings].concat());
     bench.params.location = Location::of_hosts(hosts);
-    if driver == "aerospike" {
-        bench.params.data.schema.table = test.to_owned();
-        (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
-    } else if driver == "redis" {
-        assert_eq!(resp(hosts, database, &["FLUSHDB"]), ["OK"]);
-    } else {
-        cql(hosts, &format!("DROP KEYSPACE IF EXISTS {test}"));
+    match driver {
+        "aerospike" => {
+            bench.params.data.schema.table = test.to_owned();
+            (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
+        }
+        "cassandra" => {
+            cql(hosts, &format!("DROP KEYSPACE IF EXISTS {test}"));
+        }
+        _ => assert_eq!(resp(hosts, database, &["FLUSHDB"]), ["OK"]),
     }
     bench
 }

@@ -27,6 +27,12 @@ pub(super) fn is_lost(error: &RedisError) -> bool {
 #[error("{0}")]
 pub(super) struct Refusal(String);
 
+impl Refusal {
+    pub(super) const fn new(message: String) -> Self {
+        Self(message)
+    }
+}
+
 /// Why something that is not measured failed. Who may log in, and do what, does not change by waiting.
 pub(super) fn unmeasured(error: &RedisError) -> BoxError {
     let message = message(error);

@@ -1,7 +1,7 @@
 //! Redis and Valkey, with YCSB's layout: a record is a hash under its key, and the sorted set
 //! `_indices` has the keys of all records, by the hash code of Java's strings.
 //!
-//! An insert writes the record and its place in the index, an update writes its fields into the hash,
+//! An insert writes the place in the index and the record, an update writes its fields into the hash,
 //! and a delete removes both. A scan asks the index for keys from the start's score on, and then for
 //! their records. With `record = raw` a record is a plain string. A logical database holds one data
 //! set: tailmark's own hash, `tailmark`, has the marker and an id, by which each new connection finds
@@ -80,6 +80,8 @@ struct Redis {
     nodes: Arc<Nodes>,
     /// What tailmark kept there when it was opened.
     own: Option<Own>,
+    /// The servers that were opened, if their data has no id and is written to.
+    run_ids: Vec<String>,
     /// Whether something else was found in its place since.
     replaced: Arc<AtomicBool>,
     /// Asks while clients do.
@@ -94,26 +96,35 @@ impl Redis {
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
         let opened = pool.wait(async {
             let nodes = connect(params).await?;
-            let existing = if params.access.creates() {
-                place::make(&nodes, params).await?
-            } else {
-                Existing::read(&nodes).await?
-            };
-            let has_records = existing.own.is_some() || existing.indexed > 0;
+            let mut existing = Existing::read(&nodes).await?;
             let is_read = matches!(params.access, Access::Read | Access::ReadCompatible);
+            if !is_read {
+                let database = settings::database(&params.settings);
+                server::refuse_eviction(&nodes, database, existing.foreign()).await?;
+            }
+            if params.access.creates() {
+                existing = place::make(&nodes, params).await?;
+            }
+            let has_records = existing.own.is_some() || existing.indexed > 0;
             if !has_records && (existing.keys == 0 || !is_read) {
                 let name = place::name(params);
                 return Err(
                     format!("{name} has no records: the index `{INDEX}` is missing").into(),
                 );
             }
-            Ok((nodes, existing.own))
+            let run_ids = if existing.own.is_some() || is_read {
+                Vec::new()
+            } else {
+                server::run_ids(&nodes).await?
+            };
+            Ok((nodes, existing.own, run_ids))
         });
-        let (nodes, own) = opened.map_err(refuse)?;
+        let (nodes, own, run_ids) = opened.map_err(refuse)?;
         Ok(Self {
             params: params.clone(),
             nodes: Arc::new(nodes),
             own,
+            run_ids,
             replaced: Arc::default(),
             aside: Aside::default(),
             pool,
@@ -126,7 +137,15 @@ impl Redis {
     }
 
     async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
-        let open = async || Connected::new(&self.params, self.own.as_ref(), &self.replaced).await;
+        let open = async || {
+            Connected::new(
+                &self.params,
+                self.own.as_ref(),
+                &self.run_ids,
+                &self.replaced,
+            )
+            .await
+        };
         let connected = self.pool.here(open).await;
         let connected = connected.map_err(|source| self.failed("connect to", source))?;
         Ok(Box::new(RedisSession::new(connected, outside)))

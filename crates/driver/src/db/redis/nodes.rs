@@ -196,13 +196,13 @@ impl Maker {
     async fn around(&self, point: &HostPort) -> Result<Nodes, BoxError> {
         let node = self.point(point).await?;
         let ranges: Vec<Vec<Value>> = node.ask(cmd("CLUSTER").arg("SLOTS")).await?;
-        let mut masters: Vec<(String, u16)> = Vec::new();
+        let mut masters: Vec<Master> = Vec::new();
         let mut slots = vec![u16::MAX; slot::SLOTS.into()].into_boxed_slice();
         for range in &ranges {
             let (first, last, mut master) =
                 parse_range(range).ok_or("the server does not say which node has which slots")?;
-            if master.0.is_empty() {
-                point.host().clone_into(&mut master.0);
+            if master.host.is_empty() {
+                point.host().clone_into(&mut master.host);
             }
             let known = masters.iter().position(|known| *known == master);
             let index = known.unwrap_or_else(|| {
@@ -222,8 +222,17 @@ impl Maker {
             .into());
         }
         let mut nodes = Vec::new();
-        for (host, port) in &masters {
-            nodes.push(self.node(host, *port).await?);
+        for master in &masters {
+            let node = self.node(&master.host, master.port).await?;
+            let id: String = node.ask(cmd("CLUSTER").arg("MYID")).await?;
+            if id != master.id {
+                return Err(format!(
+                    "{} is another node than that which the cluster has there",
+                    node.address
+                )
+                .into());
+            }
+            nodes.push(node);
         }
         Ok(Nodes {
             nodes,
@@ -233,8 +242,18 @@ impl Maker {
     }
 }
 
-/// First and last slot, and the master's host and port, of a range of `CLUSTER SLOTS`.
-fn parse_range(range: &[Value]) -> Option<(u16, u16, (String, u16))> {
+/// The master of a range of slots.
+#[derive(Debug, PartialEq, Eq)]
+struct Master {
+    /// Empty if the cluster does not tell: that of the node that was asked.
+    host: String,
+    port: u16,
+    /// What the cluster knows it by.
+    id: String,
+}
+
+/// First and last slot, and the master, of a range of `CLUSTER SLOTS`.
+fn parse_range(range: &[Value]) -> Option<(u16, u16, Master)> {
     let [
         Value::Int(first),
         Value::Int(last),
@@ -244,15 +263,21 @@ fn parse_range(range: &[Value]) -> Option<(u16, u16, (String, u16))> {
     else {
         return None;
     };
-    let (host, port) = match &master[..] {
-        [Value::BulkString(host), Value::Int(port), ..] => {
-            (String::from_utf8(host.clone()).ok()?, port)
-        }
-        [Value::Nil, Value::Int(port), ..] => (String::new(), port),
+    let [host, Value::Int(port), Value::BulkString(id), ..] = &master[..] else {
+        return None;
+    };
+    let host = match host {
+        Value::BulkString(host) => String::from_utf8(host.clone()).ok()?,
+        Value::Nil => String::new(),
         _ => return None,
     };
     let (first, last) = (u16::try_from(*first).ok()?, u16::try_from(*last).ok()?);
-    (first <= last).then_some((first, last, (host, u16::try_from(*port).ok()?)))
+    let master = Master {
+        host,
+        port: u16::try_from(*port).ok()?,
+        id: String::from_utf8(id.clone()).ok()?,
+    };
+    (first <= last).then_some((first, last, master))
 }
 
 /// Refuses a replica: writes go to its master, and what it has may be old.
@@ -290,10 +315,15 @@ mod tests {
                 node(text("b"), 6392),
             ]
         };
-        let master = parse_range(&range(5460, text("10.0.0.1")));
-        assert_eq!(master, Some((0, 5460, ("10.0.0.1".to_owned(), 6391))));
-        let unnamed = parse_range(&range(5460, Value::Nil)).unwrap();
-        assert_eq!(unnamed.2.0, "");
+        let master = |host: &str| Master {
+            host: host.to_owned(),
+            port: 6391,
+            id: "id".to_owned(),
+        };
+        let known = parse_range(&range(5460, text("10.0.0.1")));
+        assert_eq!(known, Some((0, 5460, master("10.0.0.1"))));
+        let unnamed = parse_range(&range(5460, Value::Nil));
+        assert_eq!(unnamed, Some((0, 5460, master(""))));
         assert_eq!(parse_range(&range(70_000, text("a"))), None);
         assert_eq!(parse_range(&range(-1, text("a"))), None);
     }

@@ -4,7 +4,7 @@
 use super::{nodes::Nodes, settings};
 use crate::{Access, Look, Params, error::BoxError};
 use redis::{Cmd, Pipeline, cmd};
-use std::{fmt::Write, fs::File, io::Read};
+use std::{collections::BTreeMap, fmt::Write, fs::File, io::Read};
 
 /// The key of tailmark's own hash.
 pub(super) const OWN: &str = "tailmark";
@@ -45,9 +45,16 @@ impl Existing {
         }
         Ok(Self {
             own: own(nodes).await?,
-            indexed: nodes.ask(INDEX.as_bytes(), cmd("ZCARD").arg(INDEX)).await?,
+            indexed: indexed(nodes).await?,
             keys,
         })
+    }
+
+    /// How many keys of the database are another program's.
+    pub fn foreign(&self) -> u64 {
+        let index = u64::from(self.indexed > 0);
+        let own = self.own.as_ref().map_or(0, |_| self.indexed + index + 1);
+        self.keys.saturating_sub(own)
     }
 
     /// Whether it holds no record, and nothing of another program if it is not tailmark's.
@@ -59,45 +66,71 @@ impl Existing {
     }
 }
 
-/// What tailmark's own hash says, if it is there.
-pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
-    let get = fields(cmd("HMGET").arg(OWN)).take();
-    let said: Vec<Option<String>> = nodes.ask(OWN.as_bytes(), &get).await?;
-    let mut said = said.into_iter();
-    let (id, study, marker) = (
-        said.next().flatten(),
-        said.next().flatten(),
-        said.next().flatten(),
-    );
-    if let Some(id) = id {
-        let study = study.unwrap_or_default();
-        return Ok(Some(Own { id, study, marker }));
+/// How many keys the index has; 0 if the sorted set of its name is another program's.
+async fn indexed(nodes: &Nodes) -> Result<u64, BoxError> {
+    let first = cmd("ZRANGE")
+        .arg(INDEX)
+        .arg(0)
+        .arg(15)
+        .arg("WITHSCORES")
+        .take();
+    let first: Vec<(Vec<u8>, f64)> = nodes.ask(INDEX.as_bytes(), &first).await?;
+    let is_score = |(key, score): &(Vec<u8>, f64)| f64::from(java_hash(key)) == *score;
+    if !first.iter().all(is_score) {
+        return Ok(0);
     }
-    let is_there: bool = nodes.ask(OWN.as_bytes(), cmd("EXISTS").arg(OWN)).await?;
-    if is_there {
-        return Err(format!("the key `{OWN}` is another program's; use another `database`").into());
-    }
-    Ok(None)
+    nodes.ask(INDEX.as_bytes(), cmd("ZCARD").arg(INDEX)).await
 }
 
-fn fields(command: &mut Cmd) -> &mut Cmd {
-    command.arg("id").arg("study").arg("marker")
+/// The score of a key in the index: the hash code of Java's strings, as YCSB's binding has it. The
+/// names of keys are ASCII, so a byte is a character.
+pub(super) fn java_hash(key: &[u8]) -> i32 {
+    key.iter().fold(0_i32, |hash, &byte| {
+        hash.wrapping_mul(31).wrapping_add(byte.into())
+    })
+}
+
+/// What tailmark's own hash says, if it is there.
+pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
+    let kind: String = nodes.ask(OWN.as_bytes(), cmd("TYPE").arg(OWN)).await?;
+    let own = match &*kind {
+        "none" => return Ok(None),
+        "hash" => parse_own(nodes.ask(OWN.as_bytes(), cmd("HGETALL").arg(OWN)).await?),
+        _ => None,
+    };
+    own.map(Some).ok_or_else(|| {
+        format!("the key `{OWN}` is another program's; use another `database`").into()
+    })
+}
+
+/// What the hash says; none if tailmark did not write it.
+fn parse_own(mut fields: BTreeMap<String, String>) -> Option<Own> {
+    let own = Own {
+        id: fields.remove("id").filter(|id| is_id(id))?,
+        study: fields.remove("study").unwrap_or_default(),
+        marker: fields.remove("marker"),
+    };
+    fields.is_empty().then_some(own)
 }
 
 /// Creates tailmark's own hash in a database that holds nothing.
 pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, BoxError> {
     let existing = Existing::read(nodes).await?;
     let is_ours = existing.own.is_some() && params.access != Access::CreateNew;
-    if is_ours {
-        return Ok(existing);
-    }
-    if existing.own.is_some() || existing.keys > 0 {
+    let foreign = if is_ours {
+        existing.foreign()
+    } else {
+        existing.keys
+    };
+    if foreign > 0 {
         return Err(format!(
-            "{} holds {} keys that this run did not create; use another `database`",
-            name(params),
-            existing.keys
+            "{} holds {foreign} keys that tailmark did not create; use another `database`",
+            name(params)
         )
         .into());
+    }
+    if is_ours {
+        return Ok(existing);
     }
     let study = if params.study.bytes().all(|b| b.is_ascii_hexdigit()) {
         &*params.study
@@ -123,6 +156,11 @@ pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, Box
     Ok(made)
 }
 
+/// Whether it could be one that [`new_id`] drew.
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 fn new_id() -> Result<String, BoxError> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -141,8 +179,8 @@ pub(super) async fn refuse_another(nodes: &Nodes, opened: Option<&Own>) -> Resul
     match (found, opened) {
         (found, opened) if found == opened => Ok(()),
         (None, _) => Err(
-            "tailmark's key is gone: the server lost its data, another program removed it, \
-                          or the address leads to another server"
+            "tailmark's key is gone: the server lost its data or evicted it, another program removed it, or \
+             the address leads to another server"
                 .into(),
         ),
         _ => Err("another data set is in its place, or the address leads to another server".into()),
@@ -259,5 +297,23 @@ pub(super) fn look(params: &Params, existing: &Existing) -> Look {
         removes: (own.is_some() || existing.keys == 0).then(|| removal(params)),
         marker,
         name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_score_of_a_key_is_the_hash_code_of_a_java_string() {
+        // By `"...".hashCode()` of OpenJDK 17.
+        for (key, expected) in [
+            ("", 0),
+            ("a", 97),
+            ("hello", 99_162_322),
+            ("polygenelubricants", i32::MIN),
+        ] {
+            assert_eq!(java_hash(key.as_bytes()), expected, "{key}");
+        }
     }
 }

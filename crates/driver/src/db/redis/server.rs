@@ -1,7 +1,10 @@
 //! What a server tells of itself by `INFO` and `CONFIG GET`: facts, numbers of its background work,
 //! and what a user must know.
 
-use super::nodes::{Node, Nodes};
+use super::{
+    failure::Refusal,
+    nodes::{Node, Nodes},
+};
 use crate::{Remark, RemarkCode, Settled, Statistic, error::BoxError};
 use redis::cmd;
 use std::{
@@ -171,6 +174,63 @@ fn is_busy(answer: &str) -> bool {
     BUSY.iter().any(has_work)
 }
 
+/// What each start of each server is known by.
+pub(super) async fn run_ids(nodes: &Nodes) -> Result<Vec<String>, BoxError> {
+    let mut ids = Vec::new();
+    for node in &nodes.nodes {
+        let told = info(node).await?;
+        ids.extend(lines(&told).get("run_id").map(|id| id.trim().to_owned()));
+    }
+    ids.sort();
+    Ok(ids)
+}
+
+/// Refuses a server on which new records would drive out keys of others: those of its other databases,
+/// and `foreign` ones of this one.
+pub(super) async fn refuse_eviction(
+    nodes: &Nodes,
+    database: i64,
+    foreign: u64,
+) -> Result<(), BoxError> {
+    for node in &nodes.nodes {
+        let told = info(node).await?;
+        let Some(policy) = eviction(&told) else {
+            continue;
+        };
+        let others = keys_beside(&told, database, policy.starts_with("volatile"));
+        let others = foreign + others;
+        if others > 0 {
+            return Err(Refusal::new(format!(
+                "it evicts keys once its memory is full (maxmemory-policy {policy}), and has {others} \
+                 of others: set the policy to noeviction, or use a server of your own"
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// By which policy a server evicts keys; none if it evicts none.
+fn eviction(answer: &str) -> Option<&str> {
+    let told = lines(answer);
+    let policy = told.get("maxmemory_policy")?.trim();
+    let limit = told.get("maxmemory")?.trim();
+    (limit != "0" && policy != "noeviction").then_some(policy)
+}
+
+/// How many keys the other databases of a server have; only those that expire, if no others are evicted.
+fn keys_beside(answer: &str, database: i64, expiring: bool) -> u64 {
+    let own = format!("db{database}");
+    let counted = if expiring { "expires=" } else { "keys=" };
+    let told = lines(answer).into_iter();
+    let others = told.filter(|(name, value)| value.starts_with("keys=") && **name != *own);
+    let counts = others.filter_map(|(_, value)| {
+        let count = value.split(',').find_map(|own| own.strip_prefix(counted));
+        count?.trim().parse::<u64>().ok()
+    });
+    counts.sum()
+}
+
 /// How a server keeps what it has in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Persistence {
@@ -309,6 +369,22 @@ mod tests {
             ("memory_bytes", StatisticKind::Gauge, 1_048_576.0),
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn keys_that_can_be_evicted_are_those_of_other_databases() {
+        let answer = "maxmemory:1000\r\nmaxmemory_policy:volatile-lru\r\n# Keyspace\r\n\
+                      db0:keys=40,expires=7,avg_ttl=0\r\ndb3:keys=500,expires=0,avg_ttl=0\r\n";
+        assert_eq!(eviction(answer), Some("volatile-lru"));
+        assert_eq!(keys_beside(answer, 3, true), 7);
+        assert_eq!(keys_beside(answer, 3, false), 40);
+        assert_eq!(keys_beside(answer, 0, false), 500);
+        for keeps in [
+            ("maxmemory:1000", "maxmemory:0"),
+            ("volatile-lru", "noeviction"),
+        ] {
+            assert_eq!(eviction(&answer.replace(keeps.0, keeps.1)), None);
+        }
     }
 
     #[test]

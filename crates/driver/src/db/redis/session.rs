@@ -7,7 +7,8 @@ use super::{
     DRIVER,
     failure::{failure, is_lost},
     nodes::{Node, Nodes},
-    place::{INDEX, Own, refuse_another},
+    place::{INDEX, Own, java_hash, refuse_another},
+    server::run_ids,
     settings::is_raw,
 };
 use crate::{
@@ -32,6 +33,8 @@ const REFUSED: Duration = Duration::from_millis(10);
 pub(super) struct Connected {
     params: Params,
     own: Option<Own>,
+    /// The servers that were opened, if their data has no id and is written to.
+    run_ids: Vec<String>,
     nodes: StdMutex<Arc<Nodes>>,
     one_connects: Mutex<()>,
     /// How many attempts to connect again failed. One stands for all requests that waited for it.
@@ -45,12 +48,14 @@ impl Connected {
     pub async fn new(
         params: &Params,
         own: Option<&Own>,
+        run_ids: &[String],
         replaced: &Arc<AtomicBool>,
     ) -> Result<Self, BoxError> {
         Ok(Self {
-            nodes: StdMutex::new(Arc::new(connect(params, own).await?)),
+            nodes: StdMutex::new(Arc::new(connect(params, own, run_ids).await?)),
             params: params.clone(),
             own: own.cloned(),
+            run_ids: run_ids.to_owned(),
             one_connects: Mutex::default(),
             failed: AtomicU64::default(),
             replaced: Arc::clone(replaced),
@@ -77,7 +82,7 @@ impl Connected {
         if self.failed.load(Ordering::Relaxed) != failed {
             return Err(unknown("the server is not there again".to_owned()));
         }
-        match connect(&self.params, self.own.as_ref()).await {
+        match connect(&self.params, self.own.as_ref(), &self.run_ids).await {
             Ok(new) => {
                 let new = Arc::new(new);
                 *self.nodes.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&new);
@@ -92,11 +97,18 @@ impl Connected {
     }
 }
 
-async fn connect(params: &Params, own: Option<&Own>) -> Result<Nodes, BoxError> {
+async fn connect(params: &Params, own: Option<&Own>, opened: &[String]) -> Result<Nodes, BoxError> {
     let timeout = params.settings.integer("request_timeout_ms").unwrap_or(1);
     let timeout = Duration::from_millis(timeout);
     let nodes = Nodes::connect(&params.location, &params.settings, timeout).await?;
     refuse_another(&nodes, own).await?;
+    if !opened.is_empty() && run_ids(&nodes).await? != opened {
+        return Err(
+            "the server was started again, or the address leads to another one: data that \
+                    tailmark did not create has no id by which to tell"
+                .into(),
+        );
+    }
     Ok(nodes)
 }
 
@@ -211,27 +223,28 @@ impl RedisSession {
                 self.send(node).await?;
             }
             Write::Insert if node == index => {
-                // Both in one go: the server carries them out in this order.
+                // Both in one go, and the index first: a record that is not in it is never removed.
                 self.pipeline.clear();
-                let mut command = Cmd::with_capacity(2 + 2 * names.len(), values.bytes.len() + 256);
-                write_command(&mut command, self.is_raw, key.name, values, names);
-                self.pipeline.add_command(command);
                 let score = java_hash(key.name);
                 self.pipeline
                     .cmd("ZADD")
                     .arg(INDEX)
                     .arg(score)
                     .arg(key.name);
+                let mut command = Cmd::with_capacity(2 + 2 * names.len(), values.bytes.len() + 256);
+                write_command(&mut command, self.is_raw, key.name, values, names);
+                self.pipeline.add_command(command);
                 self.send_all(node, 2).await?;
             }
             Write::Insert => {
                 self.command.clear();
-                write_command(&mut self.command, self.is_raw, key.name, values, names);
-                self.send(node).await?;
-                self.command.clear();
                 let score = java_hash(key.name);
                 self.command.arg("ZADD").arg(INDEX).arg(score).arg(key.name);
                 self.send(index).await?;
+                self.command.clear();
+                let names = &self.connected.params.data.schema.fields;
+                write_command(&mut self.command, self.is_raw, key.name, values, names);
+                self.send(node).await?;
             }
         }
         Ok(Outcome {
@@ -376,14 +389,6 @@ fn unexpected() -> Failure {
     }
 }
 
-/// The score of a key in the index: the hash code of Java's strings, as YCSB's binding has it. The
-/// names of keys are ASCII, so a byte is a character.
-fn java_hash(key: &[u8]) -> i32 {
-    key.iter().fold(0_i32, |hash, &byte| {
-        hash.wrapping_mul(31).wrapping_add(byte.into())
-    })
-}
-
 impl Session for RedisSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         let outside = self.outside.clone();
@@ -426,23 +431,5 @@ impl Session for RedisSession {
             self.read(key, Fields::All, &mut named).await
         };
         pending(read, outside)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_score_of_a_key_is_the_hash_code_of_a_java_string() {
-        // By `"...".hashCode()` of OpenJDK 17.
-        for (key, expected) in [
-            ("", 0),
-            ("a", 97),
-            ("hello", 99_162_322),
-            ("polygenelubricants", i32::MIN),
-        ] {
-            assert_eq!(java_hash(key.as_bytes()), expected, "{key}");
-        }
     }
 }

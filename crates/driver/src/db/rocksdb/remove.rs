@@ -19,6 +19,8 @@ use std::{
 
 /// Directories of a database, with files of such names.
 const DIRECTORIES: &[&str] = &["archive", "lost"];
+/// What tailmark writes beside its files.
+const NOTES: [&str; 2] = [LOG_APART, REMOVING];
 /// What `mkfs` makes in a file system. It stays.
 const LOST_FOUND: &str = "lost+found";
 
@@ -53,11 +55,11 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
         log.remove(&logs).map_err(|e| failed(e.into()))?;
     }
     let Some(held) = held else { return Ok(()) };
-    // Last: the log of a killed removal is known by it.
-    for note in [LOG_APART, REMOVING] {
+    remove_inside(held.path(), &inside(params, place)).map_err(|e| failed(e.into()))?;
+    // Last: what a killed removal left is known by it.
+    for note in NOTES {
         left_is_fine(fs::remove_file(held.path().join(note))).map_err(|e| failed(e.into()))?;
     }
-    remove_inside(held.path(), &inside(params, place)).map_err(|e| failed(e.into()))?;
     // A symbolic link stays.
     if place.is_symlink() || !held.is_at(place) {
         return Ok(());
@@ -166,9 +168,27 @@ fn inside(params: &Params, place: &Path) -> Vec<PathBuf> {
     archives.chain(all.iter().cloned()).collect()
 }
 
+/// Whether a directory itself has a file of a database, or a note about one. If it has not, what is in
+/// the directories inside it is of no database that is there.
+fn has_database(place: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(place)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_file_of_it = |name: &str| is_name(name) || NOTES.contains(&name);
+        if entry.file_type()?.is_file() && name.to_str().is_some_and(is_file_of_it) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The first entry below a database's directory that is not of this database: another file, or one of
 /// another database or file system in a directory inside it.
 fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<PathBuf>> {
+    let is_inside = below != Path::new("");
+    let has_database = has_database(place)?;
+    let is_file_of_it =
+        |file: &str| is_name(file) && !(is_inside && (names_a_database(file) || !has_database));
     for entry in fs::read_dir(place.join(below))? {
         let entry = entry?;
         let (name, kind) = (entry.file_name(), entry.file_type()?);
@@ -183,11 +203,7 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
             continue;
         }
         let is_left = kind.is_dir() && path == Path::new(LOST_FOUND);
-        let is_note = [LOG_APART, REMOVING]
-            .iter()
-            .any(|note| path == Path::new(note));
-        let is_inside = below != Path::new("");
-        let is_file_of_it = |file: &str| is_name(file) && !(is_inside && names_a_database(file));
+        let is_note = NOTES.iter().any(|note| path == Path::new(note));
         let is_own = kind.is_file() && (is_note || name.to_str().is_some_and(is_file_of_it));
         if !is_own && !is_left {
             return Ok(Some(path));

@@ -128,6 +128,24 @@ fn another_database_inside_ours_is_not_removed_with_it() {
 }
 
 #[test]
+fn what_was_put_aside_stays_where_no_database_is() {
+    for (directory, file) in [
+        ("lost", "000009.sst"),
+        ("lost", "MANIFEST-000005"),
+        ("archive", "LOG"),
+        ("archive", "000008.log"),
+    ] {
+        let bench = Bench::new("rocksdb");
+        let theirs = bench.data_path().join(directory).join(file);
+        fs::create_dir_all(theirs.parent().unwrap()).unwrap();
+        fs::write(&theirs, "theirs").unwrap();
+        let destroyed = (bench.driver.destroy)(&bench.params, &|_| Ok(()));
+        assert!(refusal(destroyed).contains(&format!("`{directory}/{file}`")));
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
+    }
+}
+
+#[test]
 fn what_is_mounted_inside_a_database_is_not_removed_with_it() {
     for name in ["archive", "lost"] {
         let bench = Bench::new("rocksdb");
