@@ -5,7 +5,7 @@
 //! are merged in pairs.
 
 use super::{
-    interval_stats::{IntervalStats, KindStats},
+    interval_stats::{IntervalStats, KindStats, LatencyPair},
     latency_counts::LatencyCounts,
     recorder::{INTERVAL_NS, Snapshot},
 };
@@ -201,8 +201,11 @@ impl Collector {
             add(total.response.get_or_insert_with(new_latencies), response);
         }
         for failures in &stats.failures {
-            let failed = total.failed.get_or_insert_with(new_latencies);
-            failures.latencies.add_to(failed);
+            let LatencyPair { service, response } = &failures.latencies;
+            service.add_to(total.failed.get_or_insert_with(new_latencies));
+            if !response.is_empty() {
+                response.add_to(total.failed_response.get_or_insert_with(new_latencies));
+            }
             if kind == Kind::ReadModifyWrite {
                 continue; // those of a pair are those of its halves
             }

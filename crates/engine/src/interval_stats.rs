@@ -26,8 +26,8 @@ pub struct Failures {
     pub count: u64,
     /// The first message.
     pub example: String,
-    /// Service time of them, nanoseconds.
-    pub latencies: LatencyCounts,
+    /// How long they took.
+    pub latencies: LatencyPair,
 }
 
 /// What was recorded of one kind in one interval. On cache lines of its own: each client counts in
@@ -57,7 +57,7 @@ pub struct KindStats {
 }
 
 /// Latencies of the same requests by both clocks.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct LatencyPair {
     /// Service time, nanoseconds.
     pub service: LatencyCounts,
@@ -117,7 +117,7 @@ impl KindStats {
                 cause,
                 count: 0,
                 example: example.to_owned(),
-                latencies: LatencyCounts::default(),
+                latencies: LatencyPair::default(),
             });
             self.failures.len() - 1
         });

@@ -131,10 +131,13 @@ impl Recorder {
         }
     }
 
-    fn fail(stats: &mut KindStats, failure: &Failure, timing: Timing) {
+    fn fail(stats: &mut KindStats, keep: Keep, failure: &Failure, timing: Timing) {
         let failures = stats.failures_of(failure.cause, &failure.message);
         failures.count += 1;
-        failures.latencies.record(timing.done - timing.sent);
+        failures.latencies.service.record(timing.done - timing.sent);
+        if keep == Keep::Both {
+            failures.latencies.response.record(timing.done - timing.due);
+        }
     }
 
     /// Whether a request was done after the end of the measured part. That of a closed loop does
@@ -245,7 +248,7 @@ impl Record for Recorder {
                     Self::miss(stats, keep, timing);
                 }
             }
-            Err(failure) => Self::fail(stats, failure, timing),
+            Err(failure) => Self::fail(stats, keep, failure, timing),
         }
     }
 
@@ -262,7 +265,7 @@ impl Record for Recorder {
                 stats.count += 1;
                 Self::time(stats, keep, timing);
             }
-            Some(failure) => Self::fail(stats, failure, timing),
+            Some(failure) => Self::fail(stats, keep, failure, timing),
         }
     }
 
@@ -424,13 +427,34 @@ mod tests {
             (0, 3, 0)
         );
         let numbers = |failures: &Failures| {
-            let latencies = failures.latencies.latencies();
+            let latencies = failures.latencies.service.latencies();
             (failures.count, latencies.len(), latencies.max())
         };
         assert_eq!(
             kind.failures.iter().map(numbers).collect::<Vec<_>>(),
             [(2, 2, 150), (1, 1, 200)]
         );
+    }
+
+    #[test]
+    fn the_age_of_a_failure_runs_from_when_it_was_due_too() {
+        for (keep, response) in [(Keep::Service, 0), (Keep::Both, 900)] {
+            let stats = handed_over(keep, |recorder| {
+                let timing = Timing {
+                    due: 300,
+                    ..at(1000, 1200)
+                };
+                let failed = Err(Failure {
+                    cause: Cause::Timeout,
+                    message: "no".into(),
+                });
+                recorder.record(Kind::Read, timing, &failed);
+            });
+            let kind = stats[0].stats.kinds[0].as_ref().unwrap();
+            let ages = &kind.failures[0].latencies;
+            let ages = [&ages.service, &ages.response].map(|own| own.latencies().max());
+            assert_eq!(ages, [200, response]);
+        }
     }
 
     #[test]
@@ -451,7 +475,7 @@ mod tests {
             .as_ref()
             .unwrap();
         assert_eq!((pair.count, pair.errors()), (1, 2));
-        assert_eq!(pair.failures[0].latencies.latencies().len(), 2);
+        assert_eq!(pair.failures[0].latencies.service.latencies().len(), 2);
         assert_eq!(stats.errors(), 0, "the pair is no request");
     }
 

@@ -95,6 +95,8 @@ pub struct KindResult {
     pub response: Option<Latencies>,
     /// Service time of those that failed, where any did.
     pub failed: Option<Latencies>,
+    /// Response time of those, where it differs.
+    pub failed_response: Option<Latencies>,
     /// Those that were due and never done, where there are any; not among `count`.
     pub censored: Option<Box<Censored>>,
     /// Service time as another program summed it up, where its result was imported without a
@@ -116,6 +118,7 @@ impl Default for KindResult {
             service: new_latencies(),
             response: None,
             failed: None,
+            failed_response: None,
             censored: None,
             summary: None,
             response_summary: None,
@@ -143,15 +146,16 @@ impl KindResult {
         let ages = self.censored.as_deref().map(|censored| &censored.service);
         match &self.summary {
             Some(numbers) if self.service.is_empty() => self.summed_up(numbers),
-            _ => RankedLatencies::with_censored(&self.service, ages).with_failed(self.failures()),
+            _ => RankedLatencies::with_censored(&self.service, ages)
+                .with_failed(self.failures(self.failed.as_ref())),
         }
     }
 
-    /// The requests that failed.
-    fn failures(&self) -> Failed<'_> {
+    /// The requests that failed, and their ages.
+    const fn failures<'a>(&self, ages: Option<&'a Latencies>) -> Failed<'a> {
         Failed {
             count: self.errors,
-            ages: self.failed.as_ref(),
+            ages,
         }
     }
 
@@ -163,7 +167,9 @@ impl KindResult {
             (None, None, None) => self.ranked_service(),
             (_, _, censored) => {
                 let ages = censored.as_deref().map(|censored| &censored.response);
-                RankedLatencies::with_censored(self.response(), ages).with_failed(self.failures())
+                let failed = self.failed_response.as_ref().or(self.failed.as_ref());
+                RankedLatencies::with_censored(self.response(), ages)
+                    .with_failed(self.failures(failed))
             }
         }
     }

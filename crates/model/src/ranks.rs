@@ -140,8 +140,14 @@ fn add_kind(into: &mut KindResult, from: KindResult) {
         add(response, from.response());
     }
     add(&mut into.service, &from.service);
-    if let Some(failed) = from.failed {
-        add(into.failed.get_or_insert_with(new_latencies), &failed);
+    let failed = [
+        (&mut into.failed, from.failed),
+        (&mut into.failed_response, from.failed_response),
+    ];
+    for (into, from) in failed {
+        if let Some(from) = from {
+            add(into.get_or_insert_with(new_latencies), &from);
+        }
     }
     if let Some(from) = from.censored {
         let Censored { service, response } = into.censored.get_or_insert_default().as_mut();

@@ -143,6 +143,7 @@ fn add_kind(
         let name = failed.name(group, status(failures.cause));
         failures
             .latencies
+            .service
             .add_to(&mut tallies.entry(name).or_default().latencies);
     }
     let returns = &mut tallies.entry(group.to_owned()).or_default().returns;
@@ -206,8 +207,8 @@ mod tests {
             (Cause::Timeout, 2, 1_000_000),
             (Cause::Overloaded, 1, 5_000_000),
         ] {
-            let mut latencies = LatencyCounts::default();
-            latencies.record_n(ns, count);
+            let mut latencies = LatencyPair::default();
+            latencies.service.record_n(ns, count);
             kind.failures.push(Failures {
                 cause,
                 count: count.into(),

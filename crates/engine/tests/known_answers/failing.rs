@@ -47,3 +47,23 @@ fn a_system_that_does_not_answer_has_no_shorter_tail() {
     });
     assert_eq!(ratio, "≤ 100X lower", "a bound, and never a lead");
 }
+
+#[test]
+fn the_age_of_a_failure_in_response_time_runs_from_when_it_was_due() {
+    // What is due in the stall, from 5 to 8 s, is sent at its end and fails at once. So 4,000 of 10,000
+    // requests fail, and of those the ages since they were due are spread evenly over 3 s, but for
+    // 1,000 that are due after the stall. The slowest 100 have waited for 2.9 s and more.
+    let phase = measure(Asked {
+        model: "constant 100us; stall 5s 3s; errors 8s 1s 100%",
+        rate: 1_000.0,
+        duration_s: 10,
+        threads: 8,
+        ..Asked::default()
+    });
+    let read = &phase.kinds[&Kind::Read];
+    assert_eq!(read.count + read.errors, 10_000);
+    let p99 = read.ranked_response().quantile(QUANTILES[3]).unwrap();
+    assert!(!p99.is_exact(), "{p99:?}");
+    let expected = 2_900.0 * MS as f64;
+    assert!((p99.value / expected - 1.0).abs() < 0.01, "{p99:?}");
+}

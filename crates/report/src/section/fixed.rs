@@ -126,7 +126,7 @@ impl Fixed {
                 (Self::Rate(_), false) => "There is no latency at",
                 (Self::Latency(_), _) => "There is no reading at",
             };
-            let none = format!("{none} {}, and no curve rises to it.", self.place());
+            let none = format!("{none} {}, and no curve can be read there.", self.place());
             lacking.insert(0, none);
             return vec![Block::Text(Text::plain(lacking.join(" ")))];
         }

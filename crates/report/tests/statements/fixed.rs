@@ -323,7 +323,7 @@ fn a_point_at_the_rate_that_lacks_samples_is_not_said_to_be_missing() {
         said(&data)
     );
     at_10(&mut data, "A", 1.0);
-    let expected = "There is no latency at 10.0 ops/s, and no curve rises to it. YCSB A, p99.9 read: a \
+    let expected = "There is no latency at 10.0 ops/s, and no curve can be read there. YCSB A, p99.9 read: a \
                     point has too few samples at 10.0 ops/s.";
     assert!(said(&data).contains(expected), "{}", said(&data));
 }

@@ -46,7 +46,8 @@ fn add_phase(phase: &Phase, hasher: &mut DefaultHasher) {
         let of_kind = (result.count, result.not_found, result.errors, result.bytes);
         (*kind, of_kind).hash(hasher);
         add_latencies(&result.service, hasher);
-        for latencies in [&result.response, &result.failed].into_iter().flatten() {
+        let others = [&result.response, &result.failed, &result.failed_response];
+        for latencies in others.into_iter().flatten() {
             add_latencies(latencies, hasher);
         }
         let summaries = [&result.summary, &result.response_summary];

@@ -17,8 +17,8 @@ const TOTALS: &[&str] = &[
     "SELECT system, records, threads FROM load WHERE phase = ?",
     "SELECT system, workload, distribution, threads, repeat, target_rate, arrivals, is_trial
      FROM point WHERE phase = ?",
-    "SELECT kind, count, not_found, errors, bytes, service, response, failed, censored_service,
-            censored_response, block_qos, drained_bytes
+    "SELECT kind, count, not_found, errors, bytes, service, response, failed, failed_response,
+            censored_service, censored_response, block_qos, drained_bytes
      FROM kind WHERE phase = ? ORDER BY rowid",
     "SELECT kind, time, name, ns FROM summary WHERE phase = ? ORDER BY rowid",
     "SELECT kind, cause, count, example FROM error WHERE phase = ? ORDER BY rowid",

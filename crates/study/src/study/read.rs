@@ -282,7 +282,7 @@ fn start_lag(row: &Row<'_>) -> Result<Option<StartLag>> {
 
 fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
     let sql = "SELECT kind, count, not_found, errors, bytes, service, response, failed,
-                      censored_service, censored_response, drained_bytes
+                      censored_service, censored_response, drained_bytes, failed_response
                FROM kind WHERE phase = ?";
     let mut summaries = summaries(c, phase)?;
     let kinds = rows(c, sql, [phase], |row| {
@@ -297,6 +297,7 @@ fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
             service: decoded(row, 5, decode)?,
             response: latencies(row, 6)?,
             failed: latencies(row, 7)?,
+            failed_response: latencies(row, 11)?,
             censored: ages.map(|(service, response)| Box::new(Censored { service, response })),
             summary: summaries.remove(&(kind, SERVICE.to_owned())),
             response_summary: summaries.remove(&(kind, RESPONSE.to_owned())),

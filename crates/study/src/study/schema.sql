@@ -104,6 +104,7 @@ CREATE TABLE kind (
     service BLOB NOT NULL,
     response BLOB,
     failed BLOB,
+    failed_response BLOB,
     censored_service BLOB,
     censored_response BLOB,
     block_qos TEXT CHECK (block_qos IS NULL OR json_valid(block_qos)),

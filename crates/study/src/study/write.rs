@@ -196,7 +196,7 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
     };
     for (kind, result) in &phase.kinds {
         let censored = result.censored.as_deref();
-        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
+        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
             .execute(params![
                 id,
                 kind.name(),
@@ -207,6 +207,7 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
                 encode(&result.service),
                 result.response.as_ref().map(encode),
                 result.failed.as_ref().map(encode),
+                result.failed_response.as_ref().map(encode),
                 censored.map(|ages| encode(&ages.service)),
                 censored.map(|ages| encode(&ages.response)),
                 block_rows(&block_qos, *kind)?,

@@ -116,6 +116,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         service: latencies(random, samples),
         response: rated.then(|| latencies(random, samples)),
         failed: (samples > 1000).then(|| latencies(random, 2)),
+        failed_response: (rated && samples > 1000).then(|| latencies(random, 2)),
         censored: (rated && samples > 1000).then(|| Box::new(censored())),
         summary: Some(summary(2_000_000.0)),
         response_summary: rated.then(|| summary(3_000_000.5)),

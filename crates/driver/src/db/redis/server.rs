@@ -3,7 +3,7 @@
 
 use super::{
     failure::Refusal,
-    nodes::{Node, Nodes},
+    nodes::{Node, Nodes, UNMEASURED},
 };
 use crate::{Remark, RemarkCode, Settled, Statistic, error::BoxError};
 use redis::cmd;
@@ -170,8 +170,12 @@ pub(super) async fn settle(nodes: &Nodes, timeout: Duration) -> Settled {
 
 fn is_busy(answer: &str) -> bool {
     let told = lines(answer);
-    let has_work = |name: &&str| told.get(*name).is_some_and(|value| value.trim() != "0");
-    BUSY.iter().any(has_work)
+    BUSY.iter().any(|name| is_positive(&told, name))
+}
+
+fn is_positive(told: &BTreeMap<&str, &str>, name: &str) -> bool {
+    let number = told.get(name).and_then(|value| value.trim().parse().ok());
+    number.is_some_and(|number: i64| number > 0)
 }
 
 /// What each start of each server is known by.
@@ -269,16 +273,21 @@ impl Persistence {
 
 /// Waits until the logs that are written back every second are.
 pub(super) async fn sync(nodes: &Nodes) -> Result<(), BoxError> {
+    let mut has_slept = false;
     for node in &nodes.nodes {
-        if Persistence::of_node(node).await == Persistence::EverySecond {
+        if Persistence::of_node(node).await != Persistence::EverySecond {
+            continue;
+        }
+        if !std::mem::replace(&mut has_slept, true) {
             tokio::time::sleep(EVERYSEC).await;
-            while lines(&info(node).await?)
-                .get("aof_pending_bio_fsync")
-                .is_some_and(|pending| *pending != "0")
-            {
-                tokio::time::sleep(POLL).await;
+        }
+        let end = Instant::now() + UNMEASURED;
+        while is_positive(&lines(&info(node).await?), "aof_pending_bio_fsync") {
+            if Instant::now() >= end {
+                let limit = UNMEASURED.as_secs();
+                return Err(format!("its log was not on the disk within {limit} s").into());
             }
-            break;
+            tokio::time::sleep(POLL).await;
         }
     }
     Ok(())
