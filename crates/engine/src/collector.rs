@@ -5,7 +5,7 @@
 //! are merged in pairs.
 
 use super::{
-    interval_stats::{IntervalStats, KindStats, LatencyPair},
+    interval_stats::{IntervalStats, KindStats},
     latency_counts::LatencyCounts,
     recorder::{INTERVAL_NS, Snapshot},
 };
@@ -201,10 +201,12 @@ impl Collector {
             add(total.response.get_or_insert_with(new_latencies), response);
         }
         for failures in &stats.failures {
-            let LatencyPair { service, response } = &failures.latencies;
-            service.add_to(total.failed.get_or_insert_with(new_latencies));
-            if !response.is_empty() {
-                response.add_to(total.failed_response.get_or_insert_with(new_latencies));
+            let ages = &failures.latencies;
+            ages.service
+                .add_to(total.failed.get_or_insert_with(new_latencies));
+            if !ages.response.is_empty() {
+                let failed = total.failed_response.get_or_insert_with(new_latencies);
+                ages.response.add_to(failed);
             }
             if kind == Kind::ReadModifyWrite {
                 continue; // those of a pair are those of its halves

@@ -144,9 +144,9 @@ fn add_kind(into: &mut KindResult, from: KindResult) {
         (&mut into.failed, from.failed),
         (&mut into.failed_response, from.failed_response),
     ];
-    for (into, from) in failed {
-        if let Some(from) = from {
-            add(into.get_or_insert_with(new_latencies), &from);
+    for (ages, more) in failed {
+        if let Some(more) = more {
+            add(ages.get_or_insert_with(new_latencies), &more);
         }
     }
     if let Some(from) = from.censored {

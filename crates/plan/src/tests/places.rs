@@ -23,12 +23,12 @@ fn an_address_for_an_embedded_database_names_the_driver_of_its_port() {
         (
             Some("file"),
             "10.0.0.1",
-            "`aerospike`, `cassandra` or `redis`?",
+            "did you mean driver `aerospike`, ",
         ),
         (
             Some("file"),
             "localhost",
-            "`aerospike`, `cassandra` or `redis`?",
+            "did you mean driver `aerospike`, ",
         ),
     ] {
         let error = refused(driver, place);

@@ -3,7 +3,7 @@
 use super::Section;
 use crate::{
     Bar, Block, Card, Data, Text,
-    compare::{self, ComparedAt, Outcome},
+    compare::{self, ComparedAt, Lead, Outcome},
     findings::{self, Index},
     grid_cell::SpreadPeak,
     grid_name::workload_title,
@@ -231,7 +231,13 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, Strin
                 let (value, about) = of_pair(group, pair, "ops/s at peak", &comparison, sweep);
                 let latency = latency(group, sweep).map(|(own, place, compared)| {
                     let (latency, _) = of_pair(group, own, "", &compared, sweep);
-                    format!("; {place}: {} {latency}", own.0)
+                    let (a, b) = own;
+                    match Lead::new(Some(&compared), sweep.comparisons) {
+                        Lead::Better | Lead::Worse | Lead::Untested => {
+                            format!("; {place}: {a} {latency}")
+                        }
+                        _ => format!("; {place}: {latency} ({a} and {b})"),
+                    }
                 });
                 (value, about + &latency.unwrap_or_default())
             }

@@ -223,16 +223,16 @@ impl Maker {
         }
         let mut nodes = Vec::new();
         for master in &masters {
-            let node = self.node(&master.host, master.port).await?;
-            let id: String = node.ask(cmd("CLUSTER").arg("MYID")).await?;
+            let found = self.node(&master.host, master.port).await?;
+            let id: String = found.ask(cmd("CLUSTER").arg("MYID")).await?;
             if id != master.id {
                 return Err(format!(
                     "{} is another node than that which the cluster has there",
-                    node.address
+                    found.address
                 )
                 .into());
             }
-            nodes.push(node);
+            nodes.push(found);
         }
         Ok(Nodes {
             nodes,
@@ -254,16 +254,10 @@ struct Master {
 
 /// First and last slot, and the master, of a range of `CLUSTER SLOTS`.
 fn parse_range(range: &[Value]) -> Option<(u16, u16, Master)> {
-    let [
-        Value::Int(first),
-        Value::Int(last),
-        Value::Array(master),
-        ..,
-    ] = range
-    else {
+    let [Value::Int(first), Value::Int(last), Value::Array(node), ..] = range else {
         return None;
     };
-    let [host, Value::Int(port), Value::BulkString(id), ..] = &master[..] else {
+    let [host, Value::Int(port), Value::BulkString(id), ..] = &node[..] else {
         return None;
     };
     let host = match host {

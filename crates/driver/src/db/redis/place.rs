@@ -209,8 +209,8 @@ pub(super) async fn remove_records(nodes: &Nodes, opened: &Own) -> Result<(), Bo
             let mut pipeline = Pipeline::new();
             let own = keys.iter().zip(unlink.clone());
             let own = own.filter(|(key, _)| nodes.node_of(key) == index);
-            own.for_each(|(_, unlink)| {
-                pipeline.add_command(unlink);
+            own.for_each(|(_, command)| {
+                pipeline.add_command(command);
             });
             if !pipeline.is_empty() {
                 let mut connection = node.connection.clone();

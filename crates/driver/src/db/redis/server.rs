@@ -229,7 +229,7 @@ fn keys_beside(answer: &str, database: i64, expiring: bool) -> u64 {
     let told = lines(answer).into_iter();
     let others = told.filter(|(name, value)| value.starts_with("keys=") && **name != *own);
     let counts = others.filter_map(|(_, value)| {
-        let count = value.split(',').find_map(|own| own.strip_prefix(counted));
+        let count = value.split(',').find_map(|part| part.strip_prefix(counted));
         count?.trim().parse::<u64>().ok()
     });
     counts.sum()

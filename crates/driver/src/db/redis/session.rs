@@ -242,8 +242,9 @@ impl RedisSession {
                 self.command.arg("ZADD").arg(INDEX).arg(score).arg(key.name);
                 self.send(index).await?;
                 self.command.clear();
-                let names = &self.connected.params.data.schema.fields;
-                write_command(&mut self.command, self.is_raw, key.name, values, names);
+                let data = &self.connected.params.data;
+                let fields = &data.schema.fields;
+                write_command(&mut self.command, self.is_raw, key.name, values, fields);
                 self.send(node).await?;
             }
         }

@@ -174,7 +174,7 @@ fn has_database(place: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(place)? {
         let entry = entry?;
         let name = entry.file_name();
-        let is_file_of_it = |name: &str| is_name(name) || NOTES.contains(&name);
+        let is_file_of_it = |file: &str| is_name(file) || NOTES.contains(&file);
         if entry.file_type()?.is_file() && name.to_str().is_some_and(is_file_of_it) {
             return Ok(true);
         }
