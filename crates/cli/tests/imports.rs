@@ -83,7 +83,7 @@ fn peaks_alone_become_a_study_without_thread_counts() {
 }
 
 #[test]
-fn latencies_at_peaks_of_unknown_thread_counts_are_said_as_measured() {
+fn latencies_at_peaks_of_unknown_thread_counts_are_marked_as_measured() {
     let dir = TempDir::new().unwrap();
     let table = "system,workload,threads,ops/s,read_p99_ms\na,w,peak,3000,4\nb,w,peak,2000,5\n";
     fs::write(dir.path().join("peaks.csv"), table).unwrap();

@@ -26,7 +26,7 @@ pub struct Failures {
     pub count: u64,
     /// The first message.
     pub example: String,
-    /// How long they took.
+    /// Service and response time of them, nanoseconds; the latter is empty in a closed loop.
     pub latencies: LatencyPair,
 }
 

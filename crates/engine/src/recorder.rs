@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn the_age_of_a_failure_runs_from_when_it_was_due_too() {
+    fn a_failure_is_timed_from_when_it_was_due_too() {
         for (keep, response) in [(Keep::Service, 0), (Keep::Both, 900)] {
             let stats = handed_over(keep, |recorder| {
                 let timing = Timing {

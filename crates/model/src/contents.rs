@@ -164,7 +164,7 @@ impl KindResult {
     pub fn ranked_response(&self) -> RankedLatencies<'_> {
         match (&self.response, &self.response_summary, &self.censored) {
             (None, Some(numbers), _) => self.summed_up(numbers),
-            (None, None, None) => self.ranked_service(),
+            (None, None, None) if self.failed_response.is_none() => self.ranked_service(),
             (_, _, censored) => {
                 let ages = censored.as_deref().map(|censored| &censored.response);
                 let failed = self.failed_response.as_ref().or(self.failed.as_ref());
@@ -177,7 +177,10 @@ impl KindResult {
     /// Whether response time differs from service time.
     #[must_use]
     pub fn has_response(&self) -> bool {
-        self.response.is_some() || self.response_summary.is_some() || self.censored.is_some()
+        self.response.is_some()
+            || self.response_summary.is_some()
+            || self.censored.is_some()
+            || self.failed_response.is_some()
     }
 
     fn summed_up<'a>(&self, numbers: &'a Summary) -> RankedLatencies<'a> {

@@ -31,10 +31,10 @@ pub struct CallRecord<'a> {
     pub facts: BTreeMap<String, String>,
 }
 
-/// Refuses a directory to which [`add`] could add nothing, before anything is measured for it.
+/// Refuses a study or a report of another program before anything is measured for them.
 ///
 /// # Errors
-/// If its study or its report is not tailmark's, or cannot be opened.
+/// If there is one, or the study cannot be opened.
 pub fn check(out: &Path) -> anyhow::Result<()> {
     refuse_foreign(&["html"], out)?;
     if Study::exists(out) {

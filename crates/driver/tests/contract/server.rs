@@ -31,7 +31,7 @@ fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench
         "aerospike" => &[("namespace", "test")],
         "cassandra" => &[("keyspace", test)],
         "redis" => &[("database", &*number)],
-        other => panic!("where do the tests of {other} keep their data apart?"),
+        other => panic!("add a branch for {other}"),
     };
     let mut bench = Bench::with(driver, &[own, settings].concat());
     bench.params.location = Location::of_hosts(hosts);
@@ -48,7 +48,7 @@ fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench
     bench
 }
 
-/// A logical database of a test's own: 1 to 997, of the 1024 that the tests' server has.
+/// A logical database of a test's own: 1 to 997, of the 1100 that the tests' server has.
 fn number_of(test: &str) -> u32 {
     let fold = |sum: u32, byte: u8| (sum * 31 + u32::from(byte)) % 997;
     1 + test.bytes().fold(0, fold)

@@ -49,7 +49,7 @@ fn a_system_that_does_not_answer_has_no_shorter_tail() {
 }
 
 #[test]
-fn the_age_of_a_failure_in_response_time_runs_from_when_it_was_due() {
+fn the_response_time_of_a_failure_counts_from_when_it_was_due() {
     // What is due in the stall, from 5 to 8 s, is sent at its end and fails at once. So 4,000 of 10,000
     // requests fail, and of those the ages since they were due are spread evenly over 3 s, but for
     // 1,000 that are due after the stall. The slowest 100 have waited for 2.9 s and more.
@@ -66,4 +66,20 @@ fn the_age_of_a_failure_in_response_time_runs_from_when_it_was_due() {
     assert!(!p99.is_exact(), "{p99:?}");
     let expected = 2_900.0 * MS as f64;
     assert!((p99.value / expected - 1.0).abs() < 0.01, "{p99:?}");
+}
+
+#[test]
+fn the_response_time_counts_from_when_it_was_due_if_every_request_fails_too() {
+    let phase = measure(Asked {
+        model: "constant 100us; stall 2s 6s; errors 0s 10s 100%",
+        threads: 8,
+        ..Asked::default()
+    });
+    let read = &phase.kinds[&Kind::Read];
+    assert_eq!((read.count, read.errors), (0, 10_000));
+    // The faster half: 4,000 that are not due in the stall, and the last 1,000 of it. The first of those
+    // waits for 1 s, and then until 8 clients have done 5,000 of 100 us.
+    let p50 = read.ranked_response().quantile(QUANTILES[0]).unwrap();
+    let expected = 1_062.5 * MS as f64;
+    assert!((p50.value / expected - 1.0).abs() < 0.005, "{p50:?}");
 }

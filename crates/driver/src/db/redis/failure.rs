@@ -33,7 +33,8 @@ impl Refusal {
     }
 }
 
-/// Why something that is not measured failed. Who may log in, and do what, does not change by waiting.
+/// Why an unmeasured request failed. A refused login or a missing permission is final. The client crate
+/// calls every error that answers `AUTH` a refused login, such as `max number of clients reached` too.
 pub(super) fn unmeasured(error: &RedisError) -> BoxError {
     let message = message(error);
     match (error.kind(), error.code()) {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_log_in_is_refused_for_good() {
+    fn a_refused_login_is_final() {
         for (line, expected) in [
             ("WRONGPASS invalid username-password pair", true),
             ("NOAUTH Authentication required.", true),

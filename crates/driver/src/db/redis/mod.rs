@@ -23,7 +23,7 @@ use crate::{
 };
 use failure::Refusal;
 use nodes::{Nodes, UNMEASURED};
-use place::{Existing, INDEX, OWN, Own};
+use place::{Existing, Found, INDEX, OWN, Own};
 use redis::cmd;
 use session::{Connected, RedisSession};
 use std::{
@@ -80,7 +80,8 @@ struct Redis {
     nodes: Arc<Nodes>,
     /// What tailmark kept there when it was opened.
     own: Option<Own>,
-    /// The servers that were opened, if their data has no id and is written to.
+    /// The run id of each server, if it is compared on a new connection: data without an id that is
+    /// written to.
     run_ids: Vec<String>,
     /// Whether something else was found in its place since.
     replaced: Arc<AtomicBool>,
@@ -269,8 +270,13 @@ impl Database for Redis {
 /// Looks whether the data set is still there. A server does not tell its clients that it was
 /// replaced: no request fails.
 async fn look_again(nodes: &Nodes, opened: Option<&Own>, replaced: &AtomicBool) {
-    let found = place::own(nodes).await;
-    if found.is_ok_and(|found| found.map(|own| own.id).as_ref() != opened.map(|own| &own.id)) {
+    let is_same = match place::find(nodes).await {
+        Ok(Found::Own(found)) => opened.is_some_and(|own| own.id == found.id),
+        Ok(Found::Missing) => opened.is_none(),
+        Ok(Found::Foreign) => false,
+        Err(_) => return,
+    };
+    if !is_same {
         replaced.store(true, Ordering::Relaxed);
     }
 }

@@ -227,7 +227,7 @@ impl Maker {
             let id: String = found.ask(cmd("CLUSTER").arg("MYID")).await?;
             if id != master.id {
                 return Err(format!(
-                    "{} is another node than that which the cluster has there",
+                    "{} is not the node that the cluster names there; check the address",
                     found.address
                 )
                 .into());
@@ -245,10 +245,10 @@ impl Maker {
 /// The master of a range of slots.
 #[derive(Debug, PartialEq, Eq)]
 struct Master {
-    /// Empty if the cluster does not tell: that of the node that was asked.
+    /// Empty if the cluster does not name it; then it is the contact point's.
     host: String,
     port: u16,
-    /// What the cluster knows it by.
+    /// Its node id.
     id: String,
 }
 

@@ -1,10 +1,14 @@
 //! The logical database and what tailmark keeps in it beside the records: a hash with the marker,
 //! and with an id that no other data set has.
 
-use super::{nodes::Nodes, settings};
+use super::{
+    failure::unmeasured,
+    nodes::{Node, Nodes},
+    settings,
+};
 use crate::{Access, Look, Params, error::BoxError};
-use redis::{Cmd, Pipeline, cmd};
-use std::{collections::BTreeMap, fmt::Write, fs::File, io::Read};
+use redis::{Cmd, FromRedisValue, Pipeline, cmd};
+use std::{fmt::Write, fs::File, io::Read};
 
 /// The key of tailmark's own hash.
 pub(super) const OWN: &str = "tailmark";
@@ -12,7 +16,7 @@ pub(super) const OWN: &str = "tailmark";
 pub(super) const INDEX: &str = "_indices";
 
 /// How many records are removed at a time.
-const BATCH: i64 = 500;
+const BATCH: usize = 500;
 
 /// What tailmark's own hash says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +54,8 @@ impl Existing {
         })
     }
 
-    /// How many keys of the database are another program's.
+    /// At least how many keys of the database are another program's: an index entry without a record
+    /// hides one.
     pub fn foreign(&self) -> u64 {
         let index = u64::from(self.indexed > 0);
         let own = self.own.as_ref().map_or(0, |_| self.indexed + index + 1);
@@ -68,18 +73,22 @@ impl Existing {
 
 /// How many keys the index has; 0 if the sorted set of its name is another program's.
 async fn indexed(nodes: &Nodes) -> Result<u64, BoxError> {
-    let first = cmd("ZRANGE")
-        .arg(INDEX)
-        .arg(0)
-        .arg(15)
-        .arg("WITHSCORES")
-        .take();
-    let first: Vec<(Vec<u8>, f64)> = nodes.ask(INDEX.as_bytes(), &first).await?;
-    let is_score = |(key, score): &(Vec<u8>, f64)| f64::from(java_hash(key)) == *score;
-    if !first.iter().all(is_score) {
+    let first = members(nodes, 16).await?;
+    if !first.iter().all(is_member) {
         return Ok(0);
     }
     nodes.ask(INDEX.as_bytes(), cmd("ZCARD").arg(INDEX)).await
+}
+
+/// The first members of the index, with their scores.
+async fn members(nodes: &Nodes, count: usize) -> Result<Vec<(Vec<u8>, f64)>, BoxError> {
+    let mut first = cmd("ZRANGE").arg(INDEX).arg(0).arg(count - 1).take();
+    nodes.ask(INDEX.as_bytes(), first.arg("WITHSCORES")).await
+}
+
+/// Whether a member of the index has the score that YCSB's binding gives it.
+fn is_member((key, score): &(Vec<u8>, f64)) -> bool {
+    f64::from(java_hash(key)) == *score
 }
 
 /// The score of a key in the index: the hash code of Java's strings, as YCSB's binding has it. The
@@ -90,70 +99,94 @@ pub(super) fn java_hash(key: &[u8]) -> i32 {
     })
 }
 
-/// What tailmark's own hash says, if it is there.
-pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
-    let kind: String = nodes.ask(OWN.as_bytes(), cmd("TYPE").arg(OWN)).await?;
-    let own = match &*kind {
-        "none" => return Ok(None),
-        "hash" => parse_own(nodes.ask(OWN.as_bytes(), cmd("HGETALL").arg(OWN)).await?),
-        _ => None,
-    };
-    own.map(Some).ok_or_else(|| {
-        format!("the key `{OWN}` is another program's; use another `database`").into()
-    })
+/// What is under the name of tailmark's own hash.
+pub(super) enum Found {
+    /// Nothing.
+    Missing,
+    /// The hash.
+    Own(Own),
+    /// What another program keeps there.
+    Foreign,
 }
 
-/// What the hash says; none if tailmark did not write it.
-fn parse_own(mut fields: BTreeMap<String, String>) -> Option<Own> {
-    let own = Own {
-        id: fields.remove("id").filter(|id| is_id(id))?,
-        study: fields.remove("study").unwrap_or_default(),
-        marker: fields.remove("marker"),
-    };
-    fields.is_empty().then_some(own)
+/// Finds what is under the name of tailmark's own hash.
+///
+/// # Errors
+/// If the server does not answer.
+pub(super) async fn find(nodes: &Nodes) -> Result<Found, BoxError> {
+    let kind: String = nodes.ask(OWN.as_bytes(), cmd("TYPE").arg(OWN)).await?;
+    match &*kind {
+        "none" => return Ok(Found::Missing),
+        "hash" => {}
+        _ => return Ok(Found::Foreign),
+    }
+    let length: usize = nodes.ask(OWN.as_bytes(), cmd("HLEN").arg(OWN)).await?;
+    let mut get = cmd("HMGET").arg(OWN).take();
+    get.arg("id").arg("study").arg("marker");
+    let [id, study, marker]: [Option<Vec<u8>>; 3] = nodes.ask(OWN.as_bytes(), &get).await?;
+    let known = [&id, &study, &marker].into_iter().flatten().count();
+    if length == 0 {
+        return Ok(Found::Missing);
+    }
+    let text = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let id = text(id).filter(|id| length == known && is_id(id));
+    Ok(id.map_or(Found::Foreign, |id| {
+        Found::Own(Own {
+            id,
+            study: text(study).unwrap_or_default(),
+            marker: text(marker),
+        })
+    }))
+}
+
+/// What tailmark's own hash says, if it is there; an error if the key is another program's.
+pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
+    match find(nodes).await? {
+        Found::Missing => Ok(None),
+        Found::Own(own) => Ok(Some(own)),
+        Found::Foreign => {
+            let why = format!("the key `{OWN}` is another program's; use another `database`");
+            Err(why.into())
+        }
+    }
 }
 
 /// Creates tailmark's own hash in a database that holds nothing.
 pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, BoxError> {
     let existing = Existing::read(nodes).await?;
-    let is_ours = existing.own.is_some() && params.access != Access::CreateNew;
-    let foreign = if is_ours {
-        existing.foreign()
-    } else {
-        existing.keys
-    };
-    if foreign > 0 {
+    if existing.own.is_some() && params.access != Access::CreateNew {
+        return Ok(existing);
+    }
+    if existing.keys > 0 {
         return Err(format!(
-            "{} holds {foreign} keys that tailmark did not create; use another `database`",
-            name(params)
+            "{} holds {} keys that this run did not create; use another `database`",
+            name(params),
+            existing.keys
         )
         .into());
-    }
-    if is_ours {
-        return Ok(existing);
     }
     let study = if params.study.bytes().all(|b| b.is_ascii_hexdigit()) {
         &*params.study
     } else {
         ""
     };
-    let is_new: bool = nodes
-        .ask(
-            OWN.as_bytes(),
-            cmd("HSETNX").arg(OWN).arg("id").arg(new_id()?),
-        )
+    let id = new_id()?;
+    let mut create = cmd("HSET").arg(OWN).arg("id").arg(&id).take();
+    create.arg("study").arg(study);
+    nodes
+        .ask::<()>(OWN.as_bytes(), cmd("WATCH").arg(OWN))
         .await?;
-    if !is_new {
-        return Err(format!("another program began to load {} meanwhile", name(params)).into());
+    if own(nodes).await?.is_none() && unless_changed(nodes, [create]).await? {
+        let made = Existing::read(nodes).await?;
+        match made.own.as_ref().filter(|own| own.id == id) {
+            Some(_) if made.keys == 1 => return Ok(made),
+            Some(own) => change_own(nodes, own, cmd("DEL").arg(OWN).take()).await?,
+            // Another data set took its place.
+            None => {}
+        }
     }
-    let set_study = cmd("HSET").arg(OWN).arg("study").arg(study).take();
-    nodes.ask::<()>(OWN.as_bytes(), &set_study).await?;
-    let made = Existing::read(nodes).await?;
-    if let Some(own) = made.own.as_ref().filter(|_| made.keys > 1) {
-        change_own(nodes, own, cmd("DEL").arg(OWN).take()).await?;
-        return Err(format!("another program began to use {} meanwhile", name(params)).into());
-    }
-    Ok(made)
+    let name = name(params);
+    Err(format!("another program started to use {name}; use another `database`").into())
 }
 
 /// Whether it could be one that [`new_id`] drew.
@@ -179,8 +212,8 @@ pub(super) async fn refuse_another(nodes: &Nodes, opened: Option<&Own>) -> Resul
     match (found, opened) {
         (found, opened) if found == opened => Ok(()),
         (None, _) => Err(
-            "tailmark's key is gone: the server lost its data or evicted it, another program removed it, or \
-             the address leads to another server"
+            "tailmark's key is gone: the server lost its data or evicted it, another program \
+             removed it, or the address leads to another server"
                 .into(),
         ),
         _ => Err("another data set is in its place, or the address leads to another server".into()),
@@ -190,21 +223,25 @@ pub(super) async fn refuse_another(nodes: &Nodes, opened: Option<&Own>) -> Resul
 /// Removes the records that the index names, of the data set that was opened and no other. What
 /// another program keeps there stays.
 pub(super) async fn remove_records(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
-    let next = cmd("ZRANGE").arg(INDEX).arg(0).arg(BATCH - 1).take();
     loop {
         watch(nodes, opened).await?;
-        let keys: Vec<Vec<u8>> = nodes.ask(INDEX.as_bytes(), &next).await?;
-        if keys.is_empty() {
+        let members = members(nodes, BATCH).await?;
+        if members.is_empty() {
             return Ok(());
         }
-        let unlink = keys.iter().map(|key| cmd("UNLINK").arg(key).take());
+        if let Some((key, _)) = members.iter().find(|member| !is_member(member)) {
+            let key = key.escape_ascii();
+            return Err(format!("`{INDEX}` names `{key}`, which tailmark did not add").into());
+        }
+        let keys: Vec<&[u8]> = members.iter().map(|(key, _)| &**key).collect();
+        let unlink = keys.iter().map(|key| cmd("UNLINK").arg(*key).take());
         // Last: a removal that is killed finds the rest by the index.
         let unindex = cmd("ZREM").arg(INDEX).arg(&keys).take();
         if nodes.is_single() {
             unless_changed(nodes, unlink.chain([unindex])).await?;
             continue;
         }
-        // A transaction has the keys of one slot.
+        // The keys of a transaction must be in one slot.
         for (index, node) in nodes.nodes.iter().enumerate() {
             let mut pipeline = Pipeline::new();
             let own = keys.iter().zip(unlink.clone());
@@ -213,12 +250,17 @@ pub(super) async fn remove_records(nodes: &Nodes, opened: &Own) -> Result<(), Bo
                 pipeline.add_command(command);
             });
             if !pipeline.is_empty() {
-                let mut connection = node.connection.clone();
-                pipeline.query_async::<Vec<u64>>(&mut connection).await?;
+                let _: Vec<u64> = send(node, &pipeline).await?;
             }
         }
         nodes.ask::<()>(INDEX.as_bytes(), &unindex).await?;
     }
+}
+
+async fn send<T: FromRedisValue>(node: &Node, pipeline: &Pipeline) -> Result<T, BoxError> {
+    let mut connection = node.connection.clone();
+    let answer = pipeline.query_async(&mut connection).await;
+    answer.map_err(|error| unmeasured(&error))
 }
 
 /// Changes tailmark's own hash, of the data set that was opened and no other.
@@ -231,8 +273,8 @@ pub(super) async fn change_own(nodes: &Nodes, opened: &Own, change: Cmd) -> Resu
     }
 }
 
-/// Refuses another data set than the one that was opened, and has the server watch tailmark's own hash
-/// for what follows: between a look and a change, `SWAPDB` can put other data in its place.
+/// Refuses any data set but the opened one, and watches tailmark's own hash: `SWAPDB` can put other
+/// data in its place before the change. One change at a time on a connection: EXEC ends every WATCH.
 async fn watch(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
     nodes
         .ask::<()>(OWN.as_bytes(), cmd("WATCH").arg(OWN))
@@ -240,8 +282,8 @@ async fn watch(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
     refuse_another(nodes, Some(opened)).await
 }
 
-/// Has the node of tailmark's own hash do all of this, or nothing and false where the hash changed since
-/// it is watched.
+/// Runs the commands in one transaction on the node of tailmark's own hash. False if the hash changed
+/// since it is watched: then nothing was done.
 async fn unless_changed(
     nodes: &Nodes,
     commands: impl IntoIterator<Item = Cmd>,
@@ -251,10 +293,8 @@ async fn unless_changed(
     for command in commands {
         pipeline.add_command(command);
     }
-    let mut connection = nodes.nodes[nodes.node_of(OWN.as_bytes())]
-        .connection
-        .clone();
-    let done: Option<Vec<u64>> = pipeline.query_async(&mut connection).await?;
+    let node = &nodes.nodes[nodes.node_of(OWN.as_bytes())];
+    let done: Option<Vec<u64>> = send(node, &pipeline).await?;
     Ok(done.is_some())
 }
 
@@ -286,11 +326,7 @@ pub(super) fn look(params: &Params, existing: &Existing) -> Look {
             .filter(|own| is_begun && !own.study.is_empty())
             .map(|own| own.study.clone()),
         creates: own.map_or_else(
-            || {
-                vec![format!(
-                    "HSETNX {OWN} id ... in {name}, HSET {OWN} study ..."
-                )]
-            },
+            || vec![format!("HSET {OWN} id ... study ... in {name}")],
             |_| Vec::new(),
         ),
         marks: format!("HSET {OWN} marker ... in {name}"),

@@ -178,7 +178,7 @@ fn is_positive(told: &BTreeMap<&str, &str>, name: &str) -> bool {
     number.is_some_and(|number: i64| number > 0)
 }
 
-/// What each start of each server is known by.
+/// The run id of each server: a new one after every start.
 pub(super) async fn run_ids(nodes: &Nodes) -> Result<Vec<String>, BoxError> {
     let mut ids = Vec::new();
     for node in &nodes.nodes {
@@ -189,8 +189,8 @@ pub(super) async fn run_ids(nodes: &Nodes) -> Result<Vec<String>, BoxError> {
     Ok(ids)
 }
 
-/// Refuses a server on which new records would drive out keys of others: those of its other databases,
-/// and `foreign` ones of this one.
+/// Refuses a server on which new records could evict another program's keys: those of its other
+/// databases, and `foreign` ones of this one.
 pub(super) async fn refuse_eviction(
     nodes: &Nodes,
     database: i64,
@@ -201,12 +201,16 @@ pub(super) async fn refuse_eviction(
         let Some(policy) = eviction(&told) else {
             continue;
         };
-        let others = keys_beside(&told, database, policy.starts_with("volatile"));
-        let others = foreign + others;
+        let others = if policy.starts_with("volatile") {
+            expiring_keys(&told)
+        } else {
+            foreign + keys_beside(&told, database)
+        };
         if others > 0 {
             return Err(Refusal::new(format!(
-                "it evicts keys once its memory is full (maxmemory-policy {policy}), and has {others} \
-                 of others: set the policy to noeviction, or use a server of your own"
+                "the server evicts keys when its memory is full (maxmemory-policy {policy}), and \
+                 holds {others} keys of other programs; set maxmemory-policy to noeviction, or use \
+                 a separate server"
             ))
             .into());
         }
@@ -222,17 +226,30 @@ fn eviction(answer: &str) -> Option<&str> {
     (limit != "0" && policy != "noeviction").then_some(policy)
 }
 
-/// How many keys the other databases of a server have; only those that expire, if no others are evicted.
-fn keys_beside(answer: &str, database: i64, expiring: bool) -> u64 {
+/// How many keys expire in all databases. None is tailmark's, which never says when one expires.
+fn expiring_keys(answer: &str) -> u64 {
+    let databases = key_counts(answer);
+    databases.map(|(_, [_, expiring])| expiring).sum()
+}
+
+/// How many keys the other databases have.
+fn keys_beside(answer: &str, database: i64) -> u64 {
     let own = format!("db{database}");
-    let counted = if expiring { "expires=" } else { "keys=" };
-    let told = lines(answer).into_iter();
-    let others = told.filter(|(name, value)| value.starts_with("keys=") && **name != *own);
-    let counts = others.filter_map(|(_, value)| {
-        let count = value.split(',').find_map(|part| part.strip_prefix(counted));
-        count?.trim().parse::<u64>().ok()
-    });
-    counts.sum()
+    let others = key_counts(answer).filter(|(name, _)| **name != *own);
+    others.map(|(_, [keys, _])| keys).sum()
+}
+
+/// The names of databases, and how many keys each has and how many of them expire.
+fn key_counts(answer: &str) -> impl Iterator<Item = (&str, [u64; 2])> {
+    let count = |value: &str, name| {
+        let count = value.split(',').find_map(|part| part.strip_prefix(name));
+        count
+            .and_then(|count| count.trim().parse().ok())
+            .unwrap_or(0)
+    };
+    let databases = lines(answer).into_iter();
+    let databases = databases.filter(|(_, value)| value.starts_with("keys="));
+    databases.map(move |(name, value)| (name, [count(value, "keys="), count(value, "expires=")]))
 }
 
 /// How a server keeps what it has in memory.
@@ -285,7 +302,10 @@ pub(super) async fn sync(nodes: &Nodes) -> Result<(), BoxError> {
         while is_positive(&lines(&info(node).await?), "aof_pending_bio_fsync") {
             if Instant::now() >= end {
                 let limit = UNMEASURED.as_secs();
-                return Err(format!("its log was not on the disk within {limit} s").into());
+                return Err(format!(
+                    "the server did not write its log to disk within {limit} s; check its disk"
+                )
+                .into());
             }
             tokio::time::sleep(POLL).await;
         }
@@ -385,9 +405,9 @@ mod tests {
         let answer = "maxmemory:1000\r\nmaxmemory_policy:volatile-lru\r\n# Keyspace\r\n\
                       db0:keys=40,expires=7,avg_ttl=0\r\ndb3:keys=500,expires=0,avg_ttl=0\r\n";
         assert_eq!(eviction(answer), Some("volatile-lru"));
-        assert_eq!(keys_beside(answer, 3, true), 7);
-        assert_eq!(keys_beside(answer, 3, false), 40);
-        assert_eq!(keys_beside(answer, 0, false), 500);
+        assert_eq!(expiring_keys(answer), 7);
+        assert_eq!(keys_beside(answer, 3), 40);
+        assert_eq!(keys_beside(answer, 0), 500);
         for keeps in [
             ("maxmemory:1000", "maxmemory:0"),
             ("volatile-lru", "noeviction"),

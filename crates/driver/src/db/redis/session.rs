@@ -33,7 +33,7 @@ const REFUSED: Duration = Duration::from_millis(10);
 pub(super) struct Connected {
     params: Params,
     own: Option<Own>,
-    /// The servers that were opened, if their data has no id and is written to.
+    /// As of [`super::Redis`].
     run_ids: Vec<String>,
     nodes: StdMutex<Arc<Nodes>>,
     one_connects: Mutex<()>,
@@ -97,15 +97,15 @@ impl Connected {
     }
 }
 
-async fn connect(params: &Params, own: Option<&Own>, opened: &[String]) -> Result<Nodes, BoxError> {
+async fn connect(params: &Params, own: Option<&Own>, known: &[String]) -> Result<Nodes, BoxError> {
     let timeout = params.settings.integer("request_timeout_ms").unwrap_or(1);
     let timeout = Duration::from_millis(timeout);
     let nodes = Nodes::connect(&params.location, &params.settings, timeout).await?;
     refuse_another(&nodes, own).await?;
-    if !opened.is_empty() && run_ids(&nodes).await? != opened {
+    if !known.is_empty() && run_ids(&nodes).await? != known {
         return Err(
-            "the server was started again, or the address leads to another one: data that \
-                    tailmark did not create has no id by which to tell"
+            "the server was restarted, or the address leads to another server; tailmark did not \
+             create this data, so it has no id to compare"
                 .into(),
         );
     }
@@ -223,7 +223,7 @@ impl RedisSession {
                 self.send(node).await?;
             }
             Write::Insert if node == index => {
-                // Both in one go, and the index first: a record that is not in it is never removed.
+                // In one go, and the index first: if the client dies between them, it names the record.
                 self.pipeline.clear();
                 let score = java_hash(key.name);
                 self.pipeline
@@ -242,8 +242,7 @@ impl RedisSession {
                 self.command.arg("ZADD").arg(INDEX).arg(score).arg(key.name);
                 self.send(index).await?;
                 self.command.clear();
-                let data = &self.connected.params.data;
-                let fields = &data.schema.fields;
+                let fields = &self.connected.params.data.schema.fields;
                 write_command(&mut self.command, self.is_raw, key.name, values, fields);
                 self.send(node).await?;
             }

@@ -56,7 +56,7 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     }
     let Some(held) = held else { return Ok(()) };
     remove_inside(held.path(), &inside(params, place)).map_err(|e| failed(e.into()))?;
-    // Last: what a killed removal left is known by it.
+    // Last: a removal that was killed is recognized by them.
     for note in NOTES {
         left_is_fine(fs::remove_file(held.path().join(note))).map_err(|e| failed(e.into()))?;
     }
@@ -168,14 +168,14 @@ fn inside(params: &Params, place: &Path) -> Vec<PathBuf> {
     archives.chain(all.iter().cloned()).collect()
 }
 
-/// Whether a directory itself has a file of a database, or a note about one. If it has not, what is in
-/// the directories inside it is of no database that is there.
+/// Whether the directory itself holds a file of a database or one of tailmark's notes. If not, files in
+/// its subdirectories belong to no database here.
 fn has_database(place: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(place)? {
         let entry = entry?;
         let name = entry.file_name();
-        let is_file_of_it = |file: &str| is_name(file) || NOTES.contains(&file);
-        if entry.file_type()?.is_file() && name.to_str().is_some_and(is_file_of_it) {
+        let is_of_database = |file: &str| is_name(file) || NOTES.contains(&file);
+        if entry.file_type()?.is_file() && name.to_str().is_some_and(is_of_database) {
             return Ok(true);
         }
     }

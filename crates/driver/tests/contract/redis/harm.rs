@@ -1,5 +1,5 @@
-//! Whose data it is on a Redis: data of others that is there before, that appears meanwhile, or that
-//! takes the place of ours.
+//! Data of other programs on a Redis: what is there first, what appears later, and what takes the place
+//! of ours.
 
 use super::{OwnServer, keys, own};
 use crate::support::*;
@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex},
     thread,
 };
-use tailmark_driver::{Access, Database, Error, Location, Settled};
+use tailmark_driver::{Access, Database, Error, Fields, Location, Settled};
 use tailmark_testing::{resp, test};
 
 /// An id as tailmark draws them.
@@ -66,6 +66,38 @@ fn only_records_of_the_index_and_the_marker_are_removed() {
 }
 
 #[test]
+fn what_another_program_puts_in_place_of_tailmarks_hash_ends_the_writes() {
+    let theirs: [&[&str]; 2] = [
+        &["HSET", "tailmark", "id", "another"],
+        &["SET", "tailmark", "mine"],
+    ];
+    for words in theirs {
+        let (hosts, bench) = own(1046, &[]);
+        let database = bench.open();
+        let mut session = database.session().unwrap();
+        insert(&mut *session, 1).unwrap();
+        assert_eq!(resp(&hosts, 1046, &["FLUSHDB"]), ["OK"]);
+        let _ = resp(&hosts, 1046, words);
+        let settled = database.settle(std::time::Duration::from_secs(10), &|| false);
+        assert_eq!(settled.unwrap(), Settled::Yes);
+        assert!(insert(&mut *session, 2).is_err(), "{words:?}");
+        assert_eq!(keys(&hosts, 1046), ["tailmark"]);
+    }
+}
+
+#[test]
+fn an_index_with_a_member_of_another_program_is_not_removed() {
+    let (hosts, bench) = own(1064, &[]);
+    let database = bench.open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    let _ = resp(&hosts, 1064, &["SET", "foo", "mine"]);
+    let _ = resp(&hosts, 1064, &["ZADD", "_indices", "5", "foo"]);
+    let refused = format!("{:?}", database.remove(&database.made()).err());
+    assert!(refused.contains("names `foo`"), "{refused}");
+    assert_eq!(keys(&hosts, 1064).len(), 4);
+}
+
+#[test]
 fn another_data_set_in_its_place_is_neither_written_nor_removed() {
     let (hosts, bench) = own(1006, &[]);
     let database = bench.open();
@@ -86,12 +118,12 @@ fn another_data_set_in_its_place_is_neither_written_nor_removed() {
     assert_eq!(resp(&hosts, 1006, &["GET", "user00000001"]), ["mine"]);
 }
 
-/// An address that leads to a server, and does something right before the server is sent a command of
-/// this name.
-fn before(command: &'static str, hosts: &str, act: impl Fn() + Send + 'static) -> String {
+/// An address that leads to a server, and does something right before the server is first sent this
+/// word.
+fn before(word: &'static str, hosts: &str, act: impl FnOnce() + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let (hosts, act) = (hosts.to_owned(), Arc::new(Mutex::new(act)));
+    let (hosts, act) = (hosts.to_owned(), Arc::new(Mutex::new(Some(act))));
     thread::spawn(move || {
         for mut client in listener.incoming().map_while(Result::ok) {
             let mut server = TcpStream::connect(&hosts).unwrap();
@@ -101,11 +133,11 @@ fn before(command: &'static str, hosts: &str, act: impl Fn() + Send + 'static) -
             thread::spawn(move || {
                 let mut bytes = vec![0; 1 << 20];
                 while let Ok(n @ 1..) = client.read(&mut bytes) {
-                    if bytes[..n]
-                        .windows(command.len())
-                        .any(|w| w == command.as_bytes())
+                    let mut windows = bytes[..n].windows(word.len());
+                    if windows.any(|window| window == word.as_bytes())
+                        && let Some(act) = act.lock().unwrap().take()
                     {
-                        act.lock().unwrap()();
+                        act();
                     }
                     server.write_all(&bytes[..n]).unwrap();
                 }
@@ -117,16 +149,20 @@ fn before(command: &'static str, hosts: &str, act: impl Fn() + Send + 'static) -
 }
 
 /// An own database with one record, and one of another program that takes its place right before the
-/// server is sent a command of this name.
-fn swapped_before(command: &'static str, theirs: &[&[&str]]) -> (String, Bench) {
-    let (hosts, mut bench) = own(1041, &[]);
-    assert_eq!(resp(&hosts, 1042, &["FLUSHDB"]), ["OK"]);
+/// server is first sent this word.
+fn swapped_before(word: &'static str, database: u32, theirs: &[&[&str]]) -> (String, Bench) {
+    let (hosts, mut bench) = own(database, &[]);
+    assert_eq!(resp(&hosts, database + 1, &["FLUSHDB"]), ["OK"]);
     for words in theirs {
-        let _ = resp(&hosts, 1042, words);
+        let _ = resp(&hosts, database + 1, words);
     }
     let target = hosts.clone();
-    let swap = move || assert_eq!(resp(&target, 0, &["SWAPDB", "1041", "1042"]), ["OK"]);
-    bench.params.location = Location::of_hosts(&before(command, &hosts, swap));
+    let numbers = [database, database + 1].map(|number| number.to_string());
+    let swap = move || {
+        let [first, second] = &numbers;
+        assert_eq!(resp(&target, 0, &["SWAPDB", first, second]), ["OK"]);
+    };
+    bench.params.location = Location::of_hosts(&before(word, &hosts, swap));
     (hosts, bench)
 }
 
@@ -146,7 +182,7 @@ fn a_data_set_that_is_swapped_in_right_before_a_change_stays_as_it_was() {
             &["ZADD", "_indices", SCORE, "user00000001"],
             &["HSET", "tailmark", "id", ANOTHER],
         ];
-        let (hosts, mut bench) = swapped_before(command, &theirs);
+        let (hosts, mut bench) = swapped_before(command, 1041, &theirs);
         let address = std::mem::replace(&mut bench.params.location, Location::of_hosts(&hosts));
         insert(&mut *bench.open().session().unwrap(), 1).unwrap();
         bench.params.location = address;
@@ -158,10 +194,24 @@ fn a_data_set_that_is_swapped_in_right_before_a_change_stays_as_it_was() {
 }
 
 #[test]
-fn keys_that_appear_right_before_a_data_set_is_created_stay_alone() {
-    let (hosts, bench) = swapped_before("HSETNX", &[&["SET", "mine", "kept"]]);
-    assert!(bench.try_open().is_err());
-    assert_eq!(keys(&hosts, 1041), ["mine"]);
+fn what_appears_right_before_a_data_set_is_created_stays_as_it_was() {
+    // `study` is in the request that creates tailmark's hash.
+    for (database, theirs) in [
+        (1060, ["SET", "mine", "kept", "EX", "1000"]),
+        (1062, ["HSET", "tailmark", "id", ANOTHER, "EX"]),
+    ] {
+        let theirs = if theirs[0] == "HSET" {
+            &theirs[..4]
+        } else {
+            &theirs[..]
+        };
+        let (hosts, bench) = swapped_before("study", database, &[theirs]);
+        assert!(bench.try_open().is_err());
+        assert_eq!(keys(&hosts, database), [theirs[1]]);
+        let left = ["HLEN", "tailmark"];
+        let left = (theirs[0] == "HSET").then(|| resp(&hosts, database, &left));
+        assert!(left.is_none_or(|fields| fields == ["1"]));
+    }
 }
 
 #[test]
@@ -172,7 +222,8 @@ fn a_database_that_is_emptied_is_noticed_by_what_samples_it() {
     insert(&mut *session, 1).unwrap();
     assert_eq!(resp(&hosts, 1040, &["FLUSHDB"]), ["OK"]);
     // An answer that takes too long is none.
-    while database.statistics().is_none() {}
+    let told = (0..100).find_map(|_| database.statistics());
+    assert!(told.is_some());
     assert!(insert(&mut *session, 2).is_err());
     assert!(keys(&hosts, 1040).is_empty());
 }
@@ -218,16 +269,6 @@ fn a_hash_of_another_program_with_the_name_of_tailmarks_is_refused() {
 }
 
 #[test]
-fn keys_that_another_program_adds_end_a_load_that_goes_on() {
-    let (hosts, bench) = own(1045, &[]);
-    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
-    bench.open();
-    let _ = resp(&hosts, 1045, &["SET", "user00000002", "mine"]);
-    let refused = format!("{:?}", bench.try_open().err());
-    assert!(refused.contains("holds 1 keys"), "{refused}");
-}
-
-#[test]
 fn a_server_that_would_evict_keys_of_others_is_not_written_to() {
     let own = OwnServer::start(6389, "appendonly no\nmaxmemory 30mb", "0");
     let hosts = own.hosts();
@@ -250,11 +291,15 @@ fn a_server_that_would_evict_keys_of_others_is_not_written_to() {
     // Without a time to live it is not evicted by this policy.
     assert_eq!(resp(&hosts, 0, &["PERSIST", "cached"]), ["1"]);
     bench.open();
+    let _ = resp(&hosts, 4, &["ZADD", "_indices", SCORE, "user00000001"]);
+    let mut adopted = own.bench(&[("database", "4")]);
+    adopted.params.access = Access::Write;
+    adopted.open();
     assert_eq!(keys(&hosts, 0), ["cached", "kept"]);
 }
 
 #[test]
-fn data_of_another_program_is_written_to_on_the_server_that_was_opened_alone() {
+fn adopted_data_is_written_to_only_on_the_server_that_was_opened() {
     let own = OwnServer::start(6388, "appendonly yes\nappendfsync always", "0");
     let hosts = own.hosts();
     let _ = resp(&hosts, 0, &["HSET", "user1", "field0", "a"]);
@@ -269,6 +314,16 @@ fn data_of_another_program_is_written_to_on_the_server_that_was_opened_alone() {
     let refused: Vec<_> = (0..2)
         .map(|_| insert(&mut *session, 2).unwrap_err())
         .collect();
-    assert!(refused[1].message.contains("no id by which"), "{refused:?}");
+    assert!(
+        refused[1].message.contains("no id to compare"),
+        "{refused:?}"
+    );
+    bench.params.access = Access::Read;
+    let read_only = bench.open();
+    let mut reader = read_only.session().unwrap();
+    own.act("kill");
+    assert!(read(&mut *reader, 1, Fields::All).is_err());
+    own.act("start");
+    assert!(read(&mut *reader, 1, Fields::All).is_ok());
     assert_eq!(resp(&hosts, 0, &["ZCARD", "_indices"]), ["2"]);
 }

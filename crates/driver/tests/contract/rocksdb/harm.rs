@@ -128,7 +128,7 @@ fn another_database_inside_ours_is_not_removed_with_it() {
 }
 
 #[test]
-fn what_was_put_aside_stays_where_no_database_is() {
+fn files_in_lost_or_archive_stay_if_there_is_no_database() {
     for (directory, file) in [
         ("lost", "000009.sst"),
         ("lost", "MANIFEST-000005"),
