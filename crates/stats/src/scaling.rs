@@ -113,8 +113,8 @@ impl Scaling {
         self.lambda * relative(threads, [self.sigma, self.kappa])
     }
 
-    /// The number of clients at which operations per second are highest, at least 1; none where
-    /// they never fall.
+    /// The number of clients with the most operations per second, at least 1. `None` if more clients
+    /// never do fewer.
     #[must_use]
     pub fn peak_threads(&self) -> Option<f64> {
         let at = ((1.0 - self.sigma) / self.kappa).sqrt();

@@ -189,7 +189,7 @@ fn places([a, b]: [Step; 2]) -> String {
     }
 }
 
-/// Which of two values is better without a test; none where two bounds leave no ratio.
+/// Compares two values without a test. `None` if both are bounds and have no ratio.
 fn as_measured<'a>(
     sweep: &SweepTable<'_>,
     metric: Metric,

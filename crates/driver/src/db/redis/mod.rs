@@ -8,6 +8,7 @@
 //! out whether it leads to the same data.
 
 mod failure;
+mod identity;
 mod nodes;
 mod place;
 mod server;
@@ -22,10 +23,11 @@ use crate::{
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
 use failure::Refusal;
+use identity::{Identity, OWN, Own};
 use nodes::{Nodes, UNMEASURED};
-use place::{Existing, Found, INDEX, OWN, Own};
+use place::{Existing, INDEX};
 use redis::cmd;
-use session::{Connected, RedisSession};
+use session::{Connected, Opened, RedisSession};
 use std::{
     collections::BTreeMap,
     sync::{
@@ -75,16 +77,9 @@ pub const DRIVER: Driver = Driver {
 
 /// One server, or the masters of a cluster.
 struct Redis {
-    params: Params,
+    opened: Arc<Opened>,
     /// Asks what is not measured.
     nodes: Arc<Nodes>,
-    /// What tailmark kept there when it was opened.
-    own: Option<Own>,
-    /// The run id of each server, if it is compared on a new connection: data without an id that is
-    /// written to.
-    run_ids: Vec<String>,
-    /// Whether something else was found in its place since.
-    replaced: Arc<AtomicBool>,
     /// Asks while clients do.
     aside: Aside,
     /// Dropped last: it is what the connections run on.
@@ -95,7 +90,7 @@ impl Redis {
     fn open(params: &Params) -> Result<Self, Error> {
         let refuse = |source| not_opened(params, source);
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
-        let opened = pool.wait(async {
+        let found = pool.wait(async {
             let nodes = connect(params).await?;
             let mut existing = Existing::read(&nodes).await?;
             let is_read = matches!(params.access, Access::Read | Access::ReadCompatible);
@@ -113,20 +108,18 @@ impl Redis {
                     format!("{name} has no records: the index `{INDEX}` is missing").into(),
                 );
             }
-            let run_ids = if existing.own.is_some() || is_read {
-                Vec::new()
-            } else {
-                server::run_ids(&nodes).await?
-            };
-            Ok((nodes, existing.own, run_ids))
+            let identity = Identity::new(&nodes, existing.own, is_read).await?;
+            Ok((nodes, identity))
         });
-        let (nodes, own, run_ids) = opened.map_err(refuse)?;
-        Ok(Self {
+        let (nodes, identity) = found.map_err(refuse)?;
+        let opened = Opened {
             params: params.clone(),
+            identity,
+            replaced: AtomicBool::default(),
+        };
+        Ok(Self {
+            opened: Arc::new(opened),
             nodes: Arc::new(nodes),
-            own,
-            run_ids,
-            replaced: Arc::default(),
             aside: Aside::default(),
             pool,
         })
@@ -134,31 +127,21 @@ impl Redis {
 
     /// What an action on the open database failed of.
     fn failed(&self, action: &'static str, source: BoxError) -> Error {
-        self.params.failed(&DRIVER, action, source)
+        self.opened.params.failed(&DRIVER, action, source)
     }
 
     async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
-        let open = async || {
-            Connected::new(
-                &self.params,
-                self.own.as_ref(),
-                &self.run_ids,
-                &self.replaced,
-            )
-            .await
-        };
-        let connected = self.pool.here(open).await;
+        let connected = self.pool.here(async || Connected::new(&self.opened).await);
+        let connected = connected.await;
         let connected = connected.map_err(|source| self.failed("connect to", source))?;
         Ok(Box::new(RedisSession::new(connected, outside)))
     }
 
     /// What tailmark keeps there; an error if it is not what it was when it was opened.
     async fn same(&self) -> Result<&Own, BoxError> {
-        let own = self
-            .own
-            .as_ref()
-            .ok_or("tailmark did not create the data set")?;
-        place::refuse_another(&self.nodes, Some(own)).await?;
+        let own = self.opened.identity.own();
+        let own = own.ok_or("tailmark did not create the data set")?;
+        own.refuse_another(&self.nodes).await?;
         Ok(own)
     }
 }
@@ -174,7 +157,7 @@ impl Database for Redis {
     }
 
     fn marker(&self) -> Result<Option<String>, Error> {
-        let own = self.pool.wait(place::own(&self.nodes));
+        let own = self.pool.wait(identity::own(&self.nodes));
         let own = own.map_err(|source| self.failed("read the marker of", source))?;
         Ok(own.and_then(|own| own.marker))
     }
@@ -188,12 +171,12 @@ impl Database for Redis {
     }
 
     fn id(&self) -> Option<String> {
-        self.own.as_ref().map(|own| own.id.clone())
+        self.opened.identity.own().map(|own| own.id.clone())
     }
 
     fn made(&self) -> Vec<Made> {
-        let made = self.own.as_ref();
-        made.map(|_| Made::Set(place::name(&self.params)))
+        let made = self.opened.identity.own();
+        made.map(|_| Made::Set(place::name(&self.opened.params)))
             .into_iter()
             .collect()
     }
@@ -202,8 +185,8 @@ impl Database for Redis {
         let same = self.pool.wait(self.same());
         same.map_err(|source| self.failed("look into", source))?;
         Ok(vec![
-            place::removal(&self.params),
-            format!("DEL {OWN} in {}", place::name(&self.params)),
+            place::removal(&self.opened.params),
+            format!("DEL {OWN} in {}", place::name(&self.opened.params)),
         ])
     }
 
@@ -243,7 +226,7 @@ impl Database for Redis {
             .pool
             .wait_unless(stop, server::settle(&self.nodes, timeout));
         // While that was awaited no request failed, by which a client would know.
-        let look = look_again(&self.nodes, self.own.as_ref(), &self.replaced);
+        let look = look_again(&self.nodes, &self.opened);
         self.pool.wait_unless(stop, look);
         Ok(settled.unwrap_or(Settled::Unknown))
     }
@@ -257,10 +240,9 @@ impl Database for Redis {
     }
 
     fn statistics(&self) -> Option<Vec<Statistic>> {
-        let (nodes, replaced) = (Arc::clone(&self.nodes), Arc::clone(&self.replaced));
-        let own = self.own.clone();
+        let (nodes, opened) = (Arc::clone(&self.nodes), Arc::clone(&self.opened));
         let told = async move {
-            let look = look_again(&nodes, own.as_ref(), &replaced);
+            let look = look_again(&nodes, &opened);
             tokio::join!(look, server::statistics(&nodes.nodes)).1
         };
         self.aside.ask(self.pool.own(), told)
@@ -269,15 +251,10 @@ impl Database for Redis {
 
 /// Looks whether the data set is still there. A server does not tell its clients that it was
 /// replaced: no request fails.
-async fn look_again(nodes: &Nodes, opened: Option<&Own>, replaced: &AtomicBool) {
-    let is_same = match place::find(nodes).await {
-        Ok(Found::Own(found)) => opened.is_some_and(|own| own.id == found.id),
-        Ok(Found::Missing) => opened.is_none(),
-        Ok(Found::Foreign) => false,
-        Err(_) => return,
-    };
-    if !is_same {
-        replaced.store(true, Ordering::Relaxed);
+async fn look_again(nodes: &Nodes, opened: &Opened) {
+    let found = identity::find(nodes).await;
+    if found.is_ok_and(|found| !found.is(opened.identity.own())) {
+        opened.replaced.store(true, Ordering::Relaxed);
     }
 }
 

@@ -1,33 +1,20 @@
-//! The logical database and what tailmark keeps in it beside the records: a hash with the marker,
-//! and with an id that no other data set has.
+//! What a logical database holds: how it is looked into, how a data set is created in it, and how its
+//! records are removed.
 
 use super::{
     failure::unmeasured,
+    identity::{OWN, Own, new_id, own},
     nodes::{Node, Nodes},
     settings,
 };
 use crate::{Access, Look, Params, error::BoxError};
 use redis::{Cmd, FromRedisValue, Pipeline, cmd};
-use std::{fmt::Write, fs::File, io::Read};
 
-/// The key of tailmark's own hash.
-pub(super) const OWN: &str = "tailmark";
 /// The sorted set of the keys of all records, as YCSB's binding has it.
 pub(super) const INDEX: &str = "_indices";
 
 /// How many records are removed at a time.
 const BATCH: usize = 500;
-
-/// What tailmark's own hash says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Own {
-    /// What the data set is known by; drawn when it is created.
-    pub id: String,
-    /// The study that had it created; empty if none.
-    pub study: String,
-    /// The text of the marker.
-    pub marker: Option<String>,
-}
 
 /// What a logical database holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,58 +86,6 @@ pub(super) fn java_hash(key: &[u8]) -> i32 {
     })
 }
 
-/// What is under the name of tailmark's own hash.
-pub(super) enum Found {
-    /// Nothing.
-    Missing,
-    /// The hash.
-    Own(Own),
-    /// What another program keeps there.
-    Foreign,
-}
-
-/// Finds what is under the name of tailmark's own hash.
-///
-/// # Errors
-/// If the server does not answer.
-pub(super) async fn find(nodes: &Nodes) -> Result<Found, BoxError> {
-    let kind: String = nodes.ask(OWN.as_bytes(), cmd("TYPE").arg(OWN)).await?;
-    match &*kind {
-        "none" => return Ok(Found::Missing),
-        "hash" => {}
-        _ => return Ok(Found::Foreign),
-    }
-    let length: usize = nodes.ask(OWN.as_bytes(), cmd("HLEN").arg(OWN)).await?;
-    let mut get = cmd("HMGET").arg(OWN).take();
-    get.arg("id").arg("study").arg("marker");
-    let [id, study, marker]: [Option<Vec<u8>>; 3] = nodes.ask(OWN.as_bytes(), &get).await?;
-    let known = [&id, &study, &marker].into_iter().flatten().count();
-    if length == 0 {
-        return Ok(Found::Missing);
-    }
-    let text = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    let id = text(id).filter(|id| length == known && is_id(id));
-    Ok(id.map_or(Found::Foreign, |id| {
-        Found::Own(Own {
-            id,
-            study: text(study).unwrap_or_default(),
-            marker: text(marker),
-        })
-    }))
-}
-
-/// What tailmark's own hash says, if it is there; an error if the key is another program's.
-pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
-    match find(nodes).await? {
-        Found::Missing => Ok(None),
-        Found::Own(own) => Ok(Some(own)),
-        Found::Foreign => {
-            let why = format!("the key `{OWN}` is another program's; use another `database`");
-            Err(why.into())
-        }
-    }
-}
-
 /// Creates tailmark's own hash in a database that holds nothing.
 pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, BoxError> {
     let existing = Existing::read(nodes).await?;
@@ -187,37 +122,6 @@ pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, Box
     }
     let name = name(params);
     Err(format!("another program started to use {name}; use another `database`").into())
-}
-
-/// Whether it could be one that [`new_id`] drew.
-fn is_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
-}
-
-fn new_id() -> Result<String, BoxError> {
-    let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let mut id = String::new();
-    for byte in bytes {
-        write!(id, "{byte:02x}")?;
-    }
-    Ok(id)
-}
-
-/// Refuses another data set than the one that was opened: the address may lead to another server, or
-/// the server may have lost what it had in memory.
-pub(super) async fn refuse_another(nodes: &Nodes, opened: Option<&Own>) -> Result<(), BoxError> {
-    let found = own(nodes).await?;
-    let (found, opened) = (found.map(|own| own.id), opened.map(|own| own.id.clone()));
-    match (found, opened) {
-        (found, opened) if found == opened => Ok(()),
-        (None, _) => Err(
-            "tailmark's key is gone: the server lost its data or evicted it, another program \
-             removed it, or the address leads to another server"
-                .into(),
-        ),
-        _ => Err("another data set is in its place, or the address leads to another server".into()),
-    }
 }
 
 /// Removes the records that the index names, of the data set that was opened and no other. What
@@ -279,7 +183,7 @@ async fn watch(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
     nodes
         .ask::<()>(OWN.as_bytes(), cmd("WATCH").arg(OWN))
         .await?;
-    refuse_another(nodes, Some(opened)).await
+    opened.refuse_another(nodes).await
 }
 
 /// Runs the commands in one transaction on the node of tailmark's own hash. False if the hash changed

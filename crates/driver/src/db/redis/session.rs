@@ -6,9 +6,9 @@
 use super::{
     DRIVER,
     failure::{failure, is_lost},
+    identity::Identity,
     nodes::{Node, Nodes},
-    place::{INDEX, Own, java_hash, refuse_another},
-    server::run_ids,
+    place::{INDEX, java_hash},
     settings::is_raw,
 };
 use crate::{
@@ -29,36 +29,33 @@ use tokio::{runtime::Handle, sync::Mutex};
 /// otherwise be asked as fast as the processor can.
 const REFUSED: Duration = Duration::from_millis(10);
 
+/// What all clients of an open database share.
+pub(super) struct Opened {
+    /// What was opened.
+    pub params: Params,
+    /// What it is known by.
+    pub identity: Identity,
+    /// Whether something else was found in its place since.
+    pub replaced: AtomicBool,
+}
+
 /// What the clients of a runtime share.
 pub(super) struct Connected {
-    params: Params,
-    own: Option<Own>,
-    /// As of [`super::Redis`].
-    run_ids: Vec<String>,
+    opened: Arc<Opened>,
     nodes: StdMutex<Arc<Nodes>>,
     one_connects: Mutex<()>,
     /// How many attempts to connect again failed. One stands for all requests that waited for it.
     failed: AtomicU64,
-    /// Whether the data was replaced, as a look between two points found out.
-    replaced: Arc<AtomicBool>,
 }
 
 impl Connected {
     /// Connects, if the servers hold the data set that was opened.
-    pub async fn new(
-        params: &Params,
-        own: Option<&Own>,
-        run_ids: &[String],
-        replaced: &Arc<AtomicBool>,
-    ) -> Result<Self, BoxError> {
+    pub async fn new(opened: &Arc<Opened>) -> Result<Self, BoxError> {
         Ok(Self {
-            nodes: StdMutex::new(Arc::new(connect(params, own, run_ids).await?)),
-            params: params.clone(),
-            own: own.cloned(),
-            run_ids: run_ids.to_owned(),
+            nodes: StdMutex::new(Arc::new(opened.connect().await?)),
+            opened: Arc::clone(opened),
             one_connects: Mutex::default(),
             failed: AtomicU64::default(),
-            replaced: Arc::clone(replaced),
         })
     }
 
@@ -82,7 +79,7 @@ impl Connected {
         if self.failed.load(Ordering::Relaxed) != failed {
             return Err(unknown("the server is not there again".to_owned()));
         }
-        match connect(&self.params, self.own.as_ref(), &self.run_ids).await {
+        match self.opened.connect().await {
             Ok(new) => {
                 let new = Arc::new(new);
                 *self.nodes.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&new);
@@ -97,19 +94,17 @@ impl Connected {
     }
 }
 
-async fn connect(params: &Params, own: Option<&Own>, known: &[String]) -> Result<Nodes, BoxError> {
-    let timeout = params.settings.integer("request_timeout_ms").unwrap_or(1);
-    let timeout = Duration::from_millis(timeout);
-    let nodes = Nodes::connect(&params.location, &params.settings, timeout).await?;
-    refuse_another(&nodes, own).await?;
-    if !known.is_empty() && run_ids(&nodes).await? != known {
-        return Err(
-            "the server was restarted, or the address leads to another server; tailmark did not \
-             create this data, so it has no id to compare"
-                .into(),
-        );
+impl Opened {
+    /// Connects to the servers, if they hold what was opened.
+    async fn connect(&self) -> Result<Nodes, BoxError> {
+        let Params {
+            location, settings, ..
+        } = &self.params;
+        let timeout = settings.integer("request_timeout_ms").unwrap_or(1);
+        let nodes = Nodes::connect(location, settings, Duration::from_millis(timeout)).await?;
+        self.identity.refuse_another(&nodes).await?;
+        Ok(nodes)
     }
-    Ok(nodes)
 }
 
 /// One client.
@@ -132,7 +127,7 @@ impl RedisSession {
         Self {
             own: nodes.nodes.clone(),
             nodes,
-            is_raw: is_raw(&connected.params.settings),
+            is_raw: is_raw(&connected.opened.params.settings),
             connected,
             command: Cmd::new(),
             pipeline: Pipeline::new(),
@@ -147,7 +142,7 @@ impl RedisSession {
             self.nodes = Box::pin(self.connected.again()).await?;
             self.own.clone_from(&self.nodes.nodes);
         }
-        if self.connected.replaced.load(Ordering::Relaxed) {
+        if self.connected.opened.replaced.load(Ordering::Relaxed) {
             tokio::time::sleep(REFUSED).await;
             return Err(Failure {
                 cause: Cause::Other,
@@ -205,7 +200,7 @@ impl RedisSession {
         self.admit().await?;
         let node = self.nodes.node_of(key.name);
         self.command.clear();
-        let names = &self.connected.params.data.schema.fields;
+        let names = &self.connected.opened.params.data.schema.fields;
         read_command(&mut self.command, self.is_raw, key.name, fields, names);
         let answer = self.send(node).await?;
         found(key.name.len(), answer, visit)
@@ -215,7 +210,7 @@ impl RedisSession {
         self.admit().await?;
         let node = self.nodes.node_of(key.name);
         let index = self.nodes.node_of(INDEX.as_bytes());
-        let names = &self.connected.params.data.schema.fields;
+        let names = &self.connected.opened.params.data.schema.fields;
         match write {
             Write::Update => {
                 self.command.clear();
@@ -242,7 +237,7 @@ impl RedisSession {
                 self.command.arg("ZADD").arg(INDEX).arg(score).arg(key.name);
                 self.send(index).await?;
                 self.command.clear();
-                let fields = &self.connected.params.data.schema.fields;
+                let fields = &self.connected.opened.params.data.schema.fields;
                 write_command(&mut self.command, self.is_raw, key.name, values, fields);
                 self.send(node).await?;
             }
@@ -291,7 +286,7 @@ impl RedisSession {
             self.pipeline.clear();
             let is_own = |key: &&&[u8]| self.nodes.node_of(key) == node;
             let own: Vec<&[u8]> = keys.iter().filter(is_own).copied().collect();
-            let names = &self.connected.params.data.schema.fields;
+            let names = &self.connected.opened.params.data.schema.fields;
             for key in &own {
                 let mut command = Cmd::new();
                 read_command(&mut command, self.is_raw, key, fields, names);
@@ -418,7 +413,7 @@ impl Session for RedisSession {
         let outside = self.outside.clone();
         let connected = Arc::clone(&self.connected);
         let read = async move {
-            let names = &connected.params.data.schema.fields;
+            let names = &connected.opened.params.data.schema.fields;
             let mut named = |name: Option<&[u8]>, value: &[u8]| {
                 let index = match name {
                     None => Some(0),
