@@ -7,12 +7,12 @@ mod device;
 pub use compare::{CompareArgs, CompareFormat};
 pub use device::{DeviceArgs, DeviceCommand, ListDevicesArgs, PrepareDeviceArgs, ShowDeviceArgs};
 
-use crate::key_flags::KeyFlags;
+use crate::key_flags::{KeyFlags, ReportFlags};
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::{net::SocketAddr, path::PathBuf};
 use tailmark_model::Metric;
 use tailmark_plan::Consent;
-use tailmark_report::{any_metric, report_metric};
+use tailmark_report::any_metric;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -139,25 +139,25 @@ pub struct RunArgs {
     pub out: Option<PathBuf>,
     /// Measure those points of the study again that failed: more than sweep.allow_errors of their
     /// operations, for want of a database, or without finding anything
-    #[arg(long, display_order = KeyFlags::order(23))]
+    #[arg(long, display_order = KeyFlags::order(27))]
     pub retry_failed: bool,
     /// What may be erased before.
     #[command(flatten)]
     pub consent: ConsentArgs,
     /// Print every step, the expected time and space, and do nothing
-    #[arg(long, display_order = KeyFlags::order(24))]
+    #[arg(long, display_order = KeyFlags::order(28))]
     pub dry_run: bool,
     /// The formats of the report, such as html,pdf,png (`tailmark list formats`)
     #[arg(
         long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html",
-        value_parser = report_formats(), display_order = KeyFlags::order(25)
+        value_parser = report_formats(), display_order = KeyFlags::order(29)
     )]
     pub formats: Vec<String>,
     /// Serve the growing report while it is measured: on a free port of this machine, or at an address
     /// that others reach too, with a token
     #[arg(
         long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "127.0.0.1:0", display_order = KeyFlags::order(25)
+        default_missing_value = "127.0.0.1:0", display_order = KeyFlags::order(29)
     )]
     pub live: Option<SocketAddr>,
 }
@@ -177,7 +177,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub keys: KeyFlags,
     /// Any key of the plan (`tailmark list keys`), such as database.block_cache=64MiB
-    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(20))]
+    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(24))]
     pub set: Vec<String>,
 }
 
@@ -186,13 +186,13 @@ pub struct PlanArgs {
 pub struct ConsentArgs {
     /// Erase and prepare the device of this serial number, or let a load overwrite it, as the plan
     /// says: all that is on it is lost. Repeat it for each device
-    #[arg(long, value_name = "SERIAL", display_order = KeyFlags::order(21))]
+    #[arg(long, value_name = "SERIAL", display_order = KeyFlags::order(25))]
     pub erase: Vec<String>,
     /// Destroy also this, which is on such a device and not tailmark's, as the refusal names it
-    #[arg(long, value_name = "SIGNATURE", display_order = KeyFlags::order(21))]
+    #[arg(long, value_name = "SIGNATURE", display_order = KeyFlags::order(25))]
     pub overwrite_signature: Vec<String>,
     /// Trust that this program, whose open files cannot be seen, does not use such a device
-    #[arg(long, value_name = "PROGRAM", display_order = KeyFlags::order(21))]
+    #[arg(long, value_name = "PROGRAM", display_order = KeyFlags::order(25))]
     pub trust_program: Vec<String>,
 }
 
@@ -240,19 +240,15 @@ pub struct ReportArgs {
         value_parser = report_formats()
     )]
     pub formats: Vec<String>,
-    /// The metric that is stated besides ops/s: 'p99.9 read', write_amplification. Default:
-    /// report.metric of the plan
-    #[arg(long, value_name = "METRIC", value_parser = report_metric)]
-    pub metric: Option<Metric>,
-    /// The system that every other one is compared with. Default: report.baseline of the plan
-    #[arg(long, value_name = "NAME")]
-    pub baseline: Option<String>,
+    /// What the report is about. Default: as the plan of the first study says it.
+    #[command(flatten)]
+    pub keys: ReportFlags,
+    /// Any key of [report] (`tailmark list keys`), such as report.at_rate=40k
+    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(26))]
+    pub set: Vec<String>,
     /// An earlier study: every system that it has too is compared with what it was
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", display_order = KeyFlags::order(26))]
     pub against: Option<PathBuf>,
-    /// Leave out serial numbers, host names and addresses
-    #[arg(long)]
-    pub redact: bool,
 }
 
 /// `tailmark history`
@@ -275,7 +271,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub plan: PlanArgs,
     /// How it is written
-    #[arg(long, value_enum, default_value = "text", display_order = KeyFlags::order(26))]
+    #[arg(long, value_enum, default_value = "text", display_order = KeyFlags::order(30))]
     pub format: TextFormat,
 }
 

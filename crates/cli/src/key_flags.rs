@@ -1,6 +1,8 @@
-//! The flags of `tailmark run` that stand for keys of a plan, made of the table of keys.
+//! The flags that stand for keys of a plan, made of the table of keys: of `tailmark run` all of them,
+//! of `tailmark report` those that say what a report is about.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use tailmark_model::ReportSettings;
 use tailmark_plan::{Accept, Error, KEYS, KeyFlag, PlanKey, RawPlan};
 
 /// What was given of them: each key with its value, in the order of the help.
@@ -23,7 +25,7 @@ impl KeyFlags {
 
 impl Args for KeyFlags {
     fn augment_args(command: Command) -> Command {
-        command.args(flags().into_iter().map(|(key, flag)| arg(key, flag)))
+        command.args(flags().map(|(key, flag)| arg(key, flag)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -33,16 +35,7 @@ impl Args for KeyFlags {
 
 impl FromArgMatches for KeyFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let value = |flag: KeyFlag| match flag.value {
-            "" => matches.get_flag(id(flag)).then(|| true.to_string()),
-            _ => {
-                let values = matches.get_many::<String>(id(flag))?;
-                Some(values.cloned().collect::<Vec<_>>().join(","))
-            }
-        };
-        let given = flags().into_iter();
-        let given = given.filter_map(|(key, flag)| Some((key, value(flag)?)));
-        Ok(Self(given.collect()))
+        Ok(Self(given(flags(), matches)))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -51,12 +44,69 @@ impl FromArgMatches for KeyFlags {
     }
 }
 
+/// What the flags of a report say of it.
+#[derive(Debug, Clone, Default)]
+pub struct ReportFlags(Vec<(&'static PlanKey, String)>);
+
+impl ReportFlags {
+    /// What they say, and what `--set` says.
+    pub fn settings(&self, set: &[String]) -> Result<ReportSettings, Error> {
+        let mut raw = RawPlan::default();
+        let mut flags = self.0.iter();
+        flags.try_for_each(|(key, value)| raw.set_flag(key, value))?;
+        set.iter().try_for_each(|given| raw.assign(given))?;
+        raw.report_settings()
+    }
+}
+
+impl Args for ReportFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(report_flags().map(|(key, flag)| arg(key, flag)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ReportFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(given(report_flags(), matches)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The flags among these that were given, each with its value.
+fn given(
+    flags: impl Iterator<Item = (&'static PlanKey, KeyFlag)>,
+    matches: &ArgMatches,
+) -> Vec<(&'static PlanKey, String)> {
+    let value = |flag: KeyFlag| match flag.value {
+        "" => matches.get_flag(id(flag)).then(|| true.to_string()),
+        _ => {
+            let values = matches.get_many::<String>(id(flag))?;
+            Some(values.cloned().collect::<Vec<_>>().join(","))
+        }
+    };
+    let given = flags.filter_map(|(key, flag)| Some((key, value(flag)?)));
+    given.collect()
+}
+
 /// Every flag with its key, in the order of the help.
-fn flags() -> Vec<(&'static PlanKey, KeyFlag)> {
+fn flags() -> impl Iterator<Item = (&'static PlanKey, KeyFlag)> {
     let flags = KEYS.iter().filter_map(|key| Some((key, key.flag?)));
     let mut flags: Vec<_> = flags.collect();
     flags.sort_by_key(|(_, flag)| flag.place);
-    flags
+    flags.into_iter()
+}
+
+/// Those that `tailmark report` takes too.
+fn report_flags() -> impl Iterator<Item = (&'static PlanKey, KeyFlag)> {
+    flags().filter(|(key, _)| key.is_of_reports())
 }
 
 fn arg(key: &PlanKey, flag: KeyFlag) -> Arg {

@@ -7,8 +7,7 @@ use crate::{
 };
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
-use tailmark_model::ReportSettings;
-use tailmark_report::{Data, Error, Report, ReportFormat, read_studies, write_data, write_history};
+use tailmark_report::{Data, Report, ReportFormat, read_studies, write_data, write_history};
 
 /// Writes the report and prints where it is; a text without a place for it is printed itself.
 pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
@@ -34,20 +33,20 @@ pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
 }
 
 /// What the studies hold, and what the flags say that the report is to be about.
-fn data(args: &ReportArgs) -> Result<Data, Error> {
-    let settings = ReportSettings {
-        metric: args.metric,
-        baseline: args.baseline.clone(),
-        ..ReportSettings::default()
-    };
+fn data(args: &ReportArgs) -> anyhow::Result<Data> {
+    let settings = args.keys.settings(&args.set)?;
     let data = read_studies(&args.studies)?;
-    let data = if args.redact { data.redacted() } else { data };
+    let data = if settings.redact {
+        data.redacted()
+    } else {
+        data
+    };
     let data = data.with_settings(settings)?;
     match &args.against {
         None => Ok(data),
         Some(earlier) => {
             let earlier = read_studies(std::slice::from_ref(earlier))?;
-            data.against(&earlier)
+            Ok(data.against(&earlier)?)
         }
     }
 }

@@ -256,55 +256,31 @@ impl Metric {
         }
     }
 
-    /// A ratio of two values as everything says it. Operations per second: `+44 %`, from twice on
-    /// `2.2X`. Latencies: `+23 %` is so much less, from twice on `2.2X lower` or `2.2X higher`, the
-    /// higher to the lower. A bound has its sign.
+    /// A ratio of two values as everything says it: `+44 %` and from twice on `2.2X` if more is better,
+    /// otherwise `23 % lower`, `2.2X higher`. A bound has its sign.
     #[must_use]
     pub fn improvement(self, ratio: Bounded) -> String {
-        let lower = Bounded {
-            value: 1.0 / ratio.value,
-            bound: ratio.bound.reversed(),
-        };
-        match self.more_is_better() {
-            true if ratio.value >= number::TWICE => number::bounded_ratio(ratio),
-            false if lower.value >= number::TWICE => {
-                format!("{} lower", number::bounded_ratio(lower))
-            }
-            false if ratio.value >= number::TWICE => {
-                format!("{} higher", number::bounded_ratio(ratio))
-            }
-            _ => number::bounded_change(self.gain(ratio)),
+        if !self.more_is_better() {
+            number::apart(ratio)
+        } else if ratio.value >= number::TWICE {
+            number::bounded_ratio(ratio)
+        } else {
+            number::bounded_change(self.gain(ratio))
         }
     }
 
-    /// The ends of an interval of ratios: in percent where both are said so, the worse first, and
-    /// otherwise both as ratios, the smaller first where one word holds for both: `+8 % to +12 %`,
-    /// `1.9X to 2.2X`, `1.1X to 2.6X lower`, `860X to 910X higher`.
+    /// The ends of an interval of ratios in the same words, both in percent or both as ratios:
+    /// `+8 % to +12 %`, `1.9X to 2.2X`, `11 % to 20 % lower`.
     #[must_use]
     pub fn improvements(self, (low, high): (f64, f64)) -> String {
-        let (worse, better) = if self.more_is_better() {
-            (low, high)
-        } else {
-            (high, low)
-        };
-        let percents = [worse, better].map(|end| self.improvement(Bounded::exact(end)));
+        if !self.more_is_better() {
+            return number::ends_apart((low, high));
+        }
+        let percents = [low, high].map(|end| self.improvement(Bounded::exact(end)));
         if percents.iter().all(|text| text.ends_with('%')) {
-            return percents.join(" to ");
-        }
-        if self.more_is_better() {
-            return format!("{} to {}", number::ratio(worse), number::ratio(better));
-        }
-        let side = |end: f64| {
-            if end <= 1.0 {
-                (number::ratio(1.0 / end), "lower")
-            } else {
-                (number::ratio(end), "higher")
-            }
-        };
-        match (side(worse), side(better)) {
-            ((from, "higher"), (to, "higher")) => format!("{to} to {from} higher"),
-            ((from, one), (to, other)) if one == other => format!("{from} to {to} {one}"),
-            ((from, one), (to, other)) => format!("{from} {one} to {to} {other}"),
+            percents.join(" to ")
+        } else {
+            [low, high].map(number::ratio).join(" to ")
         }
     }
 }
@@ -393,12 +369,12 @@ mod tests {
             (Metric::OPS_PER_SEC, Bounded::exact(1.994), "+99 %"),
             (Metric::OPS_PER_SEC, Bounded::exact(2.2), "2.2X"),
             (Metric::OPS_PER_SEC, Bounded::exact(0.2), "−80 %"),
-            (latency, Bounded::exact(0.77), "+23 %"),
+            (latency, Bounded::exact(0.77), "23 % lower"),
             (latency, Bounded::exact(1.0 / 7.0), "7.0X lower"),
-            (latency, Bounded::exact(1.3), "−30 %"),
+            (latency, Bounded::exact(1.3), "30 % higher"),
             (latency, Bounded::exact(16.81), "17X higher"),
             (latency, least(3.0), "≥ 3.0X higher"),
-            (latency, least(1.3), "≤ −30 %"),
+            (latency, least(1.3), "≥ 30 % higher"),
             (latency, least(0.25), "≤ 4.0X lower"),
         ] {
             assert_eq!(metric.improvement(ratio), said, "{ratio:?}");
@@ -413,11 +389,11 @@ mod tests {
             (ops, (1.08, 1.12), "+8 % to +12 %"),
             (ops, (1.9, 2.2), "1.9X to 2.2X"),
             (ops, (0.5, 2.1), "0.5X to 2.1X"),
-            (latency, (0.7, 0.9), "+10 % to +30 %"),
+            (latency, (0.7, 0.9), "10 % to 30 % lower"),
             (latency, (0.25, 0.5), "2.0X to 4.0X lower"),
             (latency, (0.4, 0.9), "1.1X to 2.5X lower"),
             (latency, (0.5, 0.504), "2.0X to 2.0X lower"),
-            (latency, (0.4, 4.0), "4.0X higher to 2.5X lower"),
+            (latency, (0.4, 4.0), "2.5X lower to 4.0X higher"),
             (latency, (2.4, 4.0), "2.4X to 4.0X higher"),
         ] {
             assert_eq!(metric.improvements(ends), said, "{ends:?}");

@@ -245,6 +245,57 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// How far one value is from another, by their ratio: `2.2X lower`, `23 % lower`, `8 % higher`.
+#[must_use]
+pub fn apart(ratio: Bounded) -> String {
+    let inverse = Bounded {
+        value: 1.0 / ratio.value,
+        bound: ratio.bound.reversed(),
+    };
+    let less = Bounded {
+        value: 1.0 - ratio.value,
+        ..inverse
+    };
+    // What is 8 % more of the other.
+    let more = Bounded {
+        value: ratio.value - 1.0,
+        ..ratio
+    };
+    let percent = |change| bounded_change(change).replace(['+', '±'], "");
+    if inverse.value >= TWICE {
+        format!("{} lower", bounded_ratio(inverse))
+    } else if ratio.value >= TWICE {
+        format!("{} higher", bounded_ratio(ratio))
+    } else if bounded_change(less).starts_with('±') {
+        "equal".to_owned()
+    } else if less.value >= 0.0 {
+        format!("{} lower", percent(less))
+    } else {
+        format!("{} higher", percent(more))
+    }
+}
+
+/// From one ratio to another, the smaller difference first where both are on one side.
+#[must_use]
+pub fn ends_apart((low, high): (f64, f64)) -> String {
+    let (near, far) = if high <= 1.0 {
+        (high, low)
+    } else {
+        (low, high)
+    };
+    let texts = [near, far].map(|end| apart(Bounded::exact(end)));
+    match texts.each_ref().map(|text| text.rsplit_once(' ')) {
+        [Some((one, side)), Some((other, same))] if side == same => {
+            if one.ends_with('%') == other.ends_with('%') {
+                return format!("{one} to {other} {side}");
+            }
+            let ratios = [near, far].map(|end| ratio(end.max(1.0 / end)));
+            format!("{} {side}", ratios.join(" to "))
+        }
+        _ => texts.join(" to "),
+    }
+}
+
 /// A duration in seconds: `3.0 s`, `20 min`, `2 h 5 min`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
@@ -452,5 +503,34 @@ mod tests {
     fn times_for_people_are_rounded() {
         assert_eq!(rounded(Duration::from_micros(1_500_400)), "1s 500ms");
         assert_eq!(rounded(Duration::from_millis(61_499)), "1m 1s");
+    }
+
+    #[test]
+    fn latencies_are_lower_or_higher_in_percent_and_from_twice_on_as_a_ratio() {
+        for (ratio, text) in [
+            (Bounded::exact(1.0 / 7.0), "7.0X lower"),
+            (Bounded::exact(0.77), "23 % lower"),
+            (Bounded::exact(1.0), "equal"),
+            (Bounded::exact(1.08), "8 % higher"),
+            (Bounded::exact(16.81), "17X higher"),
+            (Bounded::at_least(1.5), "≥ 50 % higher"),
+            (Bounded::at_least(3.0), "≥ 3.0X higher"),
+        ] {
+            assert_eq!(apart(ratio), text);
+        }
+    }
+
+    #[test]
+    fn an_interval_has_the_words_and_the_scale_of_its_sentence() {
+        for (ends, text) in [
+            ((1.11, 1.2), "11 % to 20 % higher"),
+            ((0.8, 0.89), "11 % to 20 % lower"),
+            ((1.8, 2.2), "1.8X to 2.2X higher"),
+            ((0.4, 0.78), "1.3X to 2.5X lower"),
+            ((0.9, 1.1), "10 % lower to 10 % higher"),
+            ((1.0, 1.1), "equal to 10 % higher"),
+        ] {
+            assert_eq!(ends_apart(ends), text);
+        }
     }
 }

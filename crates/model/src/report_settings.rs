@@ -13,8 +13,12 @@ pub struct ReportSettings {
     /// The metric that is stated and compared beside operations per second. `None`: the report
     /// chooses a latency.
     pub metric: Option<Metric>,
-    /// The system that every other one is compared with; none: the one that leads is compared with
-    /// the others.
+    /// The title. `None`: those of the plans.
+    pub title: Option<String>,
+    /// The system that the report is about. `None`: the baseline, or the system that leads.
+    pub subject: Option<String>,
+    /// The system that every other one is compared with. `None`: the subject is compared with each
+    /// other one.
     pub baseline: Option<String>,
     /// Operations per second at which latencies are stated.
     pub at_rate: Vec<f64>,
@@ -36,9 +40,18 @@ impl ReportSettings {
         fn first<T>(one: Vec<T>, other: Vec<T>) -> Vec<T> {
             if one.is_empty() { other } else { one }
         }
+        // A report is about its subject or its baseline, not one of each.
+        let is_about_one = self.subject.is_some() || self.baseline.is_some();
+        let (subject, baseline) = if is_about_one {
+            (self.subject, self.baseline)
+        } else {
+            (other.subject, other.baseline)
+        };
         Self {
             metric: self.metric.or(other.metric),
-            baseline: self.baseline.or(other.baseline),
+            title: self.title.or(other.title),
+            subject,
+            baseline,
             at_rate: first(self.at_rate, other.at_rate),
             at_latency: first(self.at_latency, other.at_latency),
             skipped: first(self.skipped, other.skipped),
@@ -81,6 +94,8 @@ mod tests {
     fn what_a_study_keeps_is_read_as_it_was_written() {
         let said = ReportSettings {
             metric: Metric::from_name("p99.99 read"),
+            title: Some("Drives".to_owned()),
+            subject: Some("Micron 7400".to_owned()),
             baseline: Some("Micron 7300".to_owned()),
             at_rate: vec![40_000.0, 0.5],
             at_latency: vec![Duration::from_millis(15), Duration::from_micros(1_500)],
@@ -117,5 +132,11 @@ mod tests {
         let both = baseline("a").or(other);
         assert_eq!(both.baseline.as_deref(), Some("a"));
         assert_eq!(both.at_rate, [1.0]);
+        let subject = ReportSettings {
+            subject: Some("s".to_owned()),
+            ..ReportSettings::default()
+        };
+        let both = subject.or(baseline("b"));
+        assert_eq!((both.subject.as_deref(), both.baseline), (Some("s"), None));
     }
 }

@@ -92,6 +92,12 @@ impl PlanKey {
         }
     }
 
+    /// Whether it says what a report is about: whoever writes the report again may say it anew.
+    #[must_use]
+    pub fn is_of_reports(&self) -> bool {
+        self.table == "report" || self.path() == "title"
+    }
+
     /// The key with what `list` says of it.
     pub(super) const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }

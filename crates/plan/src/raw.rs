@@ -2,15 +2,16 @@
 //! put into the same table, so that one check serves every source.
 
 use super::{
-    Accept, Error, PlanKey,
+    Accept, Error, PlanKey, keys,
     limits::DRIVER_DEFAULT,
     logins::showable,
+    reader::TableReader,
     shipped::{self, PLANS},
     units,
 };
 use std::{collections::BTreeMap, fs, io, path::Path};
 use tailmark_driver::{did_you_mean, read_text_stream};
-use tailmark_model::secret::masked;
+use tailmark_model::{ReportSettings, secret::masked};
 use toml::{Table, Value};
 
 /// The keys that say where a system is.
@@ -100,7 +101,7 @@ impl RawPlan {
         let words = split(key).ok_or_else(|| Error::UnknownKey {
             key: key.to_owned(),
             hint: String::new(),
-            known: super::keys::in_table("")
+            known: keys::in_table("")
                 .map(|row| row.name)
                 .collect::<Vec<_>>()
                 .join(", "),
@@ -292,7 +293,7 @@ impl RawPlan {
                     .is_some_and(|rest| rest.starts_with('.'))
             })
         });
-        self.forget_baseline(&gone);
+        self.forget_in_report(&gone);
         self.flags
             .insert("system".to_owned(), "--system".to_owned());
         self.table
@@ -300,16 +301,38 @@ impl RawPlan {
         Ok(())
     }
 
-    /// A baseline goes with its system, unless a flag names it.
-    fn forget_baseline(&mut self, gone: &[String]) {
+    /// A subject or a baseline goes with its system, unless a flag names it.
+    fn forget_in_report(&mut self, gone: &[String]) {
         let Some(Value::Table(report)) = self.table.get_mut("report") else {
             return;
         };
-        let baseline = report.get("baseline").and_then(Value::as_str);
-        let is_gone = baseline.is_some_and(|name| gone.iter().any(|gone| gone == name));
-        if is_gone && !self.flags.contains_key("report.baseline") {
-            report.remove("baseline");
+        for key in ["subject", "baseline"] {
+            let named = report.get(key).and_then(Value::as_str);
+            let is_gone = named.is_some_and(|name| gone.iter().any(|gone| gone == name));
+            if is_gone && !self.flags.contains_key(&format!("report.{key}")) {
+                report.remove(key);
+            }
         }
+    }
+
+    /// What it says of the report: its title and its table `report`. It has nothing else.
+    ///
+    /// # Errors
+    /// If it has other keys, or a value is not accepted.
+    pub fn report_settings(&self) -> Result<ReportSettings, Error> {
+        let known = ["title", "report"];
+        if let Some(other) = self.table.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(Error::UnknownKey {
+                key: other.clone(),
+                hint: "; the study says what was measured".to_owned(),
+                known: "title and those of report".to_owned(),
+            });
+        }
+        let top = TableReader::top(self)?;
+        Ok(ReportSettings {
+            title: top.optional("title")?,
+            ..keys::report::settings(&top.table("report", &[])?)?
+        })
     }
 
     /// Which key says where a system is, as its driver takes it.

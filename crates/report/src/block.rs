@@ -104,21 +104,28 @@ impl Text {
     }
 }
 
-/// A summary card: one number, what it means, and its bars.
+/// A summary card: its numbers, what they mean, and its bars.
 #[derive(Debug, Clone, Default)]
 pub struct Card {
-    /// Above the value.
+    /// Above the numbers.
     pub title: String,
-    /// The number.
-    pub value: String,
-    /// What the number means.
-    pub about: String,
+    /// The first is the largest.
+    pub figures: Vec<CardFigure>,
     /// The anchor that explains it; empty: none.
     pub anchor: String,
     /// The values of its bars.
     pub bars: Vec<Bar>,
-    /// The findings that qualify the number.
+    /// The findings that qualify the first number.
     pub badges: Vec<Badge>,
+}
+
+/// A number of a card.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CardFigure {
+    /// The number, or a word if there is none.
+    pub value: String,
+    /// What it means.
+    pub about: String,
 }
 
 /// One bar of a card.

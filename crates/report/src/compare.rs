@@ -2,11 +2,15 @@
 //! words for it. What is said of two systems follows from their [`Comparison`] alone; headline,
 //! cards, sentences and tables all ask here, so that none says what another does not.
 
+mod average;
+mod subject;
 mod words;
 
+pub use average::{Average, are_bounds, average, where_stated};
+pub use subject::leader;
+
 pub use words::{
-    apart, better, between, has_verdict, interval, interval_after, interval_apart, places, titles,
-    within,
+    better, between, has_verdict, interval, interval_after, place, places, titles, within,
 };
 
 use crate::{
@@ -25,6 +29,8 @@ pub enum ComparedAt {
     Peak,
     /// All at one step of the axis.
     Step(Step),
+    /// On average over the steps, of which this is the highest that all have.
+    Average(Step),
 }
 
 /// A system's peak in a group.
@@ -90,7 +96,7 @@ pub fn ranked<'a>(
             let standings = standings(group, sweep);
             return standings.iter().map(|standing| standing.system).collect();
         }
-        ComparedAt::Step(step) => step,
+        ComparedAt::Step(step) | ComparedAt::Average(step) => step,
     };
     let value = |system: &&'a System| {
         let cell = group.valid_cell(&system.name, step)?;
@@ -112,7 +118,8 @@ pub fn ranked<'a>(
 }
 
 /// Which systems are compared at a place, each pair as `(a, b)`, of which the improvement of `a`
-/// over `b` is stated: every other one with the baseline; without one, the best with the others.
+/// over `b` is stated: every other one with the baseline, or the subject with every other one, the
+/// best of them first.
 #[must_use]
 pub fn pairs<'a>(
     group: &WorkloadGrid<'a>,
@@ -126,14 +133,16 @@ pub fn pairs<'a>(
 /// The pairs of systems that are ranked, the best first.
 #[must_use]
 pub fn pairs_of<'a>(ranked: &[&'a str], sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
-    match (sweep.baseline(), ranked) {
-        (Some(baseline), known) if known.contains(&baseline) => {
-            let others = known.iter().filter(|system| **system != baseline);
-            others.map(|system| (*system, baseline)).collect()
-        }
-        (None, [first, others @ ..]) => others.iter().map(|other| (*first, *other)).collect(),
-        _ => Vec::new(),
-    }
+    let one = sweep.baseline().or(sweep.subject());
+    let Some(one) = one.filter(|one| ranked.contains(one)) else {
+        return Vec::new();
+    };
+    let others = ranked.iter().filter(|system| **system != one);
+    let pair = |other: &&'a str| match sweep.baseline() {
+        Some(_) => (*other, one),
+        None => (one, *other),
+    };
+    others.map(pair).collect()
 }
 
 /// Which systems the table and the sentences over all thread counts or rates of a workload compare.
@@ -161,6 +170,15 @@ pub fn at(
     match spot {
         ComparedAt::Peak => sweep.comparisons.at_peak(group, pair),
         ComparedAt::Step(step) => sweep.comparisons.at(group, step, metric, pair),
+        ComparedAt::Average(step) => {
+            let comparison = sweep.comparisons.at(group, step, metric, pair)?;
+            let average = average(group, sweep.comparisons, metric, pair)?;
+            let ratio = average.arithmetic;
+            Some(Comparison {
+                ratio,
+                ..comparison
+            })
+        }
     }
 }
 
@@ -171,6 +189,7 @@ pub fn points<'a>(group: &WorkloadGrid<'a>, spot: ComparedAt, system: &'a str) -
     let is_there = |step: Step| match spot {
         ComparedAt::Peak => Some(step.threads) == peak,
         ComparedAt::Step(other) => step == other,
+        ComparedAt::Average(_) => true,
     };
     let cells = group.cells_of(system).filter(|cell| is_there(cell.step));
     cells.flat_map(|cell| cell.points.iter().copied()).collect()
@@ -194,7 +213,7 @@ pub fn last_common(
 }
 
 /// How a comparison is put into words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// One is better: by its verdict, or without one as it was measured.
     Differ,
@@ -293,8 +312,8 @@ impl Lead {
     }
 }
 
-/// Of the pairs that are compared at a place the one that a card shows: without a baseline the first
-/// that keeps the best from leading, where there is one.
+/// Of the pairs that are compared at a place the one that a card shows: the first in which the subject
+/// does not lead, or else the one with its nearest competitor.
 #[must_use]
 pub fn deciding_pair<'a>(
     group: &WorkloadGrid<'a>,

@@ -56,18 +56,16 @@ impl Comparisons {
         self.all.iter().any(|comparison| comparison.p.is_some())
     }
 
-    /// Why there is no verdict, if there is none anywhere.
-    pub fn without_verdicts(&self) -> Option<&'static str> {
-        (!self.has_verdicts()).then(|| {
-            if self.have_too_few_runs() {
-                "Too few runs for a verdict."
-            } else if self.have_no_noise() {
-                "No verdict is possible: no run differs from the others, so nothing is known of \
-                 their noise."
-            } else {
-                "No verdict is possible."
-            }
-        })
+    /// Why differences are stated as they were measured, if there is no verdict anywhere.
+    pub fn without_verdicts(&self) -> Option<String> {
+        let why = if self.have_too_few_runs() {
+            format!("a verdict takes {RUNS_MIN} runs of each point on either side")
+        } else if self.have_no_noise() {
+            "no run differs from the others, so nothing is known of their noise".to_owned()
+        } else {
+            "no verdict is possible".to_owned()
+        };
+        (!self.has_verdicts()).then(|| format!("Differences are as measured: {why}."))
     }
 
     /// Whether a side has too few runs for a verdict anywhere.

@@ -173,11 +173,10 @@ impl Data {
     /// The same with what the report is to be about, whatever the studies say.
     ///
     /// # Errors
-    /// Where the baseline is no system that is compared, or there are no requests of the latency.
+    /// If the subject or the baseline is not a system that is compared, or no request has the latency.
     pub fn with_settings(mut self, settings: ReportSettings) -> Result<Self, Error> {
-        let (systems, _) = self.systems_and_ceilings();
-        let is_there = |name: &str| systems.iter().any(|system| system.name == name);
-        if let Some(name) = settings.baseline.as_deref().filter(|name| !is_there(name)) {
+        if let Some(name) = self.missing(&settings) {
+            let (systems, _) = self.systems_and_ceilings();
             let known: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
             return Err(Error::UnknownSystem {
                 name: name.to_owned(),
@@ -204,12 +203,20 @@ impl Data {
         Ok(self)
     }
 
-    /// The baseline of the studies that is none of the systems, where no other was asked for.
+    /// The subject or the baseline of the studies that is not among the systems.
     #[must_use]
-    pub fn missing_baseline(&self) -> Option<String> {
+    pub fn missing_system(&self) -> Option<String> {
+        let settings = self.report_settings();
+        self.missing(&settings).map(str::to_owned)
+    }
+
+    fn missing<'s>(&self, settings: &'s ReportSettings) -> Option<&'s str> {
         let (systems, _) = self.systems_and_ceilings();
-        let baseline = self.report_settings().baseline;
-        baseline.filter(|name| systems.iter().all(|system| system.name != *name))
+        let named = [&settings.subject, &settings.baseline]
+            .into_iter()
+            .flatten();
+        let mut missing = named.filter(|name| systems.iter().all(|system| system.name != **name));
+        missing.next().map(String::as_str)
     }
 
     /// What the report is about: what was asked for, and otherwise what the first study says.
@@ -266,10 +273,13 @@ impl Data {
         self.points.iter().map(run).collect()
     }
 
-    /// The band of practical equivalence, as a fraction; of several studies, the minimum.
+    /// The band of practical equivalence, as a fraction; of several studies, the minimum,
+    /// unless the report says another.
     pub(crate) fn band(&self) -> f64 {
         let bands = self.headers.iter().map(equivalence);
-        bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE)
+        let own = self.settings.equivalence;
+        own.or_else(|| bands.reduce(f64::min))
+            .unwrap_or(statistics::EQUIVALENCE)
     }
 
     /// The pairs of compared systems whose conditions differ in more than what tells two devices

@@ -1,15 +1,15 @@
-//! The first sentences of a report: who leads in which workloads and by how much, at the peaks and
-//! in the latency that the report is about.
+//! The first sentences of a report: how its subject, or each system against the baseline, stands in
+//! which workloads and by how much, at the peaks and in the metric that the report is about.
 
 use crate::{
     axis::Step,
     block::Text,
-    compare::{self, ComparedAt, Lead},
+    compare::{self, ComparedAt, Lead, Outcome},
     findings::Index,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Metric, Point};
+use tailmark_model::{Metric, Point, number};
 use tailmark_stats::Comparison;
 
 /// The sentences; none where no systems are compared.
@@ -24,16 +24,10 @@ pub fn headline(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
             topic.text(sweep).and_badges(badges)
         })
         .collect();
-    let Some(said) = texts.into_iter().reduce(sentence) else {
-        // Several were measured, and not even two of them have a valid point in common.
+    texts.into_iter().reduce(sentence).or_else(|| {
         let has_peaks = sweep.groups.iter().any(WorkloadGrid::has_peaks);
-        let none = "No system leads at its peak in any workload.";
-        return (sweep.systems.len() > 1 && has_peaks).then(|| Text::plain(none));
-    };
-    let why = sweep.comparisons.without_verdicts();
-    Some(match why {
-        None => said,
-        Some(why) => Text::plain(format!("{why} As it was measured: ")).and_all(said),
+        let none = "No two systems have a valid point in common.";
+        (sweep.systems.len() > 1 && has_peaks).then(|| Text::plain(none))
     })
 }
 
@@ -50,15 +44,13 @@ struct Topic<'s, 'a> {
 struct Words {
     /// Behind the name of the best: ` has the highest peak in `.
     leads: String,
-    /// If no system leads: `No system leads at its peak in `.
-    nobody: String,
-    /// Before the name of the baseline: ` peaks higher than `.
+    /// Between the names of two: ` peaks higher than `.
     better: String,
     /// The same of what is worse.
     worse: String,
     /// The same after what is better elsewhere: `lower`.
     also_worse: &'static str,
-    /// Behind the name of the baseline: ` at 64 threads`.
+    /// After both names: ` at 64 threads`.
     place: String,
     /// What is compared: `at peak`, `in p99 read latency at 64 threads`.
     compared: String,
@@ -83,7 +75,6 @@ impl<'s, 'a> Topic<'s, 'a> {
         let topic = |group| WorkloadTopic::new(group, sweep, ComparedAt::Peak, metric);
         let words = Words {
             leads: " has the highest peak in ".to_owned(),
-            nobody: "No system leads at its peak in ".to_owned(),
             better: " peaks higher than ".to_owned(),
             worse: " peaks lower than ".to_owned(),
             also_worse: "lower",
@@ -100,33 +91,41 @@ impl<'s, 'a> Topic<'s, 'a> {
     fn metric(sweep: &'s SweepTable<'a>) -> Option<Self> {
         let at = |group: &'s WorkloadGrid<'a>| {
             let metric = sweep.metric(group)?;
-            let step = compare::last_common(group, sweep, metric)?;
-            Some((group, metric, step))
+            let spot = compare::where_stated(group, sweep, metric)?;
+            Some((group, metric, spot))
         };
         let mut all: Vec<_> = sweep.all_groups().filter_map(at).collect();
         // A workload that lacks the figure has a latency instead, which is another matter.
         let mut figures = all.iter().map(|(_, metric, _)| *metric);
         let figure = figures.find(|metric| metric.latency().is_none());
         all.retain(|(_, metric, _)| figure.is_none_or(|figure| *metric == figure));
-        let (_, metric, step) = *all.first()?;
+        let (_, metric, spot) = *all.first()?;
         let name = if all.iter().all(|(_, other, _)| *other == metric) {
             metric.noun()
         } else {
             "latency"
         };
-        let place = if all.iter().all(|(_, _, other)| *other == step) {
-            format!(" at {}", step.place())
-        } else if all.iter().all(|(.., other)| other.rate.is_none()) {
-            let is_last =
-                |(group, _, own): &(&WorkloadGrid<'_>, _, Step)| group.steps.last() == Some(own);
-            let of_all = if all.iter().all(is_last) {
-                ""
-            } else {
-                " that all systems have"
-            };
-            format!(" at the highest thread count{of_all}")
-        } else {
-            " at the highest load that all systems reached".to_owned()
+        let steps = all.iter().map(|(group, _, spot)| match spot {
+            ComparedAt::Step(step) => Some((*step, group.steps.last() == Some(step))),
+            ComparedAt::Peak | ComparedAt::Average(_) => None,
+        });
+        let steps: Option<Vec<(Step, bool)>> = steps.collect();
+        let place = match steps.as_deref() {
+            None if matches!(spot, ComparedAt::Average(_)) => {
+                " on average over thread counts".to_owned()
+            }
+            Some([(first, _), rest @ ..]) if rest.iter().all(|(step, _)| step == first) => {
+                format!(" at {}", first.place())
+            }
+            Some(steps) if steps.iter().all(|(step, _)| step.rate.is_none()) => {
+                let of_all = if steps.iter().all(|(_, is_last)| *is_last) {
+                    ""
+                } else {
+                    " that all systems have"
+                };
+                format!(" at the highest thread count{of_all}")
+            }
+            _ => " at the highest load that all systems reached".to_owned(),
         };
         let (lower, higher) = ("lower", "higher");
         let (best, better, worse) = if metric.more_is_better() {
@@ -136,7 +135,6 @@ impl<'s, 'a> Topic<'s, 'a> {
         };
         let words = Words {
             leads: format!(" has the {best} {name}{place} in "),
-            nobody: format!("No system leads in {name}{place} in "),
             better: format!(" has a {better} {name} than "),
             worse: format!(" has a {worse} {name} than "),
             also_worse: if metric.more_is_better() {
@@ -149,9 +147,9 @@ impl<'s, 'a> Topic<'s, 'a> {
             is_of_peaks: false,
             figure,
         };
-        let topics = all.into_iter().filter_map(|(group, own, last)| {
-            WorkloadTopic::new(group, sweep, ComparedAt::Step(last), own)
-        });
+        let topics = all
+            .into_iter()
+            .filter_map(|(group, own, spot)| WorkloadTopic::new(group, sweep, spot, own));
         Self::new(words, sweep, topics.collect())
     }
 
@@ -185,60 +183,140 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 
     fn text(&self, sweep: &SweepTable<'a>) -> Text {
-        match sweep.baseline() {
-            Some(baseline) => self.against(sweep, baseline),
-            None => self.leads(sweep),
+        match (sweep.baseline(), sweep.subject()) {
+            (Some(baseline), _) => self.against(sweep, baseline),
+            (None, Some(subject)) => self.about(sweep, subject),
+            (None, None) => Text::default(),
         }
     }
 
-    /// Who leads where.
-    fn leads(&self, sweep: &SweepTable<'a>) -> Text {
-        let all = |lead: Lead| -> Vec<&WorkloadTopic<'s, 'a>> {
-            let topics = self.workloads.iter();
-            topics.filter(|topic| topic.lead(sweep) == lead).collect()
-        };
-        let led = all(Lead::Better);
-        let systems = sweep.systems.iter().map(|system| system.name.as_str());
-        let led_by = |name: &'a str| {
-            let own = led.iter().filter(|topic| topic.pairs[0].0 == name).copied();
-            (name, own.collect::<Vec<_>>())
-        };
-        let mut leaders: Vec<_> = systems.map(led_by).collect();
-        leaders.retain(|(_, own)| !own.is_empty());
-        // The one that leads most; of equals, the first of the plan.
-        leaders.sort_by_key(|(_, own)| std::cmp::Reverse(own.len()));
+    /// Where the subject leads, which systems are ahead of it elsewhere, and which are not told apart
+    /// from it.
+    fn about(&self, sweep: &SweepTable<'a>, subject: &'a str) -> Text {
+        let all = self.workloads.iter();
+        let (led, others): (Vec<_>, Vec<_>) =
+            all.partition(|topic| topic.lead(sweep) == Lead::Better);
         let mut text = Text::default();
-        for (i, (system, own)) in leaders.iter().enumerate() {
-            let (joint, words) = match i {
-                0 => ("", self.words.leads.as_str()),
-                _ => ("; ", " in "),
+        if !led.is_empty() {
+            text = Text::strong(subject).and(&*self.words.leads);
+            text = text.and(self.which(&led)).and(", ").and_strong(by(&led));
+            let seconds: BTreeSet<&str> = led.iter().map(|topic| topic.pairs[0].1).collect();
+            text = match seconds.first() {
+                Some(second) if seconds.len() == 1 && sweep.systems.len() == 2 => {
+                    text.and(format!(" over {second}."))
+                }
+                _ => text.and(" over the nearest competitor."),
             };
-            text = text.and(joint).and_strong(*system).and(words);
-            text = text.and(self.which(own)).and(", ").and_strong(by(own));
         }
-        let seconds: BTreeSet<&str> = led.iter().map(|topic| topic.pairs[0].1).collect();
-        text = match (leaders.len(), seconds.first()) {
-            (0, _) => text,
-            (1, Some(second)) if seconds.len() == 1 => text.and(format!(" over {second}.")),
-            _ => text.and(" over the nearest competitor."),
-        };
-        let within = compare::within(sweep.comparisons);
-        let equivalent = format!(": they are equivalent ({within})");
-        let ends = [(Lead::Same, ""), (Lead::Equivalent, &equivalent)];
-        for (lead, end) in ends {
-            let same = all(lead);
-            if same.is_empty() {
+        text = sentence(text, self.ahead_of(sweep, subject, &others));
+        text = sentence(text, self.alike(sweep, subject, &others));
+        sentence(text, self.unsaid(&self.workloads, sweep))
+    }
+
+    /// Which systems are ahead of the subject: in each workload the best of them.
+    fn ahead_of(
+        &self,
+        sweep: &SweepTable<'a>,
+        subject: &'a str,
+        workloads: &[&WorkloadTopic<'s, 'a>],
+    ) -> Text {
+        let mut ahead: Vec<(&str, Vec<WorkloadTopic<'s, 'a>>)> = Vec::new();
+        for topic in workloads {
+            let Some((_, first, comparison)) = topic.with(sweep, &[Lead::Worse]).first().copied()
+            else {
+                continue;
+            };
+            let turned = WorkloadTopic {
+                pairs: vec![(
+                    *first,
+                    subject,
+                    comparison.as_ref().map(Comparison::reversed),
+                )],
+                ..**topic
+            };
+            match ahead.iter_mut().find(|(name, _)| name == first) {
+                Some((_, own)) => own.push(turned),
+                None => ahead.push((first, vec![turned])),
+            }
+        }
+        let mut text = Text::default();
+        for (first, own) in ahead {
+            let own: Vec<&WorkloadTopic<'_, '_>> = own.iter().collect();
+            let said = compare::between(first, &self.words.better, subject).and(&*self.words.place);
+            let said = said.and(format!(" in {}, ", self.which(&own)));
+            text = sentence(text, said.and_strong(by(&own)).and("."));
+        }
+        text
+    }
+
+    /// Which systems are not told apart from the subject where none is ahead of it, and which fall
+    /// behind them.
+    fn alike(
+        &self,
+        sweep: &SweepTable<'a>,
+        subject: &'a str,
+        workloads: &[&WorkloadTopic<'s, 'a>],
+    ) -> Text {
+        let mut same: Vec<(String, Vec<&WorkloadTopic<'s, 'a>>)> = Vec::new();
+        for topic in workloads {
+            let alike = topic.with(sweep, &[Lead::Same, Lead::Equivalent]);
+            if alike.is_empty() || !topic.with(sweep, &[Lead::Worse]).is_empty() {
                 continue;
             }
-            let which = if same.len() == self.workloads.len() {
-                "any workload".to_owned()
-            } else {
-                self.which(&same)
-            };
-            let nobody = format!("{}{which}{end}.", self.words.nobody);
-            text = sentence(text, Text::plain(nobody));
+            let said = self.told_apart(sweep, subject, &alike, &topic.with(sweep, &[Lead::Better]));
+            match same.iter_mut().find(|(other, _)| *other == said) {
+                Some((_, own)) => own.push(topic),
+                None => same.push((said, vec![topic])),
+            }
         }
-        sentence(text, self.unsaid(&self.workloads, sweep))
+        let sentences = same.into_iter().map(|(said, own)| {
+            let which = self.which(&own);
+            Text::plain(format!("In {which}, {said}."))
+        });
+        sentences.fold(Text::default(), sentence)
+    }
+
+    /// `B and C are within 3 % of A at peak; D is 2.3X lower`.
+    fn told_apart(
+        &self,
+        sweep: &SweepTable<'a>,
+        subject: &str,
+        alike: &[&(&'a str, &'a str, Option<Comparison>)],
+        behind: &[&(&'a str, &'a str, Option<Comparison>)],
+    ) -> String {
+        let others: Vec<&str> = alike.iter().map(|(_, other, _)| *other).collect();
+        let (are, verb) = (
+            number::list(&others),
+            if others.len() == 1 { "is" } else { "are" },
+        );
+        let outcomes = alike.iter().filter_map(|(.., comparison)| {
+            let outcome = Outcome::new(comparison.as_ref()?, sweep.comparisons.band);
+            Some(outcome)
+        });
+        let outcomes: BTreeSet<Outcome> = outcomes.collect();
+        let compared = &self.words.compared;
+        let within = compare::within(sweep.comparisons);
+        let said = if outcomes.len() == 1 && outcomes.contains(&Outcome::Tied) {
+            format!("{are} {verb} {within} of {subject} {compared}")
+        } else if outcomes.len() == 1 && outcomes.contains(&Outcome::Equivalent) {
+            format!("{are} {verb} equivalent ({within}) to {subject} {compared}")
+        } else {
+            format!(
+                "no difference {compared} is shown between {subject} and {}",
+                number::list(&others)
+            )
+        };
+        let behind = behind.iter().filter_map(|(_, other, comparison)| {
+            let comparison = comparison.as_ref()?.reversed();
+            Some(format!("{other} is {}", number::apart(comparison.ratio)))
+        });
+        let behind: Vec<String> = behind.collect();
+        let behind: Vec<&str> = behind.iter().map(String::as_str).collect();
+        if behind.is_empty() {
+            said
+        } else {
+            format!("{said}; {}", number::list(&behind))
+        }
     }
 
     /// How each system stands to the baseline.
@@ -418,6 +496,18 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         let compared = |(a, b)| (a, b, compare::at(group, sweep, spot, metric, (a, b)));
         let pairs: Vec<_> = pairs.map(compared).collect();
         (!pairs.is_empty()).then_some(Self { group, spot, pairs })
+    }
+
+    /// The pairs whose first stands so to their second.
+    fn with(
+        &self,
+        sweep: &SweepTable<'_>,
+        leads: &[Lead],
+    ) -> Vec<&(&'a str, &'a str, Option<Comparison>)> {
+        let is_one = |(.., comparison): &&(&str, &str, Option<Comparison>)| {
+            leads.contains(&Lead::new(comparison.as_ref(), sweep.comparisons))
+        };
+        self.pairs.iter().filter(is_one).collect()
     }
 
     /// How the first of all pairs stands: better only where it is better than each other one.

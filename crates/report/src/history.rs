@@ -7,7 +7,7 @@ use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Report, Section, Table, TableRow, Text,
     block::anchor,
     format::{Head, names::address},
-    section,
+    section, style,
     sweep::SweepTable,
 };
 use serde_json::json;
@@ -111,11 +111,12 @@ pub fn write_history(folder: &Path, metrics: &[Metric]) -> Result<History, Error
     let name = name
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let colors = (0..).map(|index| style::look(index).color);
     let head = Head {
         kicker: "Studies of storage",
         title: name,
         facts: facts(&entries),
-        systems: systems(&entries),
+        systems: systems(&entries).into_iter().zip(colors).collect(),
         names: names(&entries),
         began_ms: entries.last().map(|entry| entry.header.created_ms),
     };

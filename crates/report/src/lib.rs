@@ -32,8 +32,9 @@ mod sweep;
 mod verdicts;
 
 pub use block::{
-    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry,
-    FindingEvidence, Plot, PlotAxes, PlotMark, PlotSeries, Span, Table, TableRow, Text,
+    Badge, Bar, Block, Card, CardFigure, Cell, Chart, Column, Control, ControlChoice, Figure,
+    FindingEntry, FindingEvidence, Plot, PlotAxes, PlotMark, PlotSeries, Span, Table, TableRow,
+    Text,
 };
 pub use data::{Compared, Data, Earlier, Search, SystemConditions, UnequalPair};
 pub use error::Error;

@@ -4,6 +4,7 @@
 use crate::{
     Data,
     axis::{self, Axis, Step},
+    compare,
     compared::{Comparisons, peaks},
     grid_cell::{GridCell, SpreadPeak},
     grid_name::{GridName, Rates},
@@ -36,6 +37,7 @@ pub struct SweepTable<'a> {
     pub comparisons: &'a Comparisons,
     /// What the report is about.
     pub settings: ReportSettings,
+    subject: Option<&'a str>,
 }
 
 /// The points of one workload, distribution and rate.
@@ -92,7 +94,7 @@ impl<'a> SweepTable<'a> {
             .for_each(|group| group.use_case = use_case(data, &group.workload));
         let by_clients = |group: &WorkloadGrid<'_>| group.axis == Axis::Threads;
         let (groups, rate_groups) = groups.into_iter().partition(by_clients);
-        Self {
+        let mut sweep = Self {
             systems,
             ceilings,
             groups,
@@ -101,15 +103,40 @@ impl<'a> SweepTable<'a> {
             allow_errors,
             comparisons: data.comparisons(),
             settings: data.report_settings(),
-        }
+            subject: None,
+        };
+        sweep.subject = match sweep.baseline() {
+            Some(_) => None,
+            None => sweep.named_subject().or_else(|| compare::leader(&sweep)),
+        };
+        sweep
+    }
+
+    /// The system that is compared with each other one: the subject that is named, or the one that
+    /// leads the study. `None` with a baseline, and of a single system.
+    #[must_use]
+    pub fn subject(&self) -> Option<&'a str> {
+        self.subject
+    }
+
+    /// The subject that the report names, if that system is there.
+    #[must_use]
+    pub fn named_subject(&self) -> Option<&'a str> {
+        self.named(self.settings.subject.as_deref())
+    }
+
+    fn named(&self, name: Option<&str>) -> Option<&'a str> {
+        let named = self
+            .systems
+            .iter()
+            .find(|system| Some(&*system.name) == name);
+        named.map(|system| system.name.as_str())
     }
 
     /// The system that every other one is compared with, where one is named that is there.
     #[must_use]
     pub fn baseline(&self) -> Option<&'a str> {
-        let name = self.settings.baseline.as_ref()?;
-        let named = self.systems.iter().find(|system| system.name == *name);
-        named.map(|system| system.name.as_str())
+        self.named(self.settings.baseline.as_deref())
     }
 
     /// Whether a peak is known as a lower bound only.
@@ -187,13 +214,17 @@ impl<'a> SweepTable<'a> {
         self.groups.iter().chain(&self.rate_groups)
     }
 
-    /// How a system looks; a ceiling has no look of its own.
+    /// How a system looks; a ceiling has no look of its own. The subject that is named has the first.
     #[must_use]
     pub fn look(&self, system: &str) -> Option<SystemStyle> {
-        self.systems
-            .iter()
-            .position(|s| s.name == system)
-            .map(style::look)
+        let place = |name: &str| self.systems.iter().position(|s| s.name == name);
+        let own = place(system)?;
+        let index = match self.named_subject().and_then(place) {
+            Some(subject) if own == subject => 0,
+            Some(subject) if own < subject => own + 1,
+            _ => own,
+        };
+        Some(style::look(index))
     }
 
     /// The colour of a system or a ceiling.

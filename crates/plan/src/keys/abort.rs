@@ -13,7 +13,7 @@ use toml::Value;
 /// The keys of `abort`.
 pub(super) const ABORT_KEYS: &[PlanKey] = &[PlanKey::new("abort", "when", RUN, AbortLimits)
     .about("limits that end the run when one is broken: `errors > 1%`")
-    .flag(28, "--abort", "LIMITS")
+    .flag(32, "--abort", "LIMITS")
     .help("End the run when one of these is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
     .sets(|plan| joined(&plan.abort))];
 

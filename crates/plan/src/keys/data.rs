@@ -66,7 +66,7 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
         .sets(|plan| Some(plan.dataset.write_all_fields.to_string())),
     PlanKey::new("dataset", "load_rate", LOAD, Number(RATE_MIN, RATE_MAX))
         .about("records per second of a load over all its clients; none: as fast as they can")
-        .flag(27, "--load-rate", "OPS")
+        .flag(31, "--load-rate", "OPS")
         .help("Records per second of a load; without it, as fast as its clients can")
         .sets(|plan| Some(plan.dataset.load_rate?.to_string())),
     PlanKey::new("dataset", "adopt", DATA_SET, FlagOr(Adopt::OVERWRITE))
@@ -83,7 +83,7 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "upgrade", DATA_SET, Flag)
         .about("whether adopted data may become unreadable for the version that wrote it")
         .or("false")
-        .flag(31, "--upgrade", "")
+        .flag(35, "--upgrade", "")
         .help(
             "Let workloads write to adopted data even if the version of the database that wrote \
              it cannot read it afterwards",
@@ -92,7 +92,7 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "into_existing", RUN, Flag)
         .about("whether tables are created in a keyspace that tailmark did not create")
         .or("false")
-        .flag(30, "--into-existing", "")
+        .flag(34, "--into-existing", "")
         .help("Create tables in a keyspace that exists and that tailmark did not create"),
 ];
 

@@ -20,7 +20,7 @@ use toml::Value;
 pub(super) const SLO_KEYS: &[PlanKey] = &[
     PlanKey::new("slo", "latency", TRIALS, Limits)
         .about("limits that all must hold: `p99.99 read < 15ms`; none: no search")
-        .flag(24, "--slo", "LIMITS")
+        .flag(28, "--slo", "LIMITS")
         .help("Search the highest rate at which these hold: \"p99.99 read < 15ms\"")
         .sets(|plan| Some(plan.slo.as_ref()?.target())),
     PlanKey::new("slo", "min_rate", TRIALS, Number(RATE_MIN, RATE_MAX))
@@ -56,7 +56,7 @@ pub(super) const SLO_KEYS: &[PlanKey] = &[
     PlanKey::new("slo", "quick", TRIALS, Flag)
         .about("whether the search is to be quick rather than sure; every number says so")
         .or("false")
-        .flag(25, "--quick", "")
+        .flag(29, "--quick", "")
         .help("A quick search (--slo): blocks of 2 s, a resolution of 10 %, 6 minutes at most")
         .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
 ];

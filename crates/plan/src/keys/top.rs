@@ -14,19 +14,21 @@ use crate::{
 pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "title", REPORT, Text)
         .about("the headline of the report")
+        .flag(18, "--title", "TEXT")
+        .help("The title of the report")
         .or_else(|inputs| (!inputs.names.is_empty()).then(|| inputs.names.join(" against "))),
     PlanKey::new("", "assumed", REPORT, Words)
         .about("dotted keys whose values the described study does not publish"),
     PlanKey::new("", "scale", POINTS, Number(1e-9, 1e3))
         .about("multiplies records, operations, caches and memory limits")
         .or("1")
-        .flag(22, "--scale", "FACTOR")
+        .flag(26, "--scale", "FACTOR")
         .help("Multiplies records, operations, caches and memory limits")
         .sets(|plan| Some(plan.general.scale.to_string())),
     PlanKey::new("", "time_scale", POINTS, Number(1e-9, 1e3))
         .about("multiplies durations, which stay at 10 s or more")
         .or("1")
-        .flag(23, "--time-scale", "FACTOR")
+        .flag(27, "--time-scale", "FACTOR")
         .help("Multiplies durations; those of 10 s or more stay so")
         .sets(|plan| Some(plan.general.time_scale.to_string())),
     PlanKey::new("", "same_device", RUN, Flag)
@@ -38,7 +40,7 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "unexpected", RUN, Choice(Unexpected::NAMES))
         .about("what a system that is not as `expect` says is: an error, or a finding")
         .or(Unexpected::Error.name())
-        .flag(26, "--unexpected", "WHAT")
+        .flag(30, "--unexpected", "WHAT")
         .help("What a system that is not as the plan expects is: error or finding")
         .sets(|plan| {
             let is_finding = plan.general.unexpected == Unexpected::Finding;

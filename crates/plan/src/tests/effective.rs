@@ -285,6 +285,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("report", BASE, "equivalence = '3%'", "equivalence = '4%'"),
     ("report.metric", BASE, "'p99.9 read'", "'mean read'"),
     ("report.baseline", BASE, "baseline = 'a'", ""),
+    ("report.subject", BASE, "baseline = 'a'", "subject = 'a'"),
     ("report.at_rate", BASE, "'40k'", "'40k', 50_000"),
     ("report.at_latency", BASE, "'15ms'", "['15ms', '20ms']"),
     ("report.skipped", BASE, "not all can", "few can"),

@@ -189,9 +189,9 @@ impl Bars {
                 .iter()
                 .map(|value| value.map(|value| rounded(value.middle)).into());
             let data: Vec<Value> = data.collect();
-            let look = style::look(i);
+            let color = sweep.color(&system.name);
             series.push(json!({
-                "type": "bar", "name": system.name, "itemStyle": {"color": look.color},
+                "type": "bar", "name": system.name, "itemStyle": {"color": color},
                 "barMaxWidth": 46, "barGap": "12%", "barCategoryGap": "28%", "data": data,
             }));
             let mark = |value: Spread| PlotMark {
@@ -200,7 +200,7 @@ impl Bars {
             };
             plotted.push(PlotSeries {
                 name: system.name.clone(),
-                color: look.color,
+                color,
                 marks: values.iter().map(|value| value.map(mark)).collect(),
             });
             spreads.extend(spread(&values, i, sweep.systems.len(), &system.name));

@@ -135,9 +135,15 @@ impl<'a> CurveLines<'_, 'a> {
         }
         let mut series: Vec<Value> = Vec::new();
         for (i, (system, marks)) in systems.iter().enumerate() {
-            // The line first: the legend takes its mark from the first series of a name.
-            series.push(self.system(i, system, marks));
-            series.extend(self.spreads(system, marks));
+            // The line first: the legend takes its mark from the first series of a name. The subject is
+            // drawn over the others.
+            let z = if self.sweep.subject() == Some(&system.name) {
+                6
+            } else {
+                4
+            };
+            series.push(self.system(i, system, marks, z));
+            series.extend(self.spreads(system, marks, z));
         }
         let mut selected = serde_json::Map::new();
         for (system, marks) in &ceilings {
@@ -318,8 +324,9 @@ impl<'a> CurveLines<'_, 'a> {
         }
     }
 
-    fn system(&self, index: usize, system: &System, marks: &[Option<Mark>]) -> Value {
-        let look = style::look(index);
+    fn system(&self, index: usize, system: &System, marks: &[Option<Mark>], z: u32) -> Value {
+        let look = self.sweep.look(&system.name);
+        let look = look.unwrap_or(style::look(index));
         let data: Vec<Value> = marks
             .iter()
             .map(|m| self.point(m.as_ref(), look.color))
@@ -332,7 +339,7 @@ impl<'a> CurveLines<'_, 'a> {
                 "show": self.along == Along::Rate, "formatter": "{@[2]}", "color": look.color,
                 "fontSize": 11, "textBorderColor": "#fff", "textBorderWidth": 3, "position": if above { "top" } else { "bottom" },
             },
-            "labelLayout": "@mark", "z": 4, "data": data,
+            "labelLayout": "@mark", "z": z, "data": data,
         })
     }
 
@@ -351,7 +358,7 @@ impl<'a> CurveLines<'_, 'a> {
     }
 
     /// Error bars in both directions.
-    fn spreads(&self, system: &System, marks: &[Option<Mark>]) -> Option<Value> {
+    fn spreads(&self, system: &System, marks: &[Option<Mark>], z: u32) -> Option<Value> {
         let color = self.sweep.color(&system.name);
         let data: Vec<Value> = marks
             .iter()
@@ -379,7 +386,7 @@ impl<'a> CurveLines<'_, 'a> {
         (!data.is_empty()).then(|| {
             json!({
                 "type": "custom", "name": system.name, "renderItem": "@spread", "silent": true,
-                "itemStyle": {"color": color}, "z": 3, "data": data,
+                "itemStyle": {"color": color}, "z": z - 1, "data": data,
                 "encode": {"x": [0, 2, 3], "y": [1, 4, 5]},
             })
         })

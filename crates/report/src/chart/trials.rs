@@ -2,7 +2,10 @@
 //! limit.
 
 use super::{axis, log_axis};
-use crate::{chart::quantised::quantised, style};
+use crate::{
+    chart::quantised::quantised,
+    style::{self, SystemStyle},
+};
 use serde_json::{Value, json};
 use tailmark_model::Limit;
 use tailmark_stats::slo::{Slo, Trial, Verdict};
@@ -23,13 +26,12 @@ pub fn base(limit: Limit) -> Value {
     option
 }
 
-/// The marks of each system, by its place among the systems; none where no trial has a value.
-pub fn marks(limit: Limit, searches: &[(usize, &Slo)]) -> Option<Value> {
+/// The marks of each system. `None` if no trial has a value.
+pub fn marks(limit: Limit, searches: &[(SystemStyle, &Slo)]) -> Option<Value> {
     let limit_us = limit.latency.as_nanos() as f64 / 1e3;
     let mut values = vec![limit_us];
     let mut series = Vec::new();
-    for (index, slo) in searches {
-        let look = style::look(*index);
+    for (look, slo) in searches {
         let marks = slo.trials.iter().filter_map(|trial| {
             let (us, value) = mark(trial, limit, look.color)?;
             values.push(us);

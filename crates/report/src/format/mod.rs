@@ -13,6 +13,7 @@ use crate::{
     Block, Card, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow,
     draw::{self, Drawing},
     findings, section,
+    sweep::SweepTable,
 };
 use std::{
     cell::OnceCell,
@@ -132,8 +133,8 @@ pub struct Head {
     pub title: String,
     /// Below the title.
     pub facts: Vec<String>,
-    /// The systems that can be shown and hidden, in the order of their looks.
-    pub systems: Vec<String>,
+    /// The systems that can be shown and hidden, each with its colour.
+    pub systems: Vec<(String, &'static str)>,
     /// Every name of its studies, of workloads too.
     pub names: BTreeSet<String>,
     /// When the last of its studies began, milliseconds since 1970 UTC.
@@ -145,7 +146,12 @@ impl Head {
     const KICKER: &str = "Storage qualification report";
 
     fn from_data(data: &Data) -> Self {
-        let (compared, _) = data.systems_and_ceilings();
+        let sweep = SweepTable::new(data);
+        let compared = sweep.systems.iter().map(|system| system.name.clone());
+        let compared = compared.map(|name| {
+            let color = sweep.color(&name);
+            (name, color)
+        });
         let systems = data.systems.iter().map(|system| &system.name);
         let workloads = data.points.iter().map(|point| &point.key.workload);
         let titles = data.headers.iter().map(|header| &header.title);
@@ -153,7 +159,7 @@ impl Head {
             kicker: Self::KICKER,
             title: title(data),
             facts: facts(data),
-            systems: compared.iter().map(|system| system.name.clone()).collect(),
+            systems: compared.collect(),
             names: systems.chain(workloads).chain(titles).cloned().collect(),
             began_ms: data.headers.iter().map(|header| header.created_ms).max(),
         }
@@ -362,6 +368,9 @@ fn render(data: &Data) -> Rendered {
 }
 
 fn title(data: &Data) -> String {
+    if let Some(title) = data.report_settings().title {
+        return title;
+    }
     let mut titles: Vec<&str> = data.headers.iter().map(|h| h.title.as_str()).collect();
     titles.dedup();
     titles.join(" · ")
@@ -388,20 +397,30 @@ fn facts(data: &Data) -> Vec<String> {
 
 /// Cards as a table, for formats that have none.
 fn cards(cards: &[Card]) -> Table {
-    let row = |card: &Card| TableRow {
-        cells: vec![
-            Cell::new(&card.title),
-            Cell {
+    let figures = cards.iter().map(|card| card.figures.len()).max();
+    let row = |card: &Card| {
+        let mut cells = vec![Cell::new(&card.title)];
+        for figure in &card.figures {
+            let badges = if cells.len() == 1 {
+                card.badges.clone()
+            } else {
+                Vec::new()
+            };
+            let value = Cell {
                 strong: true,
-                badges: card.badges.clone(),
-                ..Cell::new(&card.value)
-            },
-            Cell::new(&card.about),
-        ],
-        total: false,
+                badges,
+                ..Cell::new(&figure.value)
+            };
+            cells.extend([value, Cell::new(&figure.about)]);
+        }
+        cells.resize_with(1 + 2 * figures.unwrap_or(0), Cell::default);
+        TableRow {
+            cells,
+            total: false,
+        }
     };
     Table {
-        columns: ["", "", ""].map(Column::text).into(),
+        columns: vec![Column::text(""); 1 + 2 * figures.unwrap_or(0)],
         rows: cards.iter().map(row).collect(),
         ..Table::default()
     }

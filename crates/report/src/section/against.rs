@@ -60,10 +60,8 @@ struct Of {
 }
 
 fn of_pairs(earlier: &Earlier) -> Vec<Of> {
-    let mut sweep = SweepTable {
-        comparisons: &earlier.comparisons,
-        ..SweepTable::new(&earlier.both)
-    };
+    let mut sweep = SweepTable::new(&earlier.both);
+    sweep.comparisons = &earlier.comparisons;
     let groups = std::mem::take(&mut sweep.groups);
     let groups: Vec<_> = groups
         .into_iter()

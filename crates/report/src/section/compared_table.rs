@@ -12,7 +12,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Bounded, Metric, Phase, System, number};
-use tailmark_stats::{Comparison, Verdict, comparison};
+use tailmark_stats::{Comparison, Verdict};
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
 const BESIDE: usize = 2;
@@ -277,21 +277,11 @@ impl<'a> Grid<'_, 'a> {
     fn improvement(&self, metric: Metric, pair: (&'a str, &'a str), step: Step) -> Cell {
         match self.comparison(metric, pair, step) {
             Some(comparison) => improvement(&comparison, self.comparisons),
-            None if self.is_uncertain(metric, pair, step) => {
+            None if compare::are_bounds(self.group, metric, pair, step) => {
                 Cell::none().with_detail("not certain")
             }
             None => Cell::none(),
         }
-    }
-
-    /// Whether both have a value and there is still no ratio: both are bounds.
-    fn is_uncertain(&self, metric: Metric, (a, b): (&'a str, &'a str), step: Step) -> bool {
-        let is_bound = |system: &'a str| {
-            let cell = self.group.valid_cell(system, step);
-            let measured = cell.and_then(|cell| cell.value(metric));
-            measured.is_some_and(|measured| !measured.middle.is_exact())
-        };
-        is_bound(a) && is_bound(b)
     }
 
     /// The mean of the improvements at each step.
@@ -311,19 +301,10 @@ impl<'a> Grid<'_, 'a> {
 
     /// Where one of the improvements is not certain, no mean of them is.
     fn average_of(&self, metric: Metric, pair: (&'a str, &'a str)) -> Option<Cell> {
-        let steps = self.group.steps.iter();
-        let comparison = |&step: &Step| self.comparison(metric, pair, step);
-        let known: Vec<Comparison> = steps.clone().filter_map(comparison).collect();
-        let gains: Vec<Bounded> = known.iter().map(compare::gain).collect();
-        let ratios: Vec<Bounded> = known.iter().map(|own| own.ratio).collect();
-        let mut all = steps.map(|&step| self.is_uncertain(metric, pair, step));
-        if all.any(|uncertain| uncertain) {
-            return None;
-        }
-        let ratio = metric.ratio_of_gain(Bounded::mean(&gains)?);
-        let geometric = comparison::center(&ratios).map(|mean| metric.improvement(mean));
-        let cell = Cell::new(metric.improvement(ratio)).with_bounded(ratio);
-        Some(cell.with_detail(geometric.unwrap_or_default()))
+        let average = compare::average(self.group, self.comparisons, metric, pair)?;
+        let cell = Cell::new(metric.improvement(average.arithmetic));
+        let cell = cell.with_bounded(average.arithmetic);
+        Some(cell.with_detail(metric.improvement(average.geometric)))
     }
 }
 

@@ -42,10 +42,10 @@ fn render(data: &Data) -> Vec<Block> {
     blocks
 }
 
-/// What the studies say of themselves, and that they name a baseline that is not here.
+/// What the studies say of themselves, and that they name a subject or a baseline that is not here.
 fn notices(data: &Data) -> Vec<Text> {
-    let missing = data.missing_baseline().map(|name| {
-        format!("The baseline `{name}` is not among the systems here: leaders are compared.")
+    let missing = data.missing_system().map(|name| {
+        format!("`{name}` is not among the systems here: the report is about the one that leads.")
     });
     let notices = ladder::others(data).cloned().chain(missing);
     notices.map(Text::plain).collect()

@@ -337,7 +337,7 @@ impl Fixed {
         let text = match self {
             Self::Rate(_) => text
                 .and("is ")
-                .and_strong(compare::apart(ratio))
+                .and_strong(number::apart(ratio))
                 .and(" than "),
             Self::Latency(_) => more(text, &compared.improvement(ratio), value < 1.0),
         };

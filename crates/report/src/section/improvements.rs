@@ -10,38 +10,15 @@ use crate::{
 };
 use tailmark_stats::{Comparison, Verdict};
 
-/// One of the columns.
-#[derive(Clone, Copy)]
-enum Improvement<'a> {
-    /// Of the better of two over the other.
-    OverTheOther,
-    /// Of the best over this one.
-    Over(&'a str),
-    /// Of this one over the baseline.
-    OverBaseline(&'a str, &'a str),
-}
-
-impl Improvement<'_> {
-    fn title(self) -> String {
-        match self {
-            Self::OverTheOther => "over the other".to_owned(),
-            Self::Over(system) => format!("over {system}"),
-            Self::OverBaseline(system, baseline) => format!("{system} over {baseline}"),
-        }
-    }
-}
-
-/// One for each system with a baseline but itself; without one, for each system of more than two.
-fn improvements<'a>(sweep: &SweepTable<'a>) -> Vec<Improvement<'a>> {
-    let systems = sweep.systems.iter().map(|system| system.name.as_str());
-    match sweep.baseline() {
-        None if systems.len() == 2 => vec![Improvement::OverTheOther],
-        None => systems.map(Improvement::Over).collect(),
-        Some(baseline) => systems
-            .filter(|system| *system != baseline)
-            .map(|system| Improvement::OverBaseline(system, baseline))
-            .collect(),
-    }
+/// Whose improvement over whom each column states: each other one's over the baseline, or the
+/// subject's over each other one.
+fn improvements<'a>(sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
+    let systems: Vec<&str> = sweep
+        .systems
+        .iter()
+        .map(|system| system.name.as_str())
+        .collect();
+    compare::pairs_of(&systems, sweep)
 }
 
 /// The columns, the first of which says who is `best`: `Highest`; none of a single system.
@@ -50,23 +27,16 @@ pub fn columns(sweep: &SweepTable<'_>, best: &str) -> Vec<Column> {
         return Vec::new();
     }
     let improvements = improvements(sweep).into_iter();
-    let improvements = improvements.map(|improvement| {
-        let column = Column::number(improvement.title()).unit(RATIO);
-        column.group("improvement")
+    let improvements = improvements.map(|(a, b)| {
+        let (title, group) = match sweep.baseline() {
+            Some(_) => (format!("{a} over {b}"), "improvement".to_owned()),
+            None => (format!("over {b}"), format!("improvement of {a}")),
+        };
+        Column::number(title).unit(RATIO).group(group)
     });
     std::iter::once(Column::text(best))
         .chain(improvements)
         .collect()
-}
-
-/// What a note says of them; nothing of a single system.
-pub fn note(sweep: &SweepTable<'_>, best: &str) -> String {
-    match (sweep.systems.len(), sweep.baseline()) {
-        (0 | 1, _) => String::new(),
-        (_, Some(_)) => " Improvements are those over the baseline.".to_owned(),
-        (2, None) => format!(" Improvements are those of the {best} over the other."),
-        (_, None) => format!(" Improvements are those of the {best} over each of the others."),
-    }
 }
 
 /// How the best of all stands to each of the others; none where there are none.
@@ -91,18 +61,9 @@ pub fn cells(
     if sweep.systems.len() < 2 {
         return Vec::new();
     }
-    let first = ranked.first().copied();
     let words = who(sweep, ranked, &at);
-    let cell = |improvement: Improvement<'_>| {
-        let comparison = match improvement {
-            Improvement::OverTheOther => match ranked {
-                [best, second, ..] => at((best, second)),
-                _ => None,
-            },
-            Improvement::Over(system) if Some(system) == first => return Cell::default(),
-            Improvement::Over(system) => first.and_then(|best| at((best, system))),
-            Improvement::OverBaseline(system, baseline) => at((system, baseline)),
-        };
+    let cell = |pair: (&str, &str)| {
+        let comparison = at(pair);
         comparison.map_or_else(Cell::none, |known| advantage(&known, sweep.comparisons))
     };
     let improvements = improvements(sweep).into_iter().map(cell);

@@ -58,7 +58,6 @@ fn table(sweep: &SweepTable<'_>) -> Table {
              is not too high by chance.",
         );
     }
-    note.push_str(&improvements::note(sweep, "highest peak"));
     if sweep.has_peaks_at_least() {
         note.push_str(" ≥ means at least: the clients were the limit there.");
     }

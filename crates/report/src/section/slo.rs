@@ -4,7 +4,7 @@
 use super::Section;
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow, Text, chart::trials, data::Search,
-    grid_name::workload_title,
+    grid_name::workload_title, style, sweep::SweepTable,
 };
 use tailmark_model::{Arrivals, Bounded, Limit, number};
 use tailmark_stats::slo::{Slo, Status, Trial, TrialResult, words::percent};
@@ -131,13 +131,13 @@ fn answer_row(search: &Search) -> TableRow {
 
 /// One for each limit.
 fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
-    let (systems, _) = data.systems_and_ceilings();
-    let index = |name: &str| systems.iter().position(|system| system.name == name);
+    let sweep = SweepTable::new(data);
+    let look = |name: &str| sweep.look(name).unwrap_or(style::look(0));
     let limits = &group[0].settings.latency;
     let title = titled(&group[0].slo);
     let chart = |limit: &Limit| {
         let searches = group.iter();
-        let lines = searches.map(|search| (index(&search.slo.system).unwrap_or(0), &search.slo));
+        let lines = searches.map(|search| (look(&search.slo.system), &search.slo));
         let lines: Vec<_> = lines.collect();
         Some(Chart {
             title: format!("{title}: {limit}"),

@@ -2,8 +2,8 @@
 
 use super::Section;
 use crate::{
-    Bar, Block, Card, Data, Text,
-    compare::{self, ComparedAt, Lead, Outcome},
+    Bar, Block, Card, CardFigure, Data, Text,
+    compare::{self, ComparedAt, Outcome},
     findings::{self, Index},
     grid_cell::SpreadPeak,
     grid_name::workload_title,
@@ -12,7 +12,7 @@ use crate::{
 };
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, Point, System, finding::LENGTH_UNKNOWN, number};
-use tailmark_stats::{Comparison, statistics};
+use tailmark_stats::Comparison;
 
 pub const SECTION: Section = Section {
     name: "summary",
@@ -25,8 +25,8 @@ fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
     let overall = headline::headline(&sweep, &index);
-    let is_said = overall.is_some();
     let mut blocks: Vec<Block> = overall.map(Block::Text).into_iter().collect();
+    blocks.extend(as_measured(&sweep).map(|line| Block::Text(Text::plain(line))));
     blocks.extend(conditions(data, &index).map(Block::Text));
     blocks.extend(skipped(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
@@ -38,16 +38,25 @@ fn render(data: &Data) -> Vec<Block> {
                 .collect(),
         ));
     }
-    let verdicts = about_verdicts(&sweep, is_said);
+    let verdicts = about_verdicts(&sweep);
     blocks.push(Block::Text(verdicts.and_all(basis(data, &sweep, &index))));
     blocks
 }
 
-/// The first sentences of the report, without emphasis; none where no systems are compared.
+/// The first sentences of the report, without emphasis. `None` if no systems are compared.
 #[must_use]
 pub fn headline(data: &Data) -> Option<String> {
-    let text = headline::headline(&SweepTable::new(data), &Index::new(data))?;
-    Some(text.to_plain())
+    let sweep = SweepTable::new(data);
+    let text = headline::headline(&sweep, &Index::new(data))?;
+    let note = as_measured(&sweep).map_or_else(String::new, |line| format!(" {line}"));
+    Some(text.to_plain() + &note)
+}
+
+/// That nothing that is compared has a verdict, and why.
+fn as_measured(sweep: &SweepTable<'_>) -> Option<String> {
+    let comparisons = sweep.comparisons;
+    let why = comparisons.without_verdicts();
+    why.filter(|_| !comparisons.is_empty())
 }
 
 /// Which workloads were left out, and why.
@@ -61,27 +70,10 @@ fn skipped(sweep: &SweepTable<'_>) -> Option<Text> {
     (!all.is_empty()).then(|| Text::plain(format!("Left out: {}.", number::list(&all))))
 }
 
-/// What verdicts are about, and over how many tests they are adjusted; how many runs they would
-/// take.
-fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
-    if sweep.comparisons.is_empty() {
+/// What verdicts are about, and over how many tests they are adjusted.
+fn about_verdicts(sweep: &SweepTable<'_>) -> Text {
+    if !sweep.comparisons.has_verdicts() {
         return Text::default();
-    }
-    if let Some(why) = sweep.comparisons.without_verdicts() {
-        let begin = if is_said {
-            String::new()
-        } else {
-            format!("{why} ")
-        };
-        let takes = if sweep.comparisons.have_too_few_runs() {
-            format!(
-                "A verdict takes {} runs of each point on either side. ",
-                statistics::RUNS_MIN
-            )
-        } else {
-            String::new()
-        };
-        return Text::plain(begin + &takes);
     }
     let families = families(sweep);
     if families.is_empty() {
@@ -163,56 +155,57 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
     let spot = if group.has_peaks() {
         Some(ComparedAt::Peak)
     } else {
-        sweep.metric(group).and_then(|metric| {
-            let step = compare::last_common(group, sweep, metric);
-            step.map(ComparedAt::Step)
-        })
+        let metric = sweep.metric(group);
+        metric.and_then(|metric| compare::where_stated(group, sweep, metric))
     };
     let systems = sweep.systems.iter();
     let points = spot.into_iter().flat_map(|spot| {
         let systems = systems.clone();
         systems.flat_map(move |system| compare::points(group, spot, &system.name))
     });
-    let (value, about) = if group.has_peaks() {
-        peaks(group, sweep)
-    } else {
-        match latency(group, sweep) {
-            Some((pair, place, comparison)) => of_pair(group, pair, &place, &comparison, sweep),
-            None => (
-                "–".to_owned(),
-                "no latency that two systems have".to_owned(),
-            ),
-        }
-    };
+    let peak = group.has_peaks().then(|| peaks(group, sweep));
+    let mut figures: Vec<CardFigure> = peak.into_iter().collect();
+    figures.extend(metric_figure(group, sweep));
+    if figures.is_empty() {
+        figures.push(figure("–", "no latency that two systems have"));
+    }
     Card {
         title: group.title_with_conditions(),
-        value,
-        about,
+        figures,
         anchor: group.anchor.clone(),
         bars: bars(group, sweep),
         badges: index.headline_badges(points),
     }
 }
 
-/// How the peaks compare, and then the latency that the report is about.
-fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, String) {
+fn figure(value: impl Into<String>, about: impl Into<String>) -> CardFigure {
+    CardFigure {
+        value: value.into(),
+        about: about.into(),
+    }
+}
+
+/// How the peaks compare.
+fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
     let standings = compare::standings(group, sweep);
     let pair = compare::deciding_pair(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
     match (standings.as_slice(), pair) {
-        ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => (
-            "–".to_owned(),
-            "no valid point: operations failed".to_owned(),
-        ),
-        ([], _) => ("–".to_owned(), "only ceilings were measured".to_owned()),
+        ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => {
+            figure("–", "no valid point: operations failed")
+        }
+        ([], _) => figure("–", "only ceilings were measured"),
         ([only], _) => {
             let whose = match sweep.systems.len() {
                 1 => String::new(),
                 _ => format!(" of {}", only.system),
             };
             let threads = number::threads(only.peak.threads);
-            (only.peak.text(), format!("ops/s at peak{whose}, {threads}"))
+            figure(only.peak.text(), format!("ops/s at peak{whose}, {threads}"))
         }
-        (_, None) => ("–".to_owned(), "the baseline has no valid point".to_owned()),
+        (_, None) => {
+            let one = sweep.baseline().or(sweep.subject()).unwrap_or_default();
+            figure("–", format!("{one} has no valid point"))
+        }
         (_, Some(pair)) => match sweep.comparisons.at_peak(group, pair) {
             None => {
                 let (a, b) = pair;
@@ -225,42 +218,22 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, Strin
                 } else {
                     "both peaks are lower bounds"
                 };
-                ("not compared".to_owned(), format!("{a} and {b}: {why}"))
+                figure("not compared", format!("{a} and {b}: {why}"))
             }
-            Some(comparison) => {
-                let (value, about) = of_pair(group, pair, "ops/s at peak", &comparison, sweep);
-                let latency = latency(group, sweep).map(|(own, place, compared)| {
-                    let (latency, _) = of_pair(group, own, "", &compared, sweep);
-                    let (a, b) = own;
-                    match Lead::new(Some(&compared), sweep.comparisons) {
-                        Lead::Better | Lead::Worse | Lead::Untested => {
-                            format!("; {place}: {a} {latency}")
-                        }
-                        _ => format!("; {place}: {latency} ({a} and {b})"),
-                    }
-                });
-                (value, about + &latency.unwrap_or_default())
-            }
+            Some(comparison) => of_pair(group, pair, "ops/s at peak", &comparison, sweep),
         },
     }
 }
 
-/// Which two systems are compared first in the latency that the report is about, what that is and
-/// where, and how they compare.
-fn latency<'a>(
-    group: &WorkloadGrid<'a>,
-    sweep: &SweepTable<'a>,
-) -> Option<((&'a str, &'a str), String, Comparison)> {
+/// How two systems compare in the metric that the report is about.
+fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<CardFigure> {
     let metric = sweep.metric(group)?;
-    let step = compare::last_common(group, sweep, metric)?;
-    let spot = ComparedAt::Step(step);
+    let spot = compare::where_stated(group, sweep, metric)?;
     let pair = compare::deciding_pair(group, sweep, spot, metric)?;
     let comparison = compare::at(group, sweep, spot, metric, pair)?;
-    Some((
-        pair,
-        format!("{} at {}", metric.row().title, step.place()),
-        comparison,
-    ))
+    let place = compare::place(spot);
+    let what = format!("{} {place}", metric.row().title);
+    Some(of_pair(group, pair, &what, &comparison, sweep))
 }
 
 /// Value and words of two systems.
@@ -270,22 +243,21 @@ fn of_pair<'a>(
     what: &str,
     comparison: &Comparison,
     sweep: &SweepTable<'_>,
-) -> (String, String) {
+) -> CardFigure {
     let within = compare::within(sweep.comparisons);
+    let over = if comparison.metric.more_is_better() {
+        format!("{what}, {a} over {b}")
+    } else {
+        format!("{what}, {a} against {b}")
+    };
     let (value, about) = match Outcome::new(comparison, sweep.comparisons.band) {
-        Outcome::Differ => (
-            comparison.metric.improvement(comparison.ratio),
-            format!("{a} over {b}, {what}"),
-        ),
-        Outcome::Tied => ("tie".to_owned(), format!("{a} and {b}, {what} {within}")),
+        Outcome::Differ => (comparison.metric.improvement(comparison.ratio), over),
+        Outcome::Tied => ("tie".to_owned(), format!("{what} {within}, {a} and {b}")),
         Outcome::Equivalent => (
             "equivalent".to_owned(),
-            format!("{a} and {b}, {what} {within}"),
+            format!("{what} {within}, {a} and {b}"),
         ),
-        Outcome::NoDifferenceShown => (
-            "no difference shown".to_owned(),
-            format!("{a} over {b}, {what}"),
-        ),
+        Outcome::NoDifferenceShown => ("no difference shown".to_owned(), over),
         Outcome::UnlikePeaks => {
             let (lacking, counts) = compare::unlike(group, (a, b), comparison.ratio.value);
             (
@@ -293,14 +265,11 @@ fn of_pair<'a>(
                 format!("{lacking} has no valid point at a thread count of {counts}"),
             )
         }
-        Outcome::Open => (
-            "open".to_owned(),
-            format!("{a} over {b}, {what}: a value is a bound"),
-        ),
+        Outcome::Open => ("open".to_owned(), format!("{over}: a value is a bound")),
     };
     let interval = compare::interval(comparison);
     let interval = interval.map_or_else(String::new, |text| format!(": {text}"));
-    (value, about + &interval)
+    figure(value, about + &interval)
 }
 
 /// The peaks, in the order of the plan, so that a system keeps its place from card to card.

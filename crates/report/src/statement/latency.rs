@@ -10,7 +10,7 @@ use crate::{
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bounded, Metric, PointKey};
+use tailmark_model::{Bounded, Metric, PointKey, number};
 use tailmark_stats::Comparison;
 
 /// At the highest thread count or rate that the systems have in common.
@@ -106,8 +106,8 @@ fn which_is_better<'a>(
             Said::Sentence(Text::plain(sentence))
         }
         None => {
-            let lower = compare::apart(ratio).replace("≥ ", "at least ");
-            let far = after(compare::interval_apart(comparison));
+            let lower = number::apart(ratio).replace("≥ ", "at least ");
+            let far = after(compare::interval(comparison));
             let text = Text::strong(lower).and(format!(" than {b} {figures}{far}"));
             Said::Is(a, text)
         }
@@ -207,7 +207,7 @@ fn as_measured<'a>(
     Some(match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => Said::Sentence(Text::plain(format!("{words} {figures}."))),
         None => {
-            let lower = Text::strong(compare::apart(ratio));
+            let lower = Text::strong(number::apart(ratio));
             Said::Is(a, lower.and(format!(" than {b} {figures}")))
         }
     })

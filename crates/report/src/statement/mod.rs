@@ -97,12 +97,11 @@ pub fn title(metric: Metric) -> String {
 
 /// The place of a comparison in words, and whether it is the highest of the axis.
 fn place(group: &WorkloadGrid<'_>, spot: ComparedAt) -> String {
+    let place = compare::place(spot);
     match spot {
-        ComparedAt::Peak => "at peak".to_owned(),
-        ComparedAt::Step(step) => {
-            let is_last = group.steps.len() > 1 && group.steps.last() == Some(&step);
-            let highest = if is_last { ", the highest" } else { "" };
-            format!("at {}{highest}", compare::places(&[step]))
+        ComparedAt::Step(step) if group.steps.len() > 1 && group.steps.last() == Some(&step) => {
+            format!("{place}, the highest")
         }
+        _ => place,
     }
 }

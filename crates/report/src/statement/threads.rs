@@ -4,12 +4,12 @@
 use crate::{
     axis::{Axis, Step},
     block::Text,
-    compare::{self, ComparedAt, Outcome},
+    compare::{self, Average, ComparedAt, Outcome},
     statement::{more, title},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bounded, Metric, number};
-use tailmark_stats::{Comparison, comparison};
+use tailmark_model::{Metric, Statistic, number};
+use tailmark_stats::Comparison;
 
 /// Two systems at every step at which they can be compared.
 struct Along<'a> {
@@ -42,6 +42,27 @@ impl<'a> Along<'a> {
         }
     }
 
+    /// The least and the greatest improvement, and where they are.
+    fn ends(&self, metric: Metric) -> Option<String> {
+        let said = |comparison: &Comparison| metric.improvement(comparison.ratio);
+        let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
+        let by_gain =
+            |a: &&(Step, Comparison), b: &&(Step, Comparison)| gain(a).total_cmp(&gain(b));
+        let end = |extreme: &(Step, Comparison)| {
+            let text = said(&extreme.1);
+            let same = self.at.iter().filter(|(_, own)| said(own) == text);
+            let steps: Vec<Step> = same.map(|(step, _)| *step).collect();
+            (text, compare::places(&steps))
+        };
+        let (low, low_at) = end(self.at.iter().min_by(by_gain)?);
+        let (high, high_at) = end(self.at.iter().max_by(by_gain)?);
+        Some(if low == high {
+            format!("{low} at each")
+        } else {
+            format!("from {low} at {low_at} to {high} at {high_at}")
+        })
+    }
+
     /// The steps at which the first is ahead, or the second.
     fn ahead(&self, sweep: &SweepTable<'_>, is_first: bool) -> Vec<Step> {
         let band = sweep.comparisons.band;
@@ -57,7 +78,7 @@ impl<'a> Along<'a> {
     }
 }
 
-/// Of each pair of systems: average and range of the improvement, and who leads where.
+/// Average and range of the improvement of each pair of systems, and who leads where.
 pub fn over_all<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, metric: Metric) -> Vec<Text> {
     let pairs = compare::main_pairs(group, sweep);
     let pairs = pairs.into_iter();
@@ -65,63 +86,69 @@ pub fn over_all<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, metric: Me
         .map(|pair| Along::new(group, sweep, metric, pair))
         .filter(|along| along.at.len() > 1)
         .collect();
-    let ranges = all.iter().filter_map(|along| range(group, metric, along));
+    let ranges = ranges(group, sweep, metric, &all);
     let changes = all
         .iter()
         .filter_map(|along| change_of_lead(sweep, metric, along));
     let everywhere = everywhere(group, sweep, metric, &all);
-    ranges.chain(everywhere).chain(changes).collect()
+    ranges
+        .into_iter()
+        .chain(everywhere)
+        .chain(changes)
+        .collect()
 }
 
-/// The average improvement (of operations per second alone: of latencies the studies give none),
-/// and the lowest and highest with the places where they lie.
-fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<Text> {
-    let said = |comparison: &Comparison| {
-        if metric == Metric::OPS_PER_SEC {
-            metric.improvement(comparison.ratio)
-        } else {
-            compare::apart(comparison.ratio)
-        }
-    };
-    let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
-    let by_gain = |a: &&(Step, Comparison), b: &&(Step, Comparison)| gain(a).total_cmp(&gain(b));
-    let end = |extreme: &(Step, Comparison)| {
-        let text = said(&extreme.1);
-        let same = along.at.iter().filter(|(_, own)| said(own) == text);
-        let steps: Vec<Step> = same.map(|(step, _)| *step).collect();
-        (text, compare::places(&steps))
-    };
-    let (low, low_at) = end(along.at.iter().min_by(by_gain)?);
-    let (high, high_at) = end(along.at.iter().max_by(by_gain)?);
-    let (a, b) = (along.a, along.b);
+/// One sentence for one system against several, or for several against one.
+fn ranges<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    metric: Metric,
+    all: &[Along<'a>],
+) -> Option<Text> {
+    let first = all.first()?;
     let over = match group.axis {
         Axis::Threads => "thread counts",
         Axis::Rates => "offered rates",
     };
-    let ends = if low == high {
-        format!("{low} at each")
-    } else {
-        format!("from {low} at {low_at} to {high} at {high_at}")
-    };
-    if metric != Metric::OPS_PER_SEC {
-        let text = Text::plain(format!("{} over {over}: ", title(metric)));
-        let text = text.and_strong(a).and(format!(" against {b} {ends}."));
-        return Some(text);
-    }
-    let comparisons = || along.at.iter().map(|(_, comparison)| comparison);
-    let average = Bounded::mean(&comparisons().map(compare::gain).collect::<Vec<_>>())?;
-    let average = metric.improvement(metric.ratio_of_gain(average));
-    let ratios: Vec<Bounded> = comparisons().map(|comparison| comparison.ratio).collect();
-    // The mean of a over b and that of b over a are not each other's inverse; these are.
-    let geometric = comparison::center(&ratios)?;
-    let geometric = metric.improvement(geometric);
-    Some(
+    let is_one = all.iter().all(|along| along.a == first.a);
+    let mut text = if metric == Metric::OPS_PER_SEC {
         Text::plain(format!("Average over {over}: "))
-            .and_strong(average)
-            .and(format!(
-                " for {a} over {b} (geometric mean of the ratios: {geometric}), {ends}."
-            )),
-    )
+    } else {
+        Text::plain(format!("{} over {over}: ", title(metric)))
+    };
+    for (i, along) in all.iter().enumerate() {
+        text = text.and(if i == 0 { "" } else { "; " });
+        if i == 0 || !is_one {
+            text = text.and_strong(along.a).and(" ");
+        }
+        let average = compare::average(group, sweep.comparisons, metric, (along.a, along.b));
+        text = range(text, metric, along, average)?;
+    }
+    Some(text.and("."))
+}
+
+/// How the first of two compares with the second over all steps: on average (of ops/s and of mean
+/// latencies, as the studies have it), and from the lowest to the highest with the places where they lie.
+fn range(text: Text, metric: Metric, along: &Along<'_>, average: Option<Average>) -> Option<Text> {
+    let ends = along.ends(metric)?;
+    let b = along.b;
+    let is_mean = |statistic: Statistic| statistic == Statistic::MEAN;
+    let is_averaged = metric.latency().is_none_or(|(_, own)| is_mean(own));
+    let Some(average) = average.filter(|_| is_averaged) else {
+        return Some(text.and(format!("against {b} {ends}")));
+    };
+    let arithmetic = metric.improvement(average.arithmetic);
+    Some(if metric == Metric::OPS_PER_SEC {
+        // The mean of a over b and that of b over a are not each other's inverse; these are.
+        let geometric = metric.improvement(average.geometric);
+        let text = more(text, &arithmetic, average.arithmetic.value < 1.0);
+        text.and(format!(
+            "{b} (geometric mean of the ratios: {geometric}), {ends}"
+        ))
+    } else {
+        let text = text.and("is ").and_strong(arithmetic);
+        text.and(format!(" than {b} on average, {ends}"))
+    })
 }
 
 /// What is higher, or lower, at every step, of one system than which others.
@@ -224,7 +251,8 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
             &metric.improvement(comparison.ratio),
             comparison.ratio.value < 1.0,
         );
-        let nearest = if is_nearest {
+        let is_ahead = comparison.ratio.value > 1.0;
+        let nearest = if is_nearest && is_ahead {
             ", its nearest competitor"
         } else {
             ""
@@ -237,30 +265,35 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
     pairs.into_iter().filter_map(line).collect()
 }
 
-/// Where the points of two systems lie on each other: neither ops/s nor latency tells them apart.
-pub fn overlapping<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
-    let Some(metric) = sweep.latency_metric(group) else {
-        return Vec::new();
+/// Where the points of any two systems lie on each other: neither ops/s nor latency tells them apart.
+pub fn overlapping(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
+    let metric = sweep.latency_metric(group)?;
+    let is_same = |step: Step, one, pair: (&str, &str)| {
+        let comparison = compare::at(group, sweep, ComparedAt::Step(step), one, pair)?;
+        let outcome = Outcome::new(&comparison, sweep.comparisons.band);
+        Some(matches!(outcome, Outcome::Tied | Outcome::Equivalent))
     };
-    let line = |pair: (&'a str, &'a str)| {
-        let is_same = |step: Step, one| {
-            let comparison = compare::at(group, sweep, ComparedAt::Step(step), one, pair)?;
-            let outcome = Outcome::new(&comparison, sweep.comparisons.band);
-            Some(matches!(outcome, Outcome::Tied | Outcome::Equivalent))
-        };
+    let line = |(a, b): (&str, &str)| {
         let overlap = |step: &&Step| {
-            [Metric::OPS_PER_SEC, metric].map(|one| is_same(**step, one)) == [Some(true); 2]
+            [Metric::OPS_PER_SEC, metric].map(|one| is_same(**step, one, (a, b))) == [Some(true); 2]
         };
         let steps: Vec<Step> = group.steps.iter().filter(overlap).copied().collect();
-        let text = compare::between(pair.0, " and ", pair.1);
-        let within = compare::within(sweep.comparisons);
         let places = compare::places(&steps);
-        (!steps.is_empty()).then(|| {
-            text.and(format!(
-                " overlap at {places}: ops/s and {metric} latency lie {within}."
-            ))
-        })
+        (!steps.is_empty()).then(|| format!("{a} and {b} at {places}"))
     };
-    let pairs = compare::main_pairs(group, sweep);
-    pairs.into_iter().filter_map(line).collect()
+    let names: Vec<&str> = sweep
+        .systems
+        .iter()
+        .map(|system| system.name.as_str())
+        .collect();
+    let pairs = names.iter().enumerate();
+    let pairs = pairs.flat_map(|(i, a)| names[i + 1..].iter().map(|b| (*a, *b)));
+    let lines: Vec<String> = pairs.filter_map(line).collect();
+    let within = compare::within(sweep.comparisons);
+    (!lines.is_empty()).then(|| {
+        Text::plain(format!(
+            "Points overlap ({within} in ops/s and {metric} latency): {}.",
+            lines.join("; ")
+        ))
+    })
 }

@@ -114,7 +114,7 @@ fn of_points_at_one_rate_it_is_latency_that_is_compared() {
             Block::Cards(cards) => Some(cards),
             _ => None,
         });
-    assert_eq!(cards.unwrap()[0].value, "43X lower");
+    assert_eq!(cards.unwrap()[0].figures[0].value, "43X lower");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_bound_up_to_a_point_without_the_latency_may_be_the_higher_one() {
     }
     let said = lines("fixed", &data).concat();
     assert!(
-        said.contains("which of across and gap is higher is not certain"),
+        said.contains("which of gap and across is higher is not certain"),
         "{said}"
     );
     assert!(said.contains("≥ 20,000"), "{said}");

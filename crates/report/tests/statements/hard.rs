@@ -188,7 +188,10 @@ fn a_baseline_that_failed_is_not_called_unmeasured() {
             Block::Cards(cards) => Some(cards),
             _ => None,
         });
-    assert_eq!(cards.unwrap()[0].about, "ops/s at peak of A, 32 threads");
+    assert_eq!(
+        cards.unwrap()[0].figures[0].about,
+        "ops/s at peak of A, 32 threads"
+    );
 }
 
 #[test]

@@ -117,3 +117,24 @@ pub fn with_baseline(mut data: Data, name: &str) -> Data {
     data.settings.baseline = Some(name.into());
     data
 }
+
+pub fn with_subject(mut data: Data, name: &str) -> Data {
+    data.settings.subject = Some(name.into());
+    data
+}
+
+/// What each card says, its numbers in a line.
+pub fn cards(data: &Data) -> Vec<String> {
+    let cards = blocks("summary", data)
+        .into_iter()
+        .find_map(|block| match block {
+            Block::Cards(cards) => Some(cards),
+            _ => None,
+        });
+    let figures = |card: tailmark_report::Card| {
+        let figures = card.figures.iter();
+        let figures = figures.map(|figure| format!("{}: {}", figure.value, figure.about));
+        figures.collect::<Vec<_>>().join("; ")
+    };
+    cards.unwrap().into_iter().map(figures).collect()
+}

@@ -48,18 +48,22 @@ fn text(text: &Text) -> Markup {
 }
 
 fn card(card: &Card) -> Markup {
-    let is_words = card.value.len() > 8 && !card.value.contains(|c: char| c.is_ascii_digit());
+    let is_words = |value: &str| value.len() > 8 && !value.contains(|c: char| c.is_ascii_digit());
     html! {
         a.card href=[(!card.anchor.is_empty()).then(|| format!("#{}", card.anchor))] {
             span.title { (card.title) }
-            span.value.words[is_words] {
-                (card.value)
-                // A link within the link that the card is would end it.
-                @for badge in &card.badges {
-                    span.badge title=(badge.code) { (badge.letter) }
+            @for (i, figure) in card.figures.iter().enumerate() {
+                span.value.words[is_words(&figure.value)].second[i > 0] {
+                    (figure.value)
+                    // A link within the link that the card is would end it.
+                    @if i == 0 {
+                        @for badge in &card.badges {
+                            span.badge title=(badge.code) { (badge.letter) }
+                        }
+                    }
                 }
+                span.about { (figure.about) }
             }
-            span.about { (card.about) }
             @for bar in &card.bars {
                 span.bar {
                     span.name { (bar.name) }

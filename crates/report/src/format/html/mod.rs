@@ -203,7 +203,7 @@ fn live_panel() -> Markup {
 }
 
 /// How all charts are seen: shown by the script, without which there are none.
-fn view(systems: &[String]) -> Markup {
+fn view(systems: &[(String, &str)]) -> Markup {
     let choice = |name: &str, label: &str, choices: &[(&str, &str)]| {
         html! {
             label {
@@ -218,12 +218,11 @@ fn view(systems: &[String]) -> Markup {
         form.view hidden aria-label="How charts are seen" {
             fieldset {
                 legend { "Systems" }
-                @for (i, system) in systems.iter().enumerate() {
+                @for (system, color) in systems {
                     label {
                         input type="checkbox" name="system" value=(script_name(system)) checked
                             autocomplete="off";
-                        span.swatch data-color=(style::look(i).color)
-                            style={"background:" (style::look(i).color)} {}
+                        span.swatch data-color=(color) style={"background:" (color)} {}
                         (system)
                     }
                 }

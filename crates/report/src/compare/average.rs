@@ -1,0 +1,83 @@
+//! The average improvement over all thread counts, or all rates, of a workload.
+
+use super::{ComparedAt, gain, last_common};
+use crate::{
+    axis::{Axis, Step},
+    compared::Comparisons,
+    sweep::{SweepTable, WorkloadGrid},
+};
+use tailmark_model::{Bounded, Metric, Statistic};
+use tailmark_stats::comparison;
+
+/// What the improvements at all steps come to.
+#[derive(Debug, Clone, Copy)]
+pub struct Average {
+    /// The arithmetic mean of the improvements, as the ratio that has it. It depends on which of two
+    /// systems comes first.
+    pub arithmetic: Bounded,
+    /// The geometric mean of the ratios, which does not.
+    pub geometric: Bounded,
+}
+
+/// The average of two systems over the steps of a group. `None` if they are compared at none of them, or
+/// bounds of both leave one open.
+#[must_use]
+pub fn average<'a>(
+    group: &WorkloadGrid<'a>,
+    comparisons: &Comparisons,
+    metric: Metric,
+    (a, b): (&'a str, &'a str),
+) -> Option<Average> {
+    let mut gains = Vec::new();
+    let mut ratios = Vec::new();
+    for &step in &group.steps {
+        match comparisons.at(group, step, metric, (a, b)) {
+            Some(known) => {
+                gains.push(gain(&known));
+                ratios.push(known.ratio);
+            }
+            None if are_bounds(group, metric, (a, b), step) => return None,
+            None => {}
+        }
+    }
+    Some(Average {
+        arithmetic: metric.ratio_of_gain(Bounded::mean(&gains)?),
+        geometric: comparison::center(&ratios)?,
+    })
+}
+
+/// Whether both have a value at a step and there is no ratio, because both are bounds.
+#[must_use]
+pub fn are_bounds<'a>(
+    group: &WorkloadGrid<'a>,
+    metric: Metric,
+    (a, b): (&'a str, &'a str),
+    step: Step,
+) -> bool {
+    [a, b].into_iter().all(|system| {
+        let cell = group.valid_cell(system, step);
+        let measured = cell.and_then(|cell| cell.value(metric));
+        measured.is_some_and(|measured| !measured.middle.is_exact())
+    })
+}
+
+/// Where headline and cards state a metric: a mean latency that has no verdicts on average over thread
+/// counts, as the studies do, and anything else at the highest step that the systems have in common.
+#[must_use]
+pub fn where_stated(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    metric: Metric,
+) -> Option<ComparedAt> {
+    let step = last_common(group, sweep, metric)?;
+    let is_mean = metric
+        .latency()
+        .is_some_and(|(_, own)| own == Statistic::MEAN);
+    let is_swept = group.axis == Axis::Threads && group.steps.len() > 1;
+    let is_averaged = is_mean && is_swept && !sweep.comparisons.has_verdicts();
+    Some(if is_averaged {
+        ComparedAt::Average(step)
+    } else {
+        ComparedAt::Step(step)
+    })
+}

@@ -1,0 +1,67 @@
+//! Which system a report is about that names none: the one that leads most, and the same one
+//! everywhere, so that headline, cards, sentences and tables do not each tell of another.
+
+use super::{ComparedAt, Lead, at, last_common, ranked};
+use crate::sweep::{SweepTable, WorkloadGrid};
+use std::cmp::Reverse;
+use tailmark_model::Metric;
+
+/// The system that leads in most workloads: at their peaks, then in the metric of the report. Of
+/// equals, the one that is most often the first as it was measured, then the first of the plan. `None`
+/// of a single system, and where no two are compared.
+#[must_use]
+pub fn leader<'a>(sweep: &SweepTable<'a>) -> Option<&'a str> {
+    let peaks = sweep.groups.iter().filter(|group| group.has_peaks());
+    let peaks = peaks.map(|group| First::new(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC));
+    let peaks: Vec<First<'_>> = peaks.flatten().collect();
+    let in_metric = sweep.all_groups().filter_map(|group| {
+        let metric = sweep.metric(group)?;
+        let step = last_common(group, sweep, metric)?;
+        First::new(group, sweep, ComparedAt::Step(step), metric)
+    });
+    let in_metric: Vec<First<'_>> = in_metric.collect();
+    let score = |name: &str| {
+        let count = |all: &[First<'_>], only_leads: bool| {
+            let own = all.iter().filter(|first| first.system == name);
+            own.filter(|first| first.leads || !only_leads).count()
+        };
+        let all = [&peaks, &in_metric].map(|all| (count(all, true), count(all, false)));
+        let [(peaks_led, peaks_first), (metric_led, metric_first)] = all;
+        (peaks_led, metric_led, peaks_first, metric_first)
+    };
+    let is_any = !peaks.is_empty() || !in_metric.is_empty();
+    let names = sweep.systems.iter().map(|system| system.name.as_str());
+    // Of equals, the first.
+    names
+        .filter(|_| is_any)
+        .min_by_key(|name| Reverse(score(name)))
+}
+
+/// The best of a workload at a place.
+struct First<'a> {
+    system: &'a str,
+    /// Whether it is better than each other one.
+    leads: bool,
+}
+
+impl<'a> First<'a> {
+    /// `None` where no two are compared.
+    fn new(
+        group: &WorkloadGrid<'a>,
+        sweep: &SweepTable<'a>,
+        spot: ComparedAt,
+        metric: Metric,
+    ) -> Option<Self> {
+        let ranked = ranked(group, sweep, spot, metric);
+        let (first, others) = ranked.split_first().filter(|(_, rest)| !rest.is_empty())?;
+        let lead = |other: &&str| {
+            let comparison = at(group, sweep, spot, metric, (first, other));
+            Lead::new(comparison.as_ref(), sweep.comparisons)
+        };
+        let leads: Vec<Lead> = others.iter().map(lead).collect();
+        Some(Self {
+            system: first,
+            leads: Lead::over_all(&leads) == Lead::Better,
+        })
+    }
+}

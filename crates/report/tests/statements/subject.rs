@@ -1,0 +1,158 @@
+//! What a report is about: the subject that it names, and without one the system that leads, the same
+//! in headline, cards, sentences, tables and charts.
+
+use crate::support::*;
+use serde_json::Value;
+use tailmark_model::ReportSettings;
+use tailmark_report::{Block, Data, Error};
+
+/// P is ahead of A in one workload of three, and level with it in another.
+fn mixed() -> Data {
+    let ahead = Curve("P", A.1.map(|(ops, ms)| (ops * 1.12, ms * 0.5)));
+    let level = Curve("P", A.1);
+    let behind = Curve("P", B.1);
+    let workloads: [(&str, &[Curve]); 3] = [
+        ("ycsb-a", &[A, behind, C]),
+        ("ycsb-b", &[A, ahead, C]),
+        ("ycsb-c", &[A, level, C]),
+    ];
+    study(&workloads)
+}
+
+#[test]
+fn a_headline_is_about_the_subject_also_where_it_does_not_lead() {
+    let text = headline(&with_subject(mixed(), "A"));
+    for expected in [
+        "A has the highest peak in YCSB A, by 60 % over the nearest competitor.",
+        "P peaks higher than A in YCSB B, by 12 %.",
+        "In YCSB C, P is within 3 % of A at peak; C is 3.1X lower.",
+        "P has a lower p99 read latency than A at 32 threads in YCSB B, by 2.0X.",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    let text = headline(&with_subject(mixed(), "C"));
+    let expected = "A peaks higher than C in YCSB A and C, by 3.1X. P peaks higher than C in YCSB B, by \
+                    3.4X.";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn every_card_is_about_the_subject() {
+    let said = cards(&with_subject(mixed(), "A"));
+    let expected = [
+        "+60 %: ops/s at peak, A over P; 7.0X lower: p99 read latency at 32 threads, A against P",
+        "\u{2212}11 %: ops/s at peak, A over P; 2.0X higher: p99 read latency at 32 threads, A against P",
+        "tie: ops/s at peak within 3 %, A and P; tie: p99 read latency at 32 threads within 3 %, A and P",
+    ];
+    assert_eq!(said, expected);
+    // Without a subject the one that leads most is: in one workload at its peak each, so the first.
+    assert_eq!(cards(&mixed()), expected);
+    for line in cards(&with_subject(mixed(), "C")) {
+        assert!(
+            line.contains(", C over ") && line.contains(", C against "),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn sentences_and_tables_are_about_the_subject_against_each_competitor() {
+    let data = with_subject(one(&[A, B, C]), "B");
+    let expected = "At peak, B does 38 % less ops/s than A and does 92 % more ops/s than C: 250 at 32 threads \
+                    against 400 at 32 threads and 130 at 32 threads.";
+    assert_said(&data, expected);
+    let latency = "p99 read latency over thread counts: B against A from 7.0X higher at 32 threads to 2.0X \
+                   higher at 4 threads; against C from equal at 4, 8 and 16 threads to 5 % lower at 32 \
+                   threads.";
+    assert_said(&data, latency);
+    let table = &tables("workloads", &data)[0];
+    let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
+    assert_eq!(titles, ["Threads", "A", "B", "C", "over A", "over C"]);
+    assert!(
+        table.note.contains("Improvements are those of B "),
+        "{}",
+        table.note
+    );
+}
+
+#[test]
+fn the_subject_has_the_first_colour_and_is_drawn_over_the_others() {
+    let lines = |data: &Data| -> Vec<(String, String, u64)> {
+        let figure = blocks("workloads", data)
+            .into_iter()
+            .find_map(|block| match block {
+                Block::Figure(figure) => Some(figure),
+                _ => None,
+            });
+        let figure = figure.unwrap();
+        let variant = figure.initial_variant(&figure.charts[0]).unwrap();
+        let series = variant["series"].as_array().unwrap().iter();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let line = |one: &Value| {
+            let color = text(&one["itemStyle"]["color"]);
+            (text(&one["name"]), color, one["z"].as_u64().unwrap())
+        };
+        series.map(line).collect()
+    };
+    let plain = lines(&one(&[A, B, C]));
+    let about_b = lines(&with_subject(one(&[A, B, C]), "B"));
+    let colors = |all: &[(String, String, u64)]| -> Vec<String> {
+        all.iter().map(|(_, color, _)| color.clone()).collect()
+    };
+    let [first, second, third] = [0, 1, 2].map(|i| colors(&plain)[i].clone());
+    assert_eq!(colors(&about_b), [second, first, third]);
+    let highest = about_b.iter().max_by_key(|(.., z)| z).unwrap();
+    assert_eq!(highest.0, "B");
+    assert!(about_b.iter().filter(|(.., z)| *z == highest.2).count() == 1);
+}
+
+#[test]
+fn a_subject_that_is_not_there_is_refused_and_one_of_the_study_is_noticed() {
+    let settings = ReportSettings {
+        subject: Some("nobody".into()),
+        ..ReportSettings::default()
+    };
+    let refused = one(&[A, B]).with_settings(settings.clone());
+    assert!(
+        matches!(refused, Err(Error::UnknownSystem { .. })),
+        "{refused:?}"
+    );
+    let mut data = one(&[A, B]);
+    data.headers[0].settings.report = settings;
+    let notice = lines("findings", &data).concat();
+    assert!(
+        notice.contains("`nobody` is not among the systems here"),
+        "{notice}"
+    );
+    assert!(headline(&data).starts_with("A has the highest peak"));
+}
+
+#[test]
+fn a_subject_that_is_asked_for_replaces_the_baseline_of_the_study() {
+    let mut data = one(&[A, B, C]);
+    data.headers[0].settings.report.baseline = Some("C".into());
+    assert!(headline(&data).starts_with("A peaks higher than C"));
+    let text = headline(&with_subject(data, "A"));
+    assert!(
+        text.starts_with("A has the highest peak in YCSB A, by 60 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_mean_latency_is_stated_on_average_over_thread_counts() {
+    let mut data = one(&[A, B]);
+    data.headers[0].settings.report.metric = tailmark_model::Metric::from_name("mean read");
+    // 1 - 1/2, 1 - 1/3, 1 - 2/9 and 1 - 3/21 of A over B.
+    let average: f64 = 100.0 * (1.0 - (1.0 / 2.0 + 1.0 / 3.0 + 2.0 / 9.0 + 3.0 / 21.0) / 4.0);
+    assert_eq!(average.round(), 70.0);
+    let expected = "Mean read latency over thread counts: A is 3.3X lower than B on average, from 2.0X lower at 4 \
+                    threads to 7.0X lower at 32 threads.";
+    assert_said(&data, expected);
+    let card = &cards(&data)[0];
+    let expected = "3.3X lower: mean read latency on average over thread counts, A against B";
+    assert!(card.ends_with(expected), "{card}");
+    let text = headline(&data);
+    let expected = "A has the lowest mean read latency on average over thread counts in YCSB A, by 3.3X over B.";
+    assert!(text.contains(expected), "{text}");
+}
