@@ -149,7 +149,7 @@ pub struct RunArgs {
     pub dry_run: bool,
     /// The formats of the report, such as html,pdf,png (`tailmark list formats`)
     #[arg(
-        long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html",
+        long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html,brief",
         value_parser = report_formats(), display_order = KeyFlags::order(29)
     )]
     pub formats: Vec<String>,

@@ -49,6 +49,7 @@ pub fn of(error: &anyhow::Error) -> Exit {
                     report::Error::Refused(_)
                         | report::Error::UnknownSystem { .. }
                         | report::Error::UnknownLatency { .. }
+                        | report::Error::UnknownSection { .. }
                         | report::Error::NothingInCommon { .. }
                         | report::Error::NoPointInCommon { .. }
                         | report::Error::NoStudies { .. }

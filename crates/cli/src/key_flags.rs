@@ -3,7 +3,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use tailmark_model::ReportSettings;
-use tailmark_plan::{Accept, Error, KEYS, KeyFlag, PlanKey, RawPlan};
+use tailmark_plan::{Accept, Error, KEYS, KeyFlag, PlanKey, RawPlan, report_settings};
 
 /// What was given of them: each key with its value, in the order of the help.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +55,7 @@ impl ReportFlags {
         let mut flags = self.0.iter();
         flags.try_for_each(|(key, value)| raw.set_flag(key, value))?;
         set.iter().try_for_each(|given| raw.assign(given))?;
-        raw.report_settings()
+        report_settings(&raw)
     }
 }
 

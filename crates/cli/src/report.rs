@@ -7,7 +7,9 @@ use crate::{
 };
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
-use tailmark_report::{Data, Report, ReportFormat, read_studies, write_data, write_history};
+use tailmark_report::{
+    Data, Report, ReportFormat, read_studies, refuse_unknown_sections, write_data, write_history,
+};
 
 /// Writes the report and prints where it is; a text without a place for it is printed itself.
 pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
@@ -35,6 +37,7 @@ pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
 /// What the studies hold, and what the flags say that the report is to be about.
 fn data(args: &ReportArgs) -> anyhow::Result<Data> {
     let settings = args.keys.settings(&args.set)?;
+    refuse_unknown_sections(&settings)?;
     let data = read_studies(&args.studies)?;
     let data = if settings.redact {
         data.redacted()

@@ -51,7 +51,11 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         let _ = tailmark_runner::take_up(&mut plan, &started);
     }
     // The report comes last, and is not to be lost after hours.
-    tailmark_report::refuse_foreign(&formats(args), &out).inspect_err(|_| dismiss(&*cluster))?;
+    let refuse = || {
+        tailmark_report::refuse_unknown_sections(&plan.report)?;
+        tailmark_report::refuse_foreign(&formats(args), &out)
+    };
+    refuse().inspect_err(|_| dismiss(&*cluster))?;
     let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;

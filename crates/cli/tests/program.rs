@@ -46,11 +46,14 @@ fn main() -> std::process::ExitCode {
 }
 
 #[test]
-fn a_run_prints_only_the_path_of_its_report() {
+fn a_run_prints_only_the_paths_of_its_reports() {
     let dir = TempDir::new().unwrap();
     let run = TAILMARK.run(dir.path(), SHORT);
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
-    assert_eq!(out(&run), "out/report.html\n");
+    assert_eq!(
+        out(&run),
+        "out/report.html\nout/brief.pdf\nout/brief.html\n"
+    );
     let page = std::fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     assert!(page.contains("ycsb-a"));
     let said = err(&run);
@@ -78,7 +81,10 @@ fn a_run_logs_its_steps_only_if_it_is_asked_to() {
     let logged = with("runner=debug");
     assert_eq!(logged.status.code(), Some(0), "{}", err(&logged));
     assert!(is_logged(&err(&logged)), "{}", err(&logged));
-    assert_eq!(out(&logged), "out/report.html\n");
+    assert_eq!(
+        out(&logged),
+        "out/report.html\nout/brief.pdf\nout/brief.html\n"
+    );
     assert!(!is_logged(&err(&with("remote=trace"))));
     let verbose = [&["-v"], SHORT].concat();
     assert!(is_logged(&err(&TAILMARK.run(dir.path(), &verbose))));
@@ -250,7 +256,10 @@ fn ctrl_c_keeps_finished_points_and_the_same_command_goes_on() {
         said.contains("stopped; to go on: ") && said.contains("-o out"),
         "{said}"
     );
-    assert_eq!(out(&stopped), "out/report.html\n");
+    assert_eq!(
+        out(&stopped),
+        "out/report.html\nout/brief.pdf\nout/brief.html\n"
+    );
     let on = TAILMARK.run(dir.path(), &args);
     assert_eq!(on.status.code(), Some(0), "{}", err(&on));
     assert!(err(&on).contains("kept from before"), "{}", err(&on));

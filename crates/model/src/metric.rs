@@ -4,7 +4,7 @@
 use crate::{
     Better, Bounded, Kind, METRICS, MetricRow, QUANTILES, Quantile, RankedLatencies,
     metrics::{FIGURES_FROM, Source},
-    number,
+    number::{self, Ratios},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::{cmp::Ordering, fmt};
@@ -259,10 +259,12 @@ impl Metric {
     /// A ratio of two values as everything says it: `+44 %` and from twice on `2.2X` if more is better,
     /// otherwise `23 % lower`, `2.2X higher`. A bound has its sign.
     #[must_use]
-    pub fn improvement(self, ratio: Bounded) -> String {
+    pub fn improvement(self, ratio: Bounded, ratios: Option<Ratios>) -> String {
+        let least = Ratios::least(ratios);
+        let is_ratio = ratio.value >= least || (ratios.is_some() && ratio.value <= 1.0 / least);
         if !self.more_is_better() {
-            number::apart(ratio)
-        } else if ratio.value >= number::TWICE {
+            number::apart(ratio, ratios)
+        } else if is_ratio && least.is_finite() {
             number::bounded_ratio(ratio)
         } else {
             number::bounded_change(self.gain(ratio))
@@ -272,11 +274,11 @@ impl Metric {
     /// The ends of an interval of ratios in the same words, both in percent or both as ratios:
     /// `+8 % to +12 %`, `1.9X to 2.2X`, `11 % to 20 % lower`.
     #[must_use]
-    pub fn improvements(self, (low, high): (f64, f64)) -> String {
+    pub fn improvements(self, (low, high): (f64, f64), ratios: Option<Ratios>) -> String {
         if !self.more_is_better() {
-            return number::ends_apart((low, high));
+            return number::ends_apart((low, high), ratios);
         }
-        let percents = [low, high].map(|end| self.improvement(Bounded::exact(end)));
+        let percents = [low, high].map(|end| self.improvement(Bounded::exact(end), ratios));
         if percents.iter().all(|text| text.ends_with('%')) {
             percents.join(" to ")
         } else {
@@ -377,7 +379,7 @@ mod tests {
             (latency, least(1.3), "≥ 30 % higher"),
             (latency, least(0.25), "≤ 4.0X lower"),
         ] {
-            assert_eq!(metric.improvement(ratio), said, "{ratio:?}");
+            assert_eq!(metric.improvement(ratio, None), said, "{ratio:?}");
         }
     }
 
@@ -396,7 +398,7 @@ mod tests {
             (latency, (0.4, 4.0), "2.5X lower to 4.0X higher"),
             (latency, (2.4, 4.0), "2.4X to 4.0X higher"),
         ] {
-            assert_eq!(metric.improvements(ends), said, "{ends:?}");
+            assert_eq!(metric.improvements(ends, None), said, "{ends:?}");
         }
     }
 

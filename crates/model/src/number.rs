@@ -5,6 +5,7 @@
 //! The drop-ins write numbers as the programs do that they stand for.
 
 use crate::{Bound, Bounded, PointKey};
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Something a second: `42,012`; below 100 with one decimal, below 1 with three digits.
@@ -245,9 +246,34 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// How ratios are written, if not in percent below twice and as ratios from there on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ratios {
+    /// As ratios, `1.5X`, but for those within 5 % of 1.
+    X,
+    /// In percent, `+52 %`.
+    Percent,
+}
+
+impl Ratios {
+    /// Every way, with its name.
+    pub const ALL: [(Self, &str); 2] = [(Self::X, "x"), (Self::Percent, "percent")];
+
+    /// From which ratio on, and below its inverse, one is written as a ratio.
+    #[must_use]
+    pub const fn least(ratios: Option<Self>) -> f64 {
+        match ratios {
+            None => TWICE,
+            Some(Self::X) => 1.05,
+            Some(Self::Percent) => f64::INFINITY,
+        }
+    }
+}
+
 /// How far one value is from another, by their ratio: `2.2X lower`, `23 % lower`, `8 % higher`.
 #[must_use]
-pub fn apart(ratio: Bounded) -> String {
+pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
     let inverse = Bounded {
         value: 1.0 / ratio.value,
         bound: ratio.bound.reversed(),
@@ -262,9 +288,10 @@ pub fn apart(ratio: Bounded) -> String {
         ..ratio
     };
     let percent = |change| bounded_change(change).replace(['+', '±'], "");
-    if inverse.value >= TWICE {
+    let least = Ratios::least(ratios);
+    if inverse.value >= least {
         format!("{} lower", bounded_ratio(inverse))
-    } else if ratio.value >= TWICE {
+    } else if ratio.value >= least {
         format!("{} higher", bounded_ratio(ratio))
     } else if bounded_change(less).starts_with('±') {
         "equal".to_owned()
@@ -277,13 +304,13 @@ pub fn apart(ratio: Bounded) -> String {
 
 /// From one ratio to another, the smaller difference first where both are on one side.
 #[must_use]
-pub fn ends_apart((low, high): (f64, f64)) -> String {
+pub fn ends_apart((low, high): (f64, f64), ratios: Option<Ratios>) -> String {
     let (near, far) = if high <= 1.0 {
         (high, low)
     } else {
         (low, high)
     };
-    let texts = [near, far].map(|end| apart(Bounded::exact(end)));
+    let texts = [near, far].map(|end| apart(Bounded::exact(end), ratios));
     match texts.each_ref().map(|text| text.rsplit_once(' ')) {
         [Some((one, side)), Some((other, same))] if side == same => {
             if one.ends_with('%') == other.ends_with('%') {
@@ -516,7 +543,21 @@ mod tests {
             (Bounded::at_least(1.5), "≥ 50 % higher"),
             (Bounded::at_least(3.0), "≥ 3.0X higher"),
         ] {
-            assert_eq!(apart(ratio), text);
+            assert_eq!(apart(ratio, None), text);
+        }
+    }
+
+    #[test]
+    fn ratios_are_written_as_the_report_says() {
+        let (x, percent) = (Some(Ratios::X), Some(Ratios::Percent));
+        for (ratio, ratios, text) in [
+            (0.65, x, "1.5X lower"),
+            (1.3, x, "1.3X higher"),
+            (0.98, x, "2 % lower"),
+            (0.1, percent, "90 % lower"),
+            (2.5, percent, "150 % higher"),
+        ] {
+            assert_eq!(apart(Bounded::exact(ratio), ratios), text);
         }
     }
 
@@ -530,7 +571,7 @@ mod tests {
             ((0.9, 1.1), "10 % lower to 10 % higher"),
             ((1.0, 1.1), "equal to 10 % higher"),
         ] {
-            assert_eq!(ends_apart(ends), text);
+            assert_eq!(ends_apart(ends, None), text);
         }
     }
 }

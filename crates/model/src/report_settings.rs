@@ -1,8 +1,8 @@
 //! What the report of a study is about, as its plan says it. Nothing of it changes what is measured.
 
-use crate::Metric;
+use crate::{Metric, Ratios};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// Between the workloads that are left out, in a text: a reason may have commas.
 const BETWEEN_REASONS: &str = "; ";
@@ -31,6 +31,55 @@ pub struct ReportSettings {
     pub equivalence: Option<f64>,
     /// Whether serial numbers, host names and addresses are left out.
     pub redact: bool,
+    /// How ratios are written. `None`: in percent below twice, as ratios from there on.
+    pub ratios: Option<Ratios>,
+    /// The names of the sections of the report, if not all.
+    pub sections: Vec<String>,
+    /// What a workload stands for, by its name: `recording user sessions`.
+    pub use_cases: BTreeMap<String, String>,
+    /// Sets of systems that have curves of their own.
+    pub chart_systems: Vec<Vec<String>>,
+    /// The colour of a system, by its name: one of [`Color::ALL`].
+    pub colors: BTreeMap<String, String>,
+    /// The author's words, by the name of the place where they stand; Markdown.
+    pub words: BTreeMap<Words, String>,
+}
+
+/// The colours that systems can have, in the order in which they get them. They remain distinct in the
+/// common kinds of colour blindness (Okabe and Ito, "Color Universal Design", 2008).
+#[derive(Debug)]
+pub struct Color;
+
+impl Color {
+    /// Their names.
+    pub const ALL: [&str; 7] = ["blue", "orange", "green", "purple", "sky", "amber", "black"];
+}
+
+/// A place for the author's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Words {
+    /// After the headline.
+    Introduction,
+    /// Why it matters: after the cards.
+    Why,
+    /// Before how it was tested.
+    Notes,
+    /// The last words.
+    Conclusion,
+    /// At the foot of the page.
+    Footer,
+}
+
+impl Words {
+    /// Every place, in reading order, with the name of its key.
+    pub const ALL: [(Self, &str); 5] = [
+        (Self::Introduction, "introduction"),
+        (Self::Why, "why"),
+        (Self::Notes, "notes"),
+        (Self::Conclusion, "conclusion"),
+        (Self::Footer, "footer"),
+    ];
 }
 
 impl ReportSettings {
@@ -39,6 +88,11 @@ impl ReportSettings {
     pub fn or(self, other: Self) -> Self {
         fn first<T>(one: Vec<T>, other: Vec<T>) -> Vec<T> {
             if one.is_empty() { other } else { one }
+        }
+        /// Of a key that both have, what the first says.
+        fn both<K: Ord, V>(one: BTreeMap<K, V>, mut other: BTreeMap<K, V>) -> BTreeMap<K, V> {
+            other.extend(one);
+            other
         }
         // A report is about its subject or its baseline, not one of each.
         let is_about_one = self.subject.is_some() || self.baseline.is_some();
@@ -57,6 +111,12 @@ impl ReportSettings {
             skipped: first(self.skipped, other.skipped),
             equivalence: self.equivalence.or(other.equivalence),
             redact: self.redact || other.redact,
+            ratios: self.ratios.or(other.ratios),
+            sections: first(self.sections, other.sections),
+            use_cases: both(self.use_cases, other.use_cases),
+            chart_systems: first(self.chart_systems, other.chart_systems),
+            colors: both(self.colors, other.colors),
+            words: both(self.words, other.words),
         }
     }
 
@@ -102,6 +162,12 @@ mod tests {
             skipped: vec!["ycsb-e: a, b".to_owned(), "ycsb-d: c".to_owned()],
             equivalence: Some(0.04),
             redact: true,
+            ratios: Some(Ratios::X),
+            sections: vec!["summary".to_owned()],
+            use_cases: BTreeMap::from([("ycsb-a".to_owned(), "sessions".to_owned())]),
+            chart_systems: vec![vec!["a".to_owned(), "b".to_owned()]],
+            colors: BTreeMap::from([("a".to_owned(), "blue".to_owned())]),
+            words: BTreeMap::from([(Words::Why, "It *matters*.".to_owned())]),
         };
         for settings in [said, ReportSettings::default()] {
             let text = serde_json::to_string(&settings).unwrap();

@@ -42,7 +42,7 @@ pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::{
     AbortLimit, Broken, ClientHost, Consent, DataSetPlan, ERASES, Emulate, Expect, FILE_SYSTEMS,
     General, KEYS, Ladder, MachinePlan, MachineSettings, Prepare, Service, ServiceControl, Steady,
-    Sweep, SystemPlan, Unexpected, is_searched, named_at_rank, shown,
+    Sweep, SystemPlan, Unexpected, is_searched, named_at_rank, report_settings, shown,
 };
 pub use points::PlanPoint;
 pub use rate::AskedRate;

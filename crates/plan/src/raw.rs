@@ -5,13 +5,12 @@ use super::{
     Accept, Error, PlanKey, keys,
     limits::DRIVER_DEFAULT,
     logins::showable,
-    reader::TableReader,
     shipped::{self, PLANS},
     units,
 };
 use std::{collections::BTreeMap, fs, io, path::Path};
 use tailmark_driver::{did_you_mean, read_text_stream};
-use tailmark_model::{ReportSettings, secret::masked};
+use tailmark_model::secret::masked;
 use toml::{Table, Value};
 
 /// The keys that say where a system is.
@@ -301,7 +300,7 @@ impl RawPlan {
         Ok(())
     }
 
-    /// A subject or a baseline goes with its system, unless a flag names it.
+    /// What `report` says of a system goes with it, unless a flag says it.
     fn forget_in_report(&mut self, gone: &[String]) {
         let Some(Value::Table(report)) = self.table.get_mut("report") else {
             return;
@@ -313,26 +312,15 @@ impl RawPlan {
                 report.remove(key);
             }
         }
-    }
-
-    /// What it says of the report: its title and its table `report`. It has nothing else.
-    ///
-    /// # Errors
-    /// If it has other keys, or a value is not accepted.
-    pub fn report_settings(&self) -> Result<ReportSettings, Error> {
-        let known = ["title", "report"];
-        if let Some(other) = self.table.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(Error::UnknownKey {
-                key: other.clone(),
-                hint: "; the study says what was measured".to_owned(),
-                known: "title and those of report".to_owned(),
-            });
+        for key in ["chart_systems", "colors"] {
+            let is_gone = |text: &str| {
+                let mut names = text.split(": ").next().unwrap_or_default().split(',');
+                names.any(|name| gone.iter().any(|gone| gone == name.trim()))
+            };
+            if let Some(Value::Array(texts)) = report.get_mut(key) {
+                texts.retain(|text| !text.as_str().is_some_and(is_gone));
+            }
         }
-        let top = TableReader::top(self)?;
-        Ok(ReportSettings {
-            title: top.optional("title")?,
-            ..keys::report::settings(&top.table("report", &[])?)?
-        })
     }
 
     /// Which key says where a system is, as its driver takes it.

@@ -26,6 +26,8 @@ pub enum Block {
     Table(Table),
     /// One or more charts under common controls.
     Figure(Figure),
+    /// A chart with sentences beside it.
+    Beside(Figure, Vec<Text>),
     /// What qualifies the numbers.
     Findings(Vec<FindingEntry>),
     /// A text shown as it is, folded away where the format can.

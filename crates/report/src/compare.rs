@@ -7,7 +7,7 @@ mod subject;
 mod words;
 
 pub use average::{Average, are_bounds, average, where_stated};
-pub use subject::leader;
+pub use subject::subject;
 
 pub use words::{
     better, between, has_verdict, interval, interval_after, place, places, titles, within,
@@ -133,7 +133,7 @@ pub fn pairs<'a>(
 /// The pairs of systems that are ranked, the best first.
 #[must_use]
 pub fn pairs_of<'a>(ranked: &[&'a str], sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
-    let one = sweep.baseline().or(sweep.subject());
+    let one = sweep.baseline().or(subject(sweep));
     let Some(one) = one.filter(|one| ranked.contains(one)) else {
         return Vec::new();
     };

@@ -2,7 +2,7 @@
 //! sentence, card, table and chart reads the same one.
 
 use std::collections::BTreeMap;
-use tailmark_model::{Metric, PointKey, PointName};
+use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios};
 use tailmark_stats::{
     Comparison, Run, Verdict, comparison::Place, comparisons, statistics::RUNS_MIN,
 };
@@ -17,6 +17,8 @@ pub(crate) struct Comparisons {
     by_name: BTreeMap<Name, usize>,
     /// The band of practical equivalence, as a fraction.
     pub band: f64,
+    /// How ratios are written.
+    pub ratios: Option<Ratios>,
 }
 
 impl Comparisons {
@@ -25,7 +27,27 @@ impl Comparisons {
         let all = comparisons(runs, pairs, band);
         let named = all.iter().map(name_of);
         let by_name = named.zip(0..).collect();
-        Self { all, by_name, band }
+        Self {
+            all,
+            by_name,
+            band,
+            ratios: None,
+        }
+    }
+
+    /// The same, with ratios as the report writes them.
+    pub fn with_ratios(self, ratios: Option<Ratios>) -> Self {
+        Self { ratios, ..self }
+    }
+
+    /// How much better the first is, as the report writes it: `+44 %`, `2.2X lower`.
+    pub fn improvement(&self, comparison: &Comparison) -> String {
+        self.ratio(comparison.metric, comparison.ratio)
+    }
+
+    /// A ratio of two values of a metric, as the report writes it.
+    pub fn ratio(&self, metric: Metric, ratio: Bounded) -> String {
+        metric.improvement(ratio, self.ratios)
     }
 
     /// How `a` compares with `b` at a point; none where it is not known of both, where a run is not

@@ -255,7 +255,9 @@ impl Data {
         self.compared.0.get_or_init(|| {
             let (systems, _) = self.systems_and_ceilings();
             let systems: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-            Comparisons::from_pairs(&self.runs(), &all_pairs(&systems), self.band())
+            let ratios = self.report_settings().ratios;
+            let pairs = all_pairs(&systems);
+            Comparisons::from_pairs(&self.runs(), &pairs, self.band()).with_ratios(ratios)
         })
     }
 

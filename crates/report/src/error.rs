@@ -15,8 +15,16 @@ pub enum Error {
         known: String,
     },
     /// There is no such system.
-    #[error("the baseline `{name}` is no system of this report; they are: {known}")]
+    #[error("`{name}` is not a system of this report; they are: {known}")]
     UnknownSystem {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// There is no such section.
+    #[error("`{name}` is not a section of a report; they are: {known}")]
+    UnknownSection {
         /// What was asked for.
         name: String,
         /// What there is.

@@ -5,7 +5,10 @@ use crate::{
     axis::Step,
     block::Text,
     compare::{self, ComparedAt, Lead, Outcome},
+    data::Data,
     findings::Index,
+    section::{ComparedPair, FixedTopic, fixed_topics},
+    statement::more,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
@@ -14,11 +17,15 @@ use tailmark_stats::Comparison;
 
 /// The sentences; none where no systems are compared.
 #[must_use]
-pub fn headline(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
-    let topics = [Topic::peaks(sweep), Topic::metric(sweep)];
+pub fn headline(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
+    // What the author names comes first.
+    let topics = Topic::fixed(data, sweep).into_iter();
+    let topics = topics.chain(
+        [Topic::peaks(sweep), Topic::metric(sweep)]
+            .into_iter()
+            .flatten(),
+    );
     let texts: Vec<Text> = topics
-        .into_iter()
-        .flatten()
         .map(|topic| {
             let badges = index.headline_badges(topic.points().into_iter());
             topic.text(sweep).and_badges(badges)
@@ -59,12 +66,49 @@ struct Words {
     figure: Option<Metric>,
 }
 
+impl Words {
+    /// Of a metric that is not compared at peaks; `place` begins with a space.
+    fn new(name: &str, metric: Metric, place: String) -> Self {
+        let (lower, higher) = ("lower", "higher");
+        let (best, better, worse, also_worse) = if metric.more_is_better() {
+            ("highest", higher, lower, "a lower one")
+        } else {
+            ("lowest", lower, higher, "a higher one")
+        };
+        // `does more ops/s than`, `has a lower p99 read latency than`.
+        let (leads, better, worse) = if metric == Metric::OPS_PER_SEC {
+            (
+                format!(" does the most {name}{place} in "),
+                format!(" does more {name} than "),
+                format!(" does fewer {name} than "),
+            )
+        } else {
+            (
+                format!(" has the {best} {name}{place} in "),
+                format!(" has a {better} {name} than "),
+                format!(" has a {worse} {name} than "),
+            )
+        };
+        Self {
+            leads,
+            better,
+            worse,
+            also_worse,
+            compared: format!("in {name}{place}"),
+            place,
+            is_of_peaks: false,
+            figure: None,
+        }
+    }
+}
+
 /// One workload of a topic.
 struct WorkloadTopic<'s, 'a> {
     group: &'s WorkloadGrid<'a>,
-    spot: ComparedAt,
+    /// `None` for what is read off curves, which rests on all points.
+    spot: Option<ComparedAt>,
     /// Each with how its first compares with its second.
-    pairs: Vec<(&'a str, &'a str, Option<Comparison>)>,
+    pairs: Vec<ComparedPair<'a>>,
 }
 
 impl<'s, 'a> Topic<'s, 'a> {
@@ -127,30 +171,30 @@ impl<'s, 'a> Topic<'s, 'a> {
             }
             _ => " at the highest load that all systems reached".to_owned(),
         };
-        let (lower, higher) = ("lower", "higher");
-        let (best, better, worse) = if metric.more_is_better() {
-            ("highest", higher, lower)
-        } else {
-            ("lowest", lower, higher)
-        };
         let words = Words {
-            leads: format!(" has the {best} {name}{place} in "),
-            better: format!(" has a {better} {name} than "),
-            worse: format!(" has a {worse} {name} than "),
-            also_worse: if metric.more_is_better() {
-                "a lower one"
-            } else {
-                "a higher one"
-            },
-            compared: format!("in {name}{place}"),
-            place,
-            is_of_peaks: false,
             figure,
+            ..Words::new(name, metric, place)
         };
         let topics = all
             .into_iter()
             .filter_map(|(group, own, spot)| WorkloadTopic::new(group, sweep, spot, own));
         Self::new(words, sweep, topics.collect())
+    }
+
+    /// What is stated at each fixed rate and latency.
+    fn fixed(data: &Data, sweep: &'s SweepTable<'a>) -> Vec<Self> {
+        let topics = fixed_topics(data, sweep).into_iter();
+        let topic = |fixed: FixedTopic<'s, 'a>| {
+            let words = Words::new(fixed.name, fixed.metric, format!(" {}", fixed.place));
+            let workloads = fixed.workloads.into_iter();
+            let workloads = workloads.map(|(group, pairs)| WorkloadTopic {
+                group,
+                spot: None,
+                pairs,
+            });
+            Self::new(words, sweep, workloads.collect())
+        };
+        topics.filter_map(topic).collect()
     }
 
     fn new(
@@ -176,14 +220,21 @@ impl<'s, 'a> Topic<'s, 'a> {
             let pairs = topic.pairs.iter();
             let systems: BTreeSet<&str> = pairs.flat_map(|(a, b, _)| [*a, *b]).collect();
             let systems = systems.into_iter();
-            let points = systems.flat_map(|name| compare::points(topic.group, topic.spot, name));
+            let points = systems.flat_map(|name| match topic.spot {
+                Some(spot) => compare::points(topic.group, spot, name),
+                None => topic
+                    .group
+                    .cells_of(name)
+                    .flat_map(|cell| cell.points.iter().copied())
+                    .collect(),
+            });
             points.collect::<Vec<_>>()
         };
         self.workloads.iter().flat_map(points).collect()
     }
 
     fn text(&self, sweep: &SweepTable<'a>) -> Text {
-        match (sweep.baseline(), sweep.subject()) {
+        match (sweep.baseline(), compare::subject(sweep)) {
             (Some(baseline), _) => self.against(sweep, baseline),
             (None, Some(subject)) => self.about(sweep, subject),
             (None, None) => Text::default(),
@@ -199,7 +250,10 @@ impl<'s, 'a> Topic<'s, 'a> {
         let mut text = Text::default();
         if !led.is_empty() {
             text = Text::strong(subject).and(&*self.words.leads);
-            text = text.and(self.which(&led)).and(", ").and_strong(by(&led));
+            text = text
+                .and(self.which(&led))
+                .and(", ")
+                .and_strong(by(&led, sweep));
             let seconds: BTreeSet<&str> = led.iter().map(|topic| topic.pairs[0].1).collect();
             text = match seconds.first() {
                 Some(second) if seconds.len() == 1 && sweep.systems.len() == 2 => {
@@ -244,7 +298,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             let own: Vec<&WorkloadTopic<'_, '_>> = own.iter().collect();
             let said = compare::between(first, &self.words.better, subject).and(&*self.words.place);
             let said = said.and(format!(" in {}, ", self.which(&own)));
-            text = sentence(text, said.and_strong(by(&own)).and("."));
+            text = sentence(text, said.and_strong(by(&own, sweep)).and("."));
         }
         text
     }
@@ -257,38 +311,39 @@ impl<'s, 'a> Topic<'s, 'a> {
         subject: &'a str,
         workloads: &[&WorkloadTopic<'s, 'a>],
     ) -> Text {
-        let mut same: Vec<(String, Vec<&WorkloadTopic<'s, 'a>>)> = Vec::new();
+        let mut same: Vec<((String, String), Vec<&WorkloadTopic<'s, 'a>>)> = Vec::new();
         for topic in workloads {
             let alike = topic.with(sweep, &[Lead::Same, Lead::Equivalent]);
             if alike.is_empty() || !topic.with(sweep, &[Lead::Worse]).is_empty() {
                 continue;
             }
-            let said = self.told_apart(sweep, subject, &alike, &topic.with(sweep, &[Lead::Better]));
+            let said = self.told_apart(sweep, &alike, &topic.with(sweep, &[Lead::Better]));
             match same.iter_mut().find(|(other, _)| *other == said) {
                 Some((_, own)) => own.push(topic),
                 None => same.push((said, vec![topic])),
             }
         }
-        let sentences = same.into_iter().map(|(said, own)| {
-            let which = self.which(&own);
-            Text::plain(format!("In {which}, {said}."))
+        let sentences = same.into_iter().map(|((said, behind), own)| {
+            // Of a single workload everything is said.
+            let which = if self.is_every && self.workloads.len() == 1 {
+                String::new()
+            } else {
+                format!(" in {}", self.which(&own))
+            };
+            Text::strong(subject).and(format!(" {said}{which}{behind}."))
         });
         sentences.fold(Text::default(), sentence)
     }
 
-    /// `B and C are within 3 % of A at peak; D is 2.3X lower`.
+    /// `is within 3 % of B and C at peak`, and `, and does 2.3X the ops/s of D`.
     fn told_apart(
         &self,
         sweep: &SweepTable<'a>,
-        subject: &str,
-        alike: &[&(&'a str, &'a str, Option<Comparison>)],
-        behind: &[&(&'a str, &'a str, Option<Comparison>)],
-    ) -> String {
+        alike: &[&ComparedPair<'a>],
+        behind: &[&ComparedPair<'a>],
+    ) -> (String, String) {
         let others: Vec<&str> = alike.iter().map(|(_, other, _)| *other).collect();
-        let (are, verb) = (
-            number::list(&others),
-            if others.len() == 1 { "is" } else { "are" },
-        );
+        let others = number::list(&others);
         let outcomes = alike.iter().filter_map(|(.., comparison)| {
             let outcome = Outcome::new(comparison.as_ref()?, sweep.comparisons.band);
             Some(outcome)
@@ -297,26 +352,33 @@ impl<'s, 'a> Topic<'s, 'a> {
         let compared = &self.words.compared;
         let within = compare::within(sweep.comparisons);
         let said = if outcomes.len() == 1 && outcomes.contains(&Outcome::Tied) {
-            format!("{are} {verb} {within} of {subject} {compared}")
+            format!("is {within} of {others} {compared}")
         } else if outcomes.len() == 1 && outcomes.contains(&Outcome::Equivalent) {
-            format!("{are} {verb} equivalent ({within}) to {subject} {compared}")
+            format!("is equivalent ({within}) to {others} {compared}")
         } else {
-            format!(
-                "no difference {compared} is shown between {subject} and {}",
-                number::list(&others)
-            )
+            format!("shows no difference to {others} {compared}")
         };
+        let is_of_ops = behind.iter().any(|(.., comparison)| {
+            let metric = comparison.as_ref().map(|known| known.metric);
+            metric == Some(Metric::OPS_PER_SEC)
+        });
         let behind = behind.iter().filter_map(|(_, other, comparison)| {
-            let comparison = comparison.as_ref()?.reversed();
-            Some(format!("{other} is {}", number::apart(comparison.ratio)))
+            let improvement = sweep.comparisons.improvement(comparison.as_ref()?);
+            Some(if is_of_ops {
+                let does = more(Text::default(), &improvement, false).to_plain();
+                format!("{does}{other}")
+            } else {
+                format!("{improvement} than {other}")
+            })
         });
         let behind: Vec<String> = behind.collect();
         let behind: Vec<&str> = behind.iter().map(String::as_str).collect();
-        if behind.is_empty() {
-            said
-        } else {
-            format!("{said}; {}", number::list(&behind))
-        }
+        let behind = match (behind.is_empty(), is_of_ops) {
+            (true, _) => String::new(),
+            (false, true) => format!(", and {}", number::list(&behind)),
+            (false, false) => format!(", and is {}", number::list(&behind)),
+        };
+        (said, behind)
     }
 
     /// How each system stands to the baseline.
@@ -344,7 +406,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                     said.and(format!("; {}", words.also_worse))
                 };
                 let which = format!(" in {}, ", self.which(led));
-                said = said.and(which).and_strong(by(led));
+                said = said.and(which).and_strong(by(led, sweep));
             }
             if !said.0.is_empty() {
                 text = sentence(text, said.and("."));
@@ -453,14 +515,14 @@ impl<'s, 'a> Topic<'s, 'a> {
 }
 
 /// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
-fn by(topics: &[&WorkloadTopic<'_, '_>]) -> String {
+fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
     let said: Vec<(f64, String, String)> = topics
         .iter()
         .filter_map(|topic| {
             let (.., comparison) = &topic.pairs[0];
             let comparison = comparison.as_ref()?;
             let gain = compare::gain(comparison).value;
-            let text = comparison.metric.improvement(comparison.ratio);
+            let text = sweep.comparisons.improvement(comparison);
             // Which way is said before.
             let text = text.trim_start_matches(['+', '\u{2212}', '±']);
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
@@ -495,15 +557,15 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         let pairs = compare::pairs(group, sweep, spot, metric).into_iter();
         let compared = |(a, b)| (a, b, compare::at(group, sweep, spot, metric, (a, b)));
         let pairs: Vec<_> = pairs.map(compared).collect();
-        (!pairs.is_empty()).then_some(Self { group, spot, pairs })
+        (!pairs.is_empty()).then_some(Self {
+            group,
+            spot: Some(spot),
+            pairs,
+        })
     }
 
     /// The pairs whose first stands so to their second.
-    fn with(
-        &self,
-        sweep: &SweepTable<'_>,
-        leads: &[Lead],
-    ) -> Vec<&(&'a str, &'a str, Option<Comparison>)> {
+    fn with(&self, sweep: &SweepTable<'_>, leads: &[Lead]) -> Vec<&ComparedPair<'a>> {
         let is_one = |(.., comparison): &&(&str, &str, Option<Comparison>)| {
             leads.contains(&Lead::new(comparison.as_ref(), sweep.comparisons))
         };

@@ -119,6 +119,7 @@ pub fn write_history(folder: &Path, metrics: &[Metric]) -> Result<History, Error
         systems: systems(&entries).into_iter().zip(colors).collect(),
         names: names(&entries),
         began_ms: entries.last().map(|entry| entry.header.created_ms),
+        ..Head::default()
     };
     let page = Report::with_sections(head, sections).html();
     own_files::write(folder, "", &[(PAGE.to_owned(), page)].into(), &[])?;

@@ -5,8 +5,10 @@
 //! every format draws from the same definition.
 
 mod against;
+mod author;
 mod axis;
 mod block;
+mod brief;
 mod chart;
 mod compare;
 mod compared;
@@ -45,7 +47,7 @@ pub use format::{
     write, write_data, write_studies,
 };
 pub use history::{History, PAGE as HISTORY_PAGE, write_history};
-pub use section::{SECTIONS, Section};
+pub use section::{SECTIONS, Section, refuse_unknown as refuse_unknown_sections};
 pub use verdicts::{
     Condition, GateOutcome, Verdicts, VerdictsRequest, any_metric, band, metric, report_metric,
 };

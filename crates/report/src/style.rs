@@ -3,6 +3,8 @@
 //! Colours are those of Okabe and Ito ("Color Universal Design", 2008), which remain distinct in
 //! the common kinds of colour blindness; marks and dashes carry the difference in print.
 
+use tailmark_model::Color;
+
 /// The look of one system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SystemStyle {
@@ -84,6 +86,13 @@ pub const DARK: [(&str, &str); 14] = [
     ("#fff", "#14191f"),
     ("tooltip", "#1d242c"),
 ];
+
+/// The colour of a name of [`Color::ALL`].
+#[must_use]
+pub fn color(name: &str) -> Option<&'static str> {
+    let index = Color::ALL.iter().position(|known| *known == name)?;
+    Some(STYLES[index].color)
+}
 
 /// The look of the `index`-th system that is compared.
 #[must_use]

@@ -4,13 +4,15 @@
 use crate::{
     Data,
     axis::{self, Axis, Step},
-    compare,
     compared::{Comparisons, peaks},
     grid_cell::{GridCell, SpreadPeak},
     grid_name::{GridName, Rates},
     style::{self, SystemStyle},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 use tailmark_model::{
     Arrivals, Fact, Fault, Kind, KindResult, Metric, Point, PointName, ReportSettings,
     ResolvedRate, Statistic, System, TimeBasis, number,
@@ -37,7 +39,8 @@ pub struct SweepTable<'a> {
     pub comparisons: &'a Comparisons,
     /// What the report is about.
     pub settings: ReportSettings,
-    subject: Option<&'a str>,
+    /// Which of the systems leads, once that is known.
+    pub leader: OnceCell<Option<usize>>,
 }
 
 /// The points of one workload, distribution and rate.
@@ -55,7 +58,7 @@ pub struct WorkloadGrid<'a> {
     /// How keys are drawn, and the rate, in words.
     pub conditions: String,
     /// What the workload stands for, in a few words, if the study says so.
-    pub use_case: Option<&'a str>,
+    pub use_case: Option<String>,
     /// What the steps are.
     pub axis: Axis,
     /// Operations per second over all clients; none: a closed loop, or several rates.
@@ -89,12 +92,14 @@ impl<'a> SweepTable<'a> {
             groups[index].add(point, point.phase.fault(allow_errors));
         }
         tell_apart(&mut groups);
-        groups
-            .iter_mut()
-            .for_each(|group| group.use_case = use_case(data, &group.workload));
+        let settings = data.report_settings();
+        for group in &mut groups {
+            let own = settings.use_cases.get(&group.workload).cloned();
+            group.use_case = own.or_else(|| use_case(data, &group.workload));
+        }
         let by_clients = |group: &WorkloadGrid<'_>| group.axis == Axis::Threads;
         let (groups, rate_groups) = groups.into_iter().partition(by_clients);
-        let mut sweep = Self {
+        Self {
             systems,
             ceilings,
             groups,
@@ -102,21 +107,9 @@ impl<'a> SweepTable<'a> {
             resolved_rates: &data.resolved_rates,
             allow_errors,
             comparisons: data.comparisons(),
-            settings: data.report_settings(),
-            subject: None,
-        };
-        sweep.subject = match sweep.baseline() {
-            Some(_) => None,
-            None => sweep.named_subject().or_else(|| compare::leader(&sweep)),
-        };
-        sweep
-    }
-
-    /// The system that is compared with each other one: the subject that is named, or the one that
-    /// leads the study. `None` with a baseline, and of a single system.
-    #[must_use]
-    pub fn subject(&self) -> Option<&'a str> {
-        self.subject
+            settings,
+            leader: OnceCell::new(),
+        }
     }
 
     /// The subject that the report names, if that system is there.
@@ -224,7 +217,13 @@ impl<'a> SweepTable<'a> {
             Some(subject) if own < subject => own + 1,
             _ => own,
         };
-        Some(style::look(index))
+        let look = style::look(index);
+        let named = self.settings.colors.get(system);
+        let color = named.and_then(|name| style::color(name));
+        Some(SystemStyle {
+            color: color.unwrap_or(look.color),
+            ..look
+        })
     }
 
     /// The colour of a system or a ceiling.
@@ -242,10 +241,10 @@ impl<'a> SweepTable<'a> {
 }
 
 /// What a workload stands for, as the study says.
-fn use_case<'a>(data: &'a Data, workload: &str) -> Option<&'a str> {
+fn use_case(data: &Data, workload: &str) -> Option<String> {
     let is_it = |fact: &&Fact| fact.group == Fact::USE_CASE && fact.name == workload;
     let fact = data.facts.iter().find(is_it)?;
-    Some(fact.value.as_str())
+    Some(fact.value.clone())
 }
 
 /// Adds the distribution to titles that several groups share, and the name to those that still do;

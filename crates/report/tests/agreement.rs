@@ -225,13 +225,13 @@ fn assert_comparisons(stating: &Stating, latency: Metric) {
         let cell = find(&workloads[at.unwrap()], &row, &group, "improvement");
         let number = |member: &str| comparison[member].as_f64();
         let ratio = Bounded::exact(number("ratio").unwrap());
-        assert_eq!(cell.text, metric.improvement(ratio));
+        assert_eq!(cell.text, metric.improvement(ratio, None));
         let detail = cell.detail.replace('\u{a0}', " ");
         if comparison["verdict"] == "too few runs" {
             assert_eq!(detail, "");
         } else {
             let ends = (number("low").unwrap(), number("high").unwrap());
-            let ends = metric.improvements(ends);
+            let ends = metric.improvements(ends, None);
             assert!(detail.contains(&ends), "{ends} is not in {detail}");
             assert!(detail.contains(comparison["verdict"].as_str().unwrap()));
         }

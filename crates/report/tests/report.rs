@@ -336,7 +336,7 @@ fn an_unknown_format_is_refused_and_the_known_are_named() {
     };
     assert_eq!(
         (name.as_str(), known.as_str()),
-        ("doc", "csv, html, md, pdf, png, svg, terminal")
+        ("doc", "brief, csv, html, md, pdf, png, svg, terminal")
     );
 }
 

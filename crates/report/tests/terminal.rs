@@ -7,7 +7,7 @@ mod searches;
 mod synthetic;
 
 use synthetic::SMALL;
-use tailmark_model::RankPart;
+use tailmark_model::{RankPart, Words};
 use tailmark_report::{Data, Report, ReportFormat, SECTIONS, Screen};
 
 fn text(data: &Data, screen: Screen) -> String {
@@ -42,6 +42,8 @@ fn rank(rank: u32, host: &str, operations: u64) -> RankPart {
 fn every_section_is_there_and_its_charts_are_drawn() {
     let mut data = synthetic::study(SMALL);
     data.settings.at_rate = vec![20_000.0];
+    let conclusion = (Words::Conclusion, "They are alike.".to_owned());
+    data.settings.words = [conclusion].into();
     searches::add_searches(&mut data, false);
     data.points[0].phase.ranks = vec![rank(0, "db1", 9_000), rank(1, "db2", 7_000)];
     let text = text(&data, Screen::default());

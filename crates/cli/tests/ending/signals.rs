@@ -23,7 +23,10 @@ fn every_signal_that_asks_for_an_end_keeps_what_was_measured() {
         running.signal(name);
         let (code, told, said) = running.end();
         assert_eq!(code, Some(130), "{name}: {said}");
-        assert_eq!(told, "out/report.html\n", "{name}");
+        assert_eq!(
+            told, "out/report.html\nout/brief.pdf\nout/brief.html\n",
+            "{name}"
+        );
         assert!(said.contains("stopped; to go on: "), "{name}: {said}");
         assert!(!said.contains("error:"), "{name}: {said}");
     }
@@ -41,7 +44,10 @@ fn a_terminal_that_is_closed_twice_over_still_ends_cleanly() {
     let (code, told, said) = running.end();
     assert_eq!(
         (code, told.as_str()),
-        (Some(130), "out/report.html\n"),
+        (
+            Some(130),
+            "out/report.html\nout/brief.pdf\nout/brief.html\n"
+        ),
         "{said}"
     );
     assert!(said.contains("stopped; to go on: "), "{said}");

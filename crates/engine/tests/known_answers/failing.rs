@@ -41,10 +41,13 @@ fn a_system_that_does_not_answer_has_no_shorter_tail() {
     assert_eq!([0, 1].map(|i| failing[i]), [0, 1].map(|i| slow[i]));
     assert!(!failing[2].is_exact(), "{:?}", failing[2]);
     let metric = Metric::from_name("p99.99 read").unwrap();
-    let ratio = metric.improvement(Bounded {
-        value: failing[2].value / slow[2].value,
-        ..failing[2]
-    });
+    let ratio = metric.improvement(
+        Bounded {
+            value: failing[2].value / slow[2].value,
+            ..failing[2]
+        },
+        None,
+    );
     assert_eq!(ratio, "≤ 100X lower", "a bound, and never a lead");
 }
 

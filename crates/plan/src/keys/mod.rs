@@ -27,6 +27,7 @@ pub use emulate::Emulate;
 pub use expect::{ClientHost, Expect, Unexpected};
 pub use machine::MachinePlan;
 pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare};
+pub use report::report_settings;
 pub use service::{Service, ServiceControl, shown};
 pub use slo::is_searched;
 pub use steady::Steady;

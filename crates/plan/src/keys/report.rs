@@ -3,15 +3,15 @@
 use super::roles::REPORT;
 use crate::{
     Accept,
-    Accept::{FixedRates, Flag, Metric, Percent, Text, Times, Words},
-    Error, PlanKey, SystemPlan,
+    Accept::{Choice, FixedRates, Flag, Metric, Percent, Text, Times, Words},
+    Error, Plan, PlanKey, RawPlan, SystemPlan,
     accept::Accepted,
     reader::TableReader,
     requests::sends,
     units,
 };
-use std::sync::Arc;
-use tailmark_model::{self as model, Kind, ReportSettings};
+use std::{collections::BTreeMap, sync::Arc};
+use tailmark_model::{self as model, Color, Kind, Ratios, ReportSettings, Words as AuthorWords};
 use tailmark_workload::Workload;
 use toml::Value;
 
@@ -59,7 +59,65 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
             "Leave serial numbers, host names and addresses out of study facts, report and exports",
         )
         .sets(|plan| plan.report.redact.then(|| true.to_string())),
+    PlanKey::new("report", "ratios", REPORT, Choice(&["x", "percent"]))
+        .about("how ratios are written: `x` (1.5X) or `percent`; without it, percent below 2X")
+        .sets(|plan| {
+            let own = plan.report.ratios?;
+            let named = Ratios::ALL.iter().find(|(ratios, _)| *ratios == own);
+            named.map(|(_, name)| (*name).to_owned())
+        }),
+    PlanKey::new("report", "sections", REPORT, Words)
+        .about("the sections of the report, if not all: `tailmark list sections`")
+        .sets(|plan| joined(&plan.report.sections, ", ")),
+    PlanKey::new("report", "use_cases", REPORT, Words)
+        .about("what workloads stand for: [\"ycsb-a: recording user sessions\"]")
+        .sets(|plan| named_texts(&plan.report.use_cases)),
+    PlanKey::new("report", "chart_systems", REPORT, Words)
+        .about("sets of systems that have curves of their own: [\"Drive A, Drive B\"]")
+        .sets(|plan| {
+            let sets = plan.report.chart_systems.iter();
+            let sets: Vec<String> = sets.map(|names| names.join(", ")).collect();
+            joined(&sets, BETWEEN_TEXTS)
+        }),
+    PlanKey::new("report", "colors", REPORT, Words)
+        .about("the colours of systems: [\"Drive A: green\"]")
+        .sets(|plan| named_texts(&plan.report.colors)),
+    PlanKey::new("report", "introduction", REPORT, Text)
+        .about("the author's words after the headline, in Markdown")
+        .sets(|plan| words(plan, AuthorWords::Introduction)),
+    PlanKey::new("report", "why", REPORT, Text)
+        .about("why it matters: the author's words after the cards")
+        .sets(|plan| words(plan, AuthorWords::Why)),
+    PlanKey::new("report", "notes", REPORT, Text)
+        .about("the author's words before how it was tested")
+        .sets(|plan| words(plan, AuthorWords::Notes)),
+    PlanKey::new("report", "conclusion", REPORT, Text)
+        .about("the author's last words")
+        .sets(|plan| words(plan, AuthorWords::Conclusion)),
+    PlanKey::new("report", "footer", REPORT, Text)
+        .about("the author's words at the foot of the page")
+        .sets(|plan| words(plan, AuthorWords::Footer)),
 ];
+
+/// Between texts that may have commas.
+const BETWEEN_TEXTS: &str = "; ";
+
+fn joined(texts: &[String], between: &str) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join(between))
+}
+
+/// `NAME: TEXT` of each.
+fn named_texts(texts: &BTreeMap<String, String>) -> Option<String> {
+    let texts: Vec<String> = texts
+        .iter()
+        .map(|(name, text)| format!("{name}: {text}"))
+        .collect();
+    joined(&texts, BETWEEN_TEXTS)
+}
+
+fn words(plan: &Plan, place: AuthorWords) -> Option<String> {
+    plan.report.words.get(&place).cloned()
+}
 
 /// What the table says, without the plan around it.
 ///
@@ -76,12 +134,87 @@ pub(crate) fn settings(keys: &TableReader<'_>) -> Result<ReportSettings, Error> 
         skipped: keys.optional("skipped")?.unwrap_or_default(),
         equivalence: keys.optional("equivalence")?,
         redact: keys.get("redact")?,
+        ratios: keys.optional::<String>("ratios")?.and_then(|given| {
+            let named = Ratios::ALL.iter().find(|(_, name)| *name == given);
+            named.map(|(ratios, _)| *ratios)
+        }),
+        sections: keys.optional("sections")?.unwrap_or_default(),
+        use_cases: by_name(keys, "use_cases", |_| true)?,
+        chart_systems: sets(keys, "chart_systems")?,
+        colors: by_name(keys, "colors", |color| Color::ALL.contains(&color))?,
+        words: author_words(keys)?,
     };
     if settings.subject.is_some() && settings.baseline.is_some() {
         let accepted = "a report with `report.subject` or with `report.baseline`, not both";
         return Err(keys.refuse_given("baseline", accepted.to_owned()));
     }
     Ok(settings)
+}
+
+/// What a plan says of the report alone: its title and its table `report`. It has nothing else.
+///
+/// # Errors
+/// If it has other keys, or a value is not accepted.
+pub fn report_settings(raw: &RawPlan) -> Result<ReportSettings, Error> {
+    let known = ["title", "report"];
+    let mut keys = raw.table().keys();
+    if let Some(other) = keys.find(|key| !known.contains(&key.as_str())) {
+        return Err(Error::UnknownKey {
+            key: other.clone(),
+            hint: "; the study says what was measured".to_owned(),
+            known: "title and those of report".to_owned(),
+        });
+    }
+    let top = TableReader::top(raw)?;
+    Ok(ReportSettings {
+        title: top.optional("title")?,
+        ..settings(&top.table("report", &[])?)?
+    })
+}
+
+/// A list of `NAME: TEXT`, by name.
+fn by_name(
+    keys: &TableReader<'_>,
+    key: &'static str,
+    is_accepted: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, String>, Error> {
+    let given: Vec<String> = keys.optional(key)?.unwrap_or_default();
+    let part = |text: &String| {
+        let (name, value) = text.split_once(": ")?;
+        let (name, value) = (name.trim(), value.trim());
+        let is_whole = !name.is_empty() && !value.is_empty() && is_accepted(value);
+        is_whole.then(|| (name.to_owned(), value.to_owned()))
+    };
+    let parts: Option<BTreeMap<String, String>> = given.iter().map(part).collect();
+    parts.ok_or_else(|| {
+        let accepted = match key {
+            "colors" => format!("a list of `NAME: COLOUR`, with {}", Color::ALL.join(", ")),
+            _ => "a list of `NAME: TEXT`".to_owned(),
+        };
+        keys.refuse_given(key, accepted)
+    })
+}
+
+/// A list of sets of names, each with commas between them; a single text is one set.
+fn sets(keys: &TableReader<'_>, key: &'static str) -> Result<Vec<Vec<String>>, Error> {
+    let given: Vec<String> = match keys.given().get(key) {
+        Some(Value::String(text)) => vec![text.clone()],
+        _ => keys.optional(key)?.unwrap_or_default(),
+    };
+    let set = |text: &String| -> Vec<String> {
+        text.split(',').map(|name| name.trim().to_owned()).collect()
+    };
+    Ok(given.iter().map(set).collect())
+}
+
+fn author_words(keys: &TableReader<'_>) -> Result<BTreeMap<AuthorWords, String>, Error> {
+    let mut words = BTreeMap::new();
+    for (place, key) in AuthorWords::ALL {
+        if let Some(text) = keys.optional(key)? {
+            words.insert(place, text);
+        }
+    }
+    Ok(words)
 }
 
 /// Reads what the report is about, and refuses a latency of requests that no workload sends, and a
@@ -107,6 +240,20 @@ pub(crate) fn read(
         ("subject", &settings.subject),
         ("baseline", &settings.baseline),
     ];
+    let strangers = settings.chart_systems.iter().flatten();
+    let strangers = strangers.chain(settings.colors.keys());
+    if let Some(name) = strangers
+        .clone()
+        .find(|name| !compared.contains(&name.as_str()))
+    {
+        let key = if settings.colors.contains_key(name) {
+            "colors"
+        } else {
+            "chart_systems"
+        };
+        let accepted = format!("about systems of the plan: {}", compared.join(", "));
+        return Err(keys.refuse_given(key, accepted));
+    }
     for (key, name) in named {
         if name
             .as_deref()

@@ -6,12 +6,13 @@ use crate::{
     Plot, PlotAxes, PlotMark, PlotSeries,
     axis::Step,
     chart::quantised::quantised,
+    compare,
     measure::{Measured, Spread},
     style,
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_model::{Bound, Bounded, Metric, System, TimeBasis};
+use tailmark_model::{Bound, Bounded, Metric, System, TimeBasis, number};
 
 /// What a chart shows of each point.
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +94,8 @@ pub struct CurveLines<'s, 'a> {
     pub reading: Reading,
     /// Against what.
     pub along: Along,
+    /// Of which of the systems, by their names.
+    pub is_drawn: &'s dyn Fn(&str) -> bool,
 }
 
 /// One mark.
@@ -137,7 +140,7 @@ impl<'a> CurveLines<'_, 'a> {
         for (i, (system, marks)) in systems.iter().enumerate() {
             // The line first: the legend takes its mark from the first series of a name. The subject is
             // drawn over the others.
-            let z = if self.sweep.subject() == Some(&system.name) {
+            let z = if compare::subject(self.sweep) == Some(&system.name) {
                 6
             } else {
                 4
@@ -158,6 +161,9 @@ impl<'a> CurveLines<'_, 'a> {
             json!({})
         };
         y["name"] = self.y_title().into();
+        if let Some((first, lines)) = series.first_mut().zip(self.fixed_lines()) {
+            first["markLine"] = lines;
+        }
         json!({"yAxis": y, "legend": {"selected": selected}, "series": series})
     }
 
@@ -223,7 +229,10 @@ impl<'a> CurveLines<'_, 'a> {
 
     fn lines(&self, systems: &[&'a System]) -> Vec<Line<'a>> {
         let line = |system: &&'a System| (*system, self.marks(system));
-        systems.iter().map(line).collect()
+        let drawn = systems
+            .iter()
+            .filter(|system| (self.is_drawn)(&system.name));
+        drawn.map(line).collect()
     }
 
     /// The ceilings that were measured here.
@@ -243,6 +252,10 @@ impl<'a> CurveLines<'_, 'a> {
         let mut values: Vec<f64> = ends.map(|end| self.in_unit(end)).collect();
         if !values.is_empty() && self.ceilings_in_sight() {
             values.extend(marks(ceilings).map(|value| self.in_unit(value.middle)));
+        }
+        if !values.is_empty() {
+            let fixed = self.fixed_latencies();
+            values.extend(fixed.map(|ns| self.in_unit(Bounded::exact(ns))));
         }
         values
     }
@@ -264,6 +277,42 @@ impl<'a> CurveLines<'_, 'a> {
             })
         };
         self.group.steps.iter().map(|&step| mark(step)).collect()
+    }
+
+    /// Lines at the fixed rates and latencies that the report names; the latencies are those of its own
+    /// metric. `None` if it names none.
+    fn fixed_lines(&self) -> Option<Value> {
+        let settings = &self.sweep.settings;
+        let mut lines = Vec::new();
+        if matches!(self.along, Along::Rate | Along::Offered) {
+            let label = |rate: f64| json!({"xAxis": rate, "name": number::ops(rate)});
+            lines.extend(settings.at_rate.iter().map(|&rate| label(rate)));
+        }
+        lines.extend(self.fixed_latencies().map(|ns| {
+            let y = self.in_unit(Bounded::exact(ns));
+            json!({"yAxis": y, "name": number::latency(ns)})
+        }));
+        let has_some = !lines.is_empty();
+        has_some.then(|| {
+            json!({
+                "symbol": "none", "silent": true,
+                "lineStyle": {"color": style::INK, "type": [6, 4], "width": 1},
+                "label": {"formatter": "{b}", "position": "insideEndTop", "color": style::INK},
+                "data": lines,
+            })
+        })
+    }
+
+    /// The latencies at which ops/s are stated, nanoseconds.
+    fn fixed_latencies(&self) -> impl Iterator<Item = f64> {
+        let is_own = self.sweep.latency_metric(self.group) == Some(self.reading.metric);
+        let all = self
+            .sweep
+            .settings
+            .at_latency
+            .iter()
+            .filter(move |_| is_own);
+        all.map(|latency| latency.as_nanos() as f64)
     }
 
     fn ceilings_in_sight(&self) -> bool {

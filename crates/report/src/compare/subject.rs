@@ -6,11 +6,23 @@ use crate::sweep::{SweepTable, WorkloadGrid};
 use std::cmp::Reverse;
 use tailmark_model::Metric;
 
+/// The system that is compared with each other one: the subject that is named, or the one that leads
+/// the study. `None` with a baseline, and of a single system.
+#[must_use]
+pub fn subject<'a>(sweep: &SweepTable<'a>) -> Option<&'a str> {
+    if sweep.baseline().is_some() {
+        return None;
+    }
+    sweep.named_subject().or_else(|| {
+        let leader = *sweep.leader.get_or_init(|| leader(sweep));
+        leader.map(|index| sweep.systems[index].name.as_str())
+    })
+}
+
 /// The system that leads in most workloads: at their peaks, then in the metric of the report. Of
 /// equals, the one that is most often the first as it was measured, then the first of the plan. `None`
 /// of a single system, and where no two are compared.
-#[must_use]
-pub fn leader<'a>(sweep: &SweepTable<'a>) -> Option<&'a str> {
+fn leader(sweep: &SweepTable<'_>) -> Option<usize> {
     let peaks = sweep.groups.iter().filter(|group| group.has_peaks());
     let peaks = peaks.map(|group| First::new(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC));
     let peaks: Vec<First<'_>> = peaks.flatten().collect();
@@ -30,11 +42,11 @@ pub fn leader<'a>(sweep: &SweepTable<'a>) -> Option<&'a str> {
         (peaks_led, metric_led, peaks_first, metric_first)
     };
     let is_any = !peaks.is_empty() || !in_metric.is_empty();
-    let names = sweep.systems.iter().map(|system| system.name.as_str());
     // Of equals, the first.
-    names
+    let systems = 0..sweep.systems.len();
+    systems
         .filter(|_| is_any)
-        .min_by_key(|name| Reverse(score(name)))
+        .min_by_key(|index| Reverse(score(&sweep.systems[*index].name)))
 }
 
 /// The best of a workload at a place.

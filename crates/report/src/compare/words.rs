@@ -14,16 +14,16 @@ pub const fn has_verdict(comparison: &Comparison) -> bool {
 /// The 95 % interval of the improvement in words, where there is a verdict: `+8 % to +12 %`,
 /// `11 % to 20 % lower`.
 #[must_use]
-pub fn interval(comparison: &Comparison) -> Option<String> {
+pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<String> {
     let ends = comparison.interval.filter(|_| has_verdict(comparison))?;
-    let text = comparison.metric.improvements(ends);
+    let text = comparison.metric.improvements(ends, comparisons.ratios);
     Some(text.replace(' ', "\u{a0}"))
 }
 
 /// ` (+8 % to +12 %)`, where there is a verdict.
 #[must_use]
-pub fn interval_after(comparison: &Comparison) -> String {
-    interval(comparison).map_or_else(String::new, |interval| format!(" ({interval})"))
+pub fn interval_after(comparison: &Comparison, comparisons: &Comparisons) -> String {
+    interval(comparison, comparisons).map_or_else(String::new, |interval| format!(" ({interval})"))
 }
 
 /// `within 3 %`: the band of practical equivalence in words.

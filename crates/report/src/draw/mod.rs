@@ -89,7 +89,9 @@ fn sketches<'a>(
             match block {
                 // Titles within a section that has one subject are clear without it.
                 Block::Heading { title, .. } if section.name == "workloads" => place = title,
-                Block::Figure(figure) => sketches.extend(of_figure(figure, place, widths)),
+                Block::Figure(figure) | Block::Beside(figure, _) => {
+                    sketches.extend(of_figure(figure, place, widths))
+                }
                 _ => {}
             }
         }

@@ -9,7 +9,7 @@ use tailmark_model::{Bound, csv_cell};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "csv",
     about: "every table with its numbers unrounded: tables/*.csv",
-    page: None,
+    pages: &[],
     folder: Some(FOLDER),
     files,
     text: None,

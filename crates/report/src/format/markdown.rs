@@ -16,7 +16,7 @@ use tailmark_model::{number, printable_lines};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "md",
     about: "Markdown for forges: report.md, and its charts in charts/*.svg",
-    page: Some(PAGE),
+    pages: &[PAGE],
     folder: Some(pictures::SVG_FOLDER),
     files,
     text: None,
@@ -48,6 +48,13 @@ pub fn text(report: &Report, drawings: &[Drawing]) -> String {
     parts.join("\n\n")
 }
 
+fn list(texts: &[Text]) -> String {
+    let items = texts
+        .iter()
+        .map(|text| format!("- {}", line_start(&spans(text))));
+    items.collect::<Vec<_>>().join("\n")
+}
+
 fn block(block: &Block, drawings: &[Drawing]) -> String {
     match block {
         Block::Heading {
@@ -62,15 +69,13 @@ fn block(block: &Block, drawings: &[Drawing]) -> String {
             format!("<a id=\"{anchor}\"></a>\n\n### {}{about}", line(title))
         }
         Block::Text(text) => line_start(&spans(text)),
-        Block::Statements(texts) => {
-            let items = texts
-                .iter()
-                .map(|text| format!("- {}", line_start(&spans(text))));
-            items.collect::<Vec<_>>().join("\n")
-        }
+        Block::Statements(texts) => list(texts),
         Block::Cards(of_cards) => table(&cards(of_cards)),
         Block::Table(of_block) => table(of_block),
         Block::Figure(of_block) => figure(of_block, drawings),
+        Block::Beside(of_block, texts) => {
+            format!("{}\n\n{}", figure(of_block, drawings), list(texts))
+        }
         Block::Findings(entries) => {
             let entries = entries.iter().map(finding);
             entries.collect::<Vec<_>>().join("\n\n")

@@ -1,5 +1,6 @@
 //! The formats that a report is written in.
 
+mod brief;
 mod csv;
 pub mod html;
 mod markdown;
@@ -10,9 +11,10 @@ mod pictures;
 pub mod terminal;
 
 use crate::{
-    Block, Card, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow,
+    Card, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,
     draw::{self, Drawing},
-    findings, section,
+    findings,
+    section::{self, Rendered},
     sweep::SweepTable,
 };
 use std::{
@@ -32,8 +34,8 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
-    /// The file that is read first, unless all are in a folder.
-    pub page: Option<&'static str>,
+    /// Its files beside the folder, the one that is read first before the others.
+    pub pages: &'static [&'static str],
     /// The folder of its other files.
     pub folder: Option<Folder>,
     /// Makes its files.
@@ -103,6 +105,7 @@ impl ReportFormat {
 
 /// Every format, by name.
 pub const FORMATS: &[ReportFormat] = &[
+    brief::FORMAT,
     csv::FORMAT,
     html::FORMAT,
     markdown::FORMAT,
@@ -112,14 +115,13 @@ pub const FORMATS: &[ReportFormat] = &[
     terminal::FORMAT,
 ];
 
-/// Sections with their blocks.
-pub type Rendered = Vec<(&'static Section, Vec<Block>)>;
-
 /// A report, or another page of blocks, on its way into files. What several formats need is made once.
 #[derive(Debug, Default)]
 pub struct Report {
     head: Head,
     sections: Rendered,
+    /// The same in a few pages. `None` of a page that is no report.
+    brief: Option<Box<Report>>,
     drawings: OnceCell<Vec<Drawing>>,
     paper: OnceCell<Vec<Drawing>>,
 }
@@ -139,6 +141,10 @@ pub struct Head {
     pub names: BTreeSet<String>,
     /// When the last of its studies began, milliseconds since 1970 UTC.
     pub began_ms: Option<u64>,
+    /// The author's words at the foot of each page; empty: none.
+    pub footer: String,
+    /// Whether it is a brief.
+    pub is_brief: bool,
 }
 
 impl Head {
@@ -162,6 +168,8 @@ impl Head {
             systems: compared.collect(),
             names: systems.chain(workloads).chain(titles).cloned().collect(),
             began_ms: data.headers.iter().map(|header| header.created_ms).max(),
+            footer: author::footer(data),
+            is_brief: false,
         }
     }
 }
@@ -170,7 +178,16 @@ impl Report {
     /// The report of what was measured.
     #[must_use]
     pub fn new(data: &Data) -> Self {
-        Self::with_sections(Head::from_data(data), render(data))
+        let brief_head = Head {
+            kicker: "Storage qualification brief",
+            is_brief: true,
+            ..Head::from_data(data)
+        };
+        let brief = Self::with_sections(brief_head, crate::brief::sections(data));
+        Self {
+            brief: Some(Box::new(brief)),
+            ..Self::with_sections(Head::from_data(data), render(data))
+        }
     }
 
     /// A page of these sections.
@@ -311,9 +328,7 @@ pub fn write_data(data: &Data, formats: &[&str], out_dir: &Path) -> Result<Writt
 pub fn refuse_foreign(formats: &[&str], out_dir: &Path) -> Result<(), Error> {
     for name in formats {
         let format = ReportFormat::find(name)?;
-        if let Some(page) = format.page {
-            OwnFiles::read(out_dir, "")?.refuse_foreign([page])?;
-        }
+        OwnFiles::read(out_dir, "")?.refuse_foreign(format.pages.iter().copied())?;
         if let Some(folder) = format.folder {
             let own = OwnFiles::read(out_dir, folder.name)?;
             own.refuse_foreign(own.names())?;
@@ -353,15 +368,20 @@ fn write_files(report: &Report, formats: &[&str], out_dir: &Path) -> Result<Vec<
         let endings: Vec<_> = own.map(|folder| folder.ending).collect();
         own_files::write(out_dir, name, files, &endings)?;
     }
-    let place = |format: &&ReportFormat| format.page.or(format.folder.map(|folder| folder.name));
-    let places = formats.iter().filter_map(place);
+    let places = formats.iter().flat_map(|format| {
+        let folder = format.folder.filter(|_| format.pages.is_empty());
+        let pages = format.pages.iter().copied();
+        pages.chain(folder.map(|folder| folder.name))
+    });
     Ok(places.map(|path| out_dir.join(path)).collect())
 }
 
-/// The sections that have something to say.
+/// The sections that the report names, or all, if they have something to say.
 fn render(data: &Data) -> Rendered {
-    SECTIONS
-        .iter()
+    let named = data.report_settings().sections;
+    let is_named = |section: &&Section| named.is_empty() || named.iter().any(|n| n == section.name);
+    let sections = SECTIONS.iter().filter(is_named);
+    sections
         .map(|section| (section, (section.render)(data)))
         .filter(|(_, blocks)| !blocks.is_empty())
         .collect()

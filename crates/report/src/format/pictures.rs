@@ -7,7 +7,7 @@ use crate::{Error, draw::Drawing};
 pub const SVG: ReportFormat = ReportFormat {
     name: "svg",
     about: "every chart as it is at first, sharp at any size: charts/*.svg",
-    page: None,
+    pages: &[],
     folder: Some(SVG_FOLDER),
     files: svg_files,
     text: None,
@@ -17,7 +17,7 @@ pub const SVG: ReportFormat = ReportFormat {
 pub const PNG: ReportFormat = ReportFormat {
     name: "png",
     about: "every chart as it is at first, 1,976 pixels wide or 1,336: charts/*.png",
-    page: None,
+    pages: &[],
     folder: Some(PNG_FOLDER),
     files: png_files,
     text: None,

@@ -25,7 +25,7 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
         Verdict::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
         verdict => verdict.name().to_owned(),
     };
-    let parts = compare::interval(comparison).into_iter();
+    let parts = compare::interval(comparison, comparisons).into_iter();
     let parts = parts.chain(Some(verdict).filter(|verdict| !verdict.is_empty()));
     let p = comparison.p_adjusted.zip(comparison.p);
     Cell {
@@ -34,7 +34,7 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
         hint: p.map_or_else(String::new, |(adjusted, p)| {
             format!("p {}, adjusted {}", probability(p), probability(adjusted))
         }),
-        ..Cell::new(comparison.metric.improvement(comparison.ratio))
+        ..Cell::new(comparisons.improvement(comparison))
     }
     .with_bounded(comparison.ratio)
 }
@@ -302,9 +302,9 @@ impl<'a> Grid<'_, 'a> {
     /// Where one of the improvements is not certain, no mean of them is.
     fn average_of(&self, metric: Metric, pair: (&'a str, &'a str)) -> Option<Cell> {
         let average = compare::average(self.group, self.comparisons, metric, pair)?;
-        let cell = Cell::new(metric.improvement(average.arithmetic));
+        let cell = Cell::new(self.comparisons.ratio(metric, average.arithmetic));
         let cell = cell.with_bounded(average.arithmetic);
-        Some(cell.with_detail(metric.improvement(average.geometric)))
+        Some(cell.with_detail(self.comparisons.ratio(metric, average.geometric)))
     }
 }
 

@@ -39,12 +39,8 @@ enum Fixed {
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
-    let rates = sweep.settings.at_rate.iter().map(|rate| Fixed::Rate(*rate));
-    let latencies = sweep.settings.at_latency.iter();
-    let latencies = latencies.map(|latency| Fixed::Latency(*latency));
-    let tables = rates
-        .chain(latencies)
-        .flat_map(|fixed| fixed.blocks(&sweep, &data.searches, &index));
+    let all = fixed(&sweep).into_iter();
+    let tables = all.flat_map(|fixed| fixed.blocks(&sweep, &data.searches, &index));
     let mut blocks: Vec<Block> = tables.collect();
     if !blocks.is_empty() {
         let text = "Interpolated values are read off the curve of a closed loop, so they are of \
@@ -92,27 +88,38 @@ impl Fixed {
         groups
     }
 
+    /// Each workload with its latency and what is known of each system.
+    fn readings<'g, 'a>(
+        self,
+        sweep: &'g SweepTable<'a>,
+        searches: &[Search],
+    ) -> Vec<GroupReadings<'g, 'a>> {
+        let mut all = Vec::new();
+        for group in self.groups(sweep) {
+            let Some((kind, statistic)) = sweep.latency(group) else {
+                continue;
+            };
+            let metric = Metric::from_latency(kind, statistic);
+            for arrivals in self.arrivals(sweep, group) {
+                let reading = |name| {
+                    let searched = self.searched(searches, group, name, metric);
+                    let read = || self.reading(sweep, group, name, (kind, statistic, arrivals));
+                    searched.or_else(read)
+                };
+                let systems = sweep.systems.iter().map(|system| system.name.as_str());
+                let readings = systems.map(|name| (name, reading(name))).collect();
+                all.push((group, metric, readings));
+            }
+        }
+        all
+    }
+
     /// The values of every workload of which any is known, and what they say.
     fn blocks(self, sweep: &SweepTable<'_>, searches: &[Search], index: &Index<'_>) -> Vec<Block> {
         let mut rows = Vec::new();
         let mut lines = Vec::new();
         let mut lacking = Vec::new();
-        let groups = self.groups(sweep).into_iter();
-        let rows_of = groups.flat_map(|group| {
-            let arrivals = self.arrivals(sweep, group).into_iter();
-            arrivals.map(move |arrivals| (group, arrivals))
-        });
-        for (group, arrivals) in rows_of {
-            let Some((kind, statistic)) = sweep.latency(group) else {
-                continue;
-            };
-            let metric = Metric::from_latency(kind, statistic);
-            let reading = |name| {
-                let searched = self.searched(searches, group, name, metric);
-                searched.or_else(|| self.reading(sweep, group, name, (kind, statistic, arrivals)))
-            };
-            let systems = sweep.systems.iter().map(|system| system.name.as_str());
-            let readings: Vec<_> = systems.map(|name| (name, reading(name))).collect();
+        for (group, metric, readings) in self.readings(sweep, searches) {
             if readings.iter().all(|(_, known)| known.is_none()) {
                 lacking.extend(self.lacking(sweep, group, metric));
                 continue;
@@ -265,20 +272,24 @@ impl Fixed {
         }
     }
 
-    /// Each system against the baseline, or the best against the others.
-    fn lines<'a>(
-        self,
-        sweep: &SweepTable<'a>,
-        group: &WorkloadGrid<'a>,
-        metric: Metric,
-        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
-    ) -> Vec<Text> {
-        let compared = match self {
+    /// What is compared: the latency at a rate, operations per second at a latency.
+    const fn compared(self, metric: Metric) -> Metric {
+        match self {
             Self::Rate(_) => metric,
             Self::Latency(_) => Metric::OPS_PER_SEC,
-        };
+        }
+    }
+
+    /// Each pair of systems that is compared, with its readings.
+    fn pairs<'r, 'g, 'a>(
+        self,
+        sweep: &SweepTable<'a>,
+        metric: Metric,
+        readings: &'r [(&'a str, Option<Reading<'g, 'a>>)],
+    ) -> Vec<ReadingPair<'r, 'g, 'a>> {
+        let compared = self.compared(metric);
         let known = readings.iter();
-        let mut known: Vec<(&'a str, &Reading<'_, 'a>)> = known
+        let mut known: Vec<(&'a str, &Reading<'g, 'a>)> = known
             .filter_map(|(name, reading)| Some((*name, reading.as_ref()?)))
             .collect();
         known.sort_by(|(_, a), (_, b)| compared.best_first(a.value(), b.value()));
@@ -289,18 +300,56 @@ impl Fixed {
         let reading = |name: &str| known.iter().find(|(known, _)| *known == name).copied();
         let pairs = compare::pairs_of(&ranked, sweep).into_iter();
         let pairs = pairs.filter_map(|(a, b)| reading(a).zip(reading(b)));
-        let like = pairs.filter(|((_, a), (_, b))| a.is_like(b));
-        let lines = like.filter_map(|pair| self.line(sweep, group, (metric, compared), pair));
+        pairs.filter(|((_, a), (_, b))| a.is_like(b)).collect()
+    }
+
+    /// Each system against the baseline, or the subject against the others.
+    fn lines<'a>(
+        self,
+        sweep: &SweepTable<'a>,
+        group: &WorkloadGrid<'a>,
+        metric: Metric,
+        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
+    ) -> Vec<Text> {
+        let pairs = self.pairs(sweep, metric, readings).into_iter();
+        let lines = pairs.filter_map(|pair| self.line(sweep, group, metric, pair));
         lines.collect()
+    }
+
+    /// How the readings of a workload compare, if each of them makes a ratio.
+    fn comparisons<'a>(
+        self,
+        sweep: &SweepTable<'a>,
+        metric: Metric,
+        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
+    ) -> Option<Vec<ComparedPair<'a>>> {
+        let compared = self.compared(metric);
+        let pair = |((a, of_a), (b, of_b)): ReadingPair<'_, '_, 'a>| {
+            if self.without_ratio((a, of_a), (b, of_b)).is_some() {
+                return None;
+            }
+            let tested = tested(sweep, compared, (a, of_a), (b, of_b));
+            // Beside verdicts, what is read off a curve stands in its own section alone.
+            let comparison = match tested {
+                Some(tested) => tested,
+                None if sweep.comparisons.has_verdicts() => return None,
+                None => Comparison::of_readings(compared, (a, b), ratio(of_a, of_b)?),
+            };
+            Some((a, b, Some(comparison)))
+        };
+        let pairs = self.pairs(sweep, metric, readings).into_iter();
+        let pairs: Vec<ComparedPair<'a>> = pairs.map(pair).collect::<Option<_>>()?;
+        (!pairs.is_empty()).then_some(pairs)
     }
 
     fn line(
         self,
         sweep: &SweepTable<'_>,
         group: &WorkloadGrid<'_>,
-        (metric, compared): (Metric, Metric),
-        ((a, of_a), (b, of_b)): ((&str, &Reading<'_, '_>), (&str, &Reading<'_, '_>)),
+        metric: Metric,
+        ((a, of_a), (b, of_b)): ReadingPair<'_, '_, '_>,
     ) -> Option<Text> {
+        let compared = self.compared(metric);
         let [value_a, value_b] = [of_a, of_b].map(|reading| self.written(reading));
         let (source, other) = (of_a.source(), of_b.source());
         let figures = if source == other {
@@ -337,9 +386,9 @@ impl Fixed {
         let text = match self {
             Self::Rate(_) => text
                 .and("is ")
-                .and_strong(number::apart(ratio))
+                .and_strong(sweep.comparisons.ratio(metric, ratio))
                 .and(" than "),
-            Self::Latency(_) => more(text, &compared.improvement(ratio), value < 1.0),
+            Self::Latency(_) => more(text, &sweep.comparisons.ratio(compared, ratio), value < 1.0),
         };
         Some(text.and(format!("{b} {figures}.")))
     }
@@ -454,6 +503,73 @@ impl Fixed {
         let measured = measured(sweep, group, system, latency, (rate, arrivals));
         measured.or_else(|| curve.latency_at(rate).map(Reading::Interpolated))
     }
+}
+
+/// A workload, the latency that is stated of it, and what is known of each system.
+type GroupReadings<'g, 'a> = (
+    &'g WorkloadGrid<'a>,
+    Metric,
+    Vec<(&'a str, Option<Reading<'g, 'a>>)>,
+);
+
+/// Two systems, each with its reading.
+type ReadingPair<'r, 'g, 'a> = (
+    (&'a str, &'r Reading<'g, 'a>),
+    (&'a str, &'r Reading<'g, 'a>),
+);
+
+/// Two systems, and how the first compares with the second.
+pub type ComparedPair<'a> = (&'a str, &'a str, Option<Comparison>);
+
+/// What is stated at one fixed rate or latency, for the headline.
+pub struct FixedTopic<'g, 'a> {
+    /// What is compared: `p99.99 read latency`, `ops/s`.
+    pub name: &'static str,
+    /// Where: `at 40,000 ops/s`, `at 15.0 ms of p99.99 read latency`.
+    pub place: String,
+    /// What is compared, as a metric.
+    pub metric: Metric,
+    /// The workloads whose readings all make ratios.
+    pub workloads: Vec<(&'g WorkloadGrid<'a>, Vec<ComparedPair<'a>>)>,
+}
+
+/// What the report states at each fixed rate and latency.
+pub fn topics<'g, 'a>(data: &Data, sweep: &'g SweepTable<'a>) -> Vec<FixedTopic<'g, 'a>> {
+    let all = fixed(sweep).into_iter();
+    let topic = |fixed: Fixed| {
+        let mut workloads = Vec::new();
+        let mut latencies = Vec::new();
+        for (group, metric, readings) in fixed.readings(sweep, &data.searches) {
+            if let Some(pairs) = fixed.comparisons(sweep, metric, &readings) {
+                workloads.push((group, pairs));
+                latencies.push(metric);
+            }
+        }
+        let metric = *latencies.first()?;
+        let is_one = latencies.iter().all(|other| *other == metric);
+        let noun = if is_one { metric.noun() } else { "latency" };
+        Some(FixedTopic {
+            name: match fixed {
+                Fixed::Rate(_) => noun,
+                Fixed::Latency(_) => Metric::OPS_PER_SEC.noun(),
+            },
+            place: match fixed {
+                Fixed::Rate(_) => format!("at {}", fixed.place()),
+                Fixed::Latency(_) => format!("at {} of {noun}", fixed.place()),
+            },
+            metric: fixed.compared(metric),
+            workloads,
+        })
+    };
+    all.filter_map(topic).collect()
+}
+
+/// The rates and latencies that the report names.
+fn fixed(sweep: &SweepTable<'_>) -> Vec<Fixed> {
+    let rates = sweep.settings.at_rate.iter().map(|rate| Fixed::Rate(*rate));
+    let latencies = sweep.settings.at_latency.iter();
+    let latencies = latencies.map(|latency| Fixed::Latency(*latency));
+    rates.chain(latencies).collect()
 }
 
 /// The comparison of two values that were measured at the same point.

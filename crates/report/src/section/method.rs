@@ -2,11 +2,11 @@
 
 use super::Section;
 use crate::{
-    Block, Cell, Column, Data, Table, TableRow, Text, block::anchor, compare, measure,
+    Block, Cell, Column, Data, Table, TableRow, Text, author, block::anchor, compare, measure,
     sweep::SweepTable,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_model::{Fact, Header, System, number};
+use tailmark_model::{Fact, Header, System, Words, number};
 use tailmark_stats::statistics;
 
 pub const SECTION: Section = Section {
@@ -17,11 +17,12 @@ pub const SECTION: Section = Section {
 };
 
 fn render(data: &Data) -> Vec<Block> {
-    let mut blocks = vec![
+    let mut blocks = author::words(data, Words::Notes);
+    blocks.extend([
         Block::Text(definitions(data)),
         heading("systems", "Systems under test"),
         Block::Table(systems(data)),
-    ];
+    ]);
     let machine = machine(data);
     if !machine.rows.is_empty() {
         blocks.extend([heading("machine", "Machine"), Block::Table(machine)]);

@@ -4,6 +4,7 @@ mod against;
 mod bandwidth;
 mod ceiling;
 mod compared_table;
+mod conclusion;
 mod errors;
 mod findings;
 mod fixed;
@@ -24,10 +25,15 @@ mod timeline;
 mod workload;
 mod worst;
 
-use crate::{Block, Data, Table};
+use crate::{Block, Data, Error, Table};
+use tailmark_model::ReportSettings;
 
 pub use compared_table::{RATIO, metric_cell, probability};
+pub(crate) use fixed::{ComparedPair, FixedTopic, topics as fixed_topics};
+pub(crate) use peaks::chart as peaks_chart;
+pub(crate) use summary::front;
 pub use summary::headline;
+pub(crate) use workload::curves;
 
 /// One part of a report.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +60,9 @@ impl Section {
     }
 }
 
+/// Sections with their blocks.
+pub type Rendered = Vec<(&'static Section, Vec<Block>)>;
+
 /// Every section, in reading order.
 pub const SECTIONS: &[Section] = &[
     summary::SECTION,
@@ -72,8 +81,29 @@ pub const SECTIONS: &[Section] = &[
     errors::SECTION,
     load::SECTION,
     ranks::SECTION,
+    conclusion::SECTION,
     method::SECTION,
 ];
+
+/// The names of all sections.
+fn names() -> Vec<&'static str> {
+    SECTIONS.iter().map(|section| section.name).collect()
+}
+
+/// Refuses settings that name a section that is none.
+///
+/// # Errors
+/// If that is so.
+pub fn refuse_unknown(settings: &ReportSettings) -> Result<(), Error> {
+    let is_known = |name: &String| SECTIONS.iter().any(|section| section.name == name);
+    match settings.sections.iter().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(Error::UnknownSection {
+            name: name.clone(),
+            known: names().join(", "),
+        }),
+    }
+}
 
 /// The table of peaks; none where there are none.
 #[must_use]

@@ -18,20 +18,8 @@ pub const SECTION: Section = Section {
 
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
-    // At a rate what is offered is the limit.
-    if !sweep.groups.iter().any(WorkloadGrid::has_peaks) {
+    let Some(chart) = chart(&sweep) else {
         return Vec::new();
-    }
-    let (base, plot) = bars::peaks(&sweep);
-    let chart = Chart {
-        title: "Peak operations per second by workload".into(),
-        hint: hint("higher is better", &sweep),
-        about: "Bars of the highest ops/s over all thread counts, by workload and system.".into(),
-        height: 320,
-        wide: true,
-        base,
-        variants: vec![serde_json::json!({})],
-        plot: Some(plot),
     };
     let figure = Figure {
         anchor: "peaks-chart".into(),
@@ -39,6 +27,24 @@ fn render(data: &Data) -> Vec<Block> {
         charts: vec![chart],
     };
     vec![Block::Figure(figure), Block::Table(table(&sweep))]
+}
+
+/// Bars of the peaks of all workloads. `None` if there are none: at a rate what is offered is the limit.
+pub fn chart(sweep: &SweepTable<'_>) -> Option<Chart> {
+    if !sweep.groups.iter().any(WorkloadGrid::has_peaks) {
+        return None;
+    }
+    let (base, plot) = bars::peaks(sweep);
+    Some(Chart {
+        title: "Peak operations per second by workload".into(),
+        hint: hint("higher is better", sweep),
+        about: "Bars of the highest ops/s over all thread counts, by workload and system.".into(),
+        height: 320,
+        wide: true,
+        base,
+        variants: vec![serde_json::json!({})],
+        plot: Some(plot),
+    })
 }
 
 fn table(sweep: &SweepTable<'_>) -> Table {

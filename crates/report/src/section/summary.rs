@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{
-    Bar, Block, Card, CardFigure, Data, Text,
+    Bar, Block, Card, CardFigure, Data, Text, author,
     compare::{self, ComparedAt, Outcome},
     findings::{self, Index},
     grid_cell::SpreadPeak,
@@ -11,7 +11,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Metric, Point, System, finding::LENGTH_UNKNOWN, number};
+use tailmark_model::{Metric, Point, System, Words, finding::LENGTH_UNKNOWN, number};
 use tailmark_stats::Comparison;
 
 pub const SECTION: Section = Section {
@@ -24,9 +24,20 @@ pub const SECTION: Section = Section {
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
-    let overall = headline::headline(&sweep, &index);
+    let mut blocks = front(data);
+    let verdicts = about_verdicts(&sweep);
+    blocks.push(Block::Text(verdicts.and_all(basis(data, &sweep, &index))));
+    blocks
+}
+
+/// The headline, what qualifies it, the cards, and the author's words between them.
+pub fn front(data: &Data) -> Vec<Block> {
+    let sweep = SweepTable::new(data);
+    let index = Index::new(data);
+    let overall = headline::headline(data, &sweep, &index);
     let mut blocks: Vec<Block> = overall.map(Block::Text).into_iter().collect();
     blocks.extend(as_measured(&sweep).map(|line| Block::Text(Text::plain(line))));
+    blocks.extend(author::words(data, Words::Introduction));
     blocks.extend(conditions(data, &index).map(Block::Text));
     blocks.extend(skipped(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
@@ -38,8 +49,7 @@ fn render(data: &Data) -> Vec<Block> {
                 .collect(),
         ));
     }
-    let verdicts = about_verdicts(&sweep);
-    blocks.push(Block::Text(verdicts.and_all(basis(data, &sweep, &index))));
+    blocks.extend(author::words(data, Words::Why));
     blocks
 }
 
@@ -47,7 +57,7 @@ fn render(data: &Data) -> Vec<Block> {
 #[must_use]
 pub fn headline(data: &Data) -> Option<String> {
     let sweep = SweepTable::new(data);
-    let text = headline::headline(&sweep, &Index::new(data))?;
+    let text = headline::headline(data, &sweep, &Index::new(data))?;
     let note = as_measured(&sweep).map_or_else(String::new, |line| format!(" {line}"));
     Some(text.to_plain() + &note)
 }
@@ -170,7 +180,10 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
         figures.push(figure("–", "no latency that two systems have"));
     }
     Card {
-        title: group.title_with_conditions(),
+        title: match &group.use_case {
+            Some(use_case) => format!("{}: {use_case}", group.title_with_conditions()),
+            None => group.title_with_conditions(),
+        },
         figures,
         anchor: group.anchor.clone(),
         bars: bars(group, sweep),
@@ -203,7 +216,10 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
             figure(only.peak.text(), format!("ops/s at peak{whose}, {threads}"))
         }
         (_, None) => {
-            let one = sweep.baseline().or(sweep.subject()).unwrap_or_default();
+            let one = sweep
+                .baseline()
+                .or(compare::subject(sweep))
+                .unwrap_or_default();
             figure("–", format!("{one} has no valid point"))
         }
         (_, Some(pair)) => match sweep.comparisons.at_peak(group, pair) {
@@ -251,7 +267,7 @@ fn of_pair<'a>(
         format!("{what}, {a} against {b}")
     };
     let (value, about) = match Outcome::new(comparison, sweep.comparisons.band) {
-        Outcome::Differ => (comparison.metric.improvement(comparison.ratio), over),
+        Outcome::Differ => (sweep.comparisons.improvement(comparison), over),
         Outcome::Tied => ("tie".to_owned(), format!("{what} {within}, {a} and {b}")),
         Outcome::Equivalent => (
             "equivalent".to_owned(),
@@ -267,7 +283,7 @@ fn of_pair<'a>(
         }
         Outcome::Open => ("open".to_owned(), format!("{over}: a value is a bound")),
     };
-    let interval = compare::interval(comparison);
+    let interval = compare::interval(comparison, sweep.comparisons);
     let interval = interval.map_or_else(String::new, |text| format!(": {text}"));
     figure(value, about + &interval)
 }

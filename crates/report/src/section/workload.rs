@@ -43,7 +43,11 @@ fn workload<'a>(
     index: &Index<'_>,
 ) -> Vec<Block> {
     let mix = Some(mix::mix(group)).filter(|mix| !mix.is_empty());
-    let about = [mix.as_deref(), group.use_case, Some(&group.conditions)];
+    let about = [
+        mix.as_deref(),
+        group.use_case.as_deref(),
+        Some(&group.conditions),
+    ];
     let about: Vec<&str> = about.into_iter().flatten().collect();
     let about = about.join("; ");
     let heading = Block::Heading {
@@ -96,6 +100,17 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     });
     let mut charts = Vec::new();
     charts.extend(latency.map(|first| curves(group, sweep, &readings, first, along)));
+    // Sets of systems that the report names, each with a curve of its own.
+    let sets = sweep.settings.chart_systems.iter();
+    let sets = sets.flat_map(|names| latency.map(|first| (names, first)));
+    charts.extend(sets.map(|(names, first)| {
+        let only = |name: &str| names.iter().any(|own| own == name);
+        let chart = curves_of(group, sweep, &readings, (first, along), &only);
+        Chart {
+            title: format!("{}: {}", chart.title, names.join(", ")),
+            ..chart
+        }
+    }));
     charts.extend(is_swept.then(|| Chart {
         wide: latency.is_none(),
         ..bars_chart(group, sweep)
@@ -130,18 +145,30 @@ fn readings(kinds: &[Kind], clocks: &[TimeBasis]) -> Vec<Reading> {
 }
 
 /// Lines of these readings, in a variant each; `first` is shown where there is no choice.
-fn curves(
+pub fn curves(
     group: &WorkloadGrid<'_>,
     sweep: &SweepTable<'_>,
     readings: &[Reading],
     first: Reading,
     along: Along,
 ) -> Chart {
+    curves_of(group, sweep, readings, (first, along), &|_| true)
+}
+
+/// The same of some systems.
+fn curves_of(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    readings: &[Reading],
+    (first, along): (Reading, Along),
+    is_drawn: &dyn Fn(&str) -> bool,
+) -> Chart {
     let lines = |reading| CurveLines {
         group,
         sweep,
         reading,
         along,
+        is_drawn,
     };
     let (title, noun) = if first.is_latency() {
         ("Latency".to_owned(), "latency")

@@ -1,7 +1,7 @@
 //! Sentences about the latency that a report is about: at the highest thread count or rate, and at
 //! the peaks.
 
-use super::{place, title};
+use super::{Detail, place, title};
 use crate::{
     axis::Step,
     block::Text,
@@ -10,7 +10,7 @@ use crate::{
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Bounded, Metric, PointKey, number};
+use tailmark_model::{Bounded, Metric, PointKey};
 use tailmark_stats::Comparison;
 
 /// At the highest thread count or rate that the systems have in common.
@@ -18,17 +18,25 @@ pub fn at_the_highest<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     metric: Metric,
+    detail: Detail,
 ) -> Vec<Text> {
     let Some(step) = compare::last_common(group, sweep, metric) else {
         return Vec::new();
     };
     let spot = ComparedAt::Step(step);
     let pairs = compare::pairs(group, sweep, spot, metric);
+    let has_figures = detail == Detail::Full || pairs.len() == 1;
     let said = pairs.into_iter().filter_map(|pair| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
         let values = (value(pair.0)?, value(pair.1)?);
         let known = compare::at(group, sweep, spot, metric, pair);
-        Some(which_is_better(sweep, metric, pair, values, known.as_ref()))
+        let figures = if has_figures {
+            figures(metric, values.0, values.1)
+        } else {
+            String::new()
+        };
+        let said = which_is_better(sweep, metric, pair, values, known.as_ref(), &figures);
+        Some(said)
     });
     lines(&format!("{} {}: ", title(metric), place(group, spot)), said)
 }
@@ -79,14 +87,14 @@ fn which_is_better<'a>(
     (a, b): (&'a str, &'a str),
     (of_a, of_b): (Measured, Measured),
     comparison: Option<&Comparison>,
+    figures: &str,
 ) -> Said<'a> {
-    let figures = figures(metric, of_a, of_b);
     let uncertain = || {
         let text = if has_zero(of_a) || has_zero(of_b) {
-            no_ratio((a, b), &figures)
+            no_ratio((a, b), figures)
         } else {
             let better = compare::better(metric);
-            format!("which of {a} and {b} is {better} is not certain {figures}.")
+            format!("which of {a} and {b} is {better} is not certain{figures}.")
         };
         Said::Sentence(Text::plain(text))
     };
@@ -98,17 +106,20 @@ fn which_is_better<'a>(
         return uncertain();
     }
     let after = |text: Option<String>| text.map_or_else(String::new, |text| format!(", {text}"));
-    let interval = after(compare::interval(comparison));
+    let interval = after(compare::interval(comparison, sweep.comparisons));
     let outcome = Outcome::new(comparison, sweep.comparisons.band);
     match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => {
-            let sentence = format!("{words} {figures}{interval}.");
+            let sentence = format!("{words}{figures}{interval}.");
             Said::Sentence(Text::plain(sentence))
         }
         None => {
-            let lower = number::apart(ratio).replace("≥ ", "at least ");
-            let far = after(compare::interval(comparison));
-            let text = Text::strong(lower).and(format!(" than {b} {figures}{far}"));
+            let lower = sweep
+                .comparisons
+                .ratio(metric, ratio)
+                .replace("≥ ", "at least ");
+            let far = after(compare::interval(comparison, sweep.comparisons));
+            let text = Text::strong(lower).and(format!(" than {b}{figures}{far}"));
             Said::Is(a, text)
         }
     }
@@ -120,13 +131,13 @@ fn has_zero(measured: Measured) -> bool {
 }
 
 fn no_ratio((a, b): (&str, &str), figures: &str) -> String {
-    format!("{a} and {b} have no ratio, as a run of one of them has 0 {figures}.")
+    format!("{a} and {b} have no ratio, as a run of one of them has 0{figures}.")
 }
 
-/// `(45.3 us against 69.3 us)`.
+/// ` (45.3 us against 69.3 us)`.
 fn figures(metric: Metric, a: Measured, b: Measured) -> String {
     let [a, b] = [a, b].map(|measured| metric.text_with_unit(measured.middle));
-    format!("({a} against {b})")
+    format!(" ({a} against {b})")
 }
 
 /// At the peak of each, where one of them is not at the highest thread count of both.
@@ -158,7 +169,9 @@ pub fn at_the_peaks<'a>(
         if steps[0] == steps[1] && steps[0].threads != PointKey::PEAK {
             let comparison = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
             let begin = format!("{begin}({}): ", steps[0].place());
-            let which = which_is_better(sweep, metric, pair, (of_a, of_b), comparison.as_ref());
+            let figures = figures(metric, of_a, of_b);
+            let known = comparison.as_ref();
+            let which = which_is_better(sweep, metric, pair, (of_a, of_b), known, &figures);
             said.push((begin, which));
             continue;
         }
@@ -205,10 +218,10 @@ fn as_measured<'a>(
     }
     let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
     Some(match compare::alike(outcome, (a, b), sweep.comparisons) {
-        Some(words) => Said::Sentence(Text::plain(format!("{words} {figures}."))),
+        Some(words) => Said::Sentence(Text::plain(format!("{words}{figures}."))),
         None => {
-            let lower = Text::strong(number::apart(ratio));
-            Said::Is(a, lower.and(format!(" than {b} {figures}")))
+            let lower = Text::strong(sweep.comparisons.ratio(metric, ratio));
+            Said::Is(a, lower.and(format!(" than {b}{figures}")))
         }
     })
 }

@@ -15,28 +15,73 @@ use crate::{
 };
 use tailmark_model::{Metric, number};
 
+/// How much a sentence says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// With the figures behind it.
+    Full,
+    /// Without what the table beside it has.
+    Terse,
+}
+
 /// The statements of a workload, the most important first.
 #[must_use]
 pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
     let mut lines: Vec<Text> = without_baseline(group, sweep).into_iter().collect();
     let latency = sweep.latency_metric(group);
     if group.has_peaks() {
-        lines.extend(peak::at_peak(group, sweep));
-        lines.extend(threads::over_all(group, sweep, Metric::OPS_PER_SEC));
+        lines.extend(peak::at_peak(group, sweep, Detail::Full));
+        lines.extend(threads::over_all(
+            group,
+            sweep,
+            Metric::OPS_PER_SEC,
+            Detail::Full,
+        ));
         lines.extend(threads::at_the_lowest(group, sweep));
         lines.extend(peak::share(group, sweep));
     }
     if let Some(metric) = sweep.metric(group) {
-        lines.extend(latency::at_the_highest(group, sweep, metric));
+        lines.extend(latency::at_the_highest(group, sweep, metric, Detail::Full));
         lines.extend(latency::at_the_peaks(group, sweep, metric));
-        lines.extend(threads::over_all(group, sweep, metric));
+        lines.extend(threads::over_all(group, sweep, metric, Detail::Full));
     }
     if group.axis == Axis::Threads && group.rate.is_none() {
+        lines.extend(shape::compared(group, sweep));
         lines.extend(threads::overlapping(group, sweep));
         let systems = sweep.systems.iter().filter(|s| group.has(&s.name));
         lines.extend(systems.flat_map(|system| shape::of_curve(group, system, latency)));
     }
     lines.extend(skipped(group, sweep));
+    lines
+}
+
+/// The most important of them in reading order, of each kind one: for a brief.
+#[must_use]
+pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
+    let mut lines: Vec<Text> = without_baseline(group, sweep).into_iter().collect();
+    let terse = Detail::Terse;
+    let first = |lines: Vec<Text>| lines.into_iter().next();
+    if group.has_peaks() {
+        lines.extend(first(peak::at_peak(group, sweep, terse)));
+        lines.extend(first(threads::over_all(
+            group,
+            sweep,
+            Metric::OPS_PER_SEC,
+            terse,
+        )));
+    }
+    if let Some(metric) = sweep.metric(group) {
+        let spot = compare::where_stated(group, sweep, metric);
+        if !matches!(spot, Some(ComparedAt::Average(_))) {
+            lines.extend(first(latency::at_the_highest(group, sweep, metric, terse)));
+        }
+        lines.extend(first(threads::over_all(group, sweep, metric, terse)));
+    }
+    if group.axis == Axis::Threads && group.rate.is_none() {
+        lines.extend(shape::compared(group, sweep));
+        lines.extend(threads::at_the_lowest(group, sweep));
+        lines.extend(threads::overlapping(group, sweep));
+    }
     lines
 }
 

@@ -1,5 +1,6 @@
 //! Sentences about peaks: each against the others, and the share of the lowest.
 
+use super::Detail;
 use crate::{
     block::Text,
     compare::{self, ComparedAt, Outcome, Standing},
@@ -11,7 +12,7 @@ use tailmark_stats::{Comparison, Verdict};
 
 /// The peaks of a workload: of the only system, of every one against the baseline, or of the highest
 /// against all others.
-pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
+pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, detail: Detail) -> Vec<Text> {
     let standings = compare::standings(group, sweep);
     if let [only] = standings.as_slice() {
         return vec![alone(only)];
@@ -27,6 +28,7 @@ pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text
             sweep,
             first,
             &others.collect::<Vec<_>>(),
+            detail,
         ))
     };
     let sentences = pairs.chunk_by(|one, next| one.0 == next.0);
@@ -45,22 +47,49 @@ fn against_all(
     sweep: &SweepTable<'_>,
     first: &Standing<'_>,
     others: &[&Standing<'_>],
+    detail: Detail,
 ) -> Text {
     let figures = |s: &Standing<'_>| {
         let threads = number::threads(s.peak.threads);
         format!("{} at {threads}", s.peak.text())
     };
     let mut text = Text::plain("At peak, ").and_strong(first.system);
-    for (i, other) in others.iter().enumerate() {
+    // Those that are alike in one clause.
+    let compared = |other: &Standing<'_>| {
+        let pair = (first.system, other.system);
+        sweep.comparisons.at_peak(group, pair)
+    };
+    let is_tied = |other: &&Standing<'_>| {
+        let outcome = compared(other).map(|known| Outcome::new(&known, sweep.comparisons.band));
+        outcome == Some(Outcome::Tied)
+    };
+    let others_of = others.iter().copied();
+    let (tied, apart): (Vec<&Standing<'_>>, Vec<_>) = others_of.partition(is_tied);
+    let mut clauses = Vec::new();
+    if !tied.is_empty() {
+        let names: Vec<&str> = tied.iter().map(|other| other.system).collect();
+        clauses.push(Text::plain("is tied with ").and_strong(number::list(&names)));
+    }
+    clauses.extend(apart.iter().map(|other| {
+        let comparison = compared(other);
+        against(
+            Text::default(),
+            comparison.as_ref(),
+            other.system,
+            sweep.comparisons,
+        )
+    }));
+    let last = clauses.len().saturating_sub(1);
+    for (i, clause) in clauses.into_iter().enumerate() {
         let joint = match i {
             0 => " ",
-            i if i + 1 == others.len() => " and ",
+            i if i == last => " and ",
             _ => ", ",
         };
-        let pair = (first.system, other.system);
-        let comparison = sweep.comparisons.at_peak(group, pair);
-        text = text.and(joint);
-        text = against(text, comparison.as_ref(), other.system, sweep.comparisons);
+        text = text.and(joint).and_all(clause);
+    }
+    if detail == Detail::Terse && others.len() > 1 {
+        return text.and(".");
     }
     let figures_of_others: Vec<String> = others.iter().map(|other| figures(other)).collect();
     text.and(format!(
@@ -81,7 +110,7 @@ fn against(
         return text.and("is not compared with ").and_strong(other);
     };
     let ratio = comparison.ratio.value;
-    let said = comparison.metric.improvement(comparison.ratio);
+    let said = comparisons.improvement(comparison);
     let text = match Outcome::new(comparison, comparisons.band) {
         Outcome::Differ => more(text, &said, ratio < 1.0),
         Outcome::Tied => text.and("is tied with "),
@@ -98,7 +127,7 @@ fn against(
         )),
     };
     let text = text.and_strong(other);
-    let text = text.and(compare::interval_after(comparison));
+    let text = text.and(compare::interval_after(comparison, comparisons));
     if comparison.verdict == Verdict::TooFewRuns && comparisons.has_verdicts() {
         return text.and(" (too few runs for a verdict)");
     }

@@ -1,7 +1,13 @@
-//! Sentences about the shape of one system's curve: saturated, nearly flat, with a spike, or still rising
-//! where the sweep ended. Of what was measured, without a test.
+//! Sentences about the shape of curves: saturated, nearly flat, with a spike, or still rising where the
+//! sweep ended, and which of two is flatter. Of what was measured, without a test.
 
-use crate::{axis::Step, block::Text, grid_cell::GridCell, sweep::WorkloadGrid};
+use crate::{
+    axis::Step,
+    block::Text,
+    compare,
+    grid_cell::GridCell,
+    sweep::{SweepTable, WorkloadGrid},
+};
 use tailmark_model::{Bounded, Metric, System, finding::CLIENT_SATURATED, number};
 use tailmark_stats::statistics;
 
@@ -26,26 +32,143 @@ struct CurvePoint {
     is_client_limit: bool,
 }
 
+/// A latency that rises so many times as much as another's is that of the steeper curve.
+const STEEPER: f64 = 1.5;
+/// From so many times on the other curve is much flatter.
+const MUCH: f64 = 3.0;
+/// A latency that rises so many times with the last step increases dramatically, if it is also
+/// [`STEEPER`] than the other's.
+const DRAMATIC: f64 = 2.0;
+/// A last step that gains less than this, while latency rises, nears the limit.
+const NEAR_LIMIT: f64 = 0.1;
+
+/// How the subject's curve differs in shape from those of the others: how much the latency rises over all
+/// thread counts, and with the last step.
+pub fn compared<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
+    let one = sweep.baseline().or(compare::subject(sweep));
+    let Some((one, metric)) = one.zip(sweep.latency_metric(group)) else {
+        return Vec::new();
+    };
+    let curve = |name: &'a str| {
+        let cells = group.steps.iter().map(|&step| group.valid_cell(name, step));
+        let points = cells.map(|cell| curve_point(cell?, Some(metric)));
+        points.collect::<Option<Vec<CurvePoint>>>()
+    };
+    let Some(own) = curve(one).filter(|own| own.len() > 2) else {
+        return Vec::new();
+    };
+    let others = sweep.systems.iter().map(|system| system.name.as_str());
+    let others = others.filter(|name| *name != one);
+    let others = others.filter_map(|name| Some((name, curve(name)?)));
+    let others: Vec<(&str, Vec<CurvePoint>)> = others.collect();
+    let name = format!("{metric} latency");
+    let lasts = others
+        .iter()
+        .filter_map(|other| last_step(&name, (one, &own), other));
+    let slopes = others
+        .iter()
+        .filter_map(|other| slope(&name, (one, &own), other));
+    slopes.chain(lasts).collect()
+}
+
+/// Which of two curves is flatter over all thread counts.
+fn slope(
+    name: &str,
+    (one, own): (&str, &[CurvePoint]),
+    (other, of_other): &(&str, Vec<CurvePoint>),
+) -> Option<Text> {
+    let rise = |curve: &[CurvePoint]| Some(curve.last()?.ns? / curve.first()?.ns?);
+    let (own_rise, other_rise) = (rise(own)?, rise(of_other)?);
+    let (flat, steep, flat_rise, steep_rise) = if own_rise <= other_rise {
+        (one, *other, own_rise, other_rise)
+    } else {
+        (*other, one, other_rise, own_rise)
+    };
+    // A curve that falls has no slope to be compared.
+    let apart = steep_rise / flat_rise.max(1.0);
+    let much = if apart >= MUCH { "much " } else { "" };
+    let (from, to) = (own.first()?.step, own.last()?.step);
+    (apart >= STEEPER).then(|| {
+        let text = Text::strong(flat).and(format!(
+            " has the {much}flatter curve: from {} to {}, ",
+            from.label(),
+            to.place()
+        ));
+        text.and(format!(
+            "{name} rises {}, and that of {steep} {}.",
+            number::ratio(flat_rise),
+            number::ratio(steep_rise)
+        ))
+    })
+}
+
+/// That the last step makes the latency of one increase dramatically and the other's not, and whether
+/// it nears its limit.
+fn last_step(
+    name: &str,
+    (one, own): (&str, &[CurvePoint]),
+    (other, of_other): &(&str, Vec<CurvePoint>),
+) -> Option<Text> {
+    let last = |curve: &[CurvePoint]| {
+        let [.., before, last] = curve else {
+            return None;
+        };
+        Some((last.ns? / before.ns?, last.ops / before.ops - 1.0))
+    };
+    let (of_own, of_other) = (last(own)?, last(of_other)?);
+    let (steep, (rise, gain), calm, (calm_rise, calm_gain)) = if of_own.0 >= of_other.0 {
+        (one, of_own, *other, of_other)
+    } else {
+        (*other, of_other, one, of_own)
+    };
+    let [.., before, end] = own else {
+        return None;
+    };
+    let is_dramatic = rise >= DRAMATIC && rise >= calm_rise * STEEPER;
+    let limit = if gain < NEAR_LIMIT && gain < calm_gain {
+        ": it is nearing its limit"
+    } else {
+        ""
+    };
+    is_dramatic.then(|| {
+        let change = |gain| Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + gain), None);
+        let text = Text::plain(format!(
+            "From {} to {}, {name} of ",
+            before.step.label(),
+            end.step.place()
+        ));
+        let text = text.and_strong(steep).and(" increases dramatically, ");
+        text.and(format!(
+            "{}, with {} ops/s{limit}; that of {calm} {}, with {}.",
+            number::ratio(rise),
+            change(gain),
+            number::ratio(calm_rise),
+            change(calm_gain)
+        ))
+    })
+}
+
+/// A valid point of a curve.
+fn curve_point(cell: &GridCell<'_>, latency: Option<Metric>) -> Option<CurvePoint> {
+    let ns = latency.and_then(|metric| cell.value(metric));
+    let ns = ns.filter(|ns| ns.middle.is_exact());
+    let runs = cell.ops_by_repeat().into_iter();
+    Some(CurvePoint {
+        step: cell.step,
+        ops: cell.ops()?.middle,
+        runs: runs.map(|(_, ops)| ops).collect(),
+        ns: ns.map(|ns| ns.middle.value),
+        is_client_limit: cell.has_finding(&CLIENT_SATURATED),
+    })
+}
+
 /// What can be said of a system's curve.
 pub fn of_curve(group: &WorkloadGrid<'_>, system: &System, latency: Option<Metric>) -> Vec<Text> {
-    let point = |cell: &GridCell<'_>| {
-        let ns = latency.and_then(|metric| cell.value(metric));
-        let ns = ns.filter(|ns| ns.middle.is_exact());
-        Some(CurvePoint {
-            step: cell.step,
-            ops: cell.ops()?.middle,
-            runs: cell
-                .ops_by_repeat()
-                .into_iter()
-                .map(|(_, ops)| ops)
-                .collect(),
-            ns: ns.map(|ns| ns.middle.value),
-            is_client_limit: cell.has_finding(&CLIENT_SATURATED),
-        })
-    };
     let steps = group.steps.iter();
     let cells = steps.filter_map(|&step| group.valid_cell(&system.name, step));
-    let curve: Vec<CurvePoint> = cells.filter_map(point).collect();
+    let curve: Vec<CurvePoint> = cells
+        .filter_map(|cell| curve_point(cell, latency))
+        .collect();
     let is_whole = group.cells_of(&system.name).count() == curve.len();
     if curve.len() < 3 || !is_whole {
         return Vec::new();
@@ -99,7 +222,7 @@ fn saturation(curve: &[CurvePoint], name: &str) -> Option<String> {
 
 /// `30 %`, from twice on `2.1X`.
 fn rise(ratio: f64) -> String {
-    let text = Metric::OPS_PER_SEC.improvement(Bounded::exact(ratio));
+    let text = Metric::OPS_PER_SEC.improvement(Bounded::exact(ratio), None);
     text.trim_start_matches('+').to_owned()
 }
 
@@ -116,7 +239,7 @@ fn still_rising(curve: &[CurvePoint]) -> Option<String> {
         format!(
             " still gains at {} ({} over {}): more threads were not tested.",
             last.step.place(),
-            Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + gain)),
+            Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + gain), None),
             before.step.label(),
         )
     })

@@ -5,11 +5,12 @@ use crate::{
     axis::{Axis, Step},
     block::Text,
     compare::{self, Average, ComparedAt, Outcome},
-    statement::{more, title},
+    compared::Comparisons,
+    statement::{Detail, more, title},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, Statistic, number};
-use tailmark_stats::Comparison;
+use tailmark_stats::{Comparison, comparison};
 
 /// Two systems at every step at which they can be compared.
 struct Along<'a> {
@@ -43,8 +44,8 @@ impl<'a> Along<'a> {
     }
 
     /// The least and the greatest improvement, and where they are.
-    fn ends(&self, metric: Metric) -> Option<String> {
-        let said = |comparison: &Comparison| metric.improvement(comparison.ratio);
+    fn ends(&self, comparisons: &Comparisons) -> Option<String> {
+        let said = |comparison: &Comparison| comparisons.improvement(comparison);
         let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
         let by_gain =
             |a: &&(Step, Comparison), b: &&(Step, Comparison)| gain(a).total_cmp(&gain(b));
@@ -79,14 +80,19 @@ impl<'a> Along<'a> {
 }
 
 /// Average and range of the improvement of each pair of systems, and who leads where.
-pub fn over_all<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, metric: Metric) -> Vec<Text> {
+pub fn over_all<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    metric: Metric,
+    detail: Detail,
+) -> Vec<Text> {
     let pairs = compare::main_pairs(group, sweep);
     let pairs = pairs.into_iter();
     let all: Vec<Along<'a>> = pairs
         .map(|pair| Along::new(group, sweep, metric, pair))
         .filter(|along| along.at.len() > 1)
         .collect();
-    let ranges = ranges(group, sweep, metric, &all);
+    let ranges = ranges(group, sweep, metric, &all, detail);
     let changes = all
         .iter()
         .filter_map(|along| change_of_lead(sweep, metric, along));
@@ -104,6 +110,7 @@ fn ranges<'a>(
     sweep: &SweepTable<'a>,
     metric: Metric,
     all: &[Along<'a>],
+    detail: Detail,
 ) -> Option<Text> {
     let first = all.first()?;
     let over = match group.axis {
@@ -122,29 +129,51 @@ fn ranges<'a>(
             text = text.and_strong(along.a).and(" ");
         }
         let average = compare::average(group, sweep.comparisons, metric, (along.a, along.b));
-        text = range(text, metric, along, average)?;
+        let is_terse = detail == Detail::Terse;
+        let has_ends = !is_terse || all.len() == 1;
+        text = range(text, sweep, metric, along, average, (!is_terse, has_ends))?;
     }
     Some(text.and("."))
 }
 
 /// How the first of two compares with the second over all steps: on average (of ops/s and of mean
 /// latencies, as the studies have it), and from the lowest to the highest with the places where they lie.
-fn range(text: Text, metric: Metric, along: &Along<'_>, average: Option<Average>) -> Option<Text> {
-    let ends = along.ends(metric)?;
+fn range(
+    text: Text,
+    sweep: &SweepTable<'_>,
+    metric: Metric,
+    along: &Along<'_>,
+    average: Option<Average>,
+    (has_geometric, has_ends): (bool, bool),
+) -> Option<Text> {
+    let ends = along.ends(sweep.comparisons)?;
     let b = along.b;
     let is_mean = |statistic: Statistic| statistic == Statistic::MEAN;
     let is_averaged = metric.latency().is_none_or(|(_, own)| is_mean(own));
     let Some(average) = average.filter(|_| is_averaged) else {
         return Some(text.and(format!("against {b} {ends}")));
     };
-    let arithmetic = metric.improvement(average.arithmetic);
+    let arithmetic = sweep.comparisons.ratio(metric, average.arithmetic);
     Some(if metric == Metric::OPS_PER_SEC {
         // The mean of a over b and that of b over a are not each other's inverse; these are.
-        let geometric = metric.improvement(average.geometric);
-        let text = more(text, &arithmetic, average.arithmetic.value < 1.0);
-        text.and(format!(
-            "{b} (geometric mean of the ratios: {geometric}), {ends}"
-        ))
+        let geometric = sweep.comparisons.ratio(metric, average.geometric);
+        let is_alike = comparison::is_within(average.arithmetic.value, sweep.comparisons.band);
+        let text = if is_alike && average.arithmetic.is_exact() {
+            text.and(format!("is {} of ", compare::within(sweep.comparisons)))
+        } else {
+            more(text, &arithmetic, average.arithmetic.value < 1.0)
+        };
+        let geometric = if has_geometric {
+            format!(" (geometric mean of the ratios: {geometric})")
+        } else {
+            String::new()
+        };
+        let ends = if has_ends {
+            format!(", {ends}")
+        } else {
+            String::new()
+        };
+        text.and(format!("{b}{geometric}{ends}"))
     } else {
         let text = text.and("is ").and_strong(arithmetic);
         text.and(format!(" than {b} on average, {ends}"))
@@ -248,7 +277,7 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
         let text = Text::plain(format!("At {place}, the lowest thread count, "));
         let text = more(
             text.and_strong(pair.0).and(" "),
-            &metric.improvement(comparison.ratio),
+            &sweep.comparisons.improvement(&comparison),
             comparison.ratio.value < 1.0,
         );
         let is_ahead = comparison.ratio.value > 1.0;
@@ -258,7 +287,7 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
             ""
         };
         let [a, b] = figures;
-        let interval = compare::interval_after(&comparison);
+        let interval = compare::interval_after(&comparison, sweep.comparisons);
         let text = text.and_strong(pair.1);
         Some(text.and(format!("{nearest}{interval}: {a} against {b}.")))
     };

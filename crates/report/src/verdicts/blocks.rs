@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     Block, Cell, Column, Report, Section, Table, TableRow, Text,
-    format::{Head, Rendered},
+    format::Head,
+    section::Rendered,
     section::{RATIO, metric_cell, probability},
 };
 use tailmark_model::{Bounded, Metric, finding::UNEQUAL_CONDITIONS, number};
@@ -178,11 +179,21 @@ fn at(found: &Comparison) -> String {
 
 /// A ratio as reports say it, but that small percentages have a decimal.
 fn improvement(metric: Metric, ratio: Bounded) -> String {
-    let said = metric.improvement(ratio);
-    if said.ends_with('%') && ratio.is_exact() {
-        change(metric.gain(ratio).value)
+    let said = metric.improvement(ratio, None);
+    if said.contains('X') || !ratio.is_exact() {
+        return said;
+    }
+    if metric.more_is_better() {
+        return change(metric.gain(ratio).value);
+    }
+    let (share, side) = if ratio.value > 1.0 {
+        (ratio.value - 1.0, "higher")
     } else {
-        said
+        (1.0 - ratio.value, "lower")
+    };
+    match change(share).trim_start_matches(['+', '±']) {
+        "0 %" => said,
+        percent => format!("{percent} {side}"),
     }
 }
 

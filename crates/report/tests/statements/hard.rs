@@ -327,6 +327,6 @@ fn a_latency_that_nobody_has_and_a_baseline_that_is_none_are_refused() {
     let latencies = "there is no `p99 scan` latency in this report; requests are: read";
     assert_eq!(unknown_latency.to_string(), latencies);
     let unknown_system = ask(None, Some("nobody")).unwrap_err();
-    let systems = "the baseline `nobody` is no system of this report; they are: A, B";
+    let systems = "`nobody` is not a system of this report; they are: A, B";
     assert_eq!(unknown_system.to_string(), systems);
 }

@@ -16,7 +16,7 @@ pub use run::Run;
 use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
 use family::Families;
 use std::collections::BTreeMap;
-use tailmark_model::{Arrivals, Bound, Bounded, Header, Metric, PointName};
+use tailmark_model::{Arrivals, Bound, Bounded, Header, Metric, PointKey, PointName};
 use turns::Positions;
 
 /// Where two systems are compared.
@@ -171,6 +171,35 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Of two values that were read off curves, which nothing tests.
+    #[must_use]
+    pub fn of_readings(metric: Metric, (a, b): (&str, &str), ratio: Bounded) -> Self {
+        Self {
+            workload: String::new(),
+            distribution: String::new(),
+            place: Place::Point {
+                threads: PointKey::PEAK,
+                target_rate: None,
+                arrivals: None,
+            },
+            metric,
+            a: a.to_owned(),
+            b: b.to_owned(),
+            centers: [ratio, Bounded::exact(1.0)],
+            ratio,
+            test: Test::Welch,
+            interval: None,
+            one_sided: None,
+            runs_a: 0,
+            runs_b: 0,
+            p: None,
+            p_adjusted: None,
+            family: 0,
+            verdict: Verdict::TooFewRuns,
+            values: [Vec::new(), Vec::new()],
+        }
+    }
+
     /// The point that it is at; none at peaks.
     #[must_use]
     pub fn point(&self) -> Option<PointName> {

@@ -26,6 +26,12 @@ pub fn block(block: &Block, names: &mut Names) -> Markup {
         Block::Cards(cards) => html! { div.cards { @for c in cards { (card(c)) } } },
         Block::Table(t) => table(t, names),
         Block::Figure(f) => figure(f),
+        Block::Beside(f, lines) => html! {
+            div.beside {
+                (figure(f))
+                ul.statements { @for line in lines { li { (text(line)) } } }
+            }
+        },
         Block::Findings(entries) => html! {
             div.findings { @for entry in entries { (finding(entry, names)) } }
         },

@@ -18,7 +18,7 @@ use tailmark_model::{script_json, script_name};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "html",
     about: "one page with interactive charts that opens offline: report.html",
-    page: Some(PAGE),
+    pages: &[PAGE],
     folder: None,
     files,
     text: None,
@@ -134,13 +134,16 @@ fn visible(report: &Report, served: Served) -> String {
             h1 { (head.title) }
             p.facts { @for fact in &head.facts { span { (fact) } } }
         }
-        div.layout {
-            nav.contents aria-label="Contents" { (contents(sections)) }
+        div.layout.brief[head.is_brief] {
+            @if !head.is_brief {
+                nav.contents aria-label="Contents" { (contents(sections)) }
+            }
             main id="content" {
                 @if served == Served::Live { (live_panel()) }
-                (view(&head.systems))
+                @if !head.is_brief { (view(&head.systems)) }
                 @for (section, blocks) in sections { (section_of(section, blocks, &mut names)) }
                 footer {
+                    @if !head.footer.is_empty() { p { (head.footer) } }
                     p { "Made by tailmark " (env!("CARGO_PKG_VERSION")) "." }
                     p { (NOTICE) }
                 }
@@ -263,7 +266,7 @@ fn figures<'p>(sections: &'p Rendered) -> Markup {
         variants: &chart.variants,
     };
     let figure = |block: &'p Block| match block {
-        Block::Figure(figure) => {
+        Block::Figure(figure) | Block::Beside(figure, _) => {
             let charts = figure.charts.iter().map(chart).collect();
             Some((figure.anchor.as_str(), FigureJson { charts }))
         }

@@ -15,12 +15,13 @@ use krilla::tagging::{ListNumbering, Tag, TagKind};
 use std::num::NonZeroU16;
 use tailmark_model::number;
 
-const INK: Look = Look::ink(9.4);
+pub const INK: Look = Look::ink(9.4);
 const MUTED: Look = Look::muted(8.4);
 const SOURCE: Look = Look::ink(7.4);
 const ACCENT: &str = "#0b5a8f";
 
-const fn heading(size: f32) -> Look {
+/// The look of a heading.
+pub const fn heading(size: f32) -> Look {
     Look::ink(size).bold()
 }
 
@@ -47,14 +48,16 @@ pub struct Entry {
 
 /// Writes blocks onto pages, one below the other.
 pub struct Writer<'r> {
-    drawings: &'r [Drawing],
-    written: Written<'r>,
-    section: TagId,
+    pub(super) drawings: &'r [Drawing],
+    pub(super) written: Written<'r>,
+    pub(super) section: TagId,
+    /// Whether it is a brief, which has cards.
+    is_brief: bool,
 }
 
 impl<'r> Writer<'r> {
     /// Begins a document with these charts.
-    pub fn new(drawings: &'r [Drawing]) -> Self {
+    pub fn new(drawings: &'r [Drawing], is_brief: bool) -> Self {
         let mut tags = TagNodes::default();
         let section = tags.root(Tag::Section);
         Self {
@@ -65,6 +68,7 @@ impl<'r> Writer<'r> {
                 outline: Vec::new(),
             },
             section,
+            is_brief,
         }
     }
 
@@ -75,13 +79,13 @@ impl<'r> Writer<'r> {
     }
 
     /// The title, and what was compared when.
-    pub fn masthead(&mut self, title: &str, facts: &[String]) {
-        let kicker = Look {
+    pub fn masthead(&mut self, kicker: &str, title: &str, facts: &[String]) {
+        let look = Look {
             color: ACCENT,
             ..heading(7.6)
         };
-        let kind = "STORAGE QUALIFICATION REPORT";
-        self.paragraph(Tag::P, &[Run::plain(kind, kicker)], 0.0, 2.0);
+        let kind = kicker.to_uppercase();
+        self.paragraph(Tag::P, &[Run::plain(kind, look)], 0.0, 2.0);
         self.heading(1, title, &[], heading(19.0), 3.0);
         self.paragraph(Tag::P, &[Run::plain(facts.join(" · "), MUTED)], 0.0, 10.0);
     }
@@ -102,7 +106,10 @@ impl<'r> Writer<'r> {
             blocks.iter().skip(1).for_each(|b| self.block(b, section));
             return;
         }
-        self.heading(2, section.title, &[section.name], heading(14.0), 6.0);
+        // Those of its workloads are enough in a brief.
+        if !(self.is_brief && section.name == "workloads") {
+            self.heading(2, section.title, &[section.name], heading(14.0), 6.0);
+        }
         blocks.iter().for_each(|block| self.block(block, section));
     }
 
@@ -140,10 +147,12 @@ impl<'r> Writer<'r> {
             Block::Text(text) => self.paragraph(Tag::P, &runs(text, INK), 0.0, 6.0),
             Block::Statements(texts) => self.list(texts),
             // The table of the first page says the same.
+            Block::Cards(of_block) if self.is_brief => self.cards(of_block),
             Block::Cards(_) if section.name == "summary" => {}
             Block::Cards(of_block) => self.table(&cards(of_block)),
             Block::Table(of_block) => self.table(of_block),
             Block::Figure(of_block) => self.figure(of_block),
+            Block::Beside(of_block, texts) => self.beside(of_block, texts),
             Block::Findings(entries) => entries.iter().for_each(|entry| self.finding(entry)),
             Block::Source { title, text } => self.source(title, text),
         }
@@ -189,7 +198,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    fn list(&mut self, texts: &[Text]) {
+    pub(super) fn list(&mut self, texts: &[Text]) {
         let list = Tag::L(ListNumbering::Disc);
         let list = self.written.tags.within(self.section, list);
         for text in texts {
@@ -235,6 +244,7 @@ impl<'r> Writer<'r> {
             self.section,
             &mut self.written.tags,
             &mut self.written.flow,
+            self.is_brief,
         );
         if !table.note.is_empty() {
             let note = Look::muted(7.6);
@@ -256,7 +266,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    fn charts(&mut self, pair: &[&'r Drawing], anchors: Vec<String>) -> Boxed<'r> {
+    pub(super) fn charts(&mut self, pair: &[&'r Drawing], anchors: Vec<String>) -> Boxed<'r> {
         const SCALE: f32 = WIDTH / Drawing::PAPER.0;
         let mut pieces = Vec::new();
         let mut height = 0.0_f32;

@@ -25,8 +25,21 @@ use std::collections::BTreeMap;
 
 const RUNNING: Look = Look::muted(7.6);
 
+/// What stands on every page.
+#[derive(Debug, Clone, Copy)]
+pub struct Running<'r> {
+    /// The title, over all pages but the first.
+    pub title: &'r str,
+    /// The author's words below all of them; empty: none.
+    pub footer: &'r str,
+}
+
 /// The bytes of the file.
-pub fn emit(written: Written<'_>, title: &str, began_ms: Option<u64>) -> Result<Vec<u8>, String> {
+pub fn emit(
+    written: Written<'_>,
+    running: Running<'_>,
+    began_ms: Option<u64>,
+) -> Result<Vec<u8>, String> {
     let configuration = ConfigurationBuilder::new();
     let configuration = configuration.with_accessibility_validator(Accessibility::UA1);
     let configuration = configuration
@@ -45,7 +58,7 @@ pub fn emit(written: Written<'_>, title: &str, began_ms: Option<u64>) -> Result<
         fonts: Fonts::new(),
         anchors: &flow.anchors,
         slots: vec![None; tags.slots],
-        title,
+        running,
         pages: flow.pages.len(),
     };
     for (number, pieces) in flow.pages.iter().enumerate() {
@@ -67,7 +80,7 @@ pub fn emit(written: Written<'_>, title: &str, began_ms: Option<u64>) -> Result<
         .filter_map(|entry| emitter.outline(entry))
         .for_each(|entry| entries.push_child(entry));
     document.set_outline(entries);
-    document.set_metadata(metadata(title, began_ms));
+    document.set_metadata(metadata(running.title, began_ms));
     document.finish().map_err(|error| format!("{error:?}"))
 }
 
@@ -112,7 +125,7 @@ struct Emitter<'e> {
     anchors: &'e BTreeMap<String, (usize, f32)>,
     /// What each slot of the tree holds, once it is on a page.
     slots: Vec<Option<Identifier>>,
-    title: &'e str,
+    running: Running<'e>,
     pages: usize,
 }
 
@@ -225,12 +238,15 @@ impl Emitter<'_> {
         let tag = |kind| ContentTag::Artifact(Artifact::with_kind(kind));
         if number > 0 {
             surface.start_tagged(tag(ArtifactType::Header));
-            let title = cut(self.title, WIDTH);
+            let title = cut(self.running.title, WIDTH);
             self.text(surface, (SIDE, 36.0), &title, RUNNING);
             surface.end_tagged();
         }
         surface.start_tagged(tag(ArtifactType::Footer));
-        let made = format!("tailmark {}", env!("CARGO_PKG_VERSION"));
+        let made = match self.running.footer {
+            "" => format!("tailmark {}", env!("CARGO_PKG_VERSION")),
+            words => cut(words, WIDTH - 60.0),
+        };
         self.text(surface, (SIDE, PAGE.1 - 30.0), &made, RUNNING);
         let place = format!("{} / {}", number + 1, self.pages);
         self.text(surface, (right(&place), PAGE.1 - 30.0), &place, RUNNING);

@@ -1,6 +1,7 @@
 //! A document that one sends (PDF): on its first page who leads, the main chart and the table, and how it was
 //! tested at its end. It is tagged (PDF/UA-1), so that it can be read aloud.
 
+mod beside;
 mod blocks;
 mod emit;
 mod flow;
@@ -12,12 +13,13 @@ mod tree;
 use super::{Report, ReportFile, ReportFormat};
 use crate::{Error, Section, draw::printable};
 use blocks::Writer;
+use emit::Running;
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "pdf",
     about: "a document to send, on A4, with each chart as it is at first: report.pdf",
-    page: Some(PAGE),
+    pages: &[PAGE],
     folder: None,
     files,
     text: None,
@@ -32,20 +34,28 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     Ok(vec![ReportFile::page(PAGE, document(report)?)])
 }
 
-fn document(report: &Report) -> Result<Vec<u8>, Error> {
+/// The bytes of a document: of a brief its sections in their order, of a report a first page with contents.
+pub fn document(report: &Report) -> Result<Vec<u8>, Error> {
     let title: String = report.head.title.chars().map(printable).collect();
-    let is_first = |section: &&Section| FIRST.contains(&section.name);
+    let is_brief = report.head.is_brief;
+    let is_first = |section: &&Section| is_brief || FIRST.contains(&section.name);
     let all = report.sections.iter();
     let all = all.map(|(section, blocks)| (*section, blocks.as_slice()));
     let (first, further): (Vec<_>, Vec<_>) = all.partition(|(section, _)| is_first(section));
-    let mut writer = Writer::new(report.paper()?);
-    writer.masthead(&title, &report.head.facts);
+    let mut writer = Writer::new(report.paper()?, is_brief);
+    writer.masthead(report.head.kicker, &title, &report.head.facts);
     first
         .iter()
         .for_each(|(section, blocks)| writer.section(section, blocks));
-    writer.contents(&further);
+    if !is_brief {
+        writer.contents(&further);
+    }
     further
         .iter()
         .for_each(|(section, blocks)| writer.section(section, blocks));
-    emit::emit(writer.finish(), &title, report.head.began_ms).map_err(Error::Pdf)
+    let running = Running {
+        title: &title,
+        footer: &report.head.footer,
+    };
+    emit::emit(writer.finish(), running, report.head.began_ms).map_err(Error::Pdf)
 }

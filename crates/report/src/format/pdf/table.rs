@@ -14,6 +14,8 @@ use std::num::NonZeroU32;
 const PADDING: f32 = 4.0;
 /// Above and below.
 const LEADING: f32 = 2.4;
+/// The same where there is little room.
+const DENSE: f32 = 0.9;
 /// A word that is wider is broken, points.
 const WORD_MAX: f32 = 150.0;
 /// Words that take no more stand on one line, points.
@@ -24,7 +26,14 @@ const HEAD: Look = Look::muted(7.2).bold();
 const DETAIL: Look = Look::muted(6.4);
 
 /// Puts a table below what there is.
-pub fn push<'r>(table: &Table, section: TagId, tags: &mut TagNodes, flow: &mut Flow<'r>) {
+pub fn push<'r>(
+    table: &Table,
+    section: TagId,
+    tags: &mut TagNodes,
+    flow: &mut Flow<'r>,
+    is_dense: bool,
+) {
+    let leading = if is_dense { DENSE } else { LEADING };
     let all: Vec<(f32, f32)> = (0..table.columns.len())
         .map(|i| column_widths(table, i))
         .collect();
@@ -39,6 +48,7 @@ pub fn push<'r>(table: &Table, section: TagId, tags: &mut TagNodes, flow: &mut F
         let grid = Grid {
             columns,
             edges: edges(&of_part),
+            leading,
         };
         let tag = tags.within(section, Tag::Table);
         let head = grid.head(Some((tags, tag)));
@@ -122,6 +132,8 @@ fn cell_runs(cell: &Cell, is_total: bool) -> Vec<Run> {
 struct Grid<'t> {
     columns: Vec<&'t Column>,
     edges: Vec<f32>,
+    /// Above and below what is in a cell, points.
+    leading: f32,
 }
 
 impl Grid<'_> {
@@ -166,7 +178,7 @@ impl Grid<'_> {
             let cell = header(&mut tag, row, 1);
             // Titles of several lines end on one.
             let line = HEAD.size * super::lines::LEADING;
-            let top = y + LEADING + (highest - lines.len()) as f32 * line;
+            let top = y + self.leading + (highest - lines.len()) as f32 * line;
             let to = tag
                 .as_mut()
                 .zip(cell)
@@ -176,7 +188,7 @@ impl Grid<'_> {
                 top + set(lines, self.align(i), top, to, &mut pieces),
             );
         }
-        bottom += LEADING;
+        bottom += self.leading;
         pieces.push(rule(bottom, self.width(), 0.8, "#aab2bd"));
         Boxed {
             height: bottom + 1.0,
@@ -211,10 +223,10 @@ impl Grid<'_> {
                 .as_mut()
                 .zip(cell)
                 .map(|((tags, _), cell)| (&mut **tags, cell));
-            height = height.max(set(&of_group, align, LEADING, place, pieces));
+            height = height.max(set(&of_group, align, self.leading, place, pieces));
             from = to;
         }
-        height + LEADING
+        height + self.leading
     }
 
     fn row<'r>(
@@ -235,11 +247,11 @@ impl Grid<'_> {
             };
             let tag = tags.within(row, kind);
             let text = lines(&cell_runs(cell, is_total), self.room(i, i + 1));
-            let mut y = LEADING
+            let mut y = self.leading
                 + set(
                     &text,
                     self.align(i),
-                    LEADING,
+                    self.leading,
                     Some((tags, tag)),
                     &mut pieces,
                 );
@@ -249,7 +261,7 @@ impl Grid<'_> {
             }
             bottom = bottom.max(y);
         }
-        bottom += LEADING;
+        bottom += self.leading;
         pieces.push(rule(bottom, self.width(), 0.4, style::GRID));
         Boxed {
             height: bottom + 0.4,

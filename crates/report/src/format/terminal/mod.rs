@@ -21,7 +21,7 @@ use text::{clean, wrap};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "terminal",
     about: "text with tables and small charts: report.txt, or without -o standard output",
-    page: Some(PAGE),
+    pages: &[PAGE],
     folder: None,
     files,
     text: Some(write_text),
@@ -148,6 +148,10 @@ fn block(block: &Block, screen: Screen) -> Vec<String> {
         Block::Cards(of_cards) => table(&cards(of_cards), screen),
         Block::Table(of_block) => table(of_block, screen),
         Block::Figure(figure) => charts(figure, screen),
+        Block::Beside(figure, texts) => {
+            let texts = texts.iter().flat_map(|text| item("- ", text, screen));
+            charts(figure, screen).into_iter().chain(texts).collect()
+        }
         Block::Findings(entries) => findings(entries, screen),
         Block::Source { title, text } => {
             let lines = text.lines().map(|line| format!("    {}", clean(line)));

@@ -1,0 +1,110 @@
+//! The author's words: Markdown of a plan or of the command line as blocks. Only what a report needs is read:
+//! paragraphs, headings, lists and emphasis. Links and pictures become their text, so that a report never
+//! refers to anything outside.
+
+use crate::{Block, Data, Text, block::anchor};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use tailmark_model::Words;
+
+/// What the author says in a place; nothing if the report has no words there.
+#[must_use]
+pub fn words(data: &Data, place: Words) -> Vec<Block> {
+    let settings = data.report_settings();
+    let text = settings.words.get(&place);
+    text.map_or_else(Vec::new, |text| blocks(text))
+}
+
+/// What the author says at the foot of the page, on one line.
+#[must_use]
+pub fn footer(data: &Data) -> String {
+    let texts = words(data, Words::Footer).into_iter();
+    let texts = texts.flat_map(|block| match block {
+        Block::Text(text) => vec![text],
+        Block::Statements(texts) => texts,
+        _ => Vec::new(),
+    });
+    let texts: Vec<String> = texts.map(|text| text.to_plain()).collect();
+    texts.join(" ")
+}
+
+fn blocks(markdown: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut text = Text::default();
+    let mut items: Vec<Text> = Vec::new();
+    let (mut strong, mut lists) = (0_u32, 0_u32);
+    for event in Parser::new(markdown) {
+        match event {
+            Event::Start(Tag::Strong | Tag::Emphasis) => strong += 1,
+            Event::End(TagEnd::Strong | TagEnd::Emphasis) => strong = strong.saturating_sub(1),
+            Event::Start(Tag::List(_)) => lists += 1,
+            Event::End(TagEnd::Item) => push_text(&mut items, &mut text),
+            Event::End(TagEnd::List(_)) => {
+                lists = lists.saturating_sub(1);
+                if lists == 0 && !items.is_empty() {
+                    blocks.push(Block::Statements(std::mem::take(&mut items)));
+                }
+            }
+            Event::Start(Tag::Item) if !text.0.is_empty() => push_text(&mut items, &mut text),
+            Event::End(TagEnd::Heading(_)) => {
+                let title = std::mem::take(&mut text).to_plain();
+                blocks.push(Block::Heading {
+                    anchor: anchor(&["words", &title]),
+                    title,
+                    about: String::new(),
+                });
+            }
+            Event::End(TagEnd::Paragraph | TagEnd::CodeBlock) if lists == 0 => {
+                let mut one = Vec::new();
+                push_text(&mut one, &mut text);
+                blocks.extend(one.into_iter().map(Block::Text));
+            }
+            Event::Text(words)
+            | Event::Code(words)
+            | Event::Html(words)
+            | Event::InlineHtml(words) => {
+                text = if strong > 0 {
+                    text.and_strong(&*words)
+                } else {
+                    text.and(&*words)
+                };
+            }
+            Event::SoftBreak | Event::HardBreak => text = text.and(" "),
+            _ => {}
+        }
+    }
+    blocks
+}
+
+fn push_text(texts: &mut Vec<Text>, text: &mut Text) {
+    if !text.0.is_empty() {
+        texts.push(std::mem::take(text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Span;
+
+    #[test]
+    fn markdown_becomes_blocks_and_refers_to_nothing_outside() {
+        let blocks = blocks(
+            "# Why\n\nA *fast* drive,\nand [a link](https://example.org).\n\n- one\n- two **words**\n\n<b>x</b> ![p](p.png)",
+        );
+        let [
+            Block::Heading { title, .. },
+            Block::Text(text),
+            Block::Statements(items),
+            Block::Text(last),
+        ] = &blocks[..]
+        else {
+            panic!("{blocks:?}");
+        };
+        assert_eq!(title, "Why");
+        assert_eq!(text.to_plain(), "A fast drive, and a link.");
+        assert_eq!(text.0[1], Span::Strong("fast".into()));
+        let items: Vec<String> = items.iter().map(Text::to_plain).collect();
+        assert_eq!(items, ["one", "two words"]);
+        assert_eq!(last.to_plain(), "<b>x</b> p", "markup is text");
+    }
+}

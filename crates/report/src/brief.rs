@@ -1,0 +1,344 @@
+//! The brief: what one sends. On its first page are the headline, the cards and the chart that carries the
+//! message, then one curve, one table and a few sentences for each workload, then how it was tested.
+
+use crate::{
+    Block, Cell, Chart, Column, Data, Figure, Section, Table, TableRow, Text, author,
+    axis::Axis,
+    block::anchor,
+    chart::curve::{Along, Reading},
+    compare,
+    findings::Index,
+    section::{self, Rendered, curves},
+    statement,
+    sweep::{SweepTable, WorkloadGrid},
+};
+use std::collections::BTreeSet;
+use tailmark_model::{Fact, Metric, Point, System, Words, finding::LENGTH_UNKNOWN, number};
+
+const FRONT: Section = Section::of_page("summary", "In brief");
+const WORKLOADS: Section = Section::of_page("workloads", "Workloads");
+const METHOD: Section = Section::of_page("method", "How we tested");
+const CONCLUSION: Section = Section::of_page("conclusion", "Conclusion");
+
+/// The most sentences of a workload.
+const SENTENCES: usize = 5;
+
+/// The sections of the brief.
+#[must_use]
+pub fn sections(data: &Data) -> Rendered {
+    let sweep = SweepTable::new(data);
+    let index = Index::new(data);
+    let all = [
+        (&FRONT, front(data, &sweep)),
+        (&WORKLOADS, workloads(&sweep)),
+        (&CONCLUSION, author::words(data, Words::Conclusion)),
+        (&METHOD, method(data, &sweep, &index)),
+    ];
+    let said = all.into_iter().filter(|(_, blocks)| !blocks.is_empty());
+    said.collect()
+}
+
+fn front(data: &Data, sweep: &SweepTable<'_>) -> Vec<Block> {
+    let mut blocks = section::front(data);
+    let message = message(sweep);
+    blocks.extend(message.map(|chart| figure("brief-message", chart)));
+    blocks
+}
+
+/// The chart that carries the message: the peaks of several workloads, the curve of a single one.
+fn message(sweep: &SweepTable<'_>) -> Option<Chart> {
+    let mut groups = sweep.all_groups();
+    match (groups.next(), groups.next()) {
+        (Some(only), None) => curve(only, sweep).map(|chart| Chart {
+            wide: true,
+            height: 420,
+            ..chart
+        }),
+        _ => section::peaks_chart(sweep).map(|chart| Chart {
+            height: 440,
+            ..chart
+        }),
+    }
+}
+
+fn figure(name: &str, chart: Chart) -> Block {
+    Block::Figure(Figure {
+        anchor: name.to_owned(),
+        controls: Vec::new(),
+        charts: vec![chart],
+    })
+}
+
+/// The curve of the latency that the report is about.
+fn curve(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Chart> {
+    let reading = Reading::new(sweep.latency_metric(group)?);
+    let along = match group.axis {
+        Axis::Threads => Along::Rate,
+        Axis::Rates => Along::Offered,
+    };
+    let chart = curves(group, sweep, &[reading], reading, along);
+    (!chart.variants[0].is_null()).then_some(chart)
+}
+
+fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
+    let is_single = sweep.all_groups().count() == 1;
+    let all = sweep.all_groups().flat_map(|group| {
+        let mut blocks = vec![Block::Heading {
+            anchor: anchor(&["brief", &group.anchor]),
+            title: match &group.use_case {
+                Some(use_case) => format!("{}: {use_case}", group.title_with_conditions()),
+                None => group.title_with_conditions(),
+            },
+            about: String::new(),
+        }];
+        let mut sentences = statement::in_brief(group, sweep);
+        sentences.truncate(SENTENCES);
+        // The curve of a single workload is on the first page.
+        match curve(group, sweep).filter(|_| !is_single) {
+            Some(chart) => blocks.push(Block::Beside(
+                Figure {
+                    anchor: anchor(&["brief-curve", &group.anchor]),
+                    controls: Vec::new(),
+                    charts: vec![Chart {
+                        wide: false,
+                        height: 225,
+                        ..chart
+                    }],
+                },
+                sentences,
+            )),
+            None => blocks.push(Block::Statements(sentences)),
+        }
+        blocks.extend(table(group, sweep).map(Block::Table));
+        blocks
+    });
+    all.collect()
+}
+
+/// Operations per second and the latency of each system at each thread count or rate; peaks in bold.
+fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> {
+    let systems = sweep
+        .systems
+        .iter()
+        .filter(|system| group.has(&system.name));
+    let systems: Vec<&System> = systems.copied().collect();
+    let mut metrics = Vec::new();
+    if group.axis == Axis::Threads {
+        metrics.push(Metric::OPS_PER_SEC);
+    }
+    metrics.extend(sweep.metric(group));
+    let pairs = compare::main_pairs(group, sweep);
+    // Of two systems there is room for how they compare.
+    let pair = pairs.first().filter(|_| systems.len() == 2);
+    let mut columns = vec![Column::number(group.axis.title())];
+    for metric in &metrics {
+        let column = |title: &str| {
+            let column = Column::number(title).unit(metric.row().unit);
+            column.group(metric.row().title)
+        };
+        columns.extend(systems.iter().map(|system| column(&system.name)));
+        columns.extend(pair.map(|_| column("difference")));
+    }
+    let row = |&step: &crate::axis::Step| {
+        let mut cells = vec![Cell::new(step.label())];
+        for &metric in &metrics {
+            for system in &systems {
+                let peak = group.peak(&system.name).map(|peak| peak.threads);
+                let cell = group.cell(&system.name, step);
+                let value = cell.and_then(|cell| Some((cell, cell.value(metric)?)));
+                cells.push(value.map_or_else(Cell::none, |(cell, value)| Cell {
+                    strong: metric == Metric::OPS_PER_SEC && peak == Some(step.threads),
+                    muted: cell.fault.is_some() || !value.solid,
+                    ..section::metric_cell(metric, value.middle)
+                }));
+            }
+            cells.extend(pair.map(|&pair| {
+                let comparison = sweep.comparisons.at(group, step, metric, pair);
+                let said = comparison.map(|known| sweep.comparisons.improvement(&known));
+                said.map_or_else(Cell::none, Cell::new)
+            }));
+        }
+        TableRow {
+            cells,
+            total: false,
+        }
+    };
+    (!group.steps.is_empty() && !metrics.is_empty()).then(|| Table {
+        columns,
+        rows: group.steps.iter().map(row).collect(),
+        ..Table::default()
+    })
+}
+
+fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> {
+    let mut blocks = author::words(data, Words::Notes);
+    blocks.push(Block::Table(conditions(data, sweep)));
+    let assumed: Vec<&str> = data
+        .headers
+        .iter()
+        .flat_map(|header| header.assumed.iter().map(String::as_str))
+        .collect();
+    if !assumed.is_empty() {
+        let keys = assumed.join(", ");
+        let text = format!("Assumed, because the study that was followed does not say: {keys}.");
+        blocks.push(Block::Text(Text::plain(text)));
+    }
+    let entries = index.entries(data);
+    let findings = entries.iter().filter(|entry| entry.changes_headline);
+    let findings = findings.map(|entry| {
+        let text = Text::strong(format!("[{}] {}. ", entry.badge.letter, entry.title));
+        text.and(&*entry.means)
+    });
+    let findings: Vec<Text> = findings.collect();
+    if !findings.is_empty() {
+        blocks.push(Block::Heading {
+            anchor: "brief-findings".to_owned(),
+            title: "What qualifies the numbers".to_owned(),
+            about: String::new(),
+        });
+        blocks.push(Block::Statements(findings));
+    }
+    blocks
+}
+
+/// How it was tested, in about ten rows; what is known of it.
+fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
+    let facts = |group: &str, names: &[&str]| {
+        let values = names
+            .iter()
+            .map(|name| of_machine(&data.facts, group, name));
+        joined(values.flatten())
+    };
+    let of_systems = |group: &str, names: &[&str]| {
+        let each = sweep.systems.iter().map(|system| {
+            let values = names
+                .iter()
+                .map(|name| of_system(&data.facts, &system.name, group, name));
+            (system.name.as_str(), joined(values.flatten()))
+        });
+        alike(each.collect())
+    };
+    let counts = data
+        .headers
+        .iter()
+        .filter_map(|header| header.settings.data);
+    let records = counts.map(|data| {
+        let records = number::plural(data.records, "record");
+        format!(
+            "{records} of {} bytes",
+            number::count(data.value_bytes.round() as u64)
+        )
+    });
+    let repeats = match sweep.repeats() {
+        0 => String::new(),
+        n => number::plural(n as u64, "run"),
+    };
+    let steps = sweep.groups.iter().flat_map(|group| &group.steps);
+    let threads: BTreeSet<u32> = steps.map(|step| step.threads).collect();
+    let threads = threads.into_iter().map(|threads| threads.to_string());
+    let is_timed = |point: &&Point| !LENGTH_UNKNOWN.is_among(&point.phase.findings);
+    let times = data.points.iter().filter(is_timed);
+    let times: Vec<f64> = times.map(|point| point.phase.duration_s).collect();
+    let shortest = times.iter().copied().reduce(f64::min);
+    let longest = times.iter().copied().reduce(f64::max);
+    let length = shortest.zip(longest).map(|(shortest, longest)| {
+        let ends = [shortest, longest].map(number::duration);
+        if ends[0] == ends[1] {
+            ends[0].clone()
+        } else {
+            ends.join(" to ")
+        }
+    });
+    let rows = [
+        ("Server", facts("machine", &["vendor", "product", "cloud"])),
+        ("CPU", facts("cpu", &["model", "cores"])),
+        ("Memory", facts("memory", &["total", "limit"])),
+        (
+            "Device",
+            of_systems("device", &["model", "size", "firmware"]),
+        ),
+        (
+            "File system",
+            of_systems("file system", &["type", "options", "mount options"]),
+        ),
+        ("Database", of_systems("database", &["version"])),
+        ("Operating system", facts("machine", &["operating system"])),
+        ("Kernel", facts("kernel", &["release"])),
+        ("Records", joined(records)),
+        ("Threads", joined(threads)),
+        (
+            "Each point",
+            joined([length.unwrap_or_default(), repeats].into_iter()),
+        ),
+        (
+            "Tool",
+            joined(
+                data.headers
+                    .iter()
+                    .map(|header| format!("tailmark {}", header.tailmark)),
+            ),
+        ),
+    ];
+    let rows = rows.into_iter().filter_map(|(name, value)| {
+        Some(TableRow {
+            cells: vec![Cell::new(name), Cell::new(value?)],
+            total: false,
+        })
+    });
+    Table {
+        columns: ["", ""].map(Column::text).into(),
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}
+
+fn of_machine(facts: &[Fact], group: &str, name: &str) -> Option<String> {
+    let mut own = facts.iter().filter(|fact| fact.system.is_none());
+    let found = own.find(|fact| fact.group == group && fact.name == name)?;
+    Some(worded(name, &found.value))
+}
+
+fn of_system(facts: &[Fact], system: &str, group: &str, name: &str) -> Option<String> {
+    let mut own = facts
+        .iter()
+        .filter(|fact| fact.system.as_deref() == Some(system));
+    let found = own.find(|fact| fact.group == group && fact.name == name)?;
+    Some(worded(name, &found.value))
+}
+
+/// `16 cores`, and anything else as it is.
+fn worded(name: &str, value: &str) -> String {
+    match name {
+        "cores" => format!("{value} cores"),
+        "limit" => format!("limit {value}"),
+        _ => value.to_owned(),
+    }
+}
+
+/// Once if all are alike, otherwise with the names.
+fn alike(each: Vec<(&str, Option<String>)>) -> Option<String> {
+    let known: Vec<(&str, String)> = each
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect();
+    let (_, first) = known.first()?;
+    if known.iter().all(|(_, value)| value == first) {
+        return Some(first.clone());
+    }
+    let all: Vec<String> = known
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    Some(all.join("; "))
+}
+
+/// With commas; `None` of nothing.
+fn joined(texts: impl Iterator<Item = String>) -> Option<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts.filter(|text| !text.is_empty()) {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    (!all.is_empty()).then(|| all.join(", "))
+}

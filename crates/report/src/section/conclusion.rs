@@ -1,0 +1,16 @@
+//! The author's last words.
+
+use super::Section;
+use crate::{Block, Data, author};
+use tailmark_model::Words;
+
+pub const SECTION: Section = Section {
+    name: "conclusion",
+    title: "Conclusion",
+    about: "the author's last words",
+    render,
+};
+
+fn render(data: &Data) -> Vec<Block> {
+    author::words(data, Words::Conclusion)
+}
