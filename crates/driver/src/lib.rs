@@ -18,6 +18,7 @@ mod look;
 mod made;
 mod net;
 mod operation;
+mod overlay;
 mod place_text;
 mod session;
 mod settings;

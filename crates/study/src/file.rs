@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::{self, BufWriter, ErrorKind, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
+    os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
@@ -31,7 +31,7 @@ pub struct NewFile {
 #[derive(Debug)]
 enum Out {
     Draft(BufWriter<NamedTempFile>),
-    /// A pipe or a device, which is written as it is.
+    /// A pipe or a terminal, which is written as it is.
     Direct(BufWriter<File>),
 }
 
@@ -39,9 +39,19 @@ impl NewFile {
     /// Begins to write `path`. A link is followed; a file that is there keeps its owner and permissions.
     ///
     /// # Errors
-    /// If nothing can be written there.
+    /// If nothing can be written there, or it is a block device.
     pub fn create(path: &Path) -> io::Result<Self> {
         let found = fs::metadata(path).ok();
+        if found
+            .as_ref()
+            .is_some_and(|found| found.file_type().is_block_device())
+        {
+            // What is on it would be gone.
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "it is a block device, and the output of a command goes to a file or a pipe",
+            ));
+        }
         if found.as_ref().is_some_and(|found| !found.is_file()) {
             let file = File::options().write(true).open(path)?;
             return Ok(Self {

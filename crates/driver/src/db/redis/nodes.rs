@@ -195,12 +195,11 @@ impl Maker {
     /// The masters of the cluster that a node belongs to.
     async fn around(&self, point: &HostPort) -> Result<Nodes, BoxError> {
         let node = self.point(point).await?;
-        let ranges: Vec<Vec<Value>> = node.ask(cmd("CLUSTER").arg("SLOTS")).await?;
+        let ranges = ranges(&node).await?;
         let mut masters: Vec<Master> = Vec::new();
         let mut slots = vec![u16::MAX; slot::SLOTS.into()].into_boxed_slice();
-        for range in &ranges {
-            let (first, last, mut master) =
-                parse_range(range).ok_or("the server does not say which node has which slots")?;
+        for (first, last, master) in &ranges {
+            let (first, last, mut master) = (*first, *last, master.clone());
             if master.host.is_empty() {
                 point.host().clone_into(&mut master.host);
             }
@@ -232,6 +231,16 @@ impl Maker {
                 )
                 .into());
             }
+            // Who says that a node of another cluster is one of this one has its id alone.
+            let named = self::ranges(&found).await?;
+            if owners(&named) != owners(&ranges) {
+                return Err(format!(
+                    "{} and {} name other nodes for the slots of their cluster: they are not of one \
+                     cluster, or slots are being moved",
+                    node.address, found.address
+                )
+                .into());
+            }
             nodes.push(found);
         }
         Ok(Nodes {
@@ -242,8 +251,26 @@ impl Maker {
     }
 }
 
+/// The ranges of slots that a node names, each with its first and last slot and its master.
+async fn ranges(node: &Node) -> Result<Vec<(u16, u16, Master)>, BoxError> {
+    let ranges: Vec<Vec<Value>> = node.ask(cmd("CLUSTER").arg("SLOTS")).await?;
+    let ranges = ranges.iter().map(|range| parse_range(range));
+    let ranges: Option<Vec<_>> = ranges.collect();
+    ranges.ok_or_else(|| "the server does not say which node has which slots".into())
+}
+
+/// The id of the master of each slot; empty where none is named.
+fn owners(ranges: &[(u16, u16, Master)]) -> Vec<&str> {
+    let mut owners = vec![""; slot::SLOTS.into()];
+    for (first, last, master) in ranges {
+        let own = owners.get_mut(usize::from(*first)..=usize::from(*last));
+        own.into_iter().for_each(|own| own.fill(&master.id));
+    }
+    owners
+}
+
 /// The master of a range of slots.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Master {
     /// Empty if the cluster does not name it; then it is the contact point's.
     host: String,

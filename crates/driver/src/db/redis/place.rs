@@ -192,13 +192,15 @@ async fn unless_changed(
     nodes: &Nodes,
     commands: impl IntoIterator<Item = Cmd>,
 ) -> Result<bool, BoxError> {
-    let mut pipeline = Pipeline::new();
-    pipeline.atomic();
-    for command in commands {
-        pipeline.add_command(command);
-    }
     let node = &nodes.nodes[nodes.node_of(OWN.as_bytes())];
-    let done: Option<Vec<u64>> = send(node, &pipeline).await?;
+    // By itself: where a user may not send it, what is sent after it would be done at once.
+    node.ask::<()>(&cmd("MULTI")).await?;
+    let mut pipeline = Pipeline::new();
+    for command in commands {
+        pipeline.add_command(command).ignore();
+    }
+    pipeline.cmd("EXEC");
+    let (done,): (Option<Vec<u64>>,) = send(node, &pipeline).await?;
     Ok(done.is_some())
 }
 

@@ -7,6 +7,7 @@
 use super::{
     files::{IDENTITY, REMOVING, id, is_name, name},
     kept,
+    manifest::newest_log as newest_of_manifest,
     newest_options::NewestOptions,
     wal,
 };
@@ -78,6 +79,19 @@ fn has_others_records(place: &Path) -> bool {
     newest.is_copied
         || wal::LogDirectory::has_records(place)
         || tables.any(|table| !is_table_of(&table, OWN_TABLE).unwrap_or(false))
+}
+
+/// Whether a database has its first manifest yet, which names no column family: its creation goes on, or
+/// was killed.
+pub(super) fn is_being_created(place: &Path) -> bool {
+    let manifest = manifest(place).map(|name| place.join(name));
+    let head = manifest.and_then(|manifest| head(&manifest).ok());
+    head.is_some_and(|head| is_first_manifest(&head))
+}
+
+/// The number of the log file that a database wrote to last, as far as its manifest says so.
+pub(super) fn newest_log(place: &Path) -> Option<u64> {
+    newest_of_manifest(&place.join(manifest(place)?))
 }
 
 /// The name of the manifest that `CURRENT` names; none if it names none.

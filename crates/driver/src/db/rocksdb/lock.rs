@@ -4,7 +4,7 @@
 //! stays as it is.
 
 use super::{NAME, holder};
-use crate::Error;
+use crate::{Error, overlay::overlay_above};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 use std::{
     fs::{self, File, Metadata},
@@ -18,6 +18,19 @@ pub(super) fn refuse_held(place: &Path) -> Result<(), Error> {
     match fs::metadata(&lock) {
         Ok(found) if found.is_file() && is_held(&lock, &found) => Err(locked(place)),
         _ => Ok(()),
+    }
+}
+
+/// Refuses a directory below an overlay: the lock of a program in it, as in a container, is not seen here.
+pub(super) fn refuse_hidden(place: &Path) -> Result<(), String> {
+    match overlay_above(place) {
+        None => Ok(()),
+        Some(mounted) => Err(format!(
+            "`{}` is below the overlay that is mounted at `{}`, as of a container: whether a program \
+             there uses it cannot be seen; use the path in the overlay",
+            place.display(),
+            mounted.display()
+        )),
     }
 }
 

@@ -11,6 +11,7 @@ mod ini;
 mod kept;
 mod levels;
 mod lock;
+mod manifest;
 mod newest_options;
 mod open;
 mod options;

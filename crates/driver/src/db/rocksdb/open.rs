@@ -73,6 +73,7 @@ pub(super) fn claim(
         if let Some(why) = of_another_user(directory) {
             return Err(format!("`{}` is not safe: {why}", directory.display()));
         }
+        lock::refuse_hidden(directory)?;
     }
     let log = LogDirectory::new(place, &params.settings);
     if exists {
@@ -81,8 +82,9 @@ pub(super) fn claim(
     if access == Access::Read {
         return Ok(None);
     }
-    if exists {
-        LogDirectory::refuse_lost(place, &params.settings)?;
+    if exists && !identity::is_being_created(place) {
+        let newest = identity::newest_log(place);
+        LogDirectory::refuse_lost(place, &params.settings, newest)?;
     }
     log.map(|log| log.claim(exists)).transpose()
 }

@@ -48,6 +48,7 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     }
     if let Some(held) = &held {
         confirm(held.path()).map_err(|why| failed(why.into()))?;
+        lock::refuse_hidden(place).map_err(|why| failed(why.into()))?;
         lock::refuse_held(place)?;
         remove_database(held, place)?;
     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -136,30 +136,47 @@ impl LogDirectory {
         ))
     }
 
-    /// Refuses to write to a database whose log directory is not there, for example because it is not
+    /// Refuses to write to a database whose log is not there, for example because its directory is not
     /// mounted: RocksDB would begin another log, and the records of the old one would be lost. It keeps
-    /// at least one log file, also when it closes a database. One restored from a backup may have none:
+    /// at least one log file, also when it closes a database, so that one without any has its log
+    /// elsewhere, whether or not its options still say where. The manifest names its number. One restored from a backup may have none:
     /// then `wal_dir` has to name the database's own directory.
-    pub(super) fn refuse_lost(place: &Path, settings: &Settings) -> Result<(), String> {
+    pub(super) fn refuse_lost(
+        place: &Path,
+        settings: &Settings,
+        newest_log: Option<u64>,
+    ) -> Result<(), String> {
         let newest = NewestOptions::read(place).map_err(|e| e.to_string())?;
-        let Some(written) = newest.and_then(|newest| newest.wal_dir) else {
-            return Ok(());
-        };
-        let (database, written) = (real(place), real(&written));
+        let written = newest.and_then(|newest| newest.wal_dir);
+        let database = real(place);
+        let written = written.map(|wal| real(&wal)).filter(|wal| *wal != database);
         let named = settings.text("wal_dir").map(|wal| real(Path::new(wal)));
         let opened = named.as_ref().unwrap_or(&database);
-        if written == database
-            || named.as_ref() == Some(&database)
-            || !logs(&written)?.is_empty()
-            || !logs(opened)?.is_empty()
-        {
+        let has_log = |directory: &Path| -> Result<bool, String> {
+            let names = logs(directory)?.into_iter();
+            let mut names = names.filter(|name| !name.starts_with(ARCHIVE));
+            // Those with lower numbers are from before the log was moved.
+            Ok(names.any(|name| number(&name) >= newest_log))
+        };
+        if named.as_ref() == Some(&database) || has_log(opened)? {
             return Ok(());
         }
+        let why = match &written {
+            Some(written) if has_log(written)? => return Ok(()),
+            Some(written) => format!(
+                "its write-ahead log is in `{}`, where there is no log file: opened without it, the \
+                 database would lose records. Mount the device of that directory first",
+                written.display()
+            ),
+            None => format!(
+                "there is no log file of it in `{}`, and its options do not say where its write-ahead log \
+                 is: opened without it, the database would lose records. Set wal_dir to the directory of \
+                 its log",
+                opened.display()
+            ),
+        };
         Err(format!(
-            "its write-ahead log is in `{}`, where there is no log file: opened without it, the \
-             database would lose records. Mount the device of that directory first. If it never had \
-             a log there, as after a restore from a backup, set wal_dir to `{}`",
-            written.display(),
+            "{why}. If it never had a log, as after a restore from a backup, set wal_dir to `{}`",
             database.display()
         ))
     }
@@ -212,7 +229,9 @@ impl LogDirectory {
 
     fn write_note(&self) -> Result<(), String> {
         let note = self.note();
-        let file = fs::File::options().write(true).create_new(true).open(&note);
+        let mut new = fs::File::options();
+        // Whatever the umask: others must not write what marks our data.
+        let file = new.write(true).create_new(true).mode(0o644).open(&note);
         match file.and_then(|file| file.sync_all()) {
             // Of a database that was here before.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),

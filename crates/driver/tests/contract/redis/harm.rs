@@ -320,3 +320,128 @@ fn adopted_data_is_written_to_only_on_the_server_that_was_opened() {
     assert!(read(&mut *reader, 1, Fields::All).is_ok());
     assert_eq!(resp(&hosts, 0, &["ZCARD", "_indices"]), ["2"]);
 }
+
+/// Whoever may not send MULTI has a removal done command by command, without its condition.
+#[test]
+fn without_the_right_to_begin_a_transaction_nothing_is_removed() {
+    let server = OwnServer::start(6383, "", "0");
+    let hosts = server.hosts();
+    insert(&mut *server.bench(&[]).open().session().unwrap(), 1).unwrap();
+    let theirs: [&[&str]; 3] = [
+        &["HSET", "user00000001", "field0", "mine"],
+        &["ZADD", "_indices", SCORE, "user00000001"],
+        &["HSET", "tailmark", "id", ANOTHER],
+    ];
+    for words in theirs {
+        let _ = resp(&hosts, 1, words);
+    }
+    assert_eq!(
+        resp(&hosts, 0, &["ACL", "SETUSER", "default", "-multi"]),
+        ["OK"]
+    );
+    let target = hosts.clone();
+    let swap = move || {
+        assert_eq!(resp(&target, 0, &["SWAPDB", "0", "1"]), ["OK"]);
+    };
+    let mut bench = server.bench(&[]);
+    bench.params.location = Location::of_hosts(&before("MULTI", &hosts, swap));
+    let database = bench.try_open().unwrap();
+    let refused = format!("{:?}", database.remove(&database.made()).unwrap_err());
+    assert!(
+        refused.contains("no permissions to run the 'multi'"),
+        "{refused}"
+    );
+    for database in [0, 1] {
+        assert_eq!(
+            keys(&hosts, database),
+            ["_indices", "tailmark", "user00000001"]
+        );
+    }
+}
+
+/// An address that leads to a server, but for what it says of its slots.
+fn lying_about_slots(hosts: &str, answer: String) -> TcpListener {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let hosts = hosts.to_owned();
+    let clients = listener.try_clone().unwrap();
+    thread::spawn(move || {
+        for mut client in clients.incoming().map_while(Result::ok) {
+            let mut server = TcpStream::connect(&hosts).unwrap();
+            let mut back = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || std::io::copy(&mut back.0, &mut back.1));
+            let answer = answer.clone();
+            thread::spawn(move || {
+                let mut bytes = vec![0; 1 << 20];
+                while let Ok(n @ 1..) = client.read(&mut bytes) {
+                    let is_asked = bytes[..n].windows(5).any(|word| word == b"SLOTS");
+                    let (to, text) = if is_asked {
+                        (&mut client, answer.as_bytes())
+                    } else {
+                        (&mut server, &bytes[..n])
+                    };
+                    to.write_all(text).unwrap();
+                }
+            });
+        }
+    });
+    listener
+}
+
+#[test]
+fn a_node_of_another_cluster_is_not_written_because_a_server_names_it() {
+    let options = |port: u16| format!("cluster-enabled yes\ncluster-port {}", port + 10_000);
+    let [ours, theirs] = [6384_u16, 6385].map(|port| {
+        let node = OwnServer::start(port, &options(port), "0");
+        let slots = ["CLUSTER", "ADDSLOTSRANGE", "0", "16383"];
+        assert_eq!(resp(&node.hosts(), 0, &slots), ["OK"]);
+        while !resp(&node.hosts(), 0, &["CLUSTER", "INFO"])
+            .join("\n")
+            .contains("state:ok")
+        {
+            thread::sleep(std::time::Duration::from_millis(20));
+        }
+        node
+    });
+    let cluster = [("cluster", "true")];
+    insert(&mut *ours.bench(&cluster).open().session().unwrap(), 1).unwrap();
+    assert_eq!(
+        resp(
+            &theirs.hosts(),
+            0,
+            &["HSET", "user00000001", "field0", "mine"]
+        ),
+        ["1"]
+    );
+    let slot = |key: &str| -> u16 {
+        resp(&ours.hosts(), 0, &["CLUSTER", "KEYSLOT", key])[0]
+            .parse()
+            .unwrap()
+    };
+    let [own, index, record] = ["tailmark", "_indices", "user00000001"].map(slot);
+    assert!(own != record && index != record);
+    let id = |node: &OwnServer| resp(&node.hosts(), 0, &["CLUSTER", "MYID"])[0].clone();
+    let range = |first: u16, last: u16, port: u16, id: &str| {
+        format!(
+            "*3\r\n:{first}\r\n:{last}\r\n*3\r\n$9\r\n127.0.0.1\r\n:{port}\r\n${}\r\n{id}\r\n",
+            id.len()
+        )
+    };
+    let (our_id, their_id) = (id(&ours), id(&theirs));
+    let mut ranges = vec![range(record, record, theirs.port, &their_id)];
+    if record > 0 {
+        ranges.push(range(0, record - 1, ours.port, &our_id));
+    }
+    if record < 16_383 {
+        ranges.push(range(record + 1, 16_383, ours.port, &our_id));
+    }
+    let answer = format!("*{}\r\n{}", ranges.len(), ranges.concat());
+    let liar = lying_about_slots(&ours.hosts(), answer);
+    let mut bench = ours.bench(&cluster);
+    bench.params.location = Location::of_hosts(&liar.local_addr().unwrap().to_string());
+    let refused = format!("{:?}", bench.try_open().err());
+    assert!(refused.contains("not of one cluster"), "{refused}");
+    assert_eq!(
+        resp(&theirs.hosts(), 0, &["HGET", "user00000001", "field0"]),
+        ["mine"]
+    );
+}

@@ -219,6 +219,52 @@ fn a_database_is_not_opened_without_the_log_that_has_its_records() {
 
 /// What stands in the place of a log directory that is not mounted.
 #[test]
+fn a_database_whose_options_do_not_say_where_its_log_is_is_not_written_without_it() {
+    type Damage = fn(&std::path::Path);
+    let damages: [Damage; 4] = [
+        |options| fs::remove_file(options).unwrap(),
+        |options| fs::write(options, "").unwrap(),
+        |options| fs::write(options, vec![0; 4096]).unwrap(),
+        |options| {
+            let text = fs::read(options).unwrap();
+            fs::write(options, &text[..text.len() / 8]).unwrap();
+        },
+    ];
+    for damage in damages {
+        let folder = tempfile::tempdir().unwrap();
+        let wal = folder.path().join("wal");
+        let mut bench = Bench::new("rocksdb");
+        let mut options = Options::default();
+        options.set_wal_dir(&wal);
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        let families = ["default", "usertable"];
+        let database = DB::open_cf(&options, bench.data_path(), families).unwrap();
+        database.put("acknowledged", "yes").unwrap();
+        drop(database);
+        let entries = fs::read_dir(bench.data_path()).unwrap().flatten();
+        let is_options =
+            |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("OPTIONS-");
+        entries
+            .filter(is_options)
+            .for_each(|entry| damage(&entry.path()));
+        let before = contents(bench.data_path());
+        for access in [
+            Access::Create,
+            Access::Write,
+            Access::Extend,
+            Access::Upgrade,
+        ] {
+            bench.params.access = access;
+            refusal(bench.try_open());
+        }
+        assert_eq!(contents(bench.data_path()), before);
+        let theirs = DB::open_cf(&options, bench.data_path(), families).unwrap();
+        assert_eq!(theirs.get("acknowledged").unwrap().unwrap(), b"yes");
+    }
+}
+
+#[test]
 fn a_database_is_not_written_without_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let (wal, away) = (folder.path().join("wal"), folder.path().join("away"));
