@@ -243,7 +243,7 @@ pub struct ReportArgs {
     /// What the report is about. Default: as the plan of the first study says it.
     #[command(flatten)]
     pub keys: ReportFlags,
-    /// Any key of [report] (`tailmark list keys`), such as report.at_rate=40k
+    /// Any key of the table report (`tailmark list keys`), such as report.at_rate=40k
     #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(26))]
     pub set: Vec<String>,
     /// An earlier study: every system that it has too is compared with what it was

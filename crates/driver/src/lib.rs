@@ -18,7 +18,6 @@ mod look;
 mod made;
 mod net;
 mod operation;
-mod overlay;
 mod place_text;
 mod session;
 mod settings;

@@ -316,8 +316,8 @@ pub fn ends_apart((low, high): (f64, f64), ratios: Option<Ratios>) -> String {
             if one.ends_with('%') == other.ends_with('%') {
                 return format!("{one} to {other} {side}");
             }
-            let ratios = [near, far].map(|end| ratio(end.max(1.0 / end)));
-            format!("{} {side}", ratios.join(" to "))
+            let both = [near, far].map(|end| ratio(end.max(1.0 / end)));
+            format!("{} {side}", both.join(" to "))
         }
         _ => texts.join(" to "),
     }

@@ -17,10 +17,10 @@ pub fn words(data: &Data, place: Words) -> Vec<Block> {
 /// What the author says at the foot of the page, on one line.
 #[must_use]
 pub fn footer(data: &Data) -> String {
-    let texts = words(data, Words::Footer).into_iter();
-    let texts = texts.flat_map(|block| match block {
+    let blocks = words(data, Words::Footer).into_iter();
+    let texts = blocks.flat_map(|block| match block {
         Block::Text(text) => vec![text],
-        Block::Statements(texts) => texts,
+        Block::Statements(items) => items,
         _ => Vec::new(),
     });
     let texts: Vec<String> = texts.map(|text| text.to_plain()).collect();

@@ -1,6 +1,8 @@
 //! The brief: what one sends. On its first page are the headline, the cards and the chart that carries the
 //! message, then one curve, one table and a few sentences for each workload, then how it was tested.
 
+mod conditions;
+
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Section, Table, TableRow, Text, author,
     axis::Axis,
@@ -12,8 +14,7 @@ use crate::{
     statement,
     sweep::{SweepTable, WorkloadGrid},
 };
-use std::collections::BTreeSet;
-use tailmark_model::{Fact, Metric, Point, System, Words, finding::LENGTH_UNKNOWN, number};
+use tailmark_model::{Metric, System, Words};
 
 const FRONT: Section = Section::of_page("summary", "In brief");
 const WORKLOADS: Section = Section::of_page("workloads", "Workloads");
@@ -144,9 +145,9 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
         for &metric in &metrics {
             for system in &systems {
                 let peak = group.peak(&system.name).map(|peak| peak.threads);
-                let cell = group.cell(&system.name, step);
-                let value = cell.and_then(|cell| Some((cell, cell.value(metric)?)));
-                cells.push(value.map_or_else(Cell::none, |(cell, value)| Cell {
+                let point = group.cell(&system.name, step);
+                let known = point.and_then(|cell| Some((cell, cell.value(metric)?)));
+                cells.push(known.map_or_else(Cell::none, |(cell, value)| Cell {
                     strong: metric == Metric::OPS_PER_SEC && peak == Some(step.threads),
                     muted: cell.fault.is_some() || !value.solid,
                     ..section::metric_cell(metric, value.middle)
@@ -172,7 +173,7 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
 
 fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> {
     let mut blocks = author::words(data, Words::Notes);
-    blocks.push(Block::Table(conditions(data, sweep)));
+    blocks.push(Block::Table(conditions::conditions(data, sweep)));
     let assumed: Vec<&str> = data
         .headers
         .iter()
@@ -199,146 +200,4 @@ fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> 
         blocks.push(Block::Statements(findings));
     }
     blocks
-}
-
-/// How it was tested, in about ten rows; what is known of it.
-fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
-    let facts = |group: &str, names: &[&str]| {
-        let values = names
-            .iter()
-            .map(|name| of_machine(&data.facts, group, name));
-        joined(values.flatten())
-    };
-    let of_systems = |group: &str, names: &[&str]| {
-        let each = sweep.systems.iter().map(|system| {
-            let values = names
-                .iter()
-                .map(|name| of_system(&data.facts, &system.name, group, name));
-            (system.name.as_str(), joined(values.flatten()))
-        });
-        alike(each.collect())
-    };
-    let counts = data
-        .headers
-        .iter()
-        .filter_map(|header| header.settings.data);
-    let records = counts.map(|data| {
-        let records = number::plural(data.records, "record");
-        format!(
-            "{records} of {} bytes",
-            number::count(data.value_bytes.round() as u64)
-        )
-    });
-    let repeats = match sweep.repeats() {
-        0 => String::new(),
-        n => number::plural(n as u64, "run"),
-    };
-    let steps = sweep.groups.iter().flat_map(|group| &group.steps);
-    let threads: BTreeSet<u32> = steps.map(|step| step.threads).collect();
-    let threads = threads.into_iter().map(|threads| threads.to_string());
-    let is_timed = |point: &&Point| !LENGTH_UNKNOWN.is_among(&point.phase.findings);
-    let times = data.points.iter().filter(is_timed);
-    let times: Vec<f64> = times.map(|point| point.phase.duration_s).collect();
-    let shortest = times.iter().copied().reduce(f64::min);
-    let longest = times.iter().copied().reduce(f64::max);
-    let length = shortest.zip(longest).map(|(shortest, longest)| {
-        let ends = [shortest, longest].map(number::duration);
-        if ends[0] == ends[1] {
-            ends[0].clone()
-        } else {
-            ends.join(" to ")
-        }
-    });
-    let rows = [
-        ("Server", facts("machine", &["vendor", "product", "cloud"])),
-        ("CPU", facts("cpu", &["model", "cores"])),
-        ("Memory", facts("memory", &["total", "limit"])),
-        (
-            "Device",
-            of_systems("device", &["model", "size", "firmware"]),
-        ),
-        (
-            "File system",
-            of_systems("file system", &["type", "options", "mount options"]),
-        ),
-        ("Database", of_systems("database", &["version"])),
-        ("Operating system", facts("machine", &["operating system"])),
-        ("Kernel", facts("kernel", &["release"])),
-        ("Records", joined(records)),
-        ("Threads", joined(threads)),
-        (
-            "Each point",
-            joined([length.unwrap_or_default(), repeats].into_iter()),
-        ),
-        (
-            "Tool",
-            joined(
-                data.headers
-                    .iter()
-                    .map(|header| format!("tailmark {}", header.tailmark)),
-            ),
-        ),
-    ];
-    let rows = rows.into_iter().filter_map(|(name, value)| {
-        Some(TableRow {
-            cells: vec![Cell::new(name), Cell::new(value?)],
-            total: false,
-        })
-    });
-    Table {
-        columns: ["", ""].map(Column::text).into(),
-        rows: rows.collect(),
-        ..Table::default()
-    }
-}
-
-fn of_machine(facts: &[Fact], group: &str, name: &str) -> Option<String> {
-    let mut own = facts.iter().filter(|fact| fact.system.is_none());
-    let found = own.find(|fact| fact.group == group && fact.name == name)?;
-    Some(worded(name, &found.value))
-}
-
-fn of_system(facts: &[Fact], system: &str, group: &str, name: &str) -> Option<String> {
-    let mut own = facts
-        .iter()
-        .filter(|fact| fact.system.as_deref() == Some(system));
-    let found = own.find(|fact| fact.group == group && fact.name == name)?;
-    Some(worded(name, &found.value))
-}
-
-/// `16 cores`, and anything else as it is.
-fn worded(name: &str, value: &str) -> String {
-    match name {
-        "cores" => format!("{value} cores"),
-        "limit" => format!("limit {value}"),
-        _ => value.to_owned(),
-    }
-}
-
-/// Once if all are alike, otherwise with the names.
-fn alike(each: Vec<(&str, Option<String>)>) -> Option<String> {
-    let known: Vec<(&str, String)> = each
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect();
-    let (_, first) = known.first()?;
-    if known.iter().all(|(_, value)| value == first) {
-        return Some(first.clone());
-    }
-    let all: Vec<String> = known
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
-    Some(all.join("; "))
-}
-
-/// With commas; `None` of nothing.
-fn joined(texts: impl Iterator<Item = String>) -> Option<String> {
-    let mut all: Vec<String> = Vec::new();
-    for text in texts.filter(|text| !text.is_empty()) {
-        if !all.contains(&text) {
-            all.push(text);
-        }
-    }
-    (!all.is_empty()).then(|| all.join(", "))
 }

@@ -429,10 +429,19 @@ impl<'a> WorkloadGrid<'a> {
         kinds.into_iter().collect()
     }
 
-    /// The kind that stands for the workload: reads where there are any.
+    /// The kind that stands for the workload: the first in the order of reports that is at least a tenth
+    /// of its requests. What a writer in the background or a few inserts do is not what it is about.
     #[must_use]
     pub fn main_kind(&self) -> Option<Kind> {
-        self.kinds().first().copied()
+        let mut counts: BTreeMap<Kind, u64> = BTreeMap::new();
+        for (kind, result) in self.points().flat_map(|point| &point.phase.kinds) {
+            *counts.entry(*kind).or_default() += result.count;
+        }
+        let most = counts.values().copied().max()?;
+        let all: u64 = counts.values().sum();
+        let is_main = |count: u64| count == most || count.saturating_mul(10) >= all;
+        let mut main = counts.iter().filter(|(_, count)| is_main(**count));
+        main.next().map(|(kind, _)| *kind)
     }
 
     /// Whether response time differs from service time anywhere.

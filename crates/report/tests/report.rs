@@ -273,7 +273,7 @@ fn first_cell(data: &Data, quantity: &str) -> Option<String> {
 fn with_reads(read: &KindResult) -> Data {
     let mut data = synthetic::study(SMALL);
     for point in &mut data.points {
-        point.phase.kinds.insert(Kind::Read, read.clone());
+        point.phase.kinds = [(Kind::Read, read.clone())].into();
     }
     data
 }

@@ -60,7 +60,7 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
 pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
     let mut lines: Vec<Text> = without_baseline(group, sweep).into_iter().collect();
     let terse = Detail::Terse;
-    let first = |lines: Vec<Text>| lines.into_iter().next();
+    let first = |all: Vec<Text>| all.into_iter().next();
     if group.has_peaks() {
         lines.extend(first(peak::at_peak(group, sweep, terse)));
         lines.extend(first(threads::over_all(

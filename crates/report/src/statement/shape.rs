@@ -131,7 +131,7 @@ fn last_step(
         ""
     };
     is_dramatic.then(|| {
-        let change = |gain| Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + gain), None);
+        let change = |more| Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + more), None);
         let text = Text::plain(format!(
             "From {} to {}, {name} of ",
             before.step.label(),

@@ -330,3 +330,16 @@ fn a_latency_that_nobody_has_and_a_baseline_that_is_none_are_refused() {
     let systems = "`nobody` is not a system of this report; they are: A, B";
     assert_eq!(unknown_system.to_string(), systems);
 }
+
+#[test]
+fn a_few_requests_of_another_kind_are_not_what_a_workload_is_about() {
+    let mut data = one(&[A, B]);
+    for point in &mut data.points {
+        let scans = point.phase.kinds.remove(&Kind::Read).unwrap();
+        let mut inserts = scans.clone();
+        inserts.count /= 20;
+        point.phase.kinds = [(Kind::Scan, scans), (Kind::Insert, inserts)].into();
+    }
+    let text = headline(&data);
+    assert!(text.contains("p99 scan latency"), "{text}");
+}

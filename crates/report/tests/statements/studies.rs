@@ -107,7 +107,7 @@ const LOWER: [(&str, [f64; 10]); 5] = [
 
 fn micron_7400() -> Data {
     let mut study: Study<'_> = Vec::new();
-    for (workload, lower) in LOWER {
+    for (workload, percents) in LOWER {
         let curve = |device: &str| -> Curve {
             let rows = TABLE
                 .lines()
@@ -121,7 +121,7 @@ fn micron_7400() -> Data {
             .iter_mut()
             .for_each(|(threads, ops, ms)| *ms = f64::from(*threads) / *ops * 1e3);
         let mut newer = curve("7400");
-        for ((at, own), lower) in newer.iter_mut().zip(&older).zip(lower) {
+        for ((at, own), lower) in newer.iter_mut().zip(&older).zip(percents) {
             assert_eq!(at.0, own.0);
             at.2 = own.2 * (1.0 - lower / 100.0);
         }
@@ -151,14 +151,14 @@ fn micron_7400() -> Data {
 fn the_7400_study() {
     let data = micron_7400();
     let peaks = ["+44 %", "+28 %", "+11 %", "+31 %", "+50 %"];
-    let lower = [
+    let lowers = [
         "2.0X lower",
         "21 % lower",
         "11 % lower",
         "21 % lower",
         "2.0X lower",
     ];
-    for ((card, peak), lower) in cards(&data).iter().zip(peaks).zip(lower) {
+    for ((card, peak), lower) in cards(&data).iter().zip(peaks).zip(lowers) {
         let expected = format!(
             "{peak}: ops/s at peak, Micron 7400 over Micron 7300; {lower}: mean read latency on average over \
              thread counts, Micron 7400 against Micron 7300"
@@ -290,9 +290,9 @@ fn micron_6500() -> Data {
         let of_other = [0.3, 0.55, 0.8, 0.97, 1.0];
         let ms = [2.0, 2.2, 2.6, 3.2, 4.0];
         let of_other_ms = [2.4, 3.0, 4.2, 4.0 * lower / 3.0, 4.0 * lower];
-        let curve = |ops: f64, shares: [f64; 5], ms: [f64; 5]| -> Curve {
-            let at = threads.iter().zip(shares).zip(ms);
-            at.map(|((threads, share), ms)| (*threads, ops * share, ms))
+        let curve = |ops: f64, shares: [f64; 5], latencies: [f64; 5]| -> Curve {
+            let at = threads.iter().zip(shares).zip(latencies);
+            at.map(|((count, part), latency)| (*count, ops * part, latency))
                 .collect()
         };
         vec![
@@ -351,9 +351,9 @@ fn the_6500_study() {
 fn micron_9400() -> Data {
     let threads = [8, 16, 32, 64, 128];
     let curve = |peak: f64, shares: [f64; 5], ms: f64| -> Curve {
-        let slower = [1.0, 1.1, 1.4, 2.2, 4.0];
-        let at = threads.iter().zip(shares).zip(slower);
-        at.map(|((threads, share), slower)| (*threads, peak * share, ms * slower))
+        let factors = [1.0, 1.1, 1.4, 2.2, 4.0];
+        let at = threads.iter().zip(shares).zip(factors);
+        at.map(|((count, share), slower)| (*count, peak * share, ms * slower))
             .collect()
     };
     let shares = [0.2, 0.4, 0.7, 0.92, 1.0];

@@ -30,10 +30,10 @@ fn a_headline_is_about_the_subject_also_where_it_does_not_lead() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    let text = headline(&with_subject(mixed(), "C"));
+    let about_c = headline(&with_subject(mixed(), "C"));
     let expected = "A peaks higher than C in YCSB A and C, by 3.1X. P peaks higher than C in YCSB B, by \
                     3.4X.";
-    assert!(text.starts_with(expected), "{text}");
+    assert!(about_c.starts_with(expected), "{about_c}");
 }
 
 #[test]
@@ -150,9 +150,9 @@ fn a_mean_latency_is_stated_on_average_over_thread_counts() {
                     threads to 7.0X lower at 32 threads.";
     assert_said(&data, expected);
     let card = &cards(&data)[0];
-    let expected = "3.3X lower: mean read latency on average over thread counts, A against B";
-    assert!(card.ends_with(expected), "{card}");
+    let of_card = "3.3X lower: mean read latency on average over thread counts, A against B";
+    assert!(card.ends_with(of_card), "{card}");
     let text = headline(&data);
-    let expected = "A has the lowest mean read latency on average over thread counts in YCSB A, by 3.3X over B.";
-    assert!(text.contains(expected), "{text}");
+    let of_headline = "A has the lowest mean read latency on average over thread counts in YCSB A, by 3.3X over B.";
+    assert!(text.contains(of_headline), "{text}");
 }

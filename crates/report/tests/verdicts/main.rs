@@ -227,8 +227,8 @@ fn what_noise_hides_is_no_difference_shown() {
     );
     let summary = said("summary", &data);
     assert!(summary.contains("\nno difference shown: "), "{summary}");
-    let peaks = "noisy shows no difference to slow at peak.";
-    assert!(summary.starts_with(peaks), "{summary}");
+    let nobody = "noisy shows no difference to slow at peak.";
+    assert!(summary.starts_with(nobody), "{summary}");
     let peaks = &tables("peaks", &data)[0].rows[0].cells;
     assert!(
         !peaks[1].strong && !peaks[3].strong,

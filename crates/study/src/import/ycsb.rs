@@ -202,11 +202,52 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
         count: found as u64 + not_found,
         not_found,
         errors,
-        summary: summary(group, lines),
-        response_summary: summary(&format!("Intended-{group}"), lines),
+        summary: of_all(group, lines, [found as u64, not_found, errors]),
+        response_summary: of_all(
+            &format!("Intended-{group}"),
+            lines,
+            [found as u64, not_found, errors],
+        ),
         ..KindResult::default()
     };
     phase.kinds.insert(kind, result);
+}
+
+/// The latencies of a group with those that found nothing, which YCSB measures apart, with those that
+/// failed. If none failed, mean and ends are known of both together; quantiles are not.
+fn of_all(group: &str, lines: &[ResultValue], counts: [u64; 3]) -> Option<Summary> {
+    let [found, not_found, errors] = counts;
+    let own = summary(group, lines);
+    if not_found == 0 || errors > 0 {
+        return own;
+    }
+    let missed = summary(&format!("{group}-FAILED"), lines)?;
+    let own = own.unwrap_or_default();
+    let mut all = Summary::default();
+    let both = |name| {
+        [(&own, found), (&missed, not_found)].map(|(one, count)| {
+            // Of none there is no number, whatever is printed.
+            (count > 0).then(|| one.number(name).unwrap_or(f64::NAN))
+        })
+    };
+    type End = fn(f64, f64) -> f64;
+    let ends: [(_, End); 2] = [(Summary::MIN, f64::min), (Summary::MAX, f64::max)];
+    for (name, end) in ends {
+        let known = both(name).into_iter().flatten();
+        // A number that is missing leaves both unknown.
+        let value = known.reduce(|a, b| {
+            if a.is_nan() || b.is_nan() {
+                f64::NAN
+            } else {
+                end(a, b)
+            }
+        });
+        all.set(name, value.unwrap_or(f64::NAN));
+    }
+    let [of_found, of_missed] = both(Summary::MEAN).map(|mean| mean.unwrap_or(0.0));
+    let sum = of_found * found as f64 + of_missed * not_found as f64;
+    all.set(Summary::MEAN, sum / (found + not_found) as f64);
+    all.if_any()
 }
 
 /// Reads whose record was not as it was written (`dataintegrity`) have failed: YCSB counts them as

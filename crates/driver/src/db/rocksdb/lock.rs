@@ -3,8 +3,8 @@
 //! RocksDB replaces its `LOG` before it tries its lock. So the lock is looked at first: what is refused
 //! stays as it is.
 
-use super::{NAME, holder};
-use crate::{Error, overlay::overlay_above};
+use super::{NAME, holder, overlay::overlay_above};
+use crate::Error;
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 use std::{
     fs::{self, File, Metadata},

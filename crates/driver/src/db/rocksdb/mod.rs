@@ -16,6 +16,7 @@ mod newest_options;
 mod open;
 mod options;
 mod options_file;
+mod overlay;
 mod processor;
 mod raw;
 mod record;

@@ -351,9 +351,9 @@ fn without_the_right_to_begin_a_transaction_nothing_is_removed() {
         refused.contains("no permissions to run the 'multi'"),
         "{refused}"
     );
-    for database in [0, 1] {
+    for number in [0, 1] {
         assert_eq!(
-            keys(&hosts, database),
+            keys(&hosts, number),
             ["_indices", "tailmark", "user00000001"]
         );
     }
@@ -419,14 +419,14 @@ fn a_node_of_another_cluster_is_not_written_because_a_server_names_it() {
     };
     let [own, index, record] = ["tailmark", "_indices", "user00000001"].map(slot);
     assert!(own != record && index != record);
-    let id = |node: &OwnServer| resp(&node.hosts(), 0, &["CLUSTER", "MYID"])[0].clone();
+    let id_of = |node: &OwnServer| resp(&node.hosts(), 0, &["CLUSTER", "MYID"])[0].clone();
     let range = |first: u16, last: u16, port: u16, id: &str| {
         format!(
             "*3\r\n:{first}\r\n:{last}\r\n*3\r\n$9\r\n127.0.0.1\r\n:{port}\r\n${}\r\n{id}\r\n",
             id.len()
         )
     };
-    let (our_id, their_id) = (id(&ours), id(&theirs));
+    let (our_id, their_id) = (id_of(&ours), id_of(&theirs));
     let mut ranges = vec![range(record, record, theirs.port, &their_id)];
     if record > 0 {
         ranges.push(range(0, record - 1, ours.port, &our_id));

@@ -47,11 +47,11 @@ impl<'r> Writer<'r> {
                 slot: None,
             });
             let mut top = 6.0;
-            let mut put = |this: &mut Self, words: &[Run], top: f32| {
+            let mut put = |this: &mut Self, words: &[Run], at: f32| {
                 let tag = this.written.tags.within(this.section, Tag::P);
                 let all = lines(words, width);
                 let tags = Some((&mut this.written.tags, tag));
-                set(&all, Align::Left(left), top, tags, &mut pieces)
+                set(&all, Align::Left(left), at, tags, &mut pieces)
             };
             top += put(self, &[Run::plain(&card.title, heading(8.2))], top) + 1.0;
             for (i, figure) in card.figures.iter().enumerate() {

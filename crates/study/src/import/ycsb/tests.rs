@@ -238,3 +238,39 @@ fn what_is_no_result_is_refused() {
         assert!(error.contains(reason), "{error}");
     }
 }
+
+#[test]
+fn what_found_nothing_counts_in_mean_and_ends_and_leaves_quantiles_unknown() {
+    let text = "Command line: -db rocksdb -threads 8 -P workloads/workloadc\n\
+                [OVERALL], RunTime(ms), 20000\n[OVERALL], Throughput(ops/sec), 5000\n\
+                [READ], Operations, 90000\n[READ], AverageLatency(us), 840\n\
+                [READ], MinLatency(us), 100\n[READ], MaxLatency(us), 19000\n\
+                [READ], 99thPercentileLatency(us), 3000\n\
+                [READ], Return=OK, 90000\n[READ], Return=NOT_FOUND, 10000\n\
+                [READ-FAILED], Operations, 10000\n[READ-FAILED], AverageLatency(us), 50000\n\
+                [READ-FAILED], MinLatency(us), 20000\n[READ-FAILED], MaxLatency(us), 90000\n\
+                [READ-FAILED], 99thPercentileLatency(us), 80000\n";
+    let read = |output: &str| {
+        let imported = one(&[source("nf.txt", output.as_bytes())]);
+        imported.phase.kinds[&Kind::Read].clone()
+    };
+    let known = |result: &KindResult| {
+        let latencies = result.ranked_service();
+        let value = |bounded: Option<Bounded>| bounded.map(|bounded| bounded.value / 1e3);
+        let p99 = latencies.quantile(tailmark_model::QUANTILES[3]);
+        (value(latencies.mean()), value(latencies.max()), value(p99))
+    };
+    let both = read(text);
+    assert_eq!((both.count, both.not_found), (100_000, 10_000));
+    assert_eq!(known(&both), (Some(5_756.0), Some(90_000.0), None));
+    // Every request found nothing: what is printed of the others is of none.
+    let none = text
+        .replace("[READ], Operations, 90000", "[READ], Operations, 0")
+        .replace("Return=OK, 90000", "Return=OK, 0");
+    assert_eq!(known(&read(&none)), (Some(50_000.0), Some(90_000.0), None));
+    let found = text.replace("NOT_FOUND, 10000", "NOT_FOUND, 0");
+    assert_eq!(
+        known(&read(&found)),
+        (Some(840.0), Some(19_000.0), Some(3_000.0))
+    );
+}

@@ -10,8 +10,7 @@ use std::{
 };
 
 /// Where an overlay is mounted whose upper directory a path is in, if one is.
-#[must_use]
-pub fn overlay_above(path: &Path) -> Option<PathBuf> {
+pub(super) fn overlay_above(path: &Path) -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     find(&mounts, &fs::canonicalize(path).ok()?)
 }

@@ -1,0 +1,153 @@
+//! How it was tested, in about ten rows.
+
+use crate::{Cell, Column, Data, Table, TableRow, sweep::SweepTable};
+use std::collections::BTreeSet;
+use tailmark_model::{Fact, Point, finding::LENGTH_UNKNOWN, number};
+
+/// What is known of machine, systems, data and points.
+pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
+    let rows = machine(data);
+    let rows = rows.into_iter().chain(systems(data, sweep));
+    let rows = rows.chain(points(data, sweep));
+    let rows = rows.filter_map(|(name, value)| {
+        Some(TableRow {
+            cells: vec![Cell::new(name), Cell::new(value?)],
+            total: false,
+        })
+    });
+    Table {
+        columns: ["", ""].map(Column::text).into(),
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}
+
+/// A name, and what is known of it.
+type Row = (&'static str, Option<String>);
+
+fn machine(data: &Data) -> [Row; 5] {
+    let facts = |group: &str, names: &[&str]| {
+        let values = names
+            .iter()
+            .map(|name| of_machine(&data.facts, group, name));
+        joined(values.flatten())
+    };
+    [
+        ("Server", facts("machine", &["vendor", "product", "cloud"])),
+        ("CPU", facts("cpu", &["model", "cores"])),
+        ("Memory", facts("memory", &["total", "limit"])),
+        ("Operating system", facts("machine", &["operating system"])),
+        ("Kernel", facts("kernel", &["release"])),
+    ]
+}
+
+fn systems(data: &Data, sweep: &SweepTable<'_>) -> [Row; 3] {
+    let facts = |group: &str, names: &[&str]| {
+        let each = sweep.systems.iter().map(|system| {
+            let own = |name: &&str| of_system(&data.facts, &system.name, group, name);
+            let values = names.iter().map(own);
+            (system.name.as_str(), joined(values.flatten()))
+        });
+        alike(each.collect())
+    };
+    [
+        ("Device", facts("device", &["model", "size", "firmware"])),
+        (
+            "File system",
+            facts("file system", &["type", "options", "mount options"]),
+        ),
+        ("Database", facts("database", &["version"])),
+    ]
+}
+
+fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 4] {
+    let sizes = data
+        .headers
+        .iter()
+        .filter_map(|header| header.settings.data);
+    let records = sizes.map(|size| {
+        let records = number::plural(size.records, "record");
+        let bytes = number::count(size.value_bytes.round() as u64);
+        format!("{records} of {bytes} bytes")
+    });
+    let steps = sweep.groups.iter().flat_map(|group| &group.steps);
+    let threads: BTreeSet<u32> = steps.map(|step| step.threads).collect();
+    let threads = threads.into_iter().map(|threads| threads.to_string());
+    let is_timed = |point: &&Point| !LENGTH_UNKNOWN.is_among(&point.phase.findings);
+    let times = data.points.iter().filter(is_timed);
+    let times: Vec<f64> = times.map(|point| point.phase.duration_s).collect();
+    let shortest = times.iter().copied().reduce(f64::min);
+    let longest = times.iter().copied().reduce(f64::max);
+    let length = shortest.zip(longest).map(|(least, most)| {
+        let ends = [least, most].map(number::duration);
+        if ends[0] == ends[1] {
+            ends[0].clone()
+        } else {
+            ends.join(" to ")
+        }
+    });
+    let repeats = match sweep.repeats() {
+        0 => String::new(),
+        n => number::plural(n as u64, "run"),
+    };
+    let each = [length.unwrap_or_default(), repeats];
+    let tools = data.headers.iter();
+    let tools = tools.map(|header| format!("tailmark {}", header.tailmark));
+    [
+        ("Records", joined(records)),
+        ("Threads", joined(threads)),
+        ("Each point", joined(each.into_iter())),
+        ("Tool", joined(tools)),
+    ]
+}
+
+fn of_machine(facts: &[Fact], group: &str, name: &str) -> Option<String> {
+    let mut own = facts.iter().filter(|fact| fact.system.is_none());
+    let found = own.find(|fact| fact.group == group && fact.name == name)?;
+    Some(worded(name, &found.value))
+}
+
+fn of_system(facts: &[Fact], system: &str, group: &str, name: &str) -> Option<String> {
+    let mut own = facts
+        .iter()
+        .filter(|fact| fact.system.as_deref() == Some(system));
+    let found = own.find(|fact| fact.group == group && fact.name == name)?;
+    Some(worded(name, &found.value))
+}
+
+/// `16 cores`, and anything else as it is.
+fn worded(name: &str, value: &str) -> String {
+    match name {
+        "cores" => format!("{value} cores"),
+        "limit" => format!("limit {value}"),
+        _ => value.to_owned(),
+    }
+}
+
+/// Once if all are alike, otherwise with the names.
+fn alike(each: Vec<(&str, Option<String>)>) -> Option<String> {
+    let known: Vec<(&str, String)> = each
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect();
+    let (_, first) = known.first()?;
+    if known.iter().all(|(_, value)| value == first) {
+        return Some(first.clone());
+    }
+    let all: Vec<String> = known
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    Some(all.join("; "))
+}
+
+/// With commas; `None` of nothing.
+fn joined(texts: impl Iterator<Item = String>) -> Option<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts.filter(|text| !text.is_empty()) {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    (!all.is_empty()).then(|| all.join(", "))
+}
