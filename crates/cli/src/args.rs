@@ -322,6 +322,15 @@ pub struct ImportArgs {
     /// The number of clients; without it, as the command line or the file's name says
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,
+    /// The title of a new study
+    #[arg(long, value_name = "TEXT", value_parser = name)]
+    pub title: Option<String>,
+    /// How keys were drawn, such as uniform; without it, as the file says
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub distribution: Option<String>,
+    /// The database, such as rocksdb; without it, the program that the file is of
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub driver: Option<String>,
     /// What the values of histogram logs (hlog) are, which they do not say; the export's are ns
     #[arg(long, value_name = "UNIT", value_parser = import_units())]
     pub unit: Option<String>,

@@ -45,6 +45,8 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
         workload,
         threads: args.threads,
         unit_ns: args.unit.as_deref().and_then(unit_ns),
+        distribution: args.distribution.clone(),
+        workload_of: Some(tailmark_workload::named),
     };
     let (all, skipped) = format.import_readable(&sources, &given)?;
     for error in &skipped {
@@ -54,7 +56,12 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let digests = sources.iter().map(|s| (s.path.clone(), s.digest()));
     let digests: BTreeMap<PathBuf, String> = digests.collect();
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
-    let copies = add_all(&args.out, all, &digests, format.name).with_context(failed)?;
+    let origin = Origin {
+        format: format.name,
+        title: args.title.as_deref(),
+        driver: args.driver.as_deref(),
+    };
+    let copies = add_all(&args.out, all, &digests, origin).with_context(failed)?;
     for path in copies {
         console.warn(&format!(
             "left out: `{}` is in the study already, with the same content",
@@ -87,13 +94,24 @@ fn unit_ns(name: &str) -> Option<u64> {
     known.map(|(_, ns)| *ns)
 }
 
+/// Where results come from, as the user says.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    /// The format of the files.
+    format: &'a str,
+    /// The title of a new study.
+    title: Option<&'a str>,
+    /// The database.
+    driver: Option<&'a str>,
+}
+
 /// Adds everything to the study in a directory, or nothing: a study and a directory that were made
 /// for it go again. Returns the files that were left out as copies of others.
 fn add_all(
     out: &Path,
     all: Vec<Imported>,
     digests: &BTreeMap<PathBuf, String>,
-    format: &str,
+    origin: Origin<'_>,
 ) -> Result<Vec<PathBuf>, Error> {
     let (had_study, had_directory) = (Study::exists(out), out.exists());
     let remove_directory = || {
@@ -104,7 +122,7 @@ fn add_all(
     let study = if had_study {
         Study::open(out)?
     } else {
-        Study::create(out, &header(format, &all), &[]).inspect_err(|_| remove_directory())?
+        Study::create(out, &header(origin, &all), &[]).inspect_err(|_| remove_directory())?
     };
     let mut copies = Vec::new();
     let added = Contents::from_study(&study).and_then(|mut known| {
@@ -116,7 +134,7 @@ fn add_all(
                     return Ok(());
                 }
                 let content = content(&imported, digest);
-                add(&study, imported, format)?;
+                add(&study, imported, origin)?;
                 study.set_facts(&[content])
             })?;
             // What could not be read again is not written.
@@ -224,10 +242,11 @@ impl Contents {
     }
 }
 
-fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
+fn add(study: &Study, imported: Imported, origin: Origin<'_>) -> Result<(), Error> {
+    let Origin { format, driver, .. } = origin;
     study.add_system(&System {
         name: imported.system.clone(),
-        driver: format!("{format} (imported)"),
+        driver: format!("{} (imported)", driver.unwrap_or(format)),
         place: imported.place.clone(),
         semantics: "faithful".to_owned(),
         settings: imported.settings.clone(),
@@ -266,8 +285,12 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
 }
 
 /// The header of a new study. What a log says of its study holds where all of them say the same.
-fn header(format: &str, all: &[Imported]) -> Header {
-    let mut header = Header::without_plan(format!("Imported from {format}"), own_command());
+fn header(origin: Origin<'_>, all: &[Imported]) -> Header {
+    let title = match origin.title {
+        Some(title) => title.to_owned(),
+        None => format!("Imported from {}", origin.format),
+    };
+    let mut header = Header::without_plan(title, own_command());
     let of_study = all.first().and_then(|first| first.of_study.as_ref());
     let is_of_all = all.iter().all(|one| one.of_study.as_ref() == of_study);
     if let Some(of_study) = of_study.filter(|_| is_of_all) {

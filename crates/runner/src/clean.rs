@@ -30,7 +30,14 @@ use tailmark_study::{Error as ResultsError, OwnFiles, Study, left_drafts, own_fi
 const PASSWORD: &str = "password_file";
 
 /// The pages of a report.
-const PAGES: [&str; 4] = ["report.html", "report.md", "report.pdf", "report.txt"];
+const PAGES: [&str; 6] = [
+    "brief.html",
+    "brief.pdf",
+    "report.html",
+    "report.md",
+    "report.pdf",
+    "report.txt",
+];
 /// The folders of a report, with the endings of their files.
 const FOLDERS: [(&str, &[&str]); 2] = [("tables", &["csv"]), ("charts", &["svg", "png"])];
 /// The files of a study.

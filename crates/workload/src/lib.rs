@@ -39,6 +39,6 @@ pub use record_format::{FieldLengths, LengthHistogram, RecordFormat, ValueBytes}
 pub use seed::Seed;
 pub use sine_rate::SineRate;
 pub use stream::Stream;
-pub use table::{WORKLOADS, find, use_case};
+pub use table::{WORKLOADS, find, named, use_case};
 pub use value::append_checked;
 pub use workload::{KeyRange, Workload, assign_groups};

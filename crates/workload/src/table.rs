@@ -136,6 +136,19 @@ pub fn use_case(workload: &str) -> Option<&'static str> {
     known.map(|(_, use_case)| *use_case)
 }
 
+/// The name of the shipped workload that a text names as a table does: `YCSB A`, or what it stands for,
+/// `Recording user sessions`.
+#[must_use]
+pub fn named(text: &str) -> Option<&'static str> {
+    let plain = text.trim().to_lowercase().replace([' ', '_'], "-");
+    let row = WORKLOADS.iter().find(|row| row.name == plain);
+    let stands_for = || {
+        let is_it = |(_, use_case): &&(&str, &str)| use_case.replace(' ', "-") == plain;
+        USE_CASES.iter().find(is_it).map(|(name, _)| *name)
+    };
+    row.map(|row| row.name).or_else(stands_for)
+}
+
 /// The workload of this name.
 ///
 /// # Errors
@@ -156,6 +169,20 @@ pub fn find(name: &str) -> Result<Workload, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_names_a_workload_in_its_own_way() {
+        for (text, name) in [
+            ("YCSB A", Some("ycsb-a")),
+            ("ycsb_f", Some("ycsb-f")),
+            ("Recording user sessions", Some("ycsb-a")),
+            ("Status Updates", Some("ycsb-d")),
+            ("readrandom", Some("readrandom")),
+            ("my own", None),
+        ] {
+            assert_eq!(named(text), name, "{text}");
+        }
+    }
 
     #[test]
     fn names_are_sorted_and_unique() {

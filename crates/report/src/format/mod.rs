@@ -175,9 +175,17 @@ impl Head {
 }
 
 impl Report {
-    /// The report of what was measured.
+    /// The report of what was measured, without its brief.
     #[must_use]
     pub fn new(data: &Data) -> Self {
+        Self::with_sections(Head::from_data(data), render(data))
+    }
+
+    /// The report with what these formats need of it.
+    fn for_formats(data: &Data, formats: &[&str]) -> Self {
+        if !formats.contains(&brief::FORMAT.name) {
+            return Self::new(data);
+        }
         let brief_head = Head {
             kicker: "Storage qualification brief",
             is_brief: true,
@@ -186,7 +194,7 @@ impl Report {
         let brief = Self::with_sections(brief_head, crate::brief::sections(data));
         Self {
             brief: Some(Box::new(brief)),
-            ..Self::with_sections(Head::from_data(data), render(data))
+            ..Self::new(data)
         }
     }
 
@@ -306,7 +314,7 @@ pub fn write_studies(
 /// # Errors
 /// As [`write()`].
 pub fn write_data(data: &Data, formats: &[&str], out_dir: &Path) -> Result<Written, Error> {
-    let report = Report::new(data);
+    let report = Report::for_formats(data, formats);
     let entries = findings::Index::new(data).entries(data);
     let codes = entries.into_iter();
     Ok(Written {
@@ -342,7 +350,8 @@ pub fn refuse_foreign(formats: &[&str], out_dir: &Path) -> Result<(), Error> {
 /// # Errors
 /// Where the format is unknown or a file cannot be written.
 pub fn write(format: &str, data: &Data, out_dir: &Path) -> Result<PathBuf, Error> {
-    let paths = write_files(&Report::new(data), &[format], out_dir)?;
+    let report = Report::for_formats(data, &[format]);
+    let paths = write_files(&report, &[format], out_dir)?;
     Ok(paths.into_iter().next().expect("a format has a place"))
 }
 

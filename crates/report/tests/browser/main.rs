@@ -155,6 +155,24 @@ fn all_charts_are_drawn_without_an_error() {
 }
 
 #[test]
+fn a_brief_is_drawn_and_does_not_scroll_sideways() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("brief");
+    let document = tailmark_report::write("brief", &synthetic::study(SMALL), &directory);
+    let page = document.unwrap().with_file_name("brief.html");
+    let drawn = dom(browser(), &page);
+    assert!(!root(&drawn).contains("data-error"), "{}", root(&drawn));
+    assert!(
+        root(&drawn).contains("data-charts=\"6\""),
+        "{}",
+        root(&drawn)
+    );
+    for width in [390, 1_265] {
+        let noted = layout(browser(), &page, width);
+        assert!(noted.contains("sideways,false"), "{width}: {noted}");
+    }
+}
+
+#[test]
 fn a_large_report_is_deflated_and_its_charts_are_drawn() {
     let mut data = synthetic::study(SMALL);
     for point in &mut data.points {

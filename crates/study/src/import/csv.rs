@@ -99,6 +99,8 @@ impl Row<'_> {
         }
         let distribution = self.text(&Column::Distribution).unwrap_or("unknown");
         let workload = self.name(given.workload.as_ref(), &Column::Workload)?;
+        let known = given.workload_of.and_then(|named| named(&workload));
+        let workload = known.map_or(workload, str::to_owned);
         Ok(Imported {
             system: self.name(given.system.as_ref(), &Column::System)?,
             facts: self.facts(&workload),

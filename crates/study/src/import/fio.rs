@@ -355,6 +355,7 @@ mod tests {
             workload: Some("w".into()),
             threads: Some(3),
             unit_ns: None,
+            ..Given::default()
         };
         let imported = import(PLUS, &given).unwrap().remove(0);
         assert_eq!((imported.system.as_str(), imported.threads), ("x", 3));

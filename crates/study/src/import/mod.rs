@@ -25,8 +25,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_model::{
-    Arrivals, Fact, Finding, Phase,
-    finding::{ERRORS, NOTHING_FOUND},
+    Arrivals, Fact, Finding, Kind, Phase, Sentence,
+    finding::{ERRORS, MISSES, NOTHING_FOUND},
 };
 
 /// A format that can be imported.
@@ -84,7 +84,14 @@ pub struct Given {
     pub threads: Option<u32>,
     /// Nanoseconds in one unit of the values of histogram logs; see [`UNITS`].
     pub unit_ns: Option<u64>,
+    /// How keys were drawn.
+    pub distribution: Option<String>,
+    /// The name of the workload that a table means by a text, if it is one that is known.
+    pub workload_of: Option<fn(&str) -> Option<&'static str>>,
 }
+
+/// The benchmark of db_bench that reads keys which are not there.
+const READ_MISSING: &str = "readmissing";
 
 /// One load or point of another program.
 #[derive(Debug, Clone, Default)]
@@ -123,12 +130,31 @@ impl Imported {
         ceilings.get(&self.system).map(String::as_str)
     }
 
-    /// Gives a finding of requests that failed. Our own export has its findings with it.
+    /// Gives findings of requests that failed, and of reads that found nothing. Our own export has its
+    /// findings with it.
     fn find_failures(&mut self) {
-        let is_told = self.of_study.is_some() || ERRORS.is_among(&self.phase.findings);
-        let failures = self.phase.failures_in_words().filter(|_| !is_told);
+        if self.of_study.is_some() {
+            return;
+        }
+        let failures = self.phase.failures_in_words();
+        let failures = failures.filter(|_| !ERRORS.is_among(&self.phase.findings));
         let finding = failures.map(|sentence| ERRORS.finding(sentence));
-        self.phase.findings.extend(finding);
+        let misses = self.misses();
+        self.phase
+            .findings
+            .extend(finding.into_iter().chain(misses));
+    }
+
+    /// A read that finds nothing is often cheaper than one that does; some workloads have no others.
+    fn misses(&self) -> Option<Finding> {
+        let read = self.phase.kinds.get(&Kind::Read)?;
+        let is_expected = self.workload.as_deref() == Some(READ_MISSING);
+        let is_told = MISSES.is_among(&self.phase.findings) || self.phase.found_nothing();
+        (read.not_found > 0 && !is_expected && !is_told).then(|| {
+            let sentence = Sentence::new("{Misses} of {Reads} reads found nothing.");
+            let sentence = sentence.count("Misses", read.not_found);
+            MISSES.finding(sentence.count("Reads", read.count))
+        })
     }
 
     /// What the study keeps of the system under `name`: where its points come from, and what else
@@ -166,6 +192,13 @@ impl Import {
             }
             _ => {
                 let mut all = (self.read)(sources, given)?;
+                for imported in &mut all {
+                    let distribution = given.distribution.as_ref();
+                    if let Some(distribution) = distribution.filter(|_| imported.workload.is_some())
+                    {
+                        distribution.clone_into(&mut imported.distribution);
+                    }
+                }
                 all.iter_mut().for_each(Imported::find_failures);
                 Ok(all)
             }

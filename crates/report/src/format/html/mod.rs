@@ -140,7 +140,7 @@ fn visible(report: &Report, served: Served) -> String {
             }
             main id="content" {
                 @if served == Served::Live { (live_panel()) }
-                @if !head.is_brief { (view(&head.systems)) }
+                (view(&head.systems))
                 @for (section, blocks) in sections { (section_of(section, blocks, &mut names)) }
                 footer {
                     @if !head.footer.is_empty() { p { (head.footer) } }

@@ -199,3 +199,32 @@ fn what_the_user_says_counts_first() {
     assert_eq!((imported.system.as_str(), imported.threads), ("x", 3));
     assert_eq!(imported.workload.as_deref(), Some("w"));
 }
+
+#[test]
+fn a_workload_has_the_name_that_the_table_means_and_keys_are_drawn_as_the_user_says() {
+    let given = Given {
+        distribution: Some("uniform".into()),
+        workload_of: Some(|text| (text == "YCSB A").then_some("ycsb-a")),
+        ..Given::default()
+    };
+    let table = b"system,workload,threads,ops/s,use_case\nx,YCSB A,4,7,sessions\nx,own,4,7,\n";
+    let source = Source {
+        path: "t.csv".into(),
+        bytes: table.to_vec(),
+    };
+    let all = crate::import::find("csv")
+        .unwrap()
+        .import(&[source], &given)
+        .unwrap();
+    let named: Vec<_> = all
+        .iter()
+        .map(|one| one.workload.as_deref().unwrap())
+        .collect();
+    assert_eq!(named, ["ycsb-a", "own"]);
+    assert!(all.iter().all(|one| one.distribution == "uniform"));
+    let use_case = all[0]
+        .facts
+        .iter()
+        .find(|(group, ..)| group == Fact::USE_CASE);
+    assert_eq!(use_case.unwrap().1, "ycsb-a");
+}

@@ -260,6 +260,14 @@ fn what_found_nothing_counts_in_mean_and_ends_and_leaves_quantiles_unknown() {
         let p99 = latencies.quantile(tailmark_model::QUANTILES[3]);
         (value(latencies.mean()), value(latencies.max()), value(p99))
     };
+    let import = crate::import::find("ycsb").unwrap();
+    let imported = import.import(&[source("nf.txt", text.as_bytes())], &Given::default());
+    let findings = imported.unwrap().remove(0).phase.findings;
+    let misses = findings.iter().find(|finding| finding.code == "misses");
+    assert_eq!(
+        misses.unwrap().text(),
+        "10,000 of 100,000 reads found nothing."
+    );
     let both = read(text);
     assert_eq!((both.count, both.not_found), (100_000, 10_000));
     assert_eq!(known(&both), (Some(5_756.0), Some(90_000.0), None));
