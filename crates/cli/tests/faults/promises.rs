@@ -35,12 +35,13 @@ fn name(point: &Value) -> String {
     format!("{system} {workload} {distribution}, {threads} thread{plural}{rate}{repeat}")
 }
 
-/// Only the path of the report is on standard output, and the report is whole.
+/// Only the paths of the report and its brief are on standard output, and the report is whole.
 pub fn of_output(ended: &Ended, out: &str) -> Kept {
-    let path = format!("{out}/report.html\n");
+    let paths = ["report.html", "brief.pdf", "brief.html"];
+    let paths: String = paths.iter().map(|page| format!("{out}/{page}\n")).collect();
     expect(
-        ended.out == path,
-        "standard output has the path of the report",
+        ended.out == paths,
+        "standard output has the paths of the report and its brief",
         || ended.seen(),
     )
 }
@@ -53,7 +54,9 @@ pub fn of_directory(round: &Round) -> Kept {
         .systems()
         .map(|system| format!("{system}.dataset.json"));
     let mut allowed: BTreeSet<_> = markers.collect();
-    allowed.extend(["study.sqlite", "report.html", ".tailmark-files"].map(str::to_owned));
+    let pages = ["report.html", "brief.pdf", "brief.html"];
+    allowed.extend(pages.map(str::to_owned));
+    allowed.extend(["study.sqlite", ".tailmark-files"].map(str::to_owned));
     let is_clean = found.is_subset(&allowed) && found.contains("report.html");
     expect(
         is_clean,

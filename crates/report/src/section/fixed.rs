@@ -17,7 +17,7 @@ use tailmark_stats::{
     Comparison,
     slo::{Answer, Status},
 };
-use value::{ClosedLoop, Reading, at_rate, is_above, measured, ratio};
+use value::{ClosedLoop, Reading, at_rate, is_above, measured, peak_within, ratio};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -389,7 +389,11 @@ impl Fixed {
                 let crossed = curve.ops_at(ns).map(Reading::Interpolated);
                 let within = || curve.ops_within(ns).map(Reading::Within);
                 let exceeds = || is_above(group, system, latency, ns).then_some(Reading::Exceeds);
-                return crossed.or_else(within).or_else(exceeds);
+                let read = crossed.or_else(within).or_else(exceeds);
+                // A peak that was published without its thread count is on no curve.
+                let peak = peak_within(group, system, latency, ns);
+                let more = peak.filter(|ops| read.as_ref().is_none_or(|read| read.value() < *ops));
+                return more.map(Reading::Within).or(read);
             }
         };
         let measured = measured(sweep, group, system, latency, (rate, arrivals));

@@ -3,7 +3,7 @@
 use super::support::*;
 use std::time::Duration;
 use tailmark_model::{
-    Arrivals, Kind, KindResult, Metric, Point,
+    Arrivals, Kind, KindResult, Metric, Point, PointKey,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
 };
 use tailmark_report::{Block, Data};
@@ -428,4 +428,39 @@ fn points_of_each_kind_of_arrivals_have_a_row_of_their_own() {
     ];
     assert_eq!(rows.collect::<Vec<_>>(), expected);
     assert_eq!(lines("fixed", &data).len(), 2);
+}
+
+#[test]
+fn a_peak_without_its_thread_count_is_within_a_latency_that_it_holds() {
+    let curve = |name| {
+        Curve(
+            name,
+            [(1.0e3, 1.0), (2.0e3, 2.0), (5.0e3, 9.0), (6.0e3, 30.0)],
+        )
+    };
+    let mut data = within_10_ms(&[curve("Q"), curve("R")]);
+    let of = |ops: f64, ms: f64| point("R", "ycsb-a", PointKey::PEAK, (ops, ms));
+    let text = |data: &Data| {
+        let table = tables("fixed", data).remove(0);
+        let cells = table.rows[0].cells.iter().map(|cell| cell.text.clone());
+        cells.collect::<Vec<_>>()
+    };
+    let plain = text(&data)[3].clone();
+    data.points.push(of(6_100.0, 4.0));
+    assert_eq!(
+        [text(&data)[3].clone(), text(&data)[5].clone()],
+        [plain.clone(), "≥ 6,100".into()]
+    );
+    assert!(
+        !lines("fixed", &data).concat().contains("more ops/s"),
+        "{:?}",
+        lines("fixed", &data)
+    );
+    // One that exceeds the latency says nothing.
+    data.points.pop();
+    data.points.push(of(6_100.0, 11.0));
+    assert_eq!(
+        [text(&data)[3].clone(), text(&data)[5].clone()],
+        [plain.clone(), plain]
+    );
 }

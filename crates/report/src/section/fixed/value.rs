@@ -6,7 +6,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
-    Arrivals, Bound, Bounded, Kind, Statistic, TimeBasis,
+    Arrivals, Bound, Bounded, Kind, PointKey, Statistic, TimeBasis,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
 };
 use tailmark_stats::slo::Answer;
@@ -243,4 +243,20 @@ pub fn is_above<'a>(
     group.has_peaks()
         && first.is_some_and(|&first| group.cell(system, first).is_some())
         && group.cells_of(system).all(is)
+}
+
+/// The operations per second of a peak at an unknown thread count, if its latency is within a limit.
+pub fn peak_within<'a>(
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    (kind, statistic): (Kind, Statistic),
+    ns: f64,
+) -> Option<f64> {
+    let cells = group.cells_of(system);
+    let mut peaks =
+        cells.filter(|cell| cell.step.threads == PointKey::PEAK && cell.fault.is_none());
+    let peak = peaks.next()?;
+    let latency = peak.latency(kind, TimeBasis::Service, statistic)?.middle;
+    let is_within = latency.is_exact() && latency.value <= ns;
+    peak.ops().filter(|_| is_within).map(|ops| ops.middle)
 }
