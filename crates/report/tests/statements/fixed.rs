@@ -440,8 +440,8 @@ fn a_peak_without_its_thread_count_is_within_a_latency_that_it_holds() {
     };
     let mut data = within_10_ms(&[curve("Q"), curve("R")]);
     let of = |ops: f64, ms: f64| point("R", "ycsb-a", PointKey::PEAK, (ops, ms));
-    let text = |data: &Data| {
-        let table = tables("fixed", data).remove(0);
+    let text = |given: &Data| {
+        let table = tables("fixed", given).remove(0);
         let cells = table.rows[0].cells.iter().map(|cell| cell.text.clone());
         cells.collect::<Vec<_>>()
     };
