@@ -338,6 +338,7 @@ impl<'a> BenchmarkRun<'a> {
                 rate,
                 operations,
                 duration: timed.then_some(duration),
+                is_background_scheduled: true,
                 seed: self.seed.wrapping_add(self.clients),
                 write_all_fields: true,
                 compressibility: 1.0 - self.flags.number::<f64>("compression_ratio")?,

@@ -1,20 +1,34 @@
 //! What of a phase at a rate was due and never sent: counted at the age at which it was waited for
 //! no longer, so that a stall at the end is not left out of the latencies that it caused.
 
-use crate::{client::recorded_as, clock::Tick, roles::Roles};
+use crate::{client::recorded_as, clock::Tick, pacer::End, roles::Roles};
 use tailmark_driver::OperationKind;
 use tailmark_model::{Kind, Latencies, Phase, new_latencies};
 use tailmark_workload::{ClientGroup, Workload};
 
-/// Adds to a phase what its clients left of their arrivals: due before `end`, and nobody had taken
-/// it at `now`. Both are since the start of the warm-up.
+/// Adds to a phase what clients of the point, or background clients, left of their arrivals: due
+/// before `end` and never sent. Those of background clients are no operations of the point.
 ///
-/// Nobody drew what these operations would have been: each kind of request has the share of them
+/// No client drew what these operations would have been: each kind of request has the share of them
 /// that it has in the mix of the group whose operations they are.
-pub fn add_left(phase: &mut Phase, workload: &Workload, roles: &Roles, end: Tick, now: Tick) {
-    for (group, arrivals) in roles.arrivals_by_group() {
-        let ages = arrivals.take_left(end, now);
-        phase.censored += ages.len();
+pub fn add_left(
+    phase: &mut Phase,
+    workload: &Workload,
+    (roles, is_background): (&Roles, bool),
+    end: &End,
+    start: Tick,
+) {
+    if end.tick() == Tick::MAX {
+        return;
+    }
+    for (group, arrivals) in roles.arrivals_of(workload, is_background) {
+        let ages = arrivals.take_left(
+            end.tick().saturating_sub(start),
+            end.drained().saturating_sub(start),
+        );
+        if !is_background {
+            phase.censored += ages.len();
+        }
         for (kind, share) in shares(&workload.groups[group]) {
             let part = scaled(&ages, share);
             if !part.is_empty() {

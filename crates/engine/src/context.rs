@@ -170,12 +170,35 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         is_background: bool,
         channels: RecorderChannels,
     ) -> Recorder {
-        let is_open_loop = self.roles.arrivals().next().is_some();
-        let edge = is_open_loop.then(|| Edge {
+        let has_arrivals = |of_background| {
+            let mut arrivals = self.roles.arrivals_of(self.spec.workload, of_background);
+            arrivals.next().is_some()
+        };
+        let waits = has_arrivals(is_background);
+        let edge = (waits || has_arrivals(false)).then(|| Edge {
             end: self.end.clone(),
-            is_background,
+            own_end: is_background.then(|| self.arrivals_end(true).clone()),
+            waits,
         });
         Recorder::new(measure, self.keep(), edge, channels.full, channels.empty)
+    }
+
+    /// When nothing more is due of the arrivals of the point, or of background clients: that is known
+    /// before the point has ended if it ends by time.
+    pub fn arrivals_end(&self, is_background: bool) -> &End {
+        if is_background && self.spec.operations.is_some() {
+            self.roles.background_end()
+        } else {
+            &self.end
+        }
+    }
+
+    /// When a client ends.
+    fn end_of(&self, role: Role) -> &End {
+        match (role.is_background, self.roles.shares_arrivals(role)) {
+            (true, false) => self.roles.background_end(),
+            (is_background, _) => self.arrivals_end(is_background),
+        }
     }
 
     /// What a client may send: of the common budget, of a share of its own, or without one.
@@ -210,7 +233,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             clock: self.clock.clone(),
             start: measure - nanos(spec.warmup),
             measure,
-            end: self.roles.end(role, &self.end),
+            end: self.end_of(role).clone(),
             budget: self.budget(index, role),
             timetable: self.roles.timetable(role),
             waiter,
@@ -235,7 +258,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             recorder,
             acknowledge,
             update_due,
-            completion: self.roles.completion(role),
+            completion: self.roles.completion(role, &self.end),
             pulse: Arc::clone(pulse),
         }
     }

@@ -64,6 +64,18 @@ impl Ending {
         self.left().push(left);
     }
 
+    /// When the point ended, whose measured part was to end at `planned`: then, or when its last
+    /// client was done, where there was nothing left to do or no such instant.
+    pub fn end(&self, planned: Tick) -> Tick {
+        let left = self.left();
+        let done = left.iter().map(|left| left.done).max().unwrap_or(0);
+        if planned == Tick::MAX || left.iter().all(|left| left.is_spent) {
+            done.min(planned)
+        } else {
+            planned
+        }
+    }
+
     fn left(&self) -> MutexGuard<'_, Vec<Left>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

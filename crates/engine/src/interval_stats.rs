@@ -182,7 +182,10 @@ impl IntervalStats {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut kinds = self.kinds.iter().flatten();
-        self.operations + self.censored == 0 && kinds.all(|kind| kind.count + kind.errors() == 0)
+        // Operations of background clients are counted by kind alone.
+        let is_empty =
+            |kind: &KindStats| kind.count + kind.errors() == 0 && kind.censored.is_none();
+        self.operations + self.censored == 0 && kinds.all(|kind| is_empty(kind))
     }
 
     /// Requests that failed; a pair is none.

@@ -44,6 +44,7 @@ pub use pollster::block_on;
 pub use spec::{Enough, Part, Spec, Terms};
 pub use stop::Stop;
 
+use censoring::add_left;
 use clock::nanos;
 use collection::{collect, sample};
 use collector::Collector;
@@ -224,16 +225,19 @@ fn result<C: Clock>(
     phase.duration_s = length.divisor as f64 / 1e9;
     leave_out(&mut phase, length.late);
     phase.counters = spec.database.counters();
-    let start = measure - nanos(spec.warmup);
-    if !is_stopped && end < Tick::MAX {
-        let drained = context.end.drained() - start;
-        censoring::add_left(
-            &mut phase,
-            spec.workload,
-            &context.roles,
-            end - start,
-            drained,
-        );
+    if !is_stopped {
+        let start = measure - nanos(spec.warmup);
+        let roles = &context.roles;
+        for is_background in [false, true] {
+            let arrivals_end = context.arrivals_end(is_background);
+            add_left(
+                &mut phase,
+                spec.workload,
+                (roles, is_background),
+                arrivals_end,
+                start,
+            );
+        }
     }
     if spec.arrivals.is_none()
         && let Some(lag) = &mut phase.start_lag

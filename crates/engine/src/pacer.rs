@@ -1,10 +1,10 @@
 //! When each operation of a client is due: the rate, the budget and the end of a phase.
 //!
 //! The pacer alone knows all three, and alone waits. At a fixed rate a client takes the next one of
-//! the arrivals that all clients of the point share ([`ArrivalSequence`]). Programs that tailmark
-//! stands in for, and background clients, have a schedule for each client: client `c` of `n` is due
-//! at `start + (k n + c) / rate` for k = 0, 1, 2, ...; at a sinusoidal rate, a mean and a sine, they
-//! take turns as well. Whoever is late sends at once, and the operation keeps its due time.
+//! the arrivals that its fellows share ([`ArrivalSequence`]). Programs that tailmark stands in for
+//! have a schedule for each client: client `c` of `n` is due at `start + (k n + c) / rate` for
+//! k = 0, 1, 2, ...; at a sinusoidal rate, a mean and a sine, they take turns as well. Whoever is
+//! late sends at once, and the operation keeps its due time.
 
 use super::{arrivals::ArrivalSequence, silence::SharedPulse, timer::RuntimeTimer};
 use crate::{
@@ -209,6 +209,11 @@ impl End {
     /// When it was planned to end; `Tick::MAX` where it was not.
     pub(super) fn planned(&self) -> Tick {
         self.0.planned.load(Ordering::Relaxed)
+    }
+
+    /// Whether it was brought forward: what was due before is not waited for.
+    pub(super) fn is_cut(&self) -> bool {
+        self.drained() == self.tick() && self.tick() < Tick::MAX
     }
 
     /// From when on nothing is waited for that was due before the end.

@@ -69,8 +69,23 @@ pub trait Record {
 pub struct Edge {
     /// When the measured part ends.
     pub end: End,
-    /// Whether it is the background clients' recorder: nothing of theirs is due, or waited for.
-    pub is_background: bool,
+    /// When nothing more is due of background clients, in their recorder.
+    pub own_end: Option<End>,
+    /// Whether operations of these clients are due at instants, and waited for after the end.
+    pub waits: bool,
+}
+
+impl Edge {
+    /// The end of these clients.
+    #[inline]
+    fn own(&self) -> &End {
+        self.own_end.as_ref().unwrap_or(&self.end)
+    }
+
+    #[inline]
+    fn has_ended(&self, done: Tick) -> bool {
+        done >= self.end.tick() || done >= self.own().tick()
+    }
 }
 
 /// Records one OS thread's operations.
@@ -144,14 +159,14 @@ impl Recorder {
     /// not matter: what was under way at the start makes up for it.
     #[inline]
     fn is_drained(&self, timing: Timing) -> bool {
-        let ended = |edge: &Edge| timing.done >= edge.end.tick();
+        let ended = |edge: &Edge| edge.has_ended(timing.done);
         self.keep == Keep::Both && self.edge.as_ref().is_some_and(ended)
     }
 
     /// Whether it was done too late to be waited for.
     #[cold]
     fn is_censored(&self, timing: Timing) -> bool {
-        let ended = |edge: &Edge| !edge.is_background && timing.done >= edge.end.drained();
+        let ended = |edge: &Edge| edge.waits && timing.done >= edge.own().drained();
         self.edge.as_ref().is_some_and(ended)
     }
 
@@ -160,7 +175,7 @@ impl Recorder {
     #[cold]
     fn censor(&mut self, kind: Kind, timing: Timing) {
         let edge = self.edge.as_ref();
-        let now = edge.map_or(timing.done, |edge| edge.end.drained());
+        let now = edge.map_or(timing.done, |edge| edge.own().drained());
         if timing.due >= now {
             return;
         }

@@ -1,8 +1,8 @@
 //! The roles that clients play: those of the point, and background clients.
 //!
 //! A background client (the writer of db_bench's readwhilewriting) runs the same loop. What it
-//! does is recorded by kind but is no operation of the point, it spends no budget, and it ends when
-//! the last client of the point has ended.
+//! does is recorded by kind but is no operation of the point, it spends no budget, and nothing of
+//! it is due after the last client of the point has ended.
 
 use super::{
     arrivals::ArrivalSequence,
@@ -31,7 +31,7 @@ pub struct Roles {
     arrivals: Vec<Option<Arc<ArrivalSequence>>>,
     running: Arc<AtomicU32>,
     ending: Arc<Ending>,
-    beside_end: End,
+    background_end: End,
 }
 
 /// What one client does.
@@ -76,13 +76,13 @@ impl Roles {
         };
         let roles = (0..).zip(assigned.iter().enumerate().map(role)).collect();
         let arrivals = vec![None; workload.groups.len()];
-        let (running, beside_end) = (Arc::new(AtomicU32::new(clients)), End::at(Tick::MAX));
+        let (running, background_end) = (Arc::new(AtomicU32::new(clients)), End::at(Tick::MAX));
         Self {
             roles,
             arrivals,
             running,
             ending: Arc::default(),
-            beside_end,
+            background_end,
         }
     }
 
@@ -120,7 +120,7 @@ impl Roles {
         place.expect("the client is this process's")
     }
 
-    /// The same where the clients of the point share their arrivals, if the phase has any.
+    /// The same where clients share the arrivals of their group, if it has any.
     pub fn sharing(mut self, spec: &Spec<'_>) -> Self {
         for (group, shared) in self.arrivals.iter_mut().enumerate() {
             *shared = arrivals(spec, group, &self.roles).map(Arc::new);
@@ -128,21 +128,24 @@ impl Roles {
         self
     }
 
-    /// The arrivals that clients of the point share, of each group that does.
-    pub fn arrivals(&self) -> impl Iterator<Item = &ArrivalSequence> {
-        self.arrivals_by_group().map(|(_, arrivals)| arrivals)
-    }
-
-    /// The same, each with its group.
-    pub fn arrivals_by_group(&self) -> impl Iterator<Item = (usize, &ArrivalSequence)> {
-        let arrivals = self.arrivals.iter().enumerate();
-        arrivals.filter_map(|(group, shared)| Some((group, shared.as_deref()?)))
+    /// The arrivals that clients share, by group: of the point's, or of background clients.
+    pub fn arrivals_of(
+        &self,
+        workload: &Workload,
+        is_background: bool,
+    ) -> impl Iterator<Item = (usize, &ArrivalSequence)> {
+        let arrivals = self.arrivals.iter().zip(&workload.groups).enumerate();
+        arrivals.filter_map(move |(index, (shared, group))| {
+            let is_theirs = group.is_background() == is_background;
+            Some((index, shared.as_deref().filter(|_| is_theirs)?))
+        })
     }
 
     /// When the budget is due, nanoseconds after the start of the measured part: at one fixed rate of
     /// all clients; otherwise 0.
     pub fn due_ns(&self, spec: &Spec<'_>) -> u64 {
-        let ends = self.arrivals().filter_map(ArrivalSequence::end);
+        let arrivals = self.arrivals_of(spec.workload, false);
+        let ends = arrivals.filter_map(|(_, arrivals)| arrivals.end());
         let end = ends.max().unwrap_or(0).saturating_sub(nanos(spec.warmup));
         match (spec.rate, spec.operations) {
             (Some(rate), Some(operations)) if !has_own_rate(spec) => {
@@ -171,13 +174,9 @@ impl Roles {
         self.roles.iter().any(|(_, role)| role.rate.is_some())
     }
 
-    /// When a client ends: one of the point at `end`, a background client after the last of those.
-    pub fn end(&self, role: Role, end: &End) -> End {
-        if role.is_background {
-            self.beside_end.clone()
-        } else {
-            end.clone()
-        }
+    /// When background clients end: known when the last client of the point has ended.
+    pub const fn background_end(&self) -> &End {
+        &self.background_end
     }
 
     /// How the clients of the point ended that have.
@@ -185,27 +184,45 @@ impl Roles {
         &self.ending
     }
 
-    /// What a client keeps while it runs.
-    pub fn completion(&self, role: Role) -> Option<CompletionGuard> {
+    /// What a client keeps while it runs; the clients of the point end at `end`.
+    pub fn completion(&self, role: Role, end: &End) -> Option<CompletionGuard> {
         // Made only where it is kept: one that is dropped counts as a client that has ended.
         (!role.is_background).then(|| CompletionGuard {
             running: Arc::clone(&self.running),
             ending: Arc::clone(&self.ending),
-            end: self.beside_end.clone(),
+            end: end.clone(),
+            background_end: self.background_end.clone(),
         })
     }
 }
 
-/// The arrivals of a group of the point that has no rate of its own: its share of the rate and of
-/// the operations is that of its clients. Even arrivals are those of one process, dealt to all; of
-/// a Poisson process each process has a part that is one itself.
+/// The arrivals of a group: even ones of background clients at their own rate, or those of clients
+/// of the point at its rate.
 fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<ArrivalSequence> {
-    let (rate, arrivals) = spec.rate.zip(spec.arrivals)?;
     let own = &spec.workload.groups[group];
     let (_, first) = roles.iter().find(|(_, role)| role.group == group)?;
-    if own.is_background() || own.rate.is_some() || own.sine.is_some() {
-        return None;
+    match (own.rate, own.sine) {
+        (None, None) if !own.is_background() => arrivals_of_point(spec, group, first),
+        (Some(rate), None) if own.is_background() && !spec.is_background_scheduled => {
+            let seed = Seed::new(spec.seed).with_number("arrivals", group as u64);
+            let (even, measure) = (Arrivals::Even, nanos(spec.warmup));
+            Some(ArrivalSequence::new(
+                even,
+                rate,
+                measure,
+                None,
+                seed.value(),
+            ))
+        }
+        _ => None,
     }
+}
+
+/// Those of a group of the point: its share of the rate and of the operations is that of its
+/// clients. Even arrivals are those of one process, dealt to all; of a Poisson process each process
+/// has a part that is one itself.
+fn arrivals_of_point(spec: &Spec<'_>, group: usize, first: &Role) -> Option<ArrivalSequence> {
+    let (rate, arrivals) = spec.rate.zip(spec.arrivals)?;
     // By client of the point, over all processes.
     let mut groups = assign_groups(spec.workload, spec.threads);
     groups.retain(|index| !spec.workload.groups[*index].is_background());
@@ -264,7 +281,9 @@ impl Role {
 pub struct CompletionGuard {
     running: Arc<AtomicU32>,
     ending: Arc<Ending>,
+    /// Of the clients of the point.
     end: End,
+    background_end: End,
 }
 
 impl CompletionGuard {
@@ -276,8 +295,13 @@ impl CompletionGuard {
 
 impl Drop for CompletionGuard {
     fn drop(&mut self) {
-        if self.running.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.end.bring_forward(0);
+        if self.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let end = self.end.tick();
+            if self.end.is_cut() {
+                self.background_end.bring_forward(end);
+            } else {
+                self.background_end.plan(self.ending.end(end));
+            }
         }
     }
 }
@@ -328,12 +352,17 @@ mod tests {
         let workload = tailmark_workload::find("readwhilewriting").unwrap();
         let roles = Roles::new(&workload, 2, None);
         let (writer, reader) = (roles.role(0), roles.role(1));
-        assert!(roles.completion(writer).is_none());
-        let end = roles.end(writer, &End::at(7));
-        let (first, second) = (roles.completion(reader), roles.completion(reader));
-        drop(first);
+        let of_point = End::at(Tick::MAX);
+        assert!(roles.completion(writer, &of_point).is_none());
+        let end = roles.background_end();
+        let [first, second] = [(); 2].map(|()| roles.completion(reader, &of_point).unwrap());
+        let left = |done| Left {
+            done,
+            is_spent: true,
+        };
+        first.leave(left(9));
         assert_eq!(end.tick(), Tick::MAX);
-        drop(second);
-        assert_eq!(end.tick(), 0);
+        second.leave(left(7));
+        assert_eq!(end.tick(), 9);
     }
 }

@@ -42,6 +42,9 @@ pub struct Terms {
     /// How operations arrive at that rate, in one sequence that all clients share; none: each
     /// client has an even schedule of its own.
     pub arrivals: Option<Arrivals>,
+    /// Whether background clients with a rate have a schedule each, too, and end with the point, as
+    /// those of db_bench do.
+    pub is_background_scheduled: bool,
     /// Ends the phase after this many operations of the measured part.
     pub operations: Option<u64>,
     /// Ends the measured part after this time.

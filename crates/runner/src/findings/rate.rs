@@ -3,9 +3,10 @@
 
 use super::PointContext;
 use tailmark_model::{
-    Arrivals, Bounded, KindResult, Latencies, Phase, Sentence, StartLag, Unit, number,
+    Arrivals, Bounded, Kind, KindResult, Latencies, Phase, Sentence, StartLag, Unit, number,
     quantile::P99,
 };
+use tailmark_plan::requests_per_operation;
 
 /// Lag below this is none, nanoseconds.
 const LAG_MIN_NS: u64 = 100_000;
@@ -55,7 +56,7 @@ pub(super) fn started_late(point: &PointContext<'_>) -> Option<Sentence> {
     if lag.causes.is_some() {
         return None;
     }
-    let late = late(&lag.all, lag.all.len(), response_p99(point.phase())?)?;
+    let late = late(&lag.all, lag.all.len(), response_p99(point)?)?;
     let sentence = Sentence::new(
         "1 % of the operations were sent {1 % sent later than} or more after they were due. Response \
          time includes that wait: use more threads, or leave the clients more processor time.",
@@ -67,7 +68,7 @@ pub(super) fn started_late(point: &PointContext<'_>) -> Option<Sentence> {
 pub(super) fn no_free_client(point: &PointContext<'_>) -> Option<Sentence> {
     let lag = point.phase().start_lag.as_ref()?;
     let waited = &lag.causes.as_ref()?.no_client;
-    let (all, response) = (operations(lag), response_p99(point.phase())?);
+    let (all, response) = (operations(lag), response_p99(point)?);
     let late = late(waited, all, response)?;
     let waited = waited.len() as f64 / all as f64;
     let sentence = Sentence::new(
@@ -87,7 +88,7 @@ pub(super) fn no_free_client(point: &PointContext<'_>) -> Option<Sentence> {
 pub(super) fn woken_late(point: &PointContext<'_>) -> Option<Sentence> {
     let lag = point.phase().start_lag.as_ref()?;
     let woken = &lag.causes.as_ref()?.woken_late;
-    let response = response_p99(point.phase())?;
+    let response = response_p99(point)?;
     let late = late(woken, operations(lag), response)?;
     let sentence = Sentence::new(
         "1 % of the operations were sent {1 % sent later than} or more after they were due although a \
@@ -101,7 +102,7 @@ pub(super) fn woken_late(point: &PointContext<'_>) -> Option<Sentence> {
 
 /// Operations were never done: their latencies are known from below alone.
 pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
-    let count = point.phase().censored;
+    let (count, is_background) = never_done(point.phase());
     if count == 0 {
         return None;
     }
@@ -116,6 +117,15 @@ pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
         Some((kind, _)) => format!("all quantiles of {}s are lower bounds", kind.name()),
         None => "quantiles are lower bounds".to_owned(),
     };
+    if is_background {
+        let sentence = Sentence::new(
+            "{Never done} requests of background clients were due and never done, not even within \
+             10 s of the end; {Bounds}, printed as such. Find out where the system hung, or use a \
+             lower background rate.",
+        );
+        let sentence = sentence.count("Never done", count);
+        return Some(sentence.text("Bounds", bounds));
+    }
     let sentence = Sentence::new(
         "{Never done} of {Operations} operations were due and never done, not even within 10 s of the \
          end; {Bounds}, printed as such. Find out where the system hung, use more clients \
@@ -124,6 +134,20 @@ pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
     let sentence = sentence.count("Never done", count);
     let sentence = sentence.count("Operations", count + point.phase().operations);
     Some(sentence.text("Bounds", bounds))
+}
+
+/// Operations of the point that were never done; if there are none, requests of background clients,
+/// and whether they are theirs.
+fn never_done(phase: &Phase) -> (u64, bool) {
+    if phase.censored > 0 {
+        return (phase.censored, false);
+    }
+    let sent = phase
+        .kinds
+        .iter()
+        .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
+    let ages = |(_, result): (_, &KindResult)| Some(result.censored.as_ref()?.response.len());
+    (sent.filter_map(ages).sum(), true)
 }
 
 /// A latency under a name; in words where it is a bound.
@@ -175,13 +199,24 @@ fn operations(lag: &StartLag) -> u64 {
     })
 }
 
-/// The highest p99 of the response time over all kinds, nanoseconds.
-fn response_p99(phase: &Phase) -> Option<Bounded> {
+/// The highest p99 of the response time over all kinds that clients of the point send, nanoseconds.
+fn response_p99(point: &PointContext<'_>) -> Option<Bounded> {
+    let workload = point.sweep.as_ref().and_then(|sweep| {
+        let mut workloads = sweep.plan.sweep.workloads.iter();
+        workloads.find(|workload| workload.name == point.key.workload)
+    });
+    let is_sent = |kind: Kind| {
+        workload.is_none_or(|workload| {
+            requests_per_operation(workload, kind, point.key.threads) != Some(0.0)
+        })
+    };
     let of_kind = |kind: &KindResult| {
         let few = || Bounded::exact(kind.response().value_at_quantile(0.99) as f64);
         kind.ranked_response().quantile(P99).unwrap_or_else(few)
     };
-    let kinds = phase.kinds.values().map(of_kind);
+    let kinds = point.phase().kinds.iter();
+    let kinds = kinds.filter(|(kind, _)| is_sent(**kind));
+    let kinds = kinds.map(|(_, result)| of_kind(result));
     kinds.max_by(|one, other| one.value.total_cmp(&other.value))
 }
 

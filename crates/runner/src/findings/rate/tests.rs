@@ -300,6 +300,25 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
 }
 
 #[test]
+fn requests_of_background_clients_that_were_never_done_are_named_as_theirs() {
+    let done = [(10 * MS, 9_900)];
+    let update = KindResult {
+        censored: Some(Box::new(Censored {
+            response: latencies(&[(12_000 * MS, 100)]),
+            ..Censored::default()
+        })),
+        ..reads(&done, &done)
+    };
+    let mut phase = phase();
+    phase.kinds.insert(Kind::Update, update);
+    let parts = [
+        "100 requests of background clients were due and never done",
+        "quantiles of updates above p99 are lower bounds",
+    ];
+    assert_says(&Found::from_phase(phase).text("censored"), &parts);
+}
+
+#[test]
 fn what_failed_ranks_above_the_quantiles_that_are_known_beside_operations_never_done() {
     // Of 60,000 operations 281 failed and 500 were never done: 59,219 are 98.698 %.
     let done = [(MS, 59_219)];
