@@ -267,8 +267,12 @@ impl RawPlan {
             };
             let kept = old.iter().find(|system| named(system, "name") == name);
             let mut system = kept.and_then(Value::as_table).cloned().unwrap_or_default();
-            // What is expected and prepared is of the place that this one replaces.
-            for key in PLACES.iter().chain(&["placeholder", "expect", "prepare"]) {
+            // What is expected and prepared is of the place that this one replaces; so is the host of
+            // an example.
+            let is_example = system.get("placeholder").and_then(Value::as_bool) == Some(true);
+            let host: &[&str] = if is_example { &["ssh", "agent"] } else { &[] };
+            let of_place = ["placeholder", "expect", "prepare"];
+            for key in PLACES.iter().chain(&of_place).chain(host) {
                 system.remove(*key);
             }
             system.insert("name".to_owned(), name.into());

@@ -108,6 +108,8 @@ pub struct Prepare {
     pub mount: Option<PathBuf>,
     /// How.
     pub mount_options: Vec<String>,
+    /// What would be done if the system named a device: keys of `[prepare]` with their values.
+    pub unnamed: Vec<(&'static str, String)>,
 }
 
 /// Settings of the machine, put back afterwards.
@@ -138,6 +140,7 @@ impl Prepare {
     /// What prepares nothing.
     pub const NOTHING: Self = Self {
         devices: Vec::new(),
+        unnamed: Vec::new(),
         erase: None,
         namespaces: None,
         precondition: None,
@@ -171,6 +174,7 @@ impl Prepare {
         let mount: Option<String> = own.optional("mount")?;
         let mount = mount.map(|mount| std::path::absolute(&mount).unwrap_or(mount.into()));
         let mut prepare = Self {
+            unnamed: Vec::new(),
             devices: own.optional("device")?.unwrap_or_default(),
             erase: either("erase").optional("erase")?,
             namespaces: either("namespaces").optional("namespaces")?,
@@ -194,7 +198,10 @@ impl Prepare {
                 &["mount"],
                 "it needs `device`, which is mounted there",
             )?;
-            return Ok(Self::default());
+            return Ok(Self {
+                unnamed: prepare.keys(),
+                ..Self::default()
+            });
         }
         prepare.refuse_other_devices(&own)?;
         if let Some(path) = location.path().filter(|_| prepare.mount.is_some())

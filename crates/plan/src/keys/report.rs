@@ -11,7 +11,9 @@ use crate::{
     units,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use tailmark_model::{self as model, Color, Kind, Ratios, ReportSettings, Words as AuthorWords};
+use tailmark_model::{
+    self as model, Color, Kind, LatencyAxis, Ratios, ReportSettings, Words as AuthorWords,
+};
 use tailmark_workload::Workload;
 use toml::Value;
 
@@ -61,11 +63,11 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
         .sets(|plan| plan.report.redact.then(|| true.to_string())),
     PlanKey::new("report", "ratios", REPORT, Choice(&["x", "percent"]))
         .about("how ratios are written: `x` (1.5X) or `percent`; without it, percent below 2X")
-        .sets(|plan| {
-            let own = plan.report.ratios?;
-            let named = Ratios::ALL.iter().find(|(ratios, _)| *ratios == own);
-            named.map(|(_, name)| (*name).to_owned())
-        }),
+        .sets(|plan| name_of(&Ratios::ALL, plan.report.ratios)),
+    PlanKey::new("report", "latency_axis", REPORT, Choice(&["log", "linear"]))
+        .about("the axes of latencies at first: `log`, or `linear` from 0, as in published studies")
+        .or("log")
+        .sets(|plan| name_of(&LatencyAxis::ALL, plan.report.latency_axis)),
     PlanKey::new("report", "sections", REPORT, Words)
         .about("the sections of the report, if not all: `tailmark list sections`")
         .sets(|plan| joined(&plan.report.sections, ", ")),
@@ -106,6 +108,23 @@ fn joined(texts: &[String], between: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(between))
 }
 
+/// The name of a value, of those that have one.
+fn name_of<T: Copy + PartialEq>(names: &[(T, &str)], value: Option<T>) -> Option<String> {
+    let named = names.iter().find(|(known, _)| Some(*known) == value);
+    named.map(|(_, name)| (*name).to_owned())
+}
+
+/// The value of a key that is one of these names.
+fn choice<T: Copy>(
+    keys: &TableReader<'_>,
+    key: &'static str,
+    names: &[(T, &str)],
+) -> Result<Option<T>, Error> {
+    let given: Option<String> = keys.optional(key)?;
+    let named = given.and_then(|given| names.iter().find(|(_, name)| *name == given));
+    Ok(named.map(|(value, _)| *value))
+}
+
 /// `NAME: TEXT` of each.
 fn named_texts(texts: &BTreeMap<String, String>) -> Option<String> {
     let texts: Vec<String> = texts
@@ -134,10 +153,8 @@ pub(crate) fn settings(keys: &TableReader<'_>) -> Result<ReportSettings, Error> 
         skipped: keys.optional("skipped")?.unwrap_or_default(),
         equivalence: keys.optional("equivalence")?,
         redact: keys.get("redact")?,
-        ratios: keys.optional::<String>("ratios")?.and_then(|given| {
-            let named = Ratios::ALL.iter().find(|(_, name)| *name == given);
-            named.map(|(ratios, _)| *ratios)
-        }),
+        ratios: choice(keys, "ratios", &Ratios::ALL)?,
+        latency_axis: choice(keys, "latency_axis", &LatencyAxis::ALL)?,
         sections: keys.optional("sections")?.unwrap_or_default(),
         use_cases: by_name(keys, "use_cases", |_| true)?,
         chart_systems: sets(keys, "chart_systems")?,

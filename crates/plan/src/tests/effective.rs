@@ -286,6 +286,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("report.metric", BASE, "'p99.9 read'", "'mean read'"),
     ("report.baseline", BASE, "baseline = 'a'", ""),
     ("report.subject", BASE, "baseline = 'a'", "subject = 'a'"),
+    ("report.latency_axis", BASE, "[report]", "[report]\nlatency_axis = 'linear'"),
     ("report.ratios", BASE, "[report]", "[report]\nratios = 'x'"),
     ("report.sections", BASE, "[report]", "[report]\nsections = ['peaks']"),
     ("report.use_cases", BASE, "[report]", "[report]\nuse_cases = ['ycsb-a: sessions']"),

@@ -34,9 +34,18 @@ fn what_all_systems_have_in_common_is_said_once_and_a_system_may_differ() {
     };
     assert_eq!(plan.systems[0].prepare, first);
     assert_eq!(plan.systems[1].prepare.erase.as_deref(), Some("discard"));
-    // Where no device is named, nothing is prepared.
-    assert_eq!(plan.systems[2].prepare, Prepare::default());
-    assert_eq!(plan.systems[3].prepare, Prepare::default());
+    // If no device is named, nothing is prepared, but what would be is known.
+    let unnamed = [
+        ("erase", "format"),
+        ("filesystem", "xfs"),
+        ("mount_options", "noatime"),
+    ];
+    let nothing = Prepare {
+        unnamed: unnamed.map(|(key, value)| (key, value.to_owned())).to_vec(),
+        ..Prepare::default()
+    };
+    assert_eq!(plan.systems[2].prepare, nothing);
+    assert_eq!(plan.systems[3].prepare, nothing);
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let settings = MachineSettings {
         sysctls: vec![
@@ -173,6 +182,20 @@ fn another_place_drops_what_was_prepared_of_the_first() {
     .unwrap();
     raw.set_systems(&["a=/elsewhere".to_owned()]).unwrap();
     assert_eq!(raw.check().unwrap().systems[0].prepare, Prepare::default());
+}
+
+#[test]
+fn another_place_drops_the_host_of_an_example_and_no_other() {
+    for is_example in [true, false] {
+        let text = format!(
+            "[database]\ndriver = 'redis'\n[[system]]\nname = 'a'\nssh = 'root@db'\n\
+             contact_points = ['db:6379']\nplaceholder = {is_example}\n"
+        );
+        let mut raw = crate::RawPlan::parse("x", &text).unwrap();
+        raw.set_systems(&["a=127.0.0.1:6379".to_owned()]).unwrap();
+        let system = &raw.table()["system"][0];
+        assert_eq!(system.get("ssh").is_none(), is_example);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The plans of published studies are those studies, and say what of them is assumed.
 
 use super::{driver_of, message, shipped};
-use crate::{Order, PLANS, RawPlan};
+use crate::{Order, PLANS, RawPlan, SystemPlan};
 use std::time::Duration;
 use tailmark_driver::Semantics;
 
@@ -77,10 +77,10 @@ fn the_studies_of_servers_are_faithful_at_full_scale() {
         (
             "micron-9400-aerospike",
             900_000_000,
-            &[8, 16, 32, 64, 128, 256, 512],
+            &[8, 16, 32, 64, 128, 256, 512, 1024],
             ["ycsb-c", "ycsb-a", "ycsb-b", "ycsb-f"],
             4,
-            "sweep.threads",
+            "database.commit_level",
         ),
     ] {
         let (_, driver) = name.rsplit_once('-').unwrap();
@@ -102,7 +102,11 @@ fn the_studies_of_servers_are_faithful_at_full_scale() {
             .map(|w| (w.name.as_str(), w.distribution_name()))
             .collect();
         assert_eq!(sent, workloads.map(|w| (w, "uniform")), "{name}");
-        assert!(plan.systems.iter().all(|s| s.service.is_some()), "{name}");
+        let is_faithful = |system: &SystemPlan| {
+            system.service.is_some() && system.ssh.len() == 1 && system.expect.version.is_some()
+        };
+        assert!(plan.systems.iter().all(is_faithful), "{name}");
+        assert_eq!(plan.sweep.ladder.is_some(), name.contains("9400"));
         assert_eq!(plan.systems.len(), systems, "{name}");
         for key in ["dataset.records", assumed] {
             assert!(

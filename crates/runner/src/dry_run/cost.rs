@@ -41,7 +41,7 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     let times = times.map(|point| point_time(&plan.sweep, point));
     let mut expected = times.fold(Duration::ZERO, Duration::saturating_add);
     let mut lines = vec![format!(
-        "time: {}",
+        "      {}",
         points_time(plan, up_to, points, expected)
     )];
     let again = work.sum(|own| loads_of_searches(plan, own));
@@ -53,7 +53,7 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
         let (loads, size) = (work.sum(all_loads), ByteSize(bytes));
         let loads = counted(loads as usize, "load") + if again > 0 { " at most" } else { "" };
         lines.push(format!(
-            "      and {loads}, {size} in all: {} at {at}",
+            "      {loads}, {size} in all: {} at {at}",
             number::rounded(time)
         ));
     }
@@ -63,20 +63,20 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     }
     let waited = waits(plan, work, &mut lines);
     if points > 0 || !expected.is_zero() {
-        let most = if waited.is_zero() {
-            String::new()
-        } else {
-            format!(
-                ", {} at most",
-                number::rounded(expected.saturating_add(waited))
-            )
-        };
-        lines.push(format!(
-            "      together {up_to}about {}{most}",
-            number::rounded(expected)
-        ));
+        // A limit that is much longer than what is expected tells nothing of when a run ends.
+        let is_of_use = !waited.is_zero() && waited <= expected;
+        let most = is_of_use.then(|| expected.saturating_add(waited));
+        let most = most.map_or(String::new(), |most| format!(", {} at most", about(most)));
+        lines.insert(0, format!("time: {up_to}about {}{most}", about(expected)));
     }
     lines
+}
+
+/// A time in its two largest units: `3days 8h`.
+fn about(time: Duration) -> String {
+    let text = number::rounded(time);
+    let units: Vec<_> = text.split(' ').take(2).collect();
+    units.join(" ")
 }
 
 /// How long all loads take, of so many bytes: at the rate of the plan, or else at the bandwidth that is
@@ -105,7 +105,7 @@ fn searches(plan: &Plan, work: &Work<'_>) -> Option<(String, Duration)> {
     let time = settings.time.saturating_mul(times);
     let quick = if settings.quick { "quick " } else { "" };
     let line = format!(
-        "      and {} for the highest rate at which {} holds: {} at most each, {} in all",
+        "      {} for the highest rate at which {} holds: {} at most each, {} in all",
         match left {
             1 => format!("1 {quick}search"),
             left => format!("{left} {quick}searches"),
@@ -136,7 +136,7 @@ fn loads_of_searches(plan: &Plan, work: &SystemWork<'_>) -> u64 {
     }
 }
 
-/// How long may be waited at most beside what is measured and loaded; adds a line for each cause.
+/// How long tailmark waits at most beside measuring and loading; adds a line for each cause.
 fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
     let mut waited = Duration::ZERO;
     let mut wait = |count: u64, most: Duration, what: &str| {
@@ -145,13 +145,13 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
         }
         let all = most.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
         waited = waited.saturating_add(all);
-        let (times, most, all) = (
-            number::count(count),
-            number::rounded(most),
-            number::rounded(all),
-        );
+        let times = match count {
+            1 => "once".to_owned(),
+            _ => format!("{} times", number::count(count)),
+        };
+        let most = number::rounded(most);
         lines.push(format!(
-            "      and {what}: {times} times {most} at most, {all}"
+            "      and as long as it takes: {what}, {times}, {most} at most each"
         ));
     };
     // A trial is waited for as a point is.
@@ -166,12 +166,12 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
     wait(
         settles,
         plan.sweep.settle,
-        "settling, before and after each point and after each load",
+        "settling before and after each point and after each load",
     );
     let timeout = plan.sweep.ready_timeout;
     let restarts = work.sum(|own| own.system.service.as_ref().map_or(0, |_| measured(own)));
     let stops = restarts.saturating_add(work.stops);
-    wait(stops, timeout, "stops of services");
+    wait(stops, timeout, "stopping services");
     let answers = work.sum(|own| match own.system.driver.place {
         Place::Hosts => measured(own),
         _ => 0,

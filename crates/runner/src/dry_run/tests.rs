@@ -51,7 +51,7 @@ fn a_dry_run_names_every_step_with_time_and_space() {
         "drop the caches of the machine",
         "warm up for 1s",
         "measure 9s, at 5,000 ops/s over all clients",
-        "time: 4 points, 40s in all",
+        "      4 points, 40s in all",
     ];
     assert_says(&lines, &parts);
 }
@@ -110,11 +110,11 @@ fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
     }
     assert!(!text.contains("space on"), "{text}");
     assert!(
-        text.contains("waiting until a server answers: 3 times 3m at most, 9m"),
+        text.contains("waiting until a server answers, 3 times, 3m at most each"),
         "{text}"
     );
     assert!(
-        text.contains("stops of services: 3 times 3m at most, 9m"),
+        text.contains("stopping services, 3 times, 3m at most each"),
         "{text}"
     );
 }
@@ -204,11 +204,11 @@ fn what_is_loaded_again_needs_its_room_again_and_takes_its_time() {
     );
     let workload = loaded("workload");
     assert!(
-        workload.contains("and 2 loads") && workload.contains("TOO LITTLE"),
+        workload.contains("      2 loads") && workload.contains("TOO LITTLE"),
         "{workload}"
     );
     let point = loaded("point");
-    assert!(point.contains("and 6 loads"), "{point}");
+    assert!(point.contains("      6 loads"), "{point}");
 }
 
 #[test]
@@ -218,14 +218,44 @@ fn the_time_counts_what_is_waited_for() {
     );
     let text = lines(&text, Vec::new());
     let parts = [
-        "time: 4 points, 4m in all",
-        "and 2 loads",
+        "time: about 4m",
+        "      4 points, 4m in all",
+        "      2 loads",
         // Before and after each of 4 points, and after each of 2 loads.
-        "settling, before and after each point and after each load: 10 times 10m at most, 1h 40m",
-        "together about ",
-        " at most",
+        "settling before and after each point and after each load, 10 times, 10m at most each",
     ];
     assert_says(&text, &parts);
+}
+
+#[test]
+fn a_limit_on_waiting_that_is_longer_than_the_run_is_not_added_up() {
+    let time = |settle: &str| {
+        let text =
+            format!("[sweep]\nthreads = [1]\nduration = '50s'\nsettle = '{settle}'\n{FILES}");
+        let text = lines(&text, Vec::new());
+        text.lines()
+            .find(|line| line.starts_with("time"))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(time("10m"), "time: about 1m 50s");
+    // Before and after 2 points, and after 2 loads.
+    assert_eq!(time("10s"), "time: about 1m 50s, 2m 50s at most");
+}
+
+#[test]
+fn what_is_prepared_is_named_before_a_device_is() {
+    let text = "[prepare]\nerase = 'format'\nprecondition = 2\nfilesystem = 'xfs'\n\
+                mount_options = 'noatime'\n[database]\ndriver = 'file'\n[[system]]\nname = 'a'\n\
+                path = '/mnt/a'\n[[system]]\nname = 'b'\npath = '/mnt/b'\n";
+    let parts = [
+        "prepare nothing of `a` and `b`, which name no device; on the device that you name",
+        "erase: format: erases each device",
+        "precondition: 2: writes the whole of each device in order",
+        "filesystem: xfs: makes a file system",
+        "mount: xfs with noatime: mounts",
+    ];
+    assert_says(&lines(text, Vec::new()), &parts);
 }
 
 #[test]
@@ -236,7 +266,7 @@ fn a_warm_up_by_rule_is_counted_at_its_longest() {
     let text = lines(&text, Vec::new());
     let parts = [
         "warm up until it is steady, from 2m 30s after the first 1m on and for 9m at most",
-        "time: 4 points, 40m in all at most",
+        "      4 points, 40m in all at most",
     ];
     assert_says(&text, &parts);
 }
@@ -343,7 +373,7 @@ fn a_dry_run_names_the_rates_and_the_peak_that_a_percentage_is_of() {
          the peak of a with 8 threads",
         "60% of the peak of b with 8 threads",
         "as fast as the clients can or at the rate of the point (poisson arrivals)",
-        "time: 16 points, 2m 40s in all",
+        "      16 points, 2m 40s in all",
     ];
     assert_says(&both, &parts);
     let of_b = dry("rates = '60%'\nrates_of = 'b'");
@@ -363,7 +393,7 @@ fn a_dry_run_names_the_rates_and_the_peak_that_a_percentage_is_of() {
         "2 systems x 1 workload x 2 rates: 4 points in all",
         "measure 100,000 operations, at the rate of the point (even arrivals)",
         // 20 s and 10 s on each.
-        "time: 4 points, 1m in all",
+        "      4 points, 1m in all",
     ];
     assert_says(&alone, &by_rate);
     assert!(!alone.contains("with 1, 4, 16 threads"), "{alone}");

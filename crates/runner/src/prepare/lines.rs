@@ -9,8 +9,9 @@ use super::{
 };
 use crate::error::in_one_line;
 use std::{collections::BTreeSet, path::Path};
+use tailmark_model::number;
 use tailmark_plan::{Plan, SystemPlan};
-use tailmark_prepare::{Changes, Job, Unwatched};
+use tailmark_prepare::{Changes, Job, STEPS, Unwatched};
 
 /// What a dry run says first: a line for each device that holds something and would be overwritten.
 /// `alone` is the system whose devices alone are prepared.
@@ -32,9 +33,12 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
     }
     let of_plan = plan.systems.iter();
     let wanted = of_plan.filter(|own| system.is_none_or(|name| own.name == name));
-    for own in wanted.filter(|own| !own.prepare.devices.is_empty()) {
+    let (named, unnamed): (Vec<_>, Vec<_>) =
+        wanted.partition(|own| !own.prepare.devices.is_empty());
+    for own in named {
         lines.extend(system_lines(plan, own, system.is_none(), out));
     }
+    lines.extend(unnamed_lines(&unnamed));
     if system.is_none() {
         lines.extend(refusal_lines(plan, out, &Unwatched));
     }
@@ -87,6 +91,50 @@ fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<
             };
             let of_job = of_job.into_iter().chain(job_lines(&job, has_begun));
             lines.extend(of_job.map(|line| format!("  {line}")));
+        }
+    }
+    lines
+}
+
+/// Keys of `[prepare]` with their values.
+type Keys = [(&'static str, String)];
+
+/// Of systems that name no device: the steps that would be carried out on one, once for all whose
+/// steps are the same.
+fn unnamed_lines(systems: &[&SystemPlan]) -> Vec<String> {
+    let mut same: Vec<(&Keys, Vec<String>)> = Vec::new();
+    let is_asked = |own: &&&SystemPlan| {
+        !own.prepare.unnamed.is_empty() && own.ceiling_for.is_none() && own.emulate.is_none()
+    };
+    for own in systems.iter().filter(is_asked) {
+        let (keys, name) = (&own.prepare.unnamed[..], format!("`{}`", own.name));
+        match same.iter_mut().find(|(known, _)| *known == keys) {
+            Some((_, names)) => names.push(name),
+            None => same.push((keys, vec![name])),
+        }
+    }
+    let mut lines = Vec::new();
+    for (keys, names) in same {
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let verb = if names.len() == 1 { "names" } else { "name" };
+        lines.push(format!(
+            "prepare nothing of {}, which {verb} no device; on the device that you name \
+             (prepare.device, and --erase with its serial number):",
+            number::list(&names)
+        ));
+        let value = |asked: &str| Some(&keys.iter().find(|(known, _)| *known == asked)?.1);
+        for step in STEPS {
+            let (key, options) = match step.name {
+                "filesystem" => ("filesystem", value("mkfs_options")),
+                // Where it is mounted is of the system that names a device.
+                "mount" => ("filesystem", value("mount_options")),
+                of_step => (of_step, None),
+            };
+            let Some(asked) = value(key) else {
+                continue;
+            };
+            let options = options.map_or_else(String::new, |with| format!(" with {with}"));
+            lines.push(format!("  {}: {asked}{options}: {}", step.name, step.about));
         }
     }
     lines
