@@ -98,6 +98,17 @@ fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
         page.contains("quick search") && page.contains(LIMIT),
         "{page}"
     );
+    // The index of the folder has the answer beside the peak and the latency.
+    let history = TAILMARK.run(dir.path(), &["history", "."]);
+    assert_eq!(history.status.code(), Some(0), "{}", err(&history));
+    let index = std::fs::read_to_string(dir.path().join("index.html")).unwrap();
+    for title in [
+        format!("that hold {LIMIT}"),
+        "ops/s at peak".to_owned(),
+        "p99 read".to_owned(),
+    ] {
+        assert!(index.contains(&title.replace('<', "&lt;")), "{title}");
+    }
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub use private::PRIVATE_FACTS;
 pub use qos::Qos;
 pub use quantile::{QUANTILES, Quantile, quantile};
 pub use ranked_latencies::{Failed, RankedLatencies};
-pub use report_settings::{Color, ReportSettings, Words};
+pub use report_settings::{Color, LatencyAxis, ReportSettings, Words};
 pub use role::{PlanValue, Role, Scope, Secret, Subject};
 pub use series::{Series, SeriesKind, Span, gap_s};
 pub use server::{SERVER_CLOCK, subject_on_server};

@@ -33,6 +33,8 @@ pub struct ReportSettings {
     pub redact: bool,
     /// How ratios are written. `None`: in percent below twice, as ratios from there on.
     pub ratios: Option<Ratios>,
+    /// How the axes of latencies are at first. `None`: logarithmic.
+    pub latency_axis: Option<LatencyAxis>,
     /// The names of the sections of the report, if not all.
     pub sections: Vec<String>,
     /// What a workload stands for, by its name: `recording user sessions`.
@@ -45,14 +47,31 @@ pub struct ReportSettings {
     pub words: BTreeMap<Words, String>,
 }
 
-/// The colours that systems can have, in the order in which they get them. They remain distinct in the
-/// common kinds of colour blindness (Okabe and Ito, "Color Universal Design", 2008).
+/// How the axis of a latency is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LatencyAxis {
+    /// Each power of ten takes as much room as the next.
+    Log,
+    /// From 0, as published studies have it.
+    Linear,
+}
+
+impl LatencyAxis {
+    /// Both, with their names.
+    pub const ALL: [(Self, &str); 2] = [(Self::Log, "log"), (Self::Linear, "linear")];
+}
+
+/// The colours that systems can have, in the order in which they get them. They remain distinct in
+/// grey and in the common kinds of colour blindness.
 #[derive(Debug)]
 pub struct Color;
 
 impl Color {
     /// Their names.
-    pub const ALL: [&str; 7] = ["blue", "orange", "green", "purple", "sky", "amber", "black"];
+    pub const ALL: [&str; 8] = [
+        "blue", "orange", "green", "purple", "sky", "amber", "black", "rose",
+    ];
 }
 
 /// A place for the author's words.
@@ -112,6 +131,7 @@ impl ReportSettings {
             equivalence: self.equivalence.or(other.equivalence),
             redact: self.redact || other.redact,
             ratios: self.ratios.or(other.ratios),
+            latency_axis: self.latency_axis.or(other.latency_axis),
             sections: first(self.sections, other.sections),
             use_cases: both(self.use_cases, other.use_cases),
             chart_systems: first(self.chart_systems, other.chart_systems),
@@ -163,6 +183,7 @@ mod tests {
             equivalence: Some(0.04),
             redact: true,
             ratios: Some(Ratios::X),
+            latency_axis: Some(LatencyAxis::Linear),
             sections: vec!["summary".to_owned()],
             use_cases: BTreeMap::from([("ycsb-a".to_owned(), "sessions".to_owned())]),
             chart_systems: vec![vec!["a".to_owned(), "b".to_owned()]],

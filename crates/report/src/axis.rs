@@ -23,6 +23,15 @@ impl Axis {
         }
     }
 
+    /// In charts.
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Threads => "thread count",
+            Self::Rates => "offered operations per second",
+        }
+    }
+
     /// Where a point is on it.
     #[must_use]
     pub fn step(self, key: &PointKey) -> Step {

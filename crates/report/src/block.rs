@@ -156,6 +156,21 @@ pub struct Table {
     pub note: String,
 }
 
+impl Table {
+    /// Whether it has columns of numbers and no number in any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let is_said = |cell: &Cell| !cell.text.is_empty() && cell.text != NONE;
+        let has_numbers = self.columns.iter().any(|column| column.numeric);
+        let is_number = |(column, cell): (&Column, &Cell)| column.numeric && is_said(cell);
+        let mut cells = self
+            .rows
+            .iter()
+            .flat_map(|row| self.columns.iter().zip(&row.cells));
+        has_numbers && !cells.any(is_number)
+    }
+}
+
 /// A column of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Column {
@@ -211,6 +226,9 @@ pub struct TableRow {
     pub total: bool,
 }
 
+/// In a cell without a value.
+const NONE: &str = "–";
+
 /// A cell of a table.
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
@@ -245,7 +263,7 @@ impl Cell {
     #[must_use]
     pub fn none() -> Self {
         Self {
-            text: "–".into(),
+            text: NONE.into(),
             muted: true,
             ..Self::default()
         }
@@ -343,6 +361,23 @@ pub struct Control {
     pub choices: Vec<ControlChoice>,
     /// Which is chosen at first: an index into `choices`.
     pub initial: usize,
+}
+
+impl Control {
+    /// Choices of these names; the first is chosen at first if `initial` is none.
+    pub fn new(
+        key: &'static str,
+        label: &str,
+        names: impl IntoIterator<Item = impl Into<String>>,
+        initial: Option<usize>,
+    ) -> Self {
+        Self {
+            key,
+            label: label.into(),
+            choices: names.into_iter().map(ControlChoice::new).collect(),
+            initial: initial.unwrap_or(0),
+        }
+    }
 }
 
 /// One of the choices of a control.
@@ -485,4 +520,28 @@ pub fn anchor(parts: &[&str]) -> String {
         }
     }
     text.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_empty_if_none_of_its_numbers_is_known() {
+        let table = |cells: [Cell; 2]| Table {
+            columns: vec![Column::text("System"), Column::number("ops/s")],
+            rows: vec![TableRow {
+                cells: cells.into(),
+                total: false,
+            }],
+            ..Table::default()
+        };
+        assert!(table([Cell::new("A"), Cell::none()]).is_empty());
+        assert!(!table([Cell::new("A"), Cell::new("12")]).is_empty());
+        let words = Table {
+            columns: vec![Column::text("Key")],
+            ..table([Cell::new("A"), Cell::none()])
+        };
+        assert!(!words.is_empty());
+    }
 }

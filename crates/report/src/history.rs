@@ -1,12 +1,15 @@
-//! The studies of a folder, one after the other: an index page with the headline of each, and how the peak of
-//! each system in each workload went, and any other metric, with the places marked at which its level changed.
+//! The studies of a folder, one after the other: an index page with the headline of each, and trends of
+//! each system in each workload: its peak, a latency or another metric, and the highest rate that held
+//! the limits of a search. Studies from which on a level is another are marked.
 
 mod trends;
 
 use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Report, Section, Table, TableRow, Text,
     block::anchor,
+    data::Search,
     format::{Head, names::address},
+    grid_name::workload_title,
     section, style,
     sweep::SweepTable,
 };
@@ -69,8 +72,9 @@ pub struct History {
     pub changes: Vec<String>,
 }
 
-/// Writes the index page of the studies in a folder into it: the peaks, and these metrics at the
-/// highest thread count or rate. Without any, the metric that the report of a study is about.
+/// Writes the index page of the studies in a folder into it: the peaks, what searches found, and
+/// these metrics at the highest thread count or rate. Without any, the metric that the report of a
+/// study states.
 ///
 /// # Errors
 /// Where there are none, the page cannot be written, or there is one that is not of this program.
@@ -153,8 +157,6 @@ fn entry(dir: &Path, metrics: &[Metric]) -> Result<Entry, Error> {
     let study = Study::look_at(dir).map_err(Error::Study)?;
     let data = Data::read(&[study])?;
     let sweep = SweepTable::new(&data);
-    let of_report = sweep.settings.metric.filter(|_| metrics.is_empty());
-    let metrics: Vec<Metric> = metrics.iter().copied().chain(of_report).collect();
     let systems = || sweep.systems.iter().map(|system| system.name.as_str());
     let levels = sweep.all_groups().flat_map(|group| {
         let level = |metric, at: &str, system: &str, value| Level {
@@ -176,7 +178,8 @@ fn entry(dir: &Path, metrics: &[Metric]) -> Result<Entry, Error> {
             return levels;
         };
         let at = format!("at {}", step.place());
-        for &metric in &metrics {
+        let stated = sweep.metric(group).filter(|_| metrics.is_empty());
+        for metric in metrics.iter().copied().chain(stated) {
             levels.extend(systems().filter_map(|system| {
                 let value = group.valid_cell(system, step)?.value(metric)?;
                 Some(level(metric, &at, system, metric.in_unit(value.middle)))
@@ -190,8 +193,23 @@ fn entry(dir: &Path, metrics: &[Metric]) -> Result<Entry, Error> {
         runs: data.runs_read(),
         headline: section::headline(&data).unwrap_or_default(),
         systems: systems().map(str::to_owned).collect(),
-        levels: levels.collect(),
+        levels: levels
+            .chain(data.searches.iter().filter_map(held))
+            .collect(),
         has_page: dir.join("report.html").exists(),
+    })
+}
+
+/// The highest rate that held the limits of a search. `None` if none did.
+fn held(search: &Search) -> Option<Level> {
+    Some(Level {
+        name: LevelName {
+            workload: workload_title(&search.slo.workload),
+            metric: Metric::OPS_PER_SEC,
+            at: format!("that hold {}", search.settings.target()),
+        },
+        system: search.slo.system.clone(),
+        value: Bounded::exact(search.answer().low?),
     })
 }
 

@@ -1,7 +1,7 @@
 //! How systems look: one colour, mark and dash each, the same in every chart and table.
 //!
-//! Colours are those of Okabe and Ito ("Color Universal Design", 2008), which remain distinct in
-//! the common kinds of colour blindness; marks and dashes carry the difference in print.
+//! Each colour has a lightness of its own, so that they remain distinct in grey, and they are far
+//! apart in the common kinds of colour blindness, too. Marks and dashes differ besides.
 
 use tailmark_model::Color;
 
@@ -16,43 +16,51 @@ pub struct SystemStyle {
     pub dash: &'static [u32],
 }
 
-const STYLES: [SystemStyle; 7] = [
+const STYLES: [SystemStyle; 8] = [
     SystemStyle {
-        color: "#0072b2",
+        color: "#004cba",
         symbol: "circle",
         dash: &[],
     },
     SystemStyle {
-        color: "#d55e00",
+        color: "#d97d34",
         symbol: "rect",
         dash: &[9, 3],
     },
     SystemStyle {
-        color: "#009e73",
+        color: "#407b4d",
         symbol: "triangle",
         dash: &[4, 3],
     },
     SystemStyle {
-        color: "#aa4499",
+        color: "#5d2e58",
         symbol: "diamond",
         dash: &[14, 4],
     },
     SystemStyle {
-        color: "#56b4e9",
+        color: "#11b2ef",
         symbol: "roundRect",
         dash: &[9, 3, 2, 3],
     },
     SystemStyle {
-        color: "#e69f00",
+        color: "#f2ae0e",
         symbol: "pin",
         dash: &[2, 3],
     },
     SystemStyle {
-        color: "#3b3b3b",
+        color: "#221e1f",
         symbol: "arrow",
         dash: &[14, 3, 2, 3, 2, 3],
     },
+    SystemStyle {
+        color: "#b46a8c",
+        symbol: STAR,
+        dash: &[5, 5],
+    },
 ];
+
+/// A star of five points, which ECharts has no name for.
+const STAR: &str = "path://M5 0L6.5 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.5 3.5Z";
 
 /// Ceilings are greyed: they are not competitors.
 pub const CEILING: &str = "#8a929e";
@@ -70,14 +78,15 @@ pub const BADGE: &str = "#8a5a00";
 pub const GRID: &str = "#e6e9ee";
 
 /// What colours become on a dark page; `tooltip` is the ground of what a pointer shows.
-pub const DARK: [(&str, &str); 14] = [
-    ("#0072b2", "#3f9fe0"),
-    ("#d55e00", "#f0803c"),
-    ("#009e73", "#22c493"),
-    ("#aa4499", "#d97fcb"),
-    ("#56b4e9", "#a6dcff"),
-    ("#e69f00", "#ffc94d"),
-    ("#3b3b3b", "#d0d0d0"),
+pub const DARK: [(&str, &str); 15] = [
+    ("#004cba", "#5a9bff"),
+    ("#d97d34", "#f0965a"),
+    ("#407b4d", "#6fbf7f"),
+    ("#5d2e58", "#c98ac0"),
+    ("#11b2ef", "#7fd4ff"),
+    ("#f2ae0e", "#ffc94d"),
+    ("#221e1f", "#d0d0d0"),
+    ("#b46a8c", "#e79cc0"),
     (FAULT, "#ff6b6b"),
     (INK, "#e4e8ed"),
     (MUTED, "#a5afbb"),
@@ -104,14 +113,79 @@ pub fn look(index: usize) -> SystemStyle {
 mod tests {
     use super::*;
 
-    /// The relative luminance of a colour (WCAG 2.2).
-    fn luminance(color: &str) -> f64 {
+    /// Its parts as linear light, 0 to 1 (IEC 61966-2-1).
+    fn linear(color: &str) -> [f64; 3] {
         let digits = |at: usize| u8::from_str_radix(&color[at..at + 2], 16).unwrap();
-        let part = |at: usize| match f64::from(digits(at)) / 255.0 {
+        [1, 3, 5].map(|at| match f64::from(digits(at)) / 255.0 {
             c if c <= 0.04045 => c / 12.92,
             c => ((c + 0.055) / 1.055).powf(2.4),
+        })
+    }
+
+    fn times(matrix: [[f64; 3]; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
+        matrix.map(|row| row[0] * x + row[1] * y + row[2] * z)
+    }
+
+    /// Lightness, 0 to 100, and the two axes of colour (CIE 1976 L*a*b*, white D65).
+    fn lab(linear: [f64; 3]) -> [f64; 3] {
+        let to_xyz = [
+            [0.412_456, 0.357_576, 0.180_438],
+            [0.212_673, 0.715_152, 0.072_175],
+            [0.019_334, 0.119_192, 0.950_304],
+        ];
+        let [x, y, z] = times(to_xyz, linear);
+        let root = |part: f64| {
+            if part > 0.008_856 {
+                part.cbrt()
+            } else {
+                7.787 * part + 16.0 / 116.0
+            }
         };
-        0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+        let [x, y, z] = [x / 0.950_47, y, z / 1.088_83].map(root);
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    /// What is seen without one kind of cone: Machado, Oliveira and Fernandes, "A Physiologically-based
+    /// Model for Simulation of Color Vision Deficiency", IEEE TVCG 15 (2009), severity 1.
+    const BLINDNESS: [[[f64; 3]; 3]; 3] = [
+        [
+            [0.152_286, 1.052_583, -0.204_868],
+            [0.114_503, 0.786_281, 0.099_216],
+            [-0.003_882, -0.048_116, 1.051_998],
+        ],
+        [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ],
+        [
+            [1.255_528, -0.076_749, -0.178_779],
+            [-0.078_411, 0.930_809, 0.147_602],
+            [0.004_733, 0.691_367, 0.303_900],
+        ],
+    ];
+
+    #[test]
+    fn eight_systems_are_told_apart_in_grey_and_by_colour_blind_readers() {
+        let colors = STYLES.map(|style| linear(style.color));
+        for (i, one) in colors.iter().enumerate() {
+            for other in &colors[i + 1..] {
+                let lightness = (lab(*one)[0] - lab(*other)[0]).abs();
+                assert!(lightness > 6.0, "{one:?} {other:?}: {lightness}");
+                for cones in BLINDNESS {
+                    let [one, other] = [one, other].map(|color| lab(times(cones, *color)));
+                    let squares = one.iter().zip(other).map(|(a, b)| (a - b).powi(2));
+                    let distance = squares.sum::<f64>().sqrt();
+                    assert!(distance > 15.0, "{one:?} {other:?}: {distance}");
+                }
+            }
+        }
+    }
+
+    /// The relative luminance of a colour (WCAG 2.2).
+    fn luminance(color: &str) -> f64 {
+        let [red, green, blue] = linear(color);
+        0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
     #[test]

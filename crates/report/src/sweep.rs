@@ -14,7 +14,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 use tailmark_model::{
-    Arrivals, Fact, Fault, Kind, KindResult, Metric, Point, PointName, ReportSettings,
+    Arrivals, Fact, Fault, Kind, KindResult, LatencyAxis, Metric, Point, PointName, ReportSettings,
     ResolvedRate, Statistic, System, TimeBasis, number,
 };
 use tailmark_stats::Comparison;
@@ -110,6 +110,12 @@ impl<'a> SweepTable<'a> {
             settings,
             leader: OnceCell::new(),
         }
+    }
+
+    /// Whether latencies are drawn from 0 at first.
+    #[must_use]
+    pub fn is_linear(&self) -> bool {
+        self.settings.latency_axis == Some(LatencyAxis::Linear)
     }
 
     /// The subject that the report names, if that system is there.

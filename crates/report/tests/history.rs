@@ -182,14 +182,14 @@ fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     assert_eq!(history.changes.len(), 1, "{:?}", history.changes);
     let change = &history.changes[0];
     assert!(
-        change.starts_with(SLOWER) && change.contains("−20 %"),
+        change.starts_with(SLOWER) && change.contains("20 % lower"),
         "{change}"
     );
     assert!(change.contains("run-4"), "{change}");
     let page = fs::read_to_string(&history.path).unwrap();
     assert!(page.contains("<a href=\"./nightly/run-7/report.html\">nightly/run-7</a>"));
     assert!(!page.contains("run-6/report.html"), "there is none");
-    assert!(page.contains("−20 %") && page.matches("highest peak").count() >= 8);
+    assert!(page.contains("20 % lower") && page.matches("highest peak").count() >= 8);
 }
 
 #[test]

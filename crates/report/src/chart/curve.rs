@@ -12,7 +12,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_model::{Bound, Bounded, Metric, System, TimeBasis, number};
+use tailmark_model::{Bound, Bounded, LatencyAxis, Metric, System, TimeBasis, number};
 
 /// What a chart shows of each point.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,12 @@ impl Reading {
 
 /// The part of a chart that its variants share: all are latencies, or the only one is another metric.
 /// `labels` are those of the steps, for an axis of threads.
-pub fn option(along: Along, reading: Reading, labels: &[String]) -> Value {
+pub fn option(
+    along: Along,
+    reading: Reading,
+    labels: &[String],
+    drawn: Option<LatencyAxis>,
+) -> Value {
     let (mut option, x) = match along {
         Along::Threads => (narrow_base(), super::categories(along.title(), labels)),
         Along::Rate | Along::Offered => (base(), axis("value", along.title(), 28, "@rate")),
@@ -59,6 +64,9 @@ pub fn option(along: Along, reading: Reading, labels: &[String]) -> Value {
     option["tooltip"] = json!({"trigger": "item", "formatter": tip, "confine": true});
     option["xAxis"] = x;
     option["yAxis"] = y;
+    if reading.is_latency() && drawn == Some(LatencyAxis::Linear) {
+        option["latencyAxis"] = "linear".into();
+    }
     option
 }
 
@@ -172,7 +180,7 @@ impl<'a> CurveLines<'_, 'a> {
         let (mut lines, mut ceilings) = (self.lines(&self.sweep.systems), self.ceilings());
         let values = self.values_in_sight(&lines, &ceilings);
         let values = values.into_iter();
-        let (low, high, ticks) = if self.reading.is_latency() {
+        let (low, high, ticks) = if self.reading.is_latency() && !self.sweep.is_linear() {
             log_range(values)?
         } else {
             linear_range(values)?
@@ -213,7 +221,7 @@ impl<'a> CurveLines<'_, 'a> {
 
     fn y_title(&self) -> String {
         let metric = self.reading.metric;
-        let more = if self.reading.is_latency() {
+        let more = if self.reading.is_latency() && !self.sweep.is_linear() {
             " (log scale)"
         } else if metric.is_at_most() {
             " (at most)"

@@ -27,6 +27,8 @@ const charts = (function () {
     percent: (v) => trimmed(v) + ' %',
     bytes: (v) => write.bandwidth(v).replace('/s', ''),
     figure: (params) => write.rate(params),
+    /* Of an axis of nines: 3 is p99.9. */
+    nines: (v) => 'p' + parseFloat((100 - 100 * Math.pow(10, -number(v))).toFixed(Math.max(0, Math.ceil(number(v)) - 1))),
     /* A name on one line, as legends have room for. */
     name: (text) => String(text).replace(/\s+/g, ' '),
   };
@@ -51,6 +53,15 @@ const charts = (function () {
       : ' (' + sign(least, 1) + how(low) + ' – ' + sign(least, 2) + how(high) + ')';
   /* Before a value that is a lower bound. */
   const sign = (least, which) => (least && least[which] ? '≥ ' : '');
+
+  /* A tile of a heat map: how many times better the first of a pair is. */
+  const TILE = (times) => (times >= 1 ? 'as good' : 'as good: the second is better');
+  const tileText = (value) => (value[4] ? '≥ ' : '') + Number(value[2]).toFixed(2);
+  const mixed = (tone) => {
+    const [full, part] = [tone >= 0 ? [0, 76, 186] : [217, 125, 52], Math.abs(tone)];
+    const share = part === 0 ? 0 : 0.12 + 0.5 * part;
+    return 'rgb(' + full.map((c) => Math.round(255 - (255 - c) * share)).join(',') + ')';
+  };
 
   /* What a tooltip says. An option may name behind it how values are written, and what they are. */
   const tips = {
@@ -88,6 +99,18 @@ const charts = (function () {
         [p.seriesName, sign(p.data && p.data.atLeast, 0) + written(p.value) + around(p),
           p.marker]));
     },
+    percentile: (params) =>
+      table(params.seriesName, [[write.nines(params.value[0]), full.latency(params.value[1])]]),
+    share: (params) => {
+      const [from, share, to] = params.value;
+      return table(params.seriesName,
+        [[full.latency(from) + ' to ' + full.latency(to), share.toFixed(share < 1 ? 3 : 1) + ' % of the requests']]);
+    },
+    run: (params, how, what) => {
+      const [step, value, repeat] = params.value;
+      return table(params.seriesName, [['at', step], ['run', repeat], [what, full[how](value)]]);
+    },
+    tile: (params) => table(params.seriesName, [[tileText(params.value) + 'X', TILE(params.value[2])]]),
     timeline: (list) => {
       const units = ['rate', 'latency', 'bandwidth', 'rate', 'percent'];
       const rows = list
@@ -116,6 +139,19 @@ const charts = (function () {
       const at = (x, y) => api.coord([api.value(x), api.value(y)]);
       const across = api.value(2) === api.value(3) ? [] : whisker(at(2, 1), at(3, 1), stroke(api));
       return { type: 'group', children: across.concat(whisker(at(0, 4), at(0, 5), stroke(api))) };
+    },
+    tile: (params, api) => {
+      const value = [0, 1, 2, 3, 4].map((i) => api.value(i));
+      const [x, y] = api.coord([value[0], value[1]]);
+      const [w, h] = api.size([1, 1]);
+      const ground = { x: x - w / 2 + 1, y: y - h / 2 + 1, width: w - 2, height: h - 2, r: 3 };
+      return { type: 'group', children: [
+        { type: 'rect', shape: ground, style: { fill: mixed(value[3]), stroke: '#dfe3e8' } },
+        { type: 'text', style: {
+          text: tileText(value), x: x, y: y, align: 'center', verticalAlign: 'middle', fill: '#1d2733',
+          fontSize: w < 44 ? 9 : 12, fontFamily: 'inherit',
+        } },
+      ] };
     },
     bar_spread: (params, api) => {
       const place = api.barLayout({
@@ -212,6 +248,18 @@ const charts = (function () {
     return replaced(option);
   };
 
+  /* A latency axis from 0 in place of a logarithmic one. */
+  const linear = (option) => {
+    const axis = option.yAxis;
+    axis.type = 'value';
+    ['min', 'max'].forEach((key) => delete axis[key]);
+    ['axisTick', 'axisLabel', 'splitLine'].forEach((key) => {
+      if (axis[key]) { delete axis[key].customValues; }
+    });
+    axis.min = 0;
+    if (axis.name) { axis.name = axis.name.replace(' (log scale)', ''); }
+  };
+
   /* Names of a legend, cut in the middle where the room is too narrow for them: those of drives differ at their ends. */
   const fitted = (name, room, font) => {
     const width = (text) => echarts.format.getTextRect(text, font).width;
@@ -282,5 +330,5 @@ const charts = (function () {
   const fully = (of) => full[Object.keys(write).find((name) => name === of || write[name] === of)]
     || ((v) => String(v));
 
-  return { named: named, full: fully, escaped: escaped, unfolded: unfolded };
+  return { named: named, linear: linear, full: fully, escaped: escaped, unfolded: unfolded, nines: write.nines, tileText: tileText };
 }());

@@ -2,7 +2,10 @@
 
 pub mod bars;
 pub mod curve;
+pub mod heat;
+pub mod percentiles;
 mod quantised;
+pub mod runs;
 pub mod timeline;
 pub mod trials;
 

@@ -19,6 +19,9 @@ const picture = (function () {
   return (text, width, height) => {
     const chart = JSON.parse(text);
     withoutHidden(chart);
+    if (chart.base.latencyAxis === 'linear') {
+      [chart.base, chart.variant].filter((option) => option.yAxis).forEach(charts.linear);
+    }
     const view = echarts.init(null, null, {
       renderer: 'svg', ssr: true, width: width, height: height,
     });

@@ -85,7 +85,7 @@ fn the_title_of_the_y_axis_is_whole_beside_the_shortest_labels() {
     let reading = Reading::new(Metric::from_name("p99 read").unwrap());
     let short = [
         (
-            chart::curve::option(Along::Rate, reading, &[]),
+            chart::curve::option(Along::Rate, reading, &[], None),
             "latency",
             [1.0, 9.0],
         ),

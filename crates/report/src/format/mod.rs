@@ -11,7 +11,7 @@ mod pictures;
 pub mod terminal;
 
 use crate::{
-    Card, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,
+    Block, Card, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,
     draw::{self, Drawing},
     findings,
     section::{self, Rendered},
@@ -391,9 +391,32 @@ fn render(data: &Data) -> Rendered {
     let is_named = |section: &&Section| named.is_empty() || named.iter().any(|n| n == section.name);
     let sections = SECTIONS.iter().filter(is_named);
     sections
-        .map(|section| (section, (section.render)(data)))
+        .map(|section| (section, with_something((section.render)(data))))
         .filter(|(_, blocks)| !blocks.is_empty())
         .collect()
+}
+
+/// Without tables that have no value, and headings of nothing else.
+fn with_something(blocks: Vec<Block>) -> Vec<Block> {
+    let is_full = |block: &Block| !matches!(block, Block::Table(table) if table.is_empty());
+    let mut kept: Vec<Block> = Vec::with_capacity(blocks.len());
+    let mut has_lost = false;
+    for block in blocks {
+        if !is_full(&block) {
+            has_lost = true;
+            continue;
+        }
+        let is_heading = |known: &Block| matches!(known, Block::Heading { .. });
+        if has_lost && is_heading(&block) && kept.last().is_some_and(is_heading) {
+            kept.pop();
+        }
+        has_lost = false;
+        kept.push(block);
+    }
+    if has_lost && matches!(kept.last(), Some(Block::Heading { .. })) {
+        kept.pop();
+    }
+    kept
 }
 
 fn title(data: &Data) -> String {

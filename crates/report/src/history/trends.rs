@@ -102,15 +102,9 @@ fn changes_of(values: &[Option<Bounded>]) -> Vec<(usize, f64)> {
         .collect()
 }
 
-/// `+12 %`, `−7.3 %`.
-fn percent(ratio: f64) -> String {
-    let percent = (ratio - 1.0) * 100.0;
-    let text = if percent.abs() < 9.95 {
-        format!("{percent:+.1} %")
-    } else {
-        format!("{percent:+.0} %")
-    };
-    text.replace('-', "\u{2212}")
+/// `12 % higher`, `2.1X lower`.
+fn apart(ratio: f64) -> String {
+    number::apart(Bounded::exact(ratio), None)
 }
 
 /// What a study is called on an axis: its day, with its time where others began on that day too, and numbered
@@ -153,16 +147,16 @@ impl Trend {
         let change = |system: &str, (index, ratio): (usize, f64)| {
             let when = number::instant(entries[index].header.created_ms);
             let dir = entries[index].dir.display().to_string();
-            let (LevelName { workload, at, .. }, percent) = (&self.name, percent(ratio));
+            let (LevelName { workload, at, .. }, change) = (&self.name, apart(ratio));
             let what = format!("{} {at}", self.name.metric.noun());
             Change {
-                words: format!("{system}, {workload}: {percent} {what} from {when} on ({dir})"),
+                words: format!("{system}, {workload}: {what} {change} from {when} on ({dir})"),
                 row: TableRow {
                     cells: vec![
                         Cell::new(system),
                         Cell::new(workload),
                         Cell::new(what),
-                        Cell::new(percent).with_value(ratio),
+                        Cell::new(change).with_value(ratio),
                         Cell::new(when),
                         Cell::new(dir),
                     ],
@@ -217,7 +211,7 @@ fn series((index, system, values): &(usize, String, Vec<Option<Bounded>>)) -> Va
             Some((_, ratio)) => json!({
                 "value": rounded, "symbolSize": 15,
                 "itemStyle": {"color": "#fff", "borderColor": look.color, "borderWidth": 3},
-                "label": {"show": true, "formatter": percent(*ratio), "position": "top"},
+                "label": {"show": true, "formatter": apart(*ratio), "position": "top"},
             }),
         }
     };
@@ -243,7 +237,7 @@ mod tests {
         let changes = changes_of(&values);
         assert_eq!(changes.len(), 1);
         assert_eq!(changes[0].0, 6);
-        assert_eq!(percent(changes[0].1), "−20 %");
+        assert_eq!(apart(changes[0].1), "20 % lower");
     }
 
     #[test]
@@ -262,13 +256,5 @@ mod tests {
             "2026-11-22 18:30 (2)",
         ];
         assert_eq!(labels, expected);
-    }
-
-    #[test]
-    fn percents_have_a_sign() {
-        assert_eq!(
-            [percent(1.05), percent(0.5), percent(2.0)],
-            ["+5.0 %", "−50 %", "+100 %"]
-        );
     }
 }

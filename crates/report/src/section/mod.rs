@@ -5,9 +5,11 @@ mod bandwidth;
 mod ceiling;
 mod compared_table;
 mod conclusion;
+mod distribution;
 mod errors;
 mod findings;
 mod fixed;
+mod heat;
 mod improvements;
 mod ladder;
 mod latency;
@@ -18,6 +20,7 @@ mod peaks;
 mod qos;
 mod ranks;
 mod rates;
+mod runs;
 mod scaling;
 mod slo;
 mod summary;
@@ -69,10 +72,13 @@ pub const SECTIONS: &[Section] = &[
     against::SECTION,
     peaks::SECTION,
     latency::SECTION,
+    heat::SECTION,
     workload::SECTION,
     slo::SECTION,
     fixed::SECTION,
     qos::SECTION,
+    distribution::SECTION,
+    runs::SECTION,
     bandwidth::SECTION,
     machine::SECTION,
     ceiling::SECTION,

@@ -2,7 +2,7 @@
 
 use super::{Section, compared_table::tables, ladder, rates, scaling};
 use crate::{
-    Block, Chart, Control, ControlChoice, Data, Figure, Text,
+    Block, Chart, Control, Data, Figure, Text,
     axis::Axis,
     block::anchor,
     chart::{
@@ -202,7 +202,7 @@ fn curves_of(
         about,
         height: if is_wide { 400 } else { 300 },
         wide: is_wide,
-        base: curve::option(along, first, &labels),
+        base: curve::option(along, first, &labels, sweep.settings.latency_axis),
         variants: readings.iter().map(|&r| lines(r).variant()).collect(),
         plot: is_wide.then(|| lines(first).plot()).flatten(),
     }
@@ -236,30 +236,19 @@ pub fn hint(better: &str, sweep: &SweepTable<'_>) -> String {
 
 /// In the order in which readings are made: kind, clock, measure.
 fn controls(kinds: &[Kind], clocks: &[TimeBasis], first: Reading) -> Vec<Control> {
-    let control = |key, label: &str, names: Vec<&str>, initial: Option<usize>| Control {
-        key,
-        label: label.into(),
-        choices: names.into_iter().map(ControlChoice::new).collect(),
-        initial: initial.unwrap_or(0),
-    };
     let (kind, statistic) = first.metric.latency().unzip();
     vec![
-        control(
+        Control::new(
             "kind",
             "Requests",
-            kinds.iter().map(|k| k.name()).collect(),
+            kinds.iter().map(|k| k.name()),
             kinds.iter().position(|known| Some(*known) == kind),
         ),
-        control(
-            "clock",
-            "Clock",
-            clocks.iter().map(|c| c.name()).collect(),
-            None,
-        ),
-        control(
+        Control::new("clock", "Clock", clocks.iter().map(|c| c.name()), None),
+        Control::new(
             "measure",
             "Latency",
-            STATISTICS.iter().map(|m| m.name).collect(),
+            STATISTICS.iter().map(|m| m.name),
             STATISTICS
                 .iter()
                 .position(|known| Some(*known) == statistic),

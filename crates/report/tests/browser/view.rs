@@ -76,7 +76,7 @@ fn a_system_that_is_unchecked_is_in_no_chart() {
         "(() => { const box = document.querySelector('input[name=system]'); box.click(); })();";
     let (all, some) = (after("", "all-systems"), after(script, "one-system"));
     // Timelines, the last chart, show one system, in that colour too.
-    let with_first = |dom: &str| with(&charts(dom)[..17], "#0072b2").len();
+    let with_first = |dom: &str| with(&charts(dom)[..17], "#004cba").len();
     assert_eq!((with_first(&all), with_first(&some)), (17, 0));
 }
 
@@ -104,8 +104,8 @@ fn a_dark_page_has_dark_charts() {
     let dom = after(&choose("theme", "dark"), "dark");
     assert!(root(&dom).contains("data-theme=\"dark\""));
     let charts = charts(&dom);
-    assert!(with(&charts, "#0072b2").is_empty());
-    assert!(with(&charts, "#3f9fe0").len() >= 16);
+    assert!(with(&charts, "#004cba").is_empty());
+    assert!(with(&charts, "#5a9bff").len() >= 16);
 }
 
 #[test]

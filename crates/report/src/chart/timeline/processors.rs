@@ -78,7 +78,7 @@ impl TimelineLines<'_> {
         for (name, values, color) in [
             ("machine", machine.busy(), style::MUTED),
             ("this process", process, self.color),
-            ("waiting for I/O", machine.waiting(), "#e69f00"),
+            ("waiting for I/O", machine.waiting(), "#f2ae0e"),
         ] {
             self.of_processors(Panel::Processor, name, color, &[], &values);
         }

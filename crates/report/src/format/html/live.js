@@ -38,9 +38,9 @@ const live = function (view) {
     xAxis: { type: 'value', name: 's', min: 0 },
     yAxis: [axis('ops/s', '@rate'), axis('p99', '@latency', { splitLine: { show: false } })],
     series: [
-      { type: 'line', name: 'ops/s', showSymbol: false, data: series.map((s) => [s[0], s[1]]), itemStyle: { color: view.colour('#0072b2') } },
+      { type: 'line', name: 'ops/s', showSymbol: false, data: series.map((s) => [s[0], s[1]]), itemStyle: { color: view.colour('#004cba') } },
       { type: 'line', name: 'p99', showSymbol: false, yAxisIndex: 1, data: series.map((s) => [s[0], s[2]]),
-        itemStyle: { color: view.colour('#d55e00') }, lineStyle: { type: [9, 3] } },
+        itemStyle: { color: view.colour('#d97d34') }, lineStyle: { type: [9, 3] } },
     ],
   });
 

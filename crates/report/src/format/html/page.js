@@ -196,6 +196,7 @@ const page = function (view) {
   }));
   form.addEventListener('submit', (event) => event.preventDefault());
   prefersDark.addEventListener('change', look);
+  byName('scale').value = state.scale;
   form.hidden = false;
   look();
 

@@ -15,6 +15,9 @@ const viewOf = function (all) {
   const isCurve = (base) => base.xAxis && base.xAxis.type === 'value' && tipOf(base) === '@curve';
   const isByThreads = (base) => base.xAxis && base.xAxis.name === 'threads';
 
+  const bases = Object.values(figures).flatMap((figure) => figure.charts).map((chart) => chart.base);
+  if (bases.some((base) => base.latencyAxis === 'linear')) { state.scale = 'linear'; }
+
   /* Every thread count that a chart has, ascending. */
   const counts = (function () {
     const all = new Set();
@@ -28,17 +31,6 @@ const viewOf = function (all) {
 
   /* The threads of one of the data of a curve: those of an error bar stand behind all else. */
   const threadsOf = (series, value) => (series.type === 'custom' ? value[6] : value[2]);
-
-  const linear = (option) => {
-    const axis = option.yAxis;
-    axis.type = 'value';
-    ['min', 'max'].forEach((key) => delete axis[key]);
-    ['axisTick', 'axisLabel', 'splitLine'].forEach((key) => {
-      if (axis[key]) { delete axis[key].customValues; }
-    });
-    axis.min = 0;
-    if (axis.name) { axis.name = axis.name.replace('(log scale)', '(linear scale)'); }
-  };
 
   const upTo = (option, base) => {
     const labels = isByThreads(base) ? base.xAxis.data : [];
@@ -85,7 +77,7 @@ const viewOf = function (all) {
   /* The base of a chart, or what is merged into it, as the reader wants it. */
   const adapted = (option, base, isOnPaper, view) => {
     const own = charts.named(option, view);
-    if (state.scale === 'linear' && isLatency(base) && own.yAxis) { linear(own); }
+    if (state.scale === 'linear' && isLatency(base) && own.yAxis) { charts.linear(own); }
     if (state.threads < Infinity && (isByThreads(base) || isCurve(base))) { upTo(own, base); }
     if (state.along === 'threads' && isCurve(base)) { alongThreads(own, base); }
     if (state.theme === 'dark' && !isOnPaper) {
@@ -99,10 +91,19 @@ const viewOf = function (all) {
     return own;
   };
 
+  /* Those of a heat map: a row for each of its rows. */
+  const tileNumbers = (data, columns, rows) =>
+    [['workload'].concat(columns)].concat(rows.map((row, y) => [row].concat(columns.map((_, x) => {
+      const tile = data.find((value) => value[0] === x && value[1] === y);
+      return tile ? charts.tileText(tile) + 'X' : '–';
+    }))));
+
   /* The numbers of a chart as rows of a table, the first with its titles. */
   const numbers = (chart, base) => {
     const option = chart.getOption();
     const ways = list(option.yAxis).map((axis) => axis.axisLabel.formatter);
+    const tiles = option.series.find((s) => s.id === 'tiles');
+    if (tiles) { return tileNumbers(tiles.data, option.xAxis[0].data, option.yAxis[0].data); }
     const series = option.series.filter((s) => s.type !== 'custom');
     const shown = series.filter((s) => (option.legend || [])
       .every((legend) => (legend.selected || {})[s.name] !== false));
@@ -115,7 +116,9 @@ const viewOf = function (all) {
       if (value === null || value === undefined) { return; }
       const is2d = Array.isArray(value);
       /* Points of a curve are known by their threads: no two systems have the same ops/s. */
-      const key = byThreads ? String(value[2]) : String(is2d ? value[0] : x.data[i]);
+      const isRun = tipOf(base) === '@run';
+      const key = byThreads ? String(value[2]) : isRun ? value[0] + ', run ' + value[2]
+        : String(is2d ? value[0] : x.data[i]);
       const write = charts.full(ways[s.yAxisIndex || 0]);
       const least = item.atLeast && item.atLeast[0] ? '≥ ' : '';
       const y = is2d ? value[1] : value;
@@ -124,16 +127,16 @@ const viewOf = function (all) {
       if (!rows.has(key)) { rows.set(key, []); }
       rows.get(key)[column] = text;
     }));
-    const keys = Array.from(rows.keys());
+    const keys = Array.from(rows.keys()).filter((key) => rows.get(key).length > 0);
     if (x.type !== 'category') { keys.sort((a, b) => Number(a) - Number(b)); }
     const head = [byThreads ? 'threads' : x.name || 'workload'].concat(shown.map((s) => s.name));
-    return [head].concat(keys.map((key) => [key].concat(shown.map((_, i) => rows.get(key)[i] || '–'))));
+    const written = tipOf(base) === '@percentile' ? charts.nines : (key) => key;
+    return [head].concat(keys.map((key) => [written(key)].concat(shown.map((_, i) => rows.get(key)[i] || '–'))));
   };
 
   const colour = (light) => (state.theme === 'dark' && dark[light]) || light;
 
   /* Of the switches those that some chart follows. */
-  const bases = Object.values(figures).flatMap((figure) => figure.charts).map((chart) => chart.base);
   const follows = { threads: counts.length > 1, along: bases.some(isCurve), scale: bases.some(isLatency) };
 
   return { colour: colour, follows: follows, figures: figures, state: state, counts: counts, adapted: adapted, numbers: numbers };
