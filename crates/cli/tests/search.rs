@@ -104,7 +104,7 @@ fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
     let index = std::fs::read_to_string(dir.path().join("index.html")).unwrap();
     for title in [
         format!("that hold {LIMIT}"),
-        "ops/s at peak".to_owned(),
+        "Operations per second at peak".to_owned(),
         "p99 read".to_owned(),
     ] {
         assert!(index.contains(&title.replace('<', "&lt;")), "{title}");

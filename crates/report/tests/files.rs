@@ -57,7 +57,7 @@ fn any_formats_are_written_together_and_say_where_they_are() {
 fn every_chart_is_a_picture_and_its_text_takes_no_font() {
     let directory = written().join("charts");
     let files = names(&directory);
-    assert_eq!(files.len(), 2 * 18, "{files:?}");
+    assert_eq!(files.len(), 2 * 29, "{files:?}");
     for name in files.iter().filter(|name| name.ends_with(".svg")) {
         let svg = fs::read_to_string(directory.join(name)).unwrap();
         assert!(svg.contains("<title>") && svg.contains("<desc>"), "{name}");
@@ -148,7 +148,7 @@ fn what_markdown_refers_to_is_there() {
     let directory = written();
     let text = fs::read_to_string(directory.join("report.md")).unwrap();
     let images: Vec<&str> = text.split("](charts/").skip(1).collect();
-    assert_eq!(images.len(), 18);
+    assert_eq!(images.len(), 29);
     for image in images {
         let name = image.split_once(')').unwrap().0;
         assert!(directory.join("charts").join(name).exists(), "{name}");
@@ -187,14 +187,14 @@ fn long_names_of_workloads_are_cut_in_names_of_files_and_stay_apart() {
     let formats = ["md", "png", "csv"];
     tailmark_report::write_data(&data, &formats, &out).unwrap();
     let charts = names(&out.join("charts"));
-    assert_eq!(charts.len(), 2 * 18, "{charts:?}");
+    assert_eq!(charts.len(), 2 * 29, "{charts:?}");
     let files = names(&out.join("tables"));
     assert_eq!(files.len(), tables(&data).len());
     let mut all = charts.iter().chain(&files);
     assert!(all.all(|name| name.len() < 130));
     let text = fs::read_to_string(out.join("report.md")).unwrap();
     let images: BTreeSet<&str> = text.split("](charts/").skip(1).collect();
-    assert_eq!(images.len(), 18);
+    assert_eq!(images.len(), 29);
     for image in images {
         let name = image.split_once(')').unwrap().0.replace("%C3%A4", "ä");
         assert!(charts.contains(&name), "{name}");

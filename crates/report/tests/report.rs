@@ -115,7 +115,10 @@ fn every_chart_has_one_variant_for_each_combination_of_choices() {
             );
         }
     }
-    assert_eq!(figures, 8, "peaks, five workloads, bandwidth, timelines");
+    assert_eq!(
+        figures, 14,
+        "peaks, a heat map, five workloads and their distributions, bandwidth, timelines"
+    );
 }
 
 #[test]

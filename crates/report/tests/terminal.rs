@@ -48,8 +48,11 @@ fn every_section_is_there_and_its_charts_are_drawn() {
     data.points[0].phase.ranks = vec![rank(0, "db1", 9_000), rank(1, "db2", 7_000)];
     let text = text(&data, Screen::default());
     assert!(text.contains("rank 1 on db2"), "the slower rank is named");
-    // There is an earlier study only where one is given.
-    for section in SECTIONS.iter().filter(|one| one.name != "against") {
+    // There is no earlier study, and a single run of each point.
+    for section in SECTIONS
+        .iter()
+        .filter(|one| !["against", "runs"].contains(&one.name))
+    {
         let rule = "─".repeat(section.title.chars().count());
         let heading = format!("\n{}\n{rule}\n", section.title);
         assert!(text.contains(&heading), "{heading}");
@@ -84,7 +87,7 @@ fn there_are_colours_on_a_terminal_alone() {
     let plain = text(&data, Screen::new(120, false));
     assert!(!plain.contains('\u{1b}'));
     let colored = text(&data, Screen::new(120, true));
-    assert!(colored.contains("\u{1b}[1mPeaks") && colored.contains("\u{1b}[38;2;0;114;178m█"));
+    assert!(colored.contains("\u{1b}[1mPeaks") && colored.contains("\u{1b}[38;2;0;76;186m█"));
     assert!(!colored.contains("*69,500*"));
 }
 

@@ -45,7 +45,8 @@ fn what_all_systems_have_in_common_is_said_once_and_a_system_may_differ() {
         ..Prepare::default()
     };
     assert_eq!(plan.systems[2].prepare, nothing);
-    assert_eq!(plan.systems[3].prepare, nothing);
+    // A ceiling is on the device of its system.
+    assert_eq!(plan.systems[3].prepare, Prepare::default());
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let settings = MachineSettings {
         sysctls: vec![

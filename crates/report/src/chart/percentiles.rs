@@ -33,14 +33,8 @@ pub struct Drawn<'s, 'a> {
 /// What all variants of a chart of percentiles share.
 pub fn percentiles_option() -> Value {
     let mut option = narrow_base();
-    let ticks: Vec<f64> = std::iter::once(0.5_f64.log10().abs())
-        .chain((1..=NINES_MAX).map(f64::from))
-        .collect();
     option["xAxis"] = axis("value", "percentile", 28, "@nines");
     option["xAxis"]["min"] = 0.into();
-    for part in ["axisLabel", "axisTick", "splitLine"] {
-        option["xAxis"][part]["customValues"] = json!(ticks);
-    }
     option["yAxis"] = axis("log", "latency (log scale)", 62, "@latency");
     option["tooltip"] = json!({"trigger": "item", "formatter": "@percentile", "confine": true});
     option
@@ -66,7 +60,18 @@ pub fn percentiles(systems: &[Drawn<'_, '_>], kind: Kind, clock: TimeBasis) -> V
             .map(|(nines, us)| json!([nines, quantised(*us)]));
         series(drawn, data.collect())
     });
-    json!({"yAxis": y, "series": series.collect::<Vec<_>>()})
+    // A label for the median and for each nine, as far as a line goes.
+    let ends = lines.iter().filter_map(|(_, points)| points.last());
+    let end = ends.map(|(nines, _)| nines.ceil()).fold(1.0, f64::max);
+    let nines = (1..=NINES_MAX)
+        .map(f64::from)
+        .take_while(|nines| *nines <= end);
+    let ticks: Vec<f64> = std::iter::once(2f64.log10()).chain(nines).collect();
+    let x = json!({
+        "max": end, "axisLabel": {"customValues": ticks}, "axisTick": {"customValues": ticks},
+        "splitLine": {"customValues": ticks},
+    });
+    json!({"xAxis": x, "yAxis": y, "series": series.collect::<Vec<_>>()})
 }
 
 fn series(drawn: &Drawn<'_, '_>, data: Vec<Value>) -> Value {

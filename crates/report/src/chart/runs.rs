@@ -47,6 +47,7 @@ pub fn scatter(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, metric: Metric)
     is_any.then(|| {
         let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
         let mut option = narrow_base();
+        option["legend"]["itemWidth"] = 10.into();
         option["xAxis"] = categories(group.axis.noun(), &labels);
         let write = super::writer(metric);
         option["yAxis"] = axis("value", metric.row().title, 62, &format!("@{write}"));

@@ -65,7 +65,7 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
         title: title.into(),
         hint: String::new(),
         about,
-        height: 300,
+        height: 260,
         wide: false,
         base,
         variants: choices

@@ -71,6 +71,10 @@ fn figure(sweep: &SweepTable<'_>) -> Option<Figure> {
         heat::variant(&format!("{} against {}", pair.0, pair.1), &tiles)
     });
     let of_pair = pairs.iter().map(|(a, b)| format!("{a} against {b}"));
+    let title = match &pairs[..] {
+        [(a, b)] => format!("How many times better {a} is than {b}"),
+        _ => "How many times better".to_owned(),
+    };
     Some(Figure {
         anchor: "heat".to_owned(),
         controls: vec![
@@ -78,8 +82,9 @@ fn figure(sweep: &SweepTable<'_>) -> Option<Figure> {
             Control::new("heat", "Of", ["ops/s", "latency"], None),
         ],
         charts: vec![Chart {
-            title: "How many times better".to_owned(),
-            hint: "blue: the first system is better; orange: the second is; white: no difference; ≥: at least".to_owned(),
+            title,
+            hint: "blue: the first is better; orange: the second is; white: no difference"
+                .to_owned(),
             about: "A tile for each thread count of each workload.".to_owned(),
             height: 60 + 40 * rows.len() as u32,
             wide: true,

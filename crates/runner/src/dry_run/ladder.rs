@@ -77,8 +77,8 @@ mod tests {
             "at each rung that any of them reaches",
             "run ycsb-a (zipfian) with 8, 16, 32, 64 threads, until there is no gain",
             "each point 4 times before the next:",
-            "time: up to 32 points, 5m 20s in all at most",
-            "together up to about 5m 20s",
+            "time: up to about 5m 20s",
+            "      up to 32 points, 5m 20s in all at most",
         ];
         assert_says(&said, &parts);
     }
@@ -96,8 +96,8 @@ mod tests {
             "2 systems x 1 workload x (11 thread counts + 1 rate): 8 points in all",
             "workload ycsb-a: its ladders have ended, the highest at 4 threads",
             "keep 3 points of an earlier run",
-            "time: 2 points, 20s in all\n",
-            "together about 20s, 40s at most",
+            "time: about 20s, 40s at most\n",
+            "      2 points, 20s in all\n",
         ];
         assert_says(&said, &parts);
     }

@@ -218,7 +218,7 @@ fn the_time_counts_what_is_waited_for() {
     );
     let text = lines(&text, Vec::new());
     let parts = [
-        "time: about 4m",
+        "time: about 5m 23s",
         "      4 points, 4m in all",
         "      2 loads",
         // Before and after each of 4 points, and after each of 2 loads.
@@ -238,9 +238,9 @@ fn a_limit_on_waiting_that_is_longer_than_the_run_is_not_added_up() {
             .unwrap()
             .to_owned()
     };
-    assert_eq!(time("10m"), "time: about 1m 50s");
+    assert_eq!(time("10m"), "time: about 3m 13s");
     // Before and after 2 points, and after 2 loads.
-    assert_eq!(time("10s"), "time: about 1m 50s, 2m 50s at most");
+    assert_eq!(time("10s"), "time: about 3m 13s, 4m 13s at most");
 }
 
 #[test]

@@ -123,7 +123,7 @@ mod tests {
             "changes 5 times (one after the other: 1 time), 5 times with a service to be stopped, 3m \
              at most each",
             // Once for each of 8 points, and at each change.
-            "stops of services: 13 times 3m at most, 39m",
+            "stopping services, 13 times, 3m at most each",
         ];
         assert_says(&said, &parts);
     }
@@ -140,14 +140,14 @@ mod tests {
         let said = loads(3, "repeat");
         let parts = [
             "before each further repeat: load again",
-            "and 3 loads",
-            "finishing what is due when a point at a rate ends: 9 times 10s at most, 1m 30s",
+            "      3 loads",
+            "finishing what is due when a point at a rate ends, 9 times, 10s at most each",
         ];
         assert_says(&said, &parts);
-        assert!(loads(3, "never").contains("and 1 load,"));
+        assert!(loads(3, "never").contains("      1 load,"));
         let once = loads(1, "repeat");
         assert!(
-            once.contains("and 1 load,") && !once.contains("load again"),
+            once.contains("      1 load,") && !once.contains("load again"),
             "{once}"
         );
     }
