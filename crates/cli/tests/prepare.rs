@@ -169,6 +169,59 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
 }
 
 #[test]
+fn no_drop_in_writes_its_output_to_a_device() {
+    let bench = Bench::new();
+    let device = bench.device.path().display();
+    let ycsb = "$tailmark ycsb load rocksdb -p rocksdb.dir=dir -p recordcount=100 \
+                -p workload=site.ycsb.workloads.CoreWorkload";
+    let calls = [
+        format!("{ycsb} -p measurementtype=raw -p measurement.raw.output_file={device}"),
+        format!("{ycsb} -p exportfile={device}"),
+        format!(
+            "$tailmark db-bench --benchmarks=fillseq --num=100 --db=db --report_interval_seconds=1 \
+             --report_file={device}"
+        ),
+    ];
+    let before = fs::read(bench.device.path()).unwrap();
+    for call in calls {
+        let refused = bench.script(&call);
+        assert!(!refused.status.success(), "{call}: {}", out(&refused));
+        assert_says(&out(&refused), &["is a block device"]);
+    }
+    // A log that cannot be written is a warning, as in YCSB.
+    bench.done(&format!(
+        "mkdir logs && ln -s {device} logs/INSERT.hdr && {ycsb} -p hdrhistogram.fileoutput=true \
+         -p measurementtype=hdrhistogram -p hdrhistogram.output.path=logs/"
+    ));
+    assert!(before == fs::read(bench.device.path()).unwrap());
+}
+
+#[test]
+fn a_device_that_was_cleaned_is_anybodys_and_its_data_was_not_touched() {
+    let bench = Bench::new();
+    let device = bench.device.path().display();
+    bench.plan_of(&format!("name = 'disk'\ndevice = '{device}'"));
+    bench.done("$tailmark run plan.toml -o first --erase $serial $unseen");
+    let data = || {
+        let mut file = fs::File::open(bench.device.path()).unwrap();
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(1 << 20)).unwrap();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut file, &mut bytes).unwrap();
+        bytes
+    };
+    let before = data();
+    let cleaned = bench.done("$tailmark clean first --yes");
+    assert_says(&cleaned, &["removed the stamp of"]);
+    assert!(before == data(), "clean has written beyond the stamp");
+    let again = bench.done("$tailmark clean first --yes");
+    assert!(!again.contains("removed the stamp"), "{again}");
+    // What is on it now may be anybody's.
+    let refused = bench.script("$tailmark run plan.toml -o second");
+    assert_eq!(refused.status.code(), Some(2), "{}", out(&refused));
+    assert_says(&out(&refused), &["no stamp of tailmark", "--erase "]);
+}
+
+#[test]
 fn a_raw_device_is_overwritten_with_consent_and_our_own_data_set_is_erased_by_its_serial_number() {
     let bench = Bench::new();
     let device = bench.device.path().display();

@@ -11,12 +11,14 @@ use std::{
     fs::File,
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
+    path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tailmark_console::Console;
 use tailmark_driver::db::RocksDb;
 use tailmark_engine::{IntervalStats, Live, Observer};
+use tailmark_study::refuse_block_device;
 
 /// Writes an interval line and a row of the report file as often as the flags say.
 pub struct Watch<'a> {
@@ -36,6 +38,7 @@ pub struct Watch<'a> {
 /// Opens a file and empties it, without waiting for the reader of a pipe. Under the default name a link
 /// is refused, because another user may have planted it.
 fn create(path: &str, is_given: bool) -> io::Result<File> {
+    refuse_block_device(Path::new(path))?;
     let mut options = File::options();
     let options = options.write(true).create(true).truncate(true);
     let mut flags = OFlags::NONBLOCK;

@@ -359,6 +359,14 @@ pub fn instant(ms: u64) -> String {
     format!("{} UTC", text[..16].replace('T', " "))
 }
 
+/// The same with its milliseconds: `2026-11-21 10:00:05.123 UTC`.
+#[must_use]
+pub fn instant_ms(ms: u64) -> String {
+    let at = UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS));
+    let text = humantime::format_rfc3339_millis(at).to_string();
+    format!("{} UTC", text.trim_end_matches('Z').replace('T', " "))
+}
+
 /// `1 thread`, `16 threads`; of a point of which only the peak is known, `an unknown thread count`.
 #[must_use]
 pub fn threads(n: u32) -> String {

@@ -158,7 +158,8 @@ impl Data {
     fn title_of(&self, system: &System) -> String {
         let started = self.headers.first().map_or(0, |header| header.created_ms);
         if is_imported(system) {
-            format!("{}, {}", self.title(), number::instant(started))
+            // Two may be made within a second.
+            format!("{}, {}", self.title(), number::instant_ms(started))
         } else {
             self.title().to_owned()
         }

@@ -306,12 +306,14 @@ fn imports_of_which_too_little_is_known_are_kept_apart() {
         data.systems[0].driver = "ycsb (imported)".into();
         data
     };
+    let within_a_second = Data::merged(vec![imported(1), imported(2)]);
+    assert_eq!(names(&within_a_second).len(), 2);
     let merged = Data::merged(vec![imported(0), imported(86_400_000)]);
     assert_eq!(
         names(&merged),
         [
-            "disk (Imported, 1970-01-01 00:00 UTC)",
-            "disk (Imported, 1970-01-02 00:00 UTC)"
+            "disk (Imported, 1970-01-01 00:00:00.000 UTC)",
+            "disk (Imported, 1970-01-02 00:00:00.000 UTC)"
         ]
     );
 }

@@ -41,19 +41,12 @@ impl NewFile {
     /// # Errors
     /// If nothing can be written there, or it is a block device.
     pub fn create(path: &Path) -> io::Result<Self> {
+        refuse_block_device(path)?;
         let found = fs::metadata(path).ok();
-        if found
-            .as_ref()
-            .is_some_and(|found| found.file_type().is_block_device())
-        {
-            // What is on it would be gone.
-            return Err(io::Error::new(
-                ErrorKind::InvalidInput,
-                "it is a block device, and the output of a command goes to a file or a pipe",
-            ));
-        }
-        if found.as_ref().is_some_and(|found| !found.is_file()) {
-            let file = File::options().write(true).open(path)?;
+        let is_stream = is_open_stream(path);
+        if is_stream || found.as_ref().is_some_and(|found| !found.is_file()) {
+            // What the shell has opened has others' output before and after this one.
+            let file = File::options().append(is_stream).write(true).open(path)?;
             return Ok(Self {
                 out: Out::Direct(BufWriter::new(file)),
                 path: path.to_owned(),
@@ -85,6 +78,39 @@ impl NewFile {
             Out::Draft(out) => rename(out.into_inner()?, &self.path).map(drop),
         }
     }
+}
+
+/// Refuses a block device as the output of a command: what is on it would be gone.
+///
+/// # Errors
+/// If it is one.
+pub fn refuse_block_device(path: &Path) -> io::Result<()> {
+    let is_block_device = |found: fs::Metadata| found.file_type().is_block_device();
+    if fs::metadata(path).is_ok_and(is_block_device) {
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is a block device, and the output of a command goes to a file or a pipe",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a path leads to what a process has open, such as `/dev/stdout`, whatever that is.
+fn is_open_stream(path: &Path) -> bool {
+    /// The most links that are followed.
+    const LINKS: usize = 8;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let directory = directory_of(&path).canonicalize().unwrap_or_default();
+        if directory.starts_with("/proc") && directory.ends_with("fd") {
+            return true;
+        }
+        match fs::read_link(&path) {
+            Ok(target) => path = directory.join(target),
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 impl Write for NewFile {
@@ -297,6 +323,27 @@ mod tests {
         drop(new);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["a.csv"]);
+    }
+
+    #[test]
+    fn what_a_process_has_open_is_added_to_and_not_replaced() {
+        use std::os::fd::AsRawFd;
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        fs::write(&log, "last week\n").unwrap();
+        let held = File::options().append(true).open(&log).unwrap();
+        // As /dev/stdout is one.
+        let link = dir.path().join("stdout");
+        symlink(format!("/proc/self/fd/{}", held.as_raw_fd()), &link).unwrap();
+        let mut out = NewFile::create(&link).unwrap();
+        out.write_all(b"table\n").unwrap();
+        out.finish().unwrap();
+        writeln!(&held, "footer").unwrap();
+        assert_eq!(
+            fs::read_to_string(&log).unwrap(),
+            "last week\ntable\nfooter\n"
+        );
+        assert!(!is_open_stream(&log));
     }
 
     #[test]

@@ -13,7 +13,10 @@ mod unlogged;
 
 pub use error::Error;
 pub use export::{FORMATS, Format};
-pub use file::{NewFile, create_dir_with, create_whole, left_drafts, open_own, replace_file};
+pub use file::{
+    NewFile, create_dir_with, create_whole, left_drafts, open_own, refuse_block_device,
+    replace_file,
+};
 pub use own_files::OwnFiles;
 pub use redact::Redaction;
 pub use study::{Study, pack_phase, searches, unpack_phase};

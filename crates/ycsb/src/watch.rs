@@ -13,6 +13,7 @@ use std::{
     io::{self, Write},
     mem,
     os::unix::fs::OpenOptionsExt,
+    path::Path,
     sync::{
         Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError},
@@ -21,6 +22,7 @@ use std::{
 };
 use tailmark_console::Console;
 use tailmark_engine::{IntervalStats, Observer, PhaseStart, Stop};
+use tailmark_study::refuse_block_device;
 
 /// How long after a full second what all clients did is there.
 const LATE: Duration = Duration::from_millis(100);
@@ -245,6 +247,7 @@ fn log_line(
         Some(log) => log,
         None => {
             let path = format!("{prefix}{group}.hdr");
+            refuse_block_device(Path::new(&path))?;
             // Under the default name there may be a link that another user planted.
             let mut flags = OFlags::empty();
             flags.set(OFlags::NOFOLLOW, prefix.is_empty());

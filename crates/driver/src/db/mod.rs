@@ -13,7 +13,7 @@ mod redis;
 mod rocksdb;
 mod sim;
 
-pub use file::stamp;
+pub use file::{erase_stamp, stamp};
 #[cfg(feature = "rocksdb")]
 pub use rocksdb::{NewestOptions, RocksDb, is_kept};
 

@@ -401,7 +401,8 @@ impl MachineSettings {
     }
 
     /// The sysctls as a plan writes them.
-    pub(crate) fn sysctl_text(&self) -> Option<String> {
+    #[must_use]
+    pub fn sysctl_text(&self) -> Option<String> {
         let each = self.sysctls.iter();
         let each: Vec<_> = each
             .map(|(name, value)| format!("{name}={value}"))

@@ -67,7 +67,8 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 4] {
         .filter_map(|header| header.settings.data);
     let records = sizes.map(|size| {
         let records = number::plural(size.records, "record");
-        let bytes = number::count(size.value_bytes.round() as u64);
+        let bytes = size.value_bytes / (size.records as f64).max(1.0);
+        let bytes = number::count(bytes.round() as u64);
         format!("{records} of {bytes} bytes")
     });
     let steps = sweep.groups.iter().flat_map(|group| &group.steps);

@@ -4,7 +4,7 @@
 use super::{Topic, WorkloadTopic, by, sentence};
 use crate::{
     block::Text,
-    compare::{self, Lead, Outcome},
+    compare::{self, ComparedAt, Lead, Outcome},
     section::ComparedPair,
     statement::more,
     sweep::SweepTable,
@@ -53,12 +53,16 @@ impl<'s, 'a> Topic<'s, 'a> {
             else {
                 continue;
             };
+            let reversed = match topic.spot {
+                // The arithmetic mean of the ratios of one to the other is not the inverse of the other's.
+                Some(spot @ ComparedAt::Average(_)) => comparison.as_ref().and_then(|known| {
+                    let pair = (*first, subject);
+                    compare::at(topic.group, sweep, spot, known.metric, pair)
+                }),
+                _ => comparison.as_ref().map(Comparison::reversed),
+            };
             let turned = WorkloadTopic {
-                pairs: vec![(
-                    *first,
-                    subject,
-                    comparison.as_ref().map(Comparison::reversed),
-                )],
+                pairs: vec![(*first, subject, reversed)],
                 ..**topic
             };
             match ahead.iter_mut().find(|(name, _)| name == first) {

@@ -109,7 +109,11 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<TableRow> {
             let count = error.count as f64;
             let share = count / sent as f64;
             // Whose failures came after the end is not kept by cause.
-            let in_time = phase.failed_in_time() as f64 / (phase.failed as f64).max(1.0);
+            let in_time = match phase.failed {
+                // Requests of background clients alone.
+                0 => 1.0,
+                all => phase.failed_in_time() as f64 / all as f64,
+            };
             let per_sec = count * in_time / phase.duration_s.max(1e-9);
             let cells = vec![
                 Cell::new(place),

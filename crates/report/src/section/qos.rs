@@ -377,8 +377,9 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
         counted.map(|(_, result)| result.count).sum()
     };
     let (pairs, halves) = (count(true), count(false));
-    let operations = if pairs > 0 && phase.failed > 0 {
-        // Of a pair that failed one half may have succeeded.
+    let operations = if phase.succeeded() > 0 {
+        // Of a pair that failed one half may have succeeded, and requests of background clients are no
+        // operations.
         phase.succeeded()
     } else {
         let operations = halves.checked_sub(pairs).filter(|n| *n > 0);

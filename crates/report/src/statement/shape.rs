@@ -71,13 +71,31 @@ pub fn compared<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
     slopes.chain(lasts).collect()
 }
 
+/// How a latency went that is so many times what it was.
+fn change(times: f64) -> String {
+    match times {
+        ..0.95 => format!("falls by {}", number::percent(1.0 - times)),
+        0.95..1.05 => "hardly changes".to_owned(),
+        _ => format!("rises {}", number::ratio(times)),
+    }
+}
+
 /// Which of two curves is flatter over all thread counts.
 fn slope(
     name: &str,
     (one, own): (&str, &[CurvePoint]),
     (other, of_other): &(&str, Vec<CurvePoint>),
 ) -> Option<Text> {
-    let rise = |curve: &[CurvePoint]| Some(curve.last()?.ns? / curve.first()?.ns?);
+    // Of a curve with a hump or a dip the ends alone say nothing of how flat it is.
+    let rise = |curve: &[CurvePoint]| {
+        let rise = curve.last()?.ns? / curve.first()?.ns?;
+        let values = curve
+            .iter()
+            .map(|point| point.ns)
+            .collect::<Option<Vec<f64>>>()?;
+        let [low, high] = [f64::min, f64::max].map(|end| values.iter().copied().reduce(end));
+        (high? / low? <= rise.max(1.0 / rise) * STEEP).then_some(rise)
+    };
     let (own_rise, other_rise) = (rise(own)?, rise(of_other)?);
     let (flat, steep, flat_rise, steep_rise) = if own_rise <= other_rise {
         (one, *other, own_rise, other_rise)
@@ -95,9 +113,9 @@ fn slope(
             to.place()
         ));
         text.and(format!(
-            "{name} rises {}, and that of {steep} {}.",
-            number::ratio(flat_rise),
-            number::ratio(steep_rise)
+            "{name} {}, and that of {steep} {}.",
+            change(flat_rise),
+            change(steep_rise)
         ))
     })
 }

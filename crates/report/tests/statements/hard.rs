@@ -343,3 +343,45 @@ fn a_few_requests_of_another_kind_are_not_what_a_workload_is_about() {
     let text = headline(&data);
     assert!(text.contains("p99 scan latency"), "{text}");
 }
+
+#[test]
+fn a_curve_with_a_hump_is_not_called_flat_by_its_ends() {
+    const HUMP: Curve = Curve(
+        "P",
+        [(100.0, 1.0), (200.0, 50.0), (400.0, 60.0), (800.0, 1.0)],
+    );
+    const RISING: Curve = Curve(
+        "Q",
+        [(100.0, 1.0), (200.0, 1.5), (400.0, 2.0), (800.0, 4.0)],
+    );
+    const FALLING: Curve = Curve(
+        "P",
+        [(100.0, 1.0), (200.0, 0.98), (400.0, 0.95), (800.0, 0.9)],
+    );
+    assert_not_said(&one(&[HUMP, RISING]), "flatter");
+    let said = said(&one(&[FALLING, RISING]));
+    let part = "p99 read latency falls by 10 %, and that of Q rises 4.0X";
+    assert!(said.iter().any(|line| line.contains(part)), "{said:#?}");
+}
+
+#[test]
+fn what_a_quality_leaves_is_of_the_requests_of_the_kind_whatever_a_writer_does_beside() {
+    let mut data = one(&[A]);
+    data.points.truncate(1);
+    // 10,000 reads in 100 s, and four times as many inserts that are no operations of the point.
+    let inserts = phase(400.0, 1.0).kinds.remove(&Kind::Read).unwrap();
+    data.points[0].phase.kinds.insert(Kind::Insert, inserts);
+    let tables = tables("qos", &data);
+    let row = |kind: &str| {
+        let rows = tables[0].rows.iter();
+        let mut rows = rows.skip_while(|row| row.cells[2].text != kind);
+        let row = rows
+            .find(|row| row.cells[3].text.contains("at or above"))
+            .unwrap();
+        row.cells[4].text.clone()
+    };
+    assert_eq!(
+        (row("read"), row("insert")),
+        ("1.0".to_owned(), "4.0".to_owned())
+    );
+}

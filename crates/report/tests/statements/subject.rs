@@ -156,3 +156,22 @@ fn a_mean_latency_is_stated_on_average_over_thread_counts() {
     let of_headline = "A has the lowest mean read latency on average over thread counts in YCSB A, by 3.3X over B.";
     assert!(text.contains(of_headline), "{text}");
 }
+
+#[test]
+fn an_average_is_that_of_the_system_which_the_sentence_is_about() {
+    // Means of 1 - a/b: Q is lower by 0, 0, 0 and 90 %. The mean of the ratios of P to Q is 3.25.
+    const P: Curve = Curve(
+        "P",
+        [(100.0, 1.0), (200.0, 1.0), (400.0, 1.0), (410.0, 10.0)],
+    );
+    const Q: Curve = Curve("Q", [(90.0, 1.0), (190.0, 1.0), (360.0, 1.0), (370.0, 1.0)]);
+    for subject in ["P", "Q"] {
+        let mut data = with_subject(one(&[P, Q]), subject);
+        data.settings.metric = tailmark_model::Metric::from_name("mean read");
+        let text = headline(&data);
+        assert!(
+            text.contains("by 22 %") && !text.contains("3.3X"),
+            "{subject}: {text}"
+        );
+    }
+}

@@ -18,7 +18,8 @@ use std::{
 };
 use tailmark_driver::{
     Access, DataSet, Database, Driver, Location, Made, Params, Place, Schema, Semantics, Setting,
-    SettingKind, Settings, db::stamp,
+    SettingKind, Settings,
+    db::{erase_stamp, stamp},
 };
 use tailmark_study::left_drafts;
 
@@ -51,6 +52,8 @@ pub(crate) struct Remains {
     marker: Marker,
     /// The server, connected.
     server: Option<Box<dyn Database>>,
+    /// The text of the stamp of a device.
+    stamped: Option<String>,
     /// What is done, a line for each.
     pub lines: Vec<String>,
 }
@@ -131,6 +134,7 @@ impl NamedPlace<'_> {
             params,
             marker,
             server: None,
+            stamped: text,
             lines,
         })
     }
@@ -202,6 +206,7 @@ impl NamedPlace<'_> {
             params,
             marker,
             server: Some(opened),
+            stamped: None,
             lines: statements.into_iter().map(line).collect(),
         })
     }
@@ -310,7 +315,15 @@ impl Remains {
             return Ok(());
         }
         let Store::File(path) = &self.store else {
-            (self.driver.destroy)(&self.params, &|_| Ok(()))?;
+            let place = self.params.location.path().unwrap_or(Path::new(""));
+            let text = self.stamped.unwrap_or_default();
+            if !erase_stamp(place, &text)? {
+                log(&format!(
+                    "left {}: its stamp has changed",
+                    self.lines.join(", ")
+                ));
+                return Ok(());
+            }
             let lines = self.lines.iter();
             lines.for_each(|line| log(&format!("removed {line}")));
             return Ok(());

@@ -10,7 +10,7 @@ use super::{
 use crate::error::in_one_line;
 use std::{collections::BTreeSet, path::Path};
 use tailmark_model::number;
-use tailmark_plan::{Plan, SystemPlan};
+use tailmark_plan::{MachineSettings, Plan, SystemPlan};
 use tailmark_prepare::{Changes, Job, STEPS, Unwatched};
 
 /// What a dry run says first: a line for each device that holds something and would be overwritten.
@@ -145,7 +145,8 @@ fn settings_lines(plan: &Plan) -> Vec<String> {
     let hosts = plan.systems.iter().flat_map(|other| &other.ssh);
     let hosts: BTreeSet<&str> = hosts.map(String::as_str).collect();
     let there = hosts.iter().filter(|_| plan.general.scale == 1.0);
-    let there = there.map(|host| format!("set on {host} what [prepare] says of the machine"));
+    let asked = asked(&plan.settings).join("; ");
+    let there = there.map(|host| format!("set on {host}, and put back afterwards: {asked}"));
     let mut lines: Vec<String> = there.collect();
     let not_set = not_set(plan);
     if !hosts.is_empty() && not_set == Some(ELSEWHERE) {
@@ -161,6 +162,24 @@ fn settings_lines(plan: &Plan) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What settings say, as keys with their values.
+fn asked(settings: &MachineSettings) -> Vec<String> {
+    let memory = settings.memory.as_ref();
+    let keys = [
+        ("sysctls", settings.sysctl_text()),
+        ("governor", settings.governor.clone()),
+        ("huge_pages", settings.huge_pages.clone()),
+        (
+            "memory_limit",
+            memory.map(|(bytes, group)| format!("{bytes} bytes of {group}")),
+        ),
+    ];
+    let asked = keys
+        .into_iter()
+        .filter_map(|(key, text)| Some((key, text?)));
+    asked.map(|(key, text)| format!("{key} {text}")).collect()
 }
 
 fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {

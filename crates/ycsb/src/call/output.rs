@@ -18,7 +18,7 @@ use std::{
 };
 use tailmark_console::{Closed, closed};
 use tailmark_model::{Phase, new_latencies};
-use tailmark_study::NewFile;
+use tailmark_study::{NewFile, refuse_block_device};
 
 impl Call {
     /// Writes the final block.
@@ -108,6 +108,7 @@ impl Call {
 /// one that is not there is not made. A pipe or a terminal is left for the end.
 pub(super) fn try_write(path: &Path) -> anyhow::Result<()> {
     let failed = || format!("failed to write `{}`", path.display());
+    refuse_block_device(path).with_context(failed)?;
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => bail!("`{}` is a directory", path.display()),
         Ok(found) if !found.is_file() => Ok(()),

@@ -17,6 +17,8 @@ mod layout;
 mod open;
 pub mod stamp;
 
+pub use open::erase_stamp;
+
 use crate::{
     Cause, Clients, Completion, Confirm, DataSet, Database, Driver, Error, Failure, Fields, Key,
     LockedFile, Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode, Reply,

@@ -142,6 +142,10 @@ fn open_exclusive(
         .read(true)
         .write(params.access != Access::Read)
         .custom_flags(flags.bits().cast_signed());
+    open_with(&options, place, device)
+}
+
+fn open_with(options: &OpenOptions, place: &Path, device: bool) -> Result<LockedFile, Refusal> {
     let deadline = Instant::now() + PASSING;
     loop {
         match options.open(place) {
@@ -154,6 +158,29 @@ fn open_exclusive(
         }
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Removes the stamp of a device that holds this text, and nothing else: what is on the device is
+/// nobody's from then on. Tells whether the text was there.
+///
+/// # Errors
+/// Where the device is in use, or cannot be written.
+pub fn erase_stamp(place: &Path, text: &str) -> Result<bool, Error> {
+    let mut options = OpenOptions::new();
+    let flags = OFlags::EXCL | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(flags.bits().cast_signed());
+    let erase = || {
+        let file = open_with(&options, place, true)?;
+        if stamp::read_from(&file)?.as_deref() != Some(text) {
+            return Ok(false);
+        }
+        stamp::remove(&file)?;
+        Ok(true)
+    };
+    erase().map_err(|refusal: Refusal| refusal.into_error(place))
 }
 
 /// How long a device may be in use by something that passes: a program that looks at new devices, or a

@@ -79,6 +79,17 @@ pub fn stamp(file: &File, text: &str) -> io::Result<()> {
     write_to(file, text)
 }
 
+/// Removes the stamp: guard first, so that a kill leaves none.
+pub(super) fn remove(file: &File) -> io::Result<()> {
+    let mut buffer = Buffer::new(PART);
+    buffer.first(PART).fill(0);
+    for at in [0, ENTRIES[0], ENTRIES[1]] {
+        file.write_all_at(buffer.first(PART), at)?;
+        file.sync_data()?;
+    }
+    Ok(())
+}
+
 /// Whether a device carries the stamp, with a text or without.
 ///
 /// # Errors
