@@ -12,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_console::{Console, Exit};
+use tailmark_model::printable;
 use tailmark_plan::Plan;
 use tailmark_runner::{Cleaning, Results};
 use tailmark_study::Study;
@@ -33,17 +34,18 @@ pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
     };
     let cleaning = Cleaning::look(&out, plan.as_ref(), results)?;
     for (place, why) in &cleaning.not_touched {
-        console.say(&format!("not touched: {place} ({why})"))?;
+        // What a study names may be a text of several lines.
+        console.say(&printable(&format!("not touched: {place} ({why})")))?;
     }
     let may_be_left = cleaning.may_be_left.join(", ");
     let mut failed = Vec::new();
     if cleaning.is_empty() && may_be_left.is_empty() {
         console.say("nothing that this study made is left")?;
     } else if args.yes {
-        failed = cleaning.remove(&|line| console.warn(line));
+        failed = cleaning.remove(&|line| console.warn(&printable(line)));
     } else if !cleaning.is_empty() {
         for line in cleaning.lines() {
-            console.say(&format!("would remove {line}"))?;
+            console.say(&printable(&format!("would remove {line}")))?;
         }
         console.say("nothing is removed yet: add --yes to remove all of this")?;
     }
@@ -51,9 +53,8 @@ pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
         console.warn(&format!("not removed: {why}"));
     }
     if !may_be_left.is_empty() {
-        console.say(&format!(
-            "what this study made may be left at {may_be_left}"
-        ))?;
+        let line = format!("what this study made may be left at {may_be_left}");
+        console.say(&printable(&line))?;
     }
     Ok(if !failed.is_empty() {
         Exit::Failed

@@ -17,7 +17,7 @@ const VALUE: &str =
     r#"(?P<secret>(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\\;&|<>()]|\\.)+)"#;
 
 /// A name that says that its value is a secret.
-const NAME: &str = r"[\w.-]*(?:passw(?:or)?d|storepass|keypass|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|primary|private|s3|secondary|shared|signing)[_-]?key)[\w.-]*";
+const NAME: &str = r"[\w.-]*(?:passw(?:or)?d|requirepass|masterauth|rpass\b|storepass|keypass|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|primary|private|s3|secondary|shared|signing)[_-]?key)[\w.-]*";
 /// The same in short: DB_PASS, --pw; not --passes, --author.
 const SHORT: &str = r"(?:[\w.-]*[_.-])?(?:pass|pw|auth)";
 
@@ -40,7 +40,7 @@ const BEFORE: &[&str] = &[
     // -u name:x, --user=name:x, --proxy-user name:x
     r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--(?:[\w-]+-)?user)[\s=]*[\x22']?[^\s:\x22'=/]*:)",
     // Options of a letter that are passwords whatever they look like
-    r"\b(?:sshpass\b[^;|&\n]*?\s-p|redis-cli\b[^;|&\n]*?\s-a|(?:aql|asadm|asinfo|asbench|asbackup|asrestore)\b[^;|&\n]*?\s-P)\s*",
+    r"\b(?:sshpass\b[^;|&\n]*?\s-p|(?:redis|valkey|keydb)-cli\b[^;|&\n]*?\s-a|redis-server\b[^;|&\n]*?\s['\x22]?>|(?:aql|asadm|asinfo|asbench|asbackup|asrestore)\b[^;|&\n]*?\s-P)\s*",
     // -p x
     r"(?P<p>(?:^|[\s'\x22])-p)\s+",
     // -px, -Px
@@ -208,6 +208,20 @@ mod tests {
     const WITH_SECRETS: &[(&str, &str)] = &[
         ("cassandra -f", "cassandra -f"),
         ("db --password=hunter2 -f", "db --password=*** -f"),
+        (
+            "redis-server --requirepass hunter2",
+            "redis-server --requirepass ***",
+        ),
+        (
+            "redis-server --masterauth=hunter2 x",
+            "redis-server --masterauth=*** x",
+        ),
+        (
+            "redis-server --user a on '>hunter2' x",
+            "redis-server --user a on '>*** x",
+        ),
+        ("valkey-cli -a hunter2 ping", "valkey-cli -a *** ping"),
+        ("export RPASS=hunter2; db", "export RPASS=***; db"),
         ("db --pass hunter2 -f", "db --pass *** -f"),
         ("db --password \\\n hunter2 -f", "db --password \\\n *** -f"),
         ("db '--password' 'hunter2' -f", "db '--password' *** -f"),

@@ -87,6 +87,36 @@ fn keys(hosts: &str, database: u32) -> usize {
 }
 
 #[test]
+fn a_load_ends_if_another_program_makes_keys_that_it_could_evict() {
+    let server = OwnServer::new(6386);
+    server.act("start");
+    let hosts = server.hosts();
+    for (name, value) in [("maxmemory", "100mb"), ("maxmemory-policy", "volatile-lru")] {
+        assert_eq!(resp(&hosts, 0, &["CONFIG", "SET", name, value]), ["OK"]);
+    }
+    let dir = TempDir::new().unwrap();
+    let plan = format!(
+        "[database]\ndriver = 'redis'\n[dataset]\nrecords = 100_000\nload_rate = 500\n[sweep]\n\
+         workloads = ['ycsb-c']\noperations = 1_000\nwarmup = '0s'\n[[system]]\nname = 'server'\n\
+         contact_points = ['{hosts}']\n"
+    );
+    std::fs::write(dir.path().join("plan.toml"), plan).unwrap();
+    let run = Run::start(dir.path());
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    while keys(&hosts, 0) < 10 {
+        assert!(std::time::Instant::now() < deadline, "nothing is loaded");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let set = resp(&hosts, 1, &["SET", "session", "theirs", "EX", "86400"]);
+    assert_eq!(set, ["OK"]);
+    let (code, said) = run.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert_says(&said, &["the server evicts keys when its memory is full"]);
+    assert_eq!(keys(&hosts, 1), 1);
+    assert!(keys(&hosts, 0) < 100_000);
+}
+
+#[test]
 fn a_redis_that_was_killed_in_a_point_comes_back_with_its_records() {
     let server = OwnServer::new(6390 + 9);
     let dir = TempDir::new().unwrap();

@@ -30,10 +30,7 @@ use redis::cmd;
 use session::{Connected, Opened, RedisSession};
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 use tokio::runtime::Handle;
@@ -115,7 +112,7 @@ impl Redis {
         let opened = Opened {
             params: params.clone(),
             identity,
-            replaced: AtomicBool::default(),
+            ended: OnceLock::new(),
         };
         Ok(Self {
             opened: Arc::new(opened),
@@ -249,12 +246,23 @@ impl Database for Redis {
     }
 }
 
-/// Looks whether the data set is still there. A server does not tell its clients that it was
-/// replaced: no request fails.
+/// Looks whether the data set is still there, and whether writing it could evict keys that another
+/// program made since. A server does not tell its clients that it was replaced: no request fails.
 async fn look_again(nodes: &Nodes, opened: &Opened) {
     let found = identity::find(nodes).await;
-    if found.is_ok_and(|found| !found.is(opened.identity.own())) {
-        opened.replaced.store(true, Ordering::Relaxed);
+    let why = if found.is_ok_and(|found| !found.is(opened.identity.own())) {
+        Some("another program removed the data set, or put another in its place".to_owned())
+    } else if matches!(opened.params.access, Access::Read | Access::ReadCompatible) {
+        None
+    } else {
+        let database = settings::database(&opened.params.settings);
+        let refused = server::refuse_eviction(nodes, database, 0).await.err();
+        let refused = refused.filter(|why| why.is::<Refusal>());
+        refused.map(|why| why.to_string())
+    };
+    if let Some(why) = why {
+        // The first reason stays.
+        let _ = opened.ended.set(why);
     }
 }
 

@@ -18,8 +18,8 @@ use crate::{
 use redis::{Cmd, Pipeline, RedisError, Value};
 use std::{
     sync::{
-        Arc, Mutex as StdMutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc, Mutex as StdMutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -35,8 +35,8 @@ pub(super) struct Opened {
     pub params: Params,
     /// What it is known by.
     pub identity: Identity,
-    /// Whether something else was found in its place since.
-    pub replaced: AtomicBool,
+    /// Why nothing more is sent, once something was found that forbids it.
+    pub ended: OnceLock<String>,
 }
 
 /// What the clients of a runtime share.
@@ -142,12 +142,11 @@ impl RedisSession {
             self.nodes = Box::pin(self.connected.again()).await?;
             self.own.clone_from(&self.nodes.nodes);
         }
-        if self.connected.opened.replaced.load(Ordering::Relaxed) {
+        if let Some(why) = self.connected.opened.ended.get() {
             tokio::time::sleep(REFUSED).await;
             return Err(Failure {
                 cause: Cause::Other,
-                message: "another program removed the data set, or put another in its place"
-                    .to_owned(),
+                message: why.clone(),
             });
         }
         Ok(())
