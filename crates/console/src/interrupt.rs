@@ -47,7 +47,7 @@ pub fn take_signals() -> anyhow::Result<()> {
                     if let Some(left) = left() {
                         console.warn(&left);
                     }
-                    std::process::exit(Exit::Interrupted as i32)
+                    end_at_once()
                 }
                 (false, _) => {
                     stop.request();
@@ -60,6 +60,13 @@ pub fn take_signals() -> anyhow::Result<()> {
     listener.spawn(wait).context(failed)?;
     *is_taken = true;
     Ok(())
+}
+
+/// Ends the program without its exit handlers: that of RocksDB waits for flushes, which may take minutes.
+#[expect(unsafe_code, reason = "nothing safe goes past exit handlers")]
+fn end_at_once() -> ! {
+    // SAFETY: it takes a number and does not return.
+    unsafe { nix::libc::_exit(Exit::Interrupted as i32) }
 }
 
 /// Requests `stop` at the first SIGINT, SIGTERM or SIGHUP; a further SIGINT or SIGTERM ends the

@@ -4,28 +4,63 @@
 //! looks free in the directory below it.
 
 use std::{
+    collections::BTreeSet,
     fs,
-    os::unix::ffi::OsStringExt,
+    os::unix::{ffi::OsStringExt, fs::MetadataExt},
     path::{Path, PathBuf},
 };
 
-/// Where an overlay is mounted whose upper directory a path is in, if one is.
+/// Where an overlay is mounted whose upper directory a path is in, if one is: in any mount namespace of
+/// a process that may be looked at, as a container has one of its own.
 pub(super) fn overlay_above(path: &Path) -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    find(&mounts, &fs::canonicalize(path).ok()?)
+    let above = directories_above(path);
+    namespaces().iter().find_map(|root| {
+        let mounts = fs::read_to_string(root.with_file_name("mountinfo")).ok()?;
+        find(&mounts, root, &above)
+    })
 }
 
-fn find(mounts: &str, path: &Path) -> Option<PathBuf> {
-    let above = |line: &str| {
-        let (before, after) = line.split_once(" - overlay ")?;
-        let options = after.split(' ').nth(1)?;
-        let mut options = options.split(',');
-        let upper = options.find_map(|option| option.strip_prefix("upperdir="))?;
+/// What a path and each directory above it are known by, whatever leads to them.
+fn directories_above(path: &Path) -> BTreeSet<(u64, u64)> {
+    let path = fs::canonicalize(path).unwrap_or_default();
+    let identities = path.ancestors().filter_map(identity);
+    identities.collect()
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+/// The root of each mount namespace as one of its processes shows it, this one's first.
+fn namespaces() -> Vec<PathBuf> {
+    let mut seen = BTreeSet::new();
+    let own = PathBuf::from("/proc/self");
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = processes.map(|entry| entry.path());
+    let all = std::iter::once(own).chain(processes);
+    let mut is_new = |process: &PathBuf| {
+        let namespace = fs::read_link(process.join("ns/mnt"));
+        namespace.is_ok_and(|namespace| seen.insert(namespace))
+    };
+    let new = all.filter(|process| is_new(process));
+    new.map(|process| process.join("root")).collect()
+}
+
+fn find(mounts: &str, root: &Path, above: &BTreeSet<(u64, u64)>) -> Option<PathBuf> {
+    let mounted_above = |line: &str| {
+        let (before, options) = line.split_once(" - overlay ")?;
+        // The kernel writes them in this order; a directory may have commas, with a backslash before.
+        let (_, upper) = options.split_once("upperdir=")?;
+        let (upper, _) = upper.split_once(",workdir=")?;
+        let upper = unescaped(&upper.replace("\\134,", ",").replace("\\,", ","));
+        let upper = root.join(upper.strip_prefix("/").ok()?);
         let mounted = before.split(' ').nth(4)?;
-        path.starts_with(unescaped(upper))
+        above
+            .contains(&identity(&upper)?)
             .then(|| unescaped(mounted))
     };
-    mounts.lines().find_map(above)
+    mounts.lines().find_map(mounted_above)
 }
 
 /// Blanks and the like are three octal digits after a backslash.
@@ -55,14 +90,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_in_the_upper_one_of_an_overlay_is_found() {
-        let mounts = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
-             42 22 0:50 / /run/c\\0401 rw,relatime - overlay overlay rw,lowerdir=/l,upperdir=/srv/up\\0401/diff,workdir=/w\n";
-        let found = |path: &str| find(mounts, Path::new(path));
+    fn a_directory_in_the_upper_one_of_an_overlay_is_found_whatever_it_is_called() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["up 1,a/diff/var/db", "up 1,a/different", "l/var/db"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(at("up 1,a"), at("link")).unwrap();
+        let base = dir.path().display();
+        let found = |upper: &str, path: &str| {
+            let mounts = format!(
+                "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n42 22 0:50 / /run/c\\0401 rw,relatime - overlay \
+                 overlay rw,lowerdir=/l,upperdir={base}/{upper},workdir=/w\n"
+            );
+            find(&mounts, Path::new("/"), &directories_above(&at(path)))
+        };
         let mounted = Some(PathBuf::from("/run/c 1"));
-        assert_eq!(found("/srv/up 1/diff/var/db"), mounted);
-        assert_eq!(found("/srv/up 1/diff"), mounted);
-        assert_eq!(found("/srv/up 1/different"), None);
-        assert_eq!(found("/l/var/db"), None);
+        for upper in ["up\\0401\\134,a/diff", "up\\0401\\,a/diff", "link/diff"] {
+            assert_eq!(found(upper, "up 1,a/diff/var/db"), mounted, "{upper}");
+            assert_eq!(found(upper, "up 1,a/diff"), mounted);
+            assert_eq!(found(upper, "link/diff/var/db"), mounted);
+            assert_eq!(found(upper, "up 1,a/different"), None);
+            assert_eq!(found(upper, "l/var/db"), None);
+        }
     }
 }
