@@ -97,8 +97,18 @@ pub(super) fn service(
         return Ok(None);
     }
     let table = reader.table("service", &[])?;
-    let control = match (table.optional("systemd")?, table.optional("start")?) {
-        (Some(unit), None) => ServiceControl::Systemd(unit),
+    let control = match (
+        table.optional::<String>("systemd")?,
+        table.optional("start")?,
+    ) {
+        (Some(unit), None) if is_unit(&unit) => ServiceControl::Systemd(unit),
+        (Some(unit), None) => {
+            return Err(Error::BadValue {
+                key: table.label("systemd"),
+                value: unit,
+                accepted: "the name of one unit: letters, digits, and : - _ . \\ @".to_owned(),
+            });
+        }
         (None, Some(start)) => ServiceControl::Commands {
             start,
             stop: table.optional("stop")?,
@@ -125,4 +135,25 @@ pub(super) fn service(
         ready: ready.map(|ready| vec!["sh".to_owned(), "-c".to_owned(), ready]),
         log: log.map(|log| absolute(&table, "log", &log)).transpose()?,
     }))
+}
+
+/// Whether it names one unit: a pattern would stop the units of others, and an option do anything else.
+fn is_unit(name: &str) -> bool {
+    let is_accepted = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_accepted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_unit;
+
+    #[test]
+    fn a_unit_is_one_and_no_pattern_or_option() {
+        for name in ["redis", "redis@6400.service", "a-b_c:d", "x\\x2d"] {
+            assert!(is_unit(name), "{name}");
+        }
+        for name in ["", "redis*", "*", "--all", "-x", "a b", "[ab]", "a;b"] {
+            assert!(!is_unit(name), "{name}");
+        }
+    }
 }

@@ -296,11 +296,16 @@ impl LogDirectory {
     fn make(&self) -> Result<bool, String> {
         let shown = self.directory.display();
         let above = self.directory.parent().unwrap_or(Path::new("/"));
+        let mut around = self.directory.ancestors();
+        if let Some(other) = around.find(|directory| directory.join("CURRENT").exists()) {
+            return Err(format!(
+                "wal_dir `{shown}` is the directory of another database, or inside one, `{}`; name \
+                 another directory",
+                other.display()
+            ));
+        }
         match fs::metadata(&self.directory) {
             Ok(found) if !found.is_dir() => Err(format!("wal_dir `{shown}` is not a directory")),
-            Ok(_) if self.directory.join("CURRENT").exists() => Err(format!(
-                "wal_dir `{shown}` is the directory of another database; name another directory"
-            )),
             Ok(_) => Ok(false),
             Err(_) if self.directory.is_symlink() => Err(format!(
                 "wal_dir `{shown}` is a symbolic link to something that does not exist"

@@ -176,13 +176,13 @@ impl ClosedLoop {
         (kind, statistic): (Kind, Statistic),
     ) -> Self {
         let point = |cell: &GridCell<'_>| {
-            let ns = cell.latency(kind, TimeBasis::Service, statistic)?.middle;
+            let ns = cell.latency(kind, TimeBasis::Response, statistic)?.middle;
             let is_known = cell.fault.is_none() && ns.is_exact() && ns.value > 0.0;
             let ops = cell.ops()?.middle;
             let point = CurvePoint { ops, ns: ns.value };
             is_known.then(|| (point, cell.has_finding(&CLIENT_SATURATED)))
         };
-        // At a rate, service time says little of how long requests took.
+        // In a closed loop response time is service time, but for background clients at a rate.
         let steps = group.steps.iter().filter(|_| group.has_peaks());
         let cells = || steps.clone().map(|&step| group.cell(system, step));
         let lacks = |cell: &Option<&GridCell<'_>>| cell.and_then(point).is_none();
@@ -236,7 +236,7 @@ pub fn is_above<'a>(
     ns: f64,
 ) -> bool {
     let is = |cell: &GridCell<'_>| {
-        let known = cell.latency(kind, TimeBasis::Service, statistic);
+        let known = cell.latency(kind, TimeBasis::Response, statistic);
         cell.fault.is_none() && known.is_some_and(|latency| latency.middle.value > ns)
     };
     let first = group.steps.first();
@@ -256,7 +256,7 @@ pub fn peak_within<'a>(
     let mut peaks =
         cells.filter(|cell| cell.step.threads == PointKey::PEAK && cell.fault.is_none());
     let peak = peaks.next()?;
-    let latency = peak.latency(kind, TimeBasis::Service, statistic)?.middle;
+    let latency = peak.latency(kind, TimeBasis::Response, statistic)?.middle;
     let is_within = latency.is_exact() && latency.value <= ns;
     peak.ops().filter(|_| is_within).map(|ops| ops.middle)
 }
