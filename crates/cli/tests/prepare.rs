@@ -217,7 +217,7 @@ fn a_device_that_was_cleaned_is_anybodys_and_its_data_was_not_touched() {
     // What is on it now may be anybody's.
     let refused = bench.script("$tailmark run plan.toml -o second");
     assert_eq!(refused.status.code(), Some(2), "{}", out(&refused));
-    assert_says(&out(&refused), &["no stamp of tailmark", "--erase "]);
+    assert_says(&out(&refused), &["its load overwrites", "--erase "]);
 }
 
 #[test]

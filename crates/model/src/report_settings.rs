@@ -70,7 +70,7 @@ pub struct Color;
 impl Color {
     /// Their names.
     pub const ALL: [&str; 8] = [
-        "blue", "orange", "green", "purple", "sky", "amber", "black", "rose",
+        "blue", "orange", "green", "black", "sky", "amber", "purple", "rose",
     ];
 }
 

@@ -218,7 +218,7 @@ mod tests {
         ),
         (
             "redis-server --user a on '>hunter2' x",
-            "redis-server --user a on '>*** x",
+            "redis-server --user a on '>***' x",
         ),
         ("valkey-cli -a hunter2 ping", "valkey-cli -a *** ping"),
         ("export RPASS=hunter2; db", "export RPASS=***; db"),

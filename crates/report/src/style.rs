@@ -16,6 +16,7 @@ pub struct SystemStyle {
     pub dash: &'static [u32],
 }
 
+/// The first four, which most reports have, are the farthest apart in grey.
 const STYLES: [SystemStyle; 8] = [
     SystemStyle {
         color: "#004cba",
@@ -33,9 +34,9 @@ const STYLES: [SystemStyle; 8] = [
         dash: &[4, 3],
     },
     SystemStyle {
-        color: "#5d2e58",
-        symbol: "diamond",
-        dash: &[14, 4],
+        color: "#221e1f",
+        symbol: "arrow",
+        dash: &[14, 3, 2, 3, 2, 3],
     },
     SystemStyle {
         color: "#11b2ef",
@@ -48,9 +49,9 @@ const STYLES: [SystemStyle; 8] = [
         dash: &[2, 3],
     },
     SystemStyle {
-        color: "#221e1f",
-        symbol: "arrow",
-        dash: &[14, 3, 2, 3, 2, 3],
+        color: "#5d2e58",
+        symbol: "diamond",
+        dash: &[14, 4],
     },
     SystemStyle {
         color: "#b46a8c",

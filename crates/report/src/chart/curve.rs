@@ -168,7 +168,7 @@ impl<'a> CurveLines<'_, 'a> {
         } else {
             json!({})
         };
-        y["name"] = self.y_title().into();
+        y["name"] = self.y_title(false).into();
         if let Some((first, lines)) = series.first_mut().zip(self.fixed_lines()) {
             first["markLine"] = lines;
         }
@@ -210,7 +210,10 @@ impl<'a> CurveLines<'_, 'a> {
         Some(Plot {
             axes: PlotAxes::Curve {
                 metric: self.reading.metric,
-                titles: [self.along.title().to_owned(), self.y_title()],
+                titles: [
+                    self.along.title().to_owned(),
+                    self.y_title(self.sweep.is_linear()),
+                ],
                 low,
                 high,
                 ticks,
@@ -219,9 +222,10 @@ impl<'a> CurveLines<'_, 'a> {
         })
     }
 
-    fn y_title(&self) -> String {
+    /// A page turns a logarithmic axis into a linear one by itself.
+    fn y_title(&self, is_linear: bool) -> String {
         let metric = self.reading.metric;
-        let more = if self.reading.is_latency() && !self.sweep.is_linear() {
+        let more = if self.reading.is_latency() && !is_linear {
             " (log scale)"
         } else if metric.is_at_most() {
             " (at most)"

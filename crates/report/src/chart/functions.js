@@ -257,7 +257,7 @@ const charts = (function () {
       if (axis[key]) { delete axis[key].customValues; }
     });
     axis.min = 0;
-    if (axis.name) { axis.name = axis.name.replace(' (log scale)', ''); }
+    if (axis.name) { axis.name = axis.name.replace('(log scale)', '(linear scale)'); }
   };
 
   /* Names of a legend, cut in the middle where the room is too narrow for them: those of drives differ at their ends. */

@@ -23,7 +23,7 @@ pub fn option(columns: &[String], rows: &[String]) -> Value {
     let mut option = base();
     option["legend"]["show"] = false.into();
     option["grid"] = json!({"left": 12, "right": 12, "top": 8, "bottom": 26, "containLabel": true});
-    option["xAxis"] = categories("thread count", columns);
+    option["xAxis"] = categories("threads", columns);
     option["yAxis"] = categories("", rows);
     option["yAxis"]["inverse"] = true.into();
     option["yAxis"]["axisLabel"]["width"] = 150.into();

@@ -377,7 +377,9 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
         counted.map(|(_, result)| result.count).sum()
     };
     let (pairs, halves) = (count(true), count(false));
-    let operations = if phase.succeeded() > 0 {
+    // Of an import counts may be of any time.
+    let is_measured = !phase.intervals.is_empty() && phase.succeeded() > 0;
+    let operations = if is_measured || (pairs > 0 && phase.failed > 0) {
         // Of a pair that failed one half may have succeeded, and requests of background clients are no
         // operations.
         phase.succeeded()

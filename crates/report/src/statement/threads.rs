@@ -12,6 +12,9 @@ use crate::{
 use tailmark_model::{Metric, Statistic, number};
 use tailmark_stats::{Comparison, comparison};
 
+/// Ratios this close to each other are one.
+const SAME: f64 = 1.005;
+
 /// Two systems at every step at which they can be compared.
 struct Along<'a> {
     a: &'a str,
@@ -55,10 +58,19 @@ impl<'a> Along<'a> {
             let steps: Vec<Step> = same.map(|(step, _)| *step).collect();
             (text, compare::places(&steps))
         };
-        let (low, low_at) = end(self.at.iter().min_by(by_gain)?);
-        let (high, high_at) = end(self.at.iter().max_by(by_gain)?);
-        Some(if low == high {
-            format!("{low} at each")
+        let (least, greatest) = (
+            self.at.iter().min_by(by_gain)?,
+            self.at.iter().max_by(by_gain)?,
+        );
+        let ((low, low_at), (high, high_at)) = (end(least), end(greatest));
+        // Ratios that differ by less may be written in two ways, and are no range.
+        let [small, large] = [least, greatest].map(|(_, comparison)| comparison.ratio);
+        let is_one = small.is_exact() && large.is_exact() && {
+            let apart = large.value / small.value;
+            (1.0 / SAME..SAME).contains(&apart)
+        };
+        Some(if low == high || is_one {
+            format!("{low} throughout")
         } else {
             format!("from {low} at {low_at} to {high} at {high_at}")
         })

@@ -58,16 +58,20 @@ fn charts_end_at_the_thread_count_that_is_chosen() {
             .sum::<usize>();
         (by_threads, sixteen)
     };
-    assert_eq!(labels(&all).0, 10, "bars and lines of five workloads");
+    assert_eq!(
+        labels(&all).0,
+        11,
+        "a heat map, bars and lines of five workloads"
+    );
     assert!(labels(&all).1 >= 20, "{}", labels(&all).1);
-    assert_eq!(labels(&some), (10, 0));
+    assert_eq!(labels(&some), (11, 0));
 }
 
 #[test]
 fn curves_are_drawn_against_threads_where_that_is_chosen() {
     let dom = after(&choose("along", "threads"), "along");
     let charts = charts(&dom);
-    assert_eq!(with(&charts, ">threads</text>").len(), 15);
+    assert_eq!(with(&charts, ">threads</text>").len(), 16);
 }
 
 #[test]
@@ -75,9 +79,9 @@ fn a_system_that_is_unchecked_is_in_no_chart() {
     let script =
         "(() => { const box = document.querySelector('input[name=system]'); box.click(); })();";
     let (all, some) = (after("", "all-systems"), after(script, "one-system"));
-    // Timelines, the last chart, show one system, in that colour too.
-    let with_first = |dom: &str| with(&charts(dom)[..17], "#004cba").len();
-    assert_eq!((with_first(&all), with_first(&some)), (17, 0));
+    // Timelines, the last chart, show one system, in that colour too. The heat map has no systems.
+    let with_first = |dom: &str| with(&charts(dom)[..28], "#004cba").len();
+    assert_eq!((with_first(&all), with_first(&some)), (27, 0));
 }
 
 #[test]
@@ -85,8 +89,13 @@ fn every_name_stands_in_the_legend_of_every_chart() {
     let page = four_systems("legends");
     let dom = dom(browser(), &watched(&page, ""));
     assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
-    // Timelines, the last chart, name what they measure.
-    for chart in &charts(&dom)[..17] {
+    // The heat map, the second, names pairs.
+    let charts = charts(&dom);
+    for chart in charts[..17]
+        .iter()
+        .enumerate()
+        .filter_map(|(i, chart)| (i != 1).then_some(chart))
+    {
         for drive in [
             "Drive A 3.84TB",
             "Drive B 3.84TB",
@@ -117,7 +126,7 @@ fn every_chart_is_saved_as_svg_and_as_png() {
         let (name, bytes) = saved.split_once('"').unwrap().0.split_once(' ').unwrap();
         assert_eq!(name, format!("peaks-chart-0.{kind}"));
         assert!(bytes.parse::<u32>().unwrap() > 5_000, "{bytes}");
-        assert_eq!(dom.matches(&format!("data-save=\"{kind}\"")).count(), 18);
+        assert_eq!(dom.matches(&format!("data-save=\"{kind}\"")).count(), 29);
     }
 }
 
@@ -126,7 +135,7 @@ fn the_numbers_of_every_chart_can_be_read() {
     let open = "document.querySelectorAll('details.numbers').forEach((d) => { d.open = true; });";
     let dom = after(open, "numbers");
     let tables: Vec<&str> = dom.split("<details class=\"numbers\"").skip(1).collect();
-    assert_eq!(tables.len(), 18);
+    assert_eq!(tables.len(), 29);
     for table in &tables {
         let table = &table[..table.find("</details>").unwrap()];
         let numbers = table.matches("<td class=\"n\">").count();
@@ -137,7 +146,12 @@ fn the_numbers_of_every_chart_can_be_read() {
     }
     assert!(tables[0].contains("<th scope=\"row\">YCSB A</th><td class=\"n\">69,500</td>"));
     assert!(
-        tables[1].contains("<th scope=\"row\">64</th><td class=\"n\">69,500 ops/s, 2.56 ms</td>")
+        tables[2].contains("<th scope=\"row\">64</th><td class=\"n\">69,500 ops/s, 2.56 ms</td>")
+    );
+    let heat = tables[1];
+    assert!(
+        heat.contains("<th scope=\"row\">YCSB A</th>") && heat.contains("X</td>"),
+        "{heat}"
     );
 }
 

@@ -2,7 +2,7 @@
 //! missing or not valid.
 
 use super::support::*;
-use tailmark_model::{Arrivals, Censored, Kind, Metric, Phase, Point, ReportSettings};
+use tailmark_model::{Arrivals, Censored, Interval, Kind, Metric, Phase, Point, ReportSettings};
 use tailmark_report::{Block, Data, Error};
 
 /// The same points at a rate of their own, of one client count.
@@ -370,7 +370,15 @@ fn what_a_quality_leaves_is_of_the_requests_of_the_kind_whatever_a_writer_does_b
     data.points.truncate(1);
     // 10,000 reads in 100 s, and four times as many inserts that are no operations of the point.
     let inserts = phase(400.0, 1.0).kinds.remove(&Kind::Read).unwrap();
-    data.points[0].phase.kinds.insert(Kind::Insert, inserts);
+    let of_point = &mut data.points[0].phase;
+    of_point.kinds.insert(Kind::Insert, inserts);
+    of_point.intervals.push(Interval {
+        start_s: 0.0,
+        length_s: 100.0,
+        operations: 10_000,
+        failed: 0,
+        kinds: [].into(),
+    });
     let tables = tables("qos", &data);
     let row = |kind: &str| {
         let rows = tables[0].rows.iter();

@@ -54,6 +54,9 @@ impl<'r> Flow<'r> {
     /// Puts what waits for a next box.
     pub fn settle(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
+        if waiting.is_empty() {
+            return;
+        }
         let height: f32 = waiting.iter().map(|boxed| boxed.height).sum();
         if !self.has_room(height) {
             self.next_page();
@@ -141,6 +144,20 @@ mod tests {
         flow.push(boxed(100.0, "chart"));
         let pages = ["text", "heading", "chart"].map(|name| flow.anchors[name].0);
         assert_eq!(pages, [0, 1, 1]);
+    }
+
+    #[test]
+    fn a_list_that_fills_a_page_begins_no_further_one() {
+        let mut flow = Flow::default();
+        flow.push(boxed(HEIGHT - 100.0, "text"));
+        flow.push_list(
+            boxed(20.0, "head"),
+            &boxed(20.0, "again"),
+            vec![boxed(80.0, "row")],
+        );
+        flow.space(12.0);
+        flow.settle();
+        assert_eq!(flow.pages.len(), 1);
     }
 
     #[test]
