@@ -74,7 +74,7 @@ pub fn compared<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
 /// How a latency went that is so many times what it was.
 fn change(times: f64) -> String {
     match times {
-        ..0.95 => format!("falls by {}", number::percent(1.0 - times)),
+        ..0.95 => format!("falls by {:.0} %", 100.0 * (1.0 - times)),
         0.95..1.05 => "hardly changes".to_owned(),
         _ => format!("rises {}", number::ratio(times)),
     }
