@@ -50,10 +50,10 @@ fn namespaces() -> Vec<PathBuf> {
 fn find(mounts: &str, root: &Path, above: &BTreeSet<(u64, u64)>) -> Option<PathBuf> {
     let mounted_above = |line: &str| {
         let (before, options) = line.split_once(" - overlay ")?;
-        // The kernel writes them in this order; a directory may have commas, with a backslash before.
+        // The kernel writes them in this order; a comma in a name has a backslash before it, both in octal.
         let (_, upper) = options.split_once("upperdir=")?;
         let (upper, _) = upper.split_once(",workdir=")?;
-        let upper = unescaped(&upper.replace("\\134,", ",").replace("\\,", ","));
+        let upper = unescaped(&upper.replace("\\134\\054", ","));
         let upper = root.join(upper.strip_prefix("/").ok()?);
         let mounted = before.split(' ').nth(4)?;
         above
@@ -106,7 +106,7 @@ mod tests {
             find(&mounts, Path::new("/"), &directories_above(&at(path)))
         };
         let mounted = Some(PathBuf::from("/run/c 1"));
-        for upper in ["up\\0401\\134,a/diff", "up\\0401\\,a/diff", "link/diff"] {
+        for upper in ["up\\0401\\134\\054a/diff", "link/diff"] {
             assert_eq!(found(upper, "up 1,a/diff/var/db"), mounted, "{upper}");
             assert_eq!(found(upper, "up 1,a/diff"), mounted);
             assert_eq!(found(upper, "link/diff/var/db"), mounted);
