@@ -457,6 +457,16 @@ impl<'a> WorkloadGrid<'a> {
             .any(|p| p.phase.kinds.values().any(KindResult::has_response))
     }
 
+    /// The clocks of its latencies: one if response time is service time everywhere.
+    #[must_use]
+    pub fn clocks(&self) -> &'static [TimeBasis] {
+        if self.has_response() {
+            &TimeBasis::ALL
+        } else {
+            &TimeBasis::ALL[..1]
+        }
+    }
+
     /// All points of the group.
     pub fn points(&self) -> impl Iterator<Item = &'a Point> {
         self.cells.values().flat_map(|c| c.points.iter().copied())

@@ -45,7 +45,7 @@ fn writes(phase: &Phase) -> &KindResult {
     &phase.kinds[&Kind::Insert]
 }
 
-/// Writes whose response took longer than so many milliseconds.
+/// Counts the writes whose response time exceeded `than_ms` milliseconds.
 fn slower(phase: &Phase, than_ms: u64) -> u64 {
     let response = writes(phase).response();
     response.len() - response.count_between(0, than_ms * MS)

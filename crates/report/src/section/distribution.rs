@@ -46,11 +46,7 @@ type Draw = fn(&[Drawn<'_, '_>], Kind, TimeBasis) -> Value;
 /// `None` of a workload of which only quantiles are known, as of published figures.
 fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     let kinds = group.kinds();
-    let clocks: &[TimeBasis] = if group.has_response() {
-        &TimeBasis::ALL
-    } else {
-        &TimeBasis::ALL[..1]
-    };
+    let clocks = group.clocks();
     let (first_kind, _) = sweep.latency(group)?;
     let metric = sweep.latency_metric(group)?;
     let last = group.steps.last().copied();

@@ -81,11 +81,7 @@ fn workload<'a>(
 
 fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     let kinds = group.kinds();
-    let clocks: &[TimeBasis] = if group.has_response() {
-        &TimeBasis::ALL
-    } else {
-        &TimeBasis::ALL[..1]
-    };
+    let clocks = group.clocks();
     let is_by_threads = group.axis == Axis::Threads;
     let is_swept = is_by_threads && group.steps.len() > 1;
     let along = if is_by_threads {

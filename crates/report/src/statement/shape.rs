@@ -71,7 +71,7 @@ pub fn compared<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
     slopes.chain(lasts).collect()
 }
 
-/// How a latency went that is so many times what it was.
+/// Describes a change of latency by its ratio: `rises 4.0X`, `falls by 10 %`.
 fn change(times: f64) -> String {
     match times {
         ..0.95 => format!("falls by {:.0} %", 100.0 * (1.0 - times)),

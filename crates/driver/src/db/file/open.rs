@@ -160,8 +160,8 @@ fn open_with(options: &OpenOptions, place: &Path, device: bool) -> Result<Locked
     }
 }
 
-/// Removes the stamp of a device that holds this text, and nothing else: what is on the device is
-/// nobody's from then on. Tells whether the text was there.
+/// Removes the stamp of a device if it holds this text, and nothing else. The device then counts as
+/// foreign. Returns whether the text was there.
 ///
 /// # Errors
 /// Where the device is in use, or cannot be written.
