@@ -61,14 +61,15 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
         expected = expected.saturating_add(time);
         lines.push(line);
     }
-    let waited = waits(plan, work, &mut lines);
-    if points > 0 || !expected.is_zero() {
-        // A limit that is much longer than what is expected tells nothing of when a run ends.
-        let is_of_use = !waited.is_zero() && waited <= expected;
-        let most = is_of_use.then(|| expected.saturating_add(waited));
-        let most = most.map_or(String::new(), |most| format!(", {} at most", about(most)));
-        lines.insert(0, format!("time: {up_to}about {}{most}", about(expected)));
+    if points == 0 && expected.is_zero() {
+        return vec!["time: none, nothing is left to measure".to_owned()];
     }
+    let waited = waits(plan, work, &mut lines);
+    // A limit that is much longer than what is expected tells nothing of when a run ends.
+    let is_of_use = !waited.is_zero() && waited <= expected;
+    let most = is_of_use.then(|| expected.saturating_add(waited));
+    let most = most.map_or(String::new(), |most| format!(", {} at most", about(most)));
+    lines.insert(0, format!("time: {up_to}about {}{most}", about(expected)));
     lines
 }
 
