@@ -166,6 +166,8 @@ pub struct Driver {
     pub clients: Clients,
     /// Which kinds of request it can do.
     pub supports: &'static [OperationKind],
+    /// Whether it can do what db_bench alone asks for: several records in one request, and iterators.
+    pub supports_special: bool,
     /// What can be set, sorted by name.
     pub settings: &'static [Setting],
     /// The settings that shape what a load stores: a data set loaded with other values of them is

@@ -239,10 +239,12 @@ fn result<C: Clock>(
             );
         }
     }
-    if spec.arrivals.is_none()
-        && let Some(lag) = &mut phase.start_lag
-    {
-        lag.causes = None;
+    if spec.arrivals.is_none() {
+        // Only clients with a schedule of their own can be late.
+        phase.start_lag = phase.start_lag.take().filter(|lag| lag.all.max() > 0);
+        if let Some(lag) = &mut phase.start_lag {
+            lag.causes = None;
+        }
     }
     let straggler = || ending.straggler(due, measure, &phase);
     let found = silence.finding().or_else(straggler);

@@ -76,9 +76,9 @@ impl Phase {
         let kinds = self.kinds.iter();
         let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
         let halves = || halves.clone().map(|(_, result)| result);
-        // An import may know of operations and of no kind.
+        // An import may know of operations, and of no kind how many.
         let has_found = halves().any(|result| result.count > result.not_found)
-            || self.kinds.is_empty() && self.operations > 0;
+            || halves().all(|result| result.count == 0) && self.operations > self.failed;
         let is_known = !has_found || halves().any(|result| result.bytes > 0);
         is_known.then(|| halves().map(KindResult::bytes_in_time).sum())
     }
@@ -202,5 +202,11 @@ mod tests {
             ..phase()
         };
         assert_eq!(of_no_kind.bandwidth().database, None);
+        // Of a published table latencies are known, and not of how many requests.
+        let published = Phase {
+            kinds: BTreeMap::from([(Kind::Read, KindResult::default())]),
+            ..phase()
+        };
+        assert_eq!(published.bandwidth().database, None);
     }
 }

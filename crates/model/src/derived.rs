@@ -47,12 +47,13 @@ impl Phase {
         (bytes > 0).then(|| at_device / bytes as f64)
     }
 
-    /// Of counters in seconds, for each operation, microseconds.
+    /// Of counters in seconds, for each operation and each request of background clients,
+    /// microseconds.
     pub(crate) fn per_operation_us(&self, probe: &'static str, counters: [&str; 2]) -> Option<f64> {
         let [a, b] = counters.map(|name| self.sampled(probe).rate(name));
         let seconds = (a? + b?) * self.duration_s;
-        let operations = self.operations_in_time();
-        (operations > 0).then(|| seconds * 1e6 / operations as f64)
+        let done = self.operations_in_time() + self.background_requests();
+        (done > 0).then(|| seconds * 1e6 / done as f64)
     }
 
     /// Seconds a second that these counters have of the time of all processors, and all of it: of the

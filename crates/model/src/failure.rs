@@ -107,6 +107,15 @@ impl Phase {
         sent(&self.kinds).map(|k| k.count + k.errors).sum()
     }
 
+    /// Of those, the ones of background clients, which are no operations. A read-modify-write is one
+    /// operation and two requests.
+    #[must_use]
+    pub fn background_requests(&self) -> u64 {
+        let pairs = self.kinds.get(&Kind::ReadModifyWrite);
+        let pairs = pairs.map_or(0, |pairs| pairs.count + pairs.errors);
+        self.requests().saturating_sub(pairs + self.operations)
+    }
+
     /// The part that failed, 0 to 1: of the operations or, where that is more, of the requests,
     /// which background clients send too.
     #[must_use]

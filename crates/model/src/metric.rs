@@ -371,6 +371,7 @@ mod tests {
             (Metric::OPS_PER_SEC, Bounded::exact(1.994), "+99 %"),
             (Metric::OPS_PER_SEC, Bounded::exact(2.2), "2.2X"),
             (Metric::OPS_PER_SEC, Bounded::exact(0.2), "−80 %"),
+            (Metric::OPS_PER_SEC, least(0.3), "≥ −70 %"),
             (latency, Bounded::exact(0.77), "23 % lower"),
             (latency, Bounded::exact(1.0 / 7.0), "7.0X lower"),
             (latency, Bounded::exact(1.3), "30 % higher"),

@@ -242,7 +242,8 @@ const FIGURES: &[MetricRow] = &[
         title: "client CPU per operation",
         unit: "us",
         better: Better::Lower,
-        about: "processor time of this process for each operation, an embedded database included",
+        about: "processor time of this process for each operation, an embedded database included; requests of \
+                background clients count as operations",
         source: Source::Sampled(|phase, _| phase.per_operation_us("process", CPU_S)),
     },
     MetricRow {
@@ -250,7 +251,7 @@ const FIGURES: &[MetricRow] = &[
         title: "server CPU per operation",
         unit: "us",
         better: Better::Lower,
-        about: "processor time of the database's servers for each operation, where they can be seen",
+        about: "the same of the database's servers, where they can be seen",
         source: Source::Sampled(|phase, _| phase.per_operation_us("database-process", CPU_S)),
     },
     MetricRow {

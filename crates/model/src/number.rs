@@ -239,7 +239,11 @@ pub fn percent(share: f64) -> String {
 /// A ratio of two rates or latencies: `1.8X`, `14X`.
 #[must_use]
 pub fn ratio(value: f64) -> String {
-    if value < 9.95 {
+    if value > 0.0 && value < 0.095 {
+        let decimals = (1.0 - value.log10().floor()).min(9.0) as usize;
+        let text = format!("{value:.decimals$}");
+        format!("{}X", text.trim_end_matches('0'))
+    } else if value < 9.95 {
         format!("{value:.1}X")
     } else {
         format!("{}X", whole(value))
@@ -295,6 +299,10 @@ pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
         format!("{} higher", bounded_ratio(ratio))
     } else if bounded_change(less).starts_with('±') {
         "equal".to_owned()
+    } else if less.value >= 0.0 && ratio.is_exact() {
+        // A fall that is not to 0 is below 100 %.
+        let fall = change(ratio.value - 1.0);
+        format!("{} lower", fall.trim_start_matches('\u{2212}'))
     } else if less.value >= 0.0 {
         format!("{} lower", percent(less))
     } else {
@@ -480,6 +488,12 @@ mod tests {
         assert_eq!(change(-1.0), "\u{2212}100 %");
         assert_eq!(change(13.3), "+1,330 %");
         assert_eq!(ratio(1.83), "1.8X");
+        assert_eq!(
+            (ratio(0.004), ratio(0.0123)),
+            ("0.004X".into(), "0.012X".into())
+        );
+        let far = apart(Bounded::exact(0.000_27), Some(Ratios::Percent));
+        assert_eq!(far, "99.97 % lower");
         assert_eq!(ratio(14.3), "14X");
         assert_eq!(
             (ratio(1e21), rate(2.54e20)),

@@ -1,7 +1,8 @@
 //! What a plan says to those who read its study, typed: the text of its keys is only shown.
 
-use crate::{ALLOW_ERRORS, ReportSettings, SloSettings};
+use crate::{ALLOW_ERRORS, Kind, ReportSettings, SloSettings};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a plan says to those who read its study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,9 @@ pub struct StudySettings {
     pub has_rates: bool,
     /// What is loaded, if the plan says so.
     pub data: Option<DataSize>,
+    /// The kinds of request that background clients alone send, by workload.
+    #[serde(default)]
+    pub background: BTreeMap<String, BTreeSet<Kind>>,
 }
 
 /// The size of a data set.
@@ -39,6 +43,7 @@ impl Default for StudySettings {
             takes_turns: false,
             has_rates: false,
             data: None,
+            background: BTreeMap::new(),
         }
     }
 }

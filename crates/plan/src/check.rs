@@ -10,6 +10,7 @@ use super::{
     workloads::Workloads,
 };
 use std::{collections::BTreeSet, sync::Arc, time::SystemTime};
+use tailmark_driver::OperationKind;
 use tailmark_model::{Header, StudySettings, new_study_id};
 use tailmark_workload::Workload;
 
@@ -127,11 +128,14 @@ fn refuse_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Err
 fn refuse_unsupported(systems: &[SystemPlan], workloads: &[Arc<Workload>]) -> Result<(), Error> {
     for system in systems {
         for workload in workloads {
-            let can = |kind: &tailmark_driver::OperationKind| system.driver.supports.contains(kind);
-            if let Some(kind) = workload.kinds().into_iter().find(|kind| !can(kind)) {
+            let can = |kind: &OperationKind| system.driver.supports.contains(kind);
+            let missing = workload.kinds().into_iter().find(|kind| !can(kind));
+            let is_special = workload.sends_special() && !system.driver.supports_special;
+            let special = is_special.then_some("db_bench's batches and iterators");
+            if let Some(kind) = missing.map(OperationKind::name).or(special) {
                 return Err(Error::Unsupported {
                     workload: workload.name.clone(),
-                    kind: kind.name(),
+                    kind,
                     driver: system.driver.name,
                     system: system.name.clone(),
                 });

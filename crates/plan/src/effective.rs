@@ -2,11 +2,15 @@
 //! the same directory is compared with. Every key that shapes a point is in it, and the content of
 //! every file that does, by its SHA-256; the title and what is assumed may change, and are not.
 
-use super::{KEYS, Order, Plan, SystemPlan, db_bench_text, keys::role};
+use super::{KEYS, Order, Plan, SystemPlan, db_bench_text, keys::role, requests::is_of_background};
 use sha2::{Digest, Sha256};
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+};
 use tailmark_driver::{INPUT_BYTES_MAX, SettingKind, read_file};
-use tailmark_model::{DataSize, PlanValue, Role, StudySettings, Subject};
+use tailmark_model::{DataSize, Kind, PlanValue, Role, StudySettings, Subject};
 use tailmark_workload::{
     Distribution, GroupClients, GroupOperations, LengthChoice, Mix, MixedOperations, Workload,
 };
@@ -46,7 +50,16 @@ pub(super) fn settings(plan: &Plan) -> StudySettings {
             records: data.records,
             value_bytes: data.records as f64 * data.value_bytes() as f64,
         }),
+        background: plan.sweep.workloads.iter().filter_map(background).collect(),
     }
+}
+
+/// A workload, and the kinds that background clients alone send; none if there are no such kinds.
+fn background(workload: &Arc<Workload>) -> Option<(String, BTreeSet<Kind>)> {
+    let kinds = Kind::ALL.iter().copied();
+    let kinds = kinds.filter(|kind| is_of_background(workload, *kind));
+    let kinds: BTreeSet<Kind> = kinds.collect();
+    (!kinds.is_empty()).then(|| (workload.name.clone(), kinds))
 }
 
 fn put_workload(workload: &Workload, put: &mut impl FnMut(&str, Role, String)) {

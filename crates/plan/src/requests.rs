@@ -29,6 +29,17 @@ pub(super) fn sends(workload: &Workload, kind: Kind) -> bool {
     groups.any(|group| of_group(group, kind) != Some(0.0))
 }
 
+/// Whether background clients of a workload send requests of a kind, and no other client does.
+pub(super) fn is_of_background(workload: &Workload, kind: Kind) -> bool {
+    let sends = |is_background: bool| {
+        let mut groups = workload.groups.iter();
+        groups.any(|group| {
+            group.is_background() == is_background && of_group(group, kind) != Some(0.0)
+        })
+    };
+    sends(true) && !sends(false)
+}
+
 fn of_group(group: &ClientGroup, kind: Kind) -> Option<f64> {
     match &group.operations {
         GroupOperations::Mix(mixed) => Some(of_mix(&mixed.mix, kind)),

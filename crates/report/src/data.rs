@@ -7,7 +7,7 @@ use std::{
 };
 use tailmark_model::{
     ALLOW_ERRORS, Fact, Header, Kind, Load, Point, ReportSettings, ResolvedRate, SloSettings,
-    System, printable,
+    System, failure::Fault, number, printable,
 };
 use tailmark_stats::{
     Conditions, Inequality, Run,
@@ -108,6 +108,10 @@ pub struct SystemConditions {
     pub name: String,
     /// The conditions.
     pub conditions: Conditions,
+    /// The part of a point's operations that its plan lets fail, 0 to 1.
+    pub allow_errors: f64,
+    /// Whether it took turns with the other systems of its plan.
+    pub takes_turns: bool,
 }
 
 /// Two systems that were measured under conditions that differ.
@@ -119,6 +123,15 @@ pub struct UnequalPair<'a> {
     pub b: &'a str,
     /// What differs.
     pub unequal: Vec<Inequality>,
+}
+
+impl SystemConditions {
+    /// Adds what another study knows of the same system.
+    pub(crate) fn complete_from(&mut self, other: Self) {
+        self.conditions.complete_from(other.conditions);
+        self.allow_errors = self.allow_errors.min(other.allow_errors);
+        self.takes_turns &= other.takes_turns;
+    }
 }
 
 impl Data {
@@ -227,14 +240,42 @@ impl Data {
         of_studies.fold(self.settings.clone(), ReportSettings::or)
     }
 
-    /// The part of a point's operations that may fail, 0 to 1; of several studies, the minimum.
+    /// The part of its operations that may fail at a point of a system, 0 to 1: as its plan says; of
+    /// a system of several plans, the minimum.
     #[must_use]
-    pub fn allow_errors(&self) -> f64 {
-        let parts = self
-            .headers
-            .iter()
-            .map(|header| header.settings.allow_errors);
-        parts.reduce(f64::min).unwrap_or(ALLOW_ERRORS)
+    pub fn allow_errors(&self, system: &str) -> f64 {
+        self.rules(system).0
+    }
+
+    /// What part of its operations may fail at a point of a system, and whether it took turns with
+    /// others. Data that is not merged is of one plan.
+    fn rules(&self, system: &str) -> (f64, bool) {
+        let own = self.conditions.get(system);
+        let own = own.map(|own| (own.allow_errors, own.takes_turns));
+        let plan = || {
+            let settings = &self.headers.first()?.settings;
+            Some((settings.allow_errors, settings.takes_turns))
+        };
+        own.or_else(plan).unwrap_or((ALLOW_ERRORS, false))
+    }
+
+    /// The same of all systems in words: `0.1 %`, or `0.1 % to 10 %, as each plan says,`.
+    pub(crate) fn allow_errors_text(&self) -> String {
+        let parts = self.systems.iter().map(|own| self.allow_errors(&own.name));
+        let (low, high) = parts.fold((f64::INFINITY, 0.0), |(low, high), part| {
+            (f64::min(low, part), f64::max(high, part))
+        });
+        if low < high {
+            let [low, high] = [low, high].map(number::percent);
+            format!("{low} to {high}, as each plan says,")
+        } else {
+            number::percent(high)
+        }
+    }
+
+    /// Why a point is no peak and in no comparison, if it is not valid.
+    pub(crate) fn fault(&self, point: &Point) -> Option<Fault> {
+        point.phase.fault(self.allow_errors(&point.key.system))
     }
 
     /// The systems that are compared and those that measure the ceiling of another, in the order of
@@ -263,14 +304,12 @@ impl Data {
 
     /// The runs of all systems.
     pub(crate) fn runs(&self) -> Vec<Run> {
-        let allow_errors = self.allow_errors();
-        let takes_turns = self
-            .headers
-            .iter()
-            .all(|header| header.settings.takes_turns);
-        let run = |point: &Point| Run {
-            takes_turns,
-            ..Run::from_point(point, allow_errors)
+        let run = |point: &Point| {
+            let (allow_errors, takes_turns) = self.rules(&point.key.system);
+            Run {
+                takes_turns,
+                ..Run::from_point(point, allow_errors)
+            }
         };
         self.points.iter().map(run).collect()
     }

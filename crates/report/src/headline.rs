@@ -10,6 +10,7 @@ use crate::{
     data::Data,
     findings::Index,
     section::{ComparedPair, FixedTopic, fixed_topics},
+    statement::amount,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
@@ -304,8 +305,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             ),
             (
                 Lead::Open,
-                "a value is 0 or a bound (requests failed or were never done, or the client was the \
-                 limit), which leaves it open",
+                "a value is 0 or known as a bound only, which leaves it open",
             ),
         ] {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
@@ -385,10 +385,9 @@ fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
             let gain = compare::gain(comparison).value;
             let text = sweep.comparisons.improvement(comparison);
             // Which way is said before.
-            let text = text.trim_start_matches(['+', '\u{2212}', '±']);
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
             let title = topic.group.title_with_conditions();
-            Some((gain.abs(), text.to_owned(), title))
+            Some((gain.abs(), amount(text), title))
         })
         .collect();
     let by_gain = |a: &&(f64, String, String), b: &&(f64, String, String)| a.0.total_cmp(&b.0);

@@ -3,7 +3,7 @@
 
 use crate::{Data, SystemConditions};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
-use tailmark_model::{Fact, Point, PointKey, System, number};
+use tailmark_model::{ALLOW_ERRORS, Fact, Point, PointKey, System, number};
 use tailmark_stats::{
     Conditions,
     comparison::RunsRead,
@@ -73,7 +73,7 @@ impl Data {
         for (name, c) in other.conditions {
             match self.conditions.entry(name) {
                 Entry::Vacant(vacant) => drop(vacant.insert(c)),
-                Entry::Occupied(mut kept) => kept.get_mut().conditions.complete_from(c.conditions),
+                Entry::Occupied(mut kept) => kept.get_mut().complete_from(c),
             }
         }
     }
@@ -172,9 +172,13 @@ impl Data {
 
     /// Those of each system, by its name.
     fn conditions_of_systems(&self) -> BTreeMap<String, SystemConditions> {
+        let header = self.headers.first();
+        let allow_errors = header.map_or(ALLOW_ERRORS, |own| own.settings.allow_errors);
         let conditions = |system: &System| SystemConditions {
             name: system.name.clone(),
             conditions: self.conditions_of(system),
+            allow_errors,
+            takes_turns: header.is_some_and(|own| own.settings.takes_turns),
         };
         let systems = self.systems.iter();
         systems.map(|s| (s.name.clone(), conditions(s))).collect()

@@ -15,7 +15,7 @@ use std::{
 };
 use tailmark_model::{
     Arrivals, Fact, Fault, Kind, KindResult, LatencyAxis, Metric, Point, PointName, ReportSettings,
-    ResolvedRate, Statistic, System, TimeBasis, number,
+    Statistic, System, TimeBasis, number,
 };
 use tailmark_stats::Comparison;
 
@@ -31,10 +31,8 @@ pub struct SweepTable<'a> {
     /// One for each workload and distribution that was offered several rates, by rate. They are no
     /// sweep of clients and have no peak.
     pub rate_groups: Vec<WorkloadGrid<'a>>,
-    /// What percentages among the rates came to.
-    pub resolved_rates: &'a [ResolvedRate],
-    /// The part of a point's operations that may fail, 0 to 1.
-    pub allow_errors: f64,
+    /// What it was arranged from.
+    pub data: &'a Data,
     /// How the systems compare.
     pub comparisons: &'a Comparisons,
     /// What the report is about.
@@ -67,6 +65,8 @@ pub struct WorkloadGrid<'a> {
     pub arrivals: Option<Arrivals>,
     /// Its clients, on an axis of rates where others of the workload have more or fewer.
     pub clients: Option<String>,
+    /// The kinds of request that background clients alone send.
+    pub background: BTreeSet<Kind>,
     /// Client counts or rates, ascending.
     pub steps: Vec<Step>,
     cells: BTreeMap<(&'a str, Step), GridCell<'a>>,
@@ -77,7 +77,6 @@ impl<'a> SweepTable<'a> {
     #[must_use]
     pub fn new(data: &'a Data) -> Self {
         let (systems, ceilings) = data.systems_and_ceilings();
-        let allow_errors = data.allow_errors();
         let rates = Rates::from_data(data);
         let mut groups: Vec<WorkloadGrid<'a>> = Vec::new();
         for point in &data.points {
@@ -89,11 +88,14 @@ impl<'a> SweepTable<'a> {
                     groups.push(WorkloadGrid::named(name, point));
                     groups.len() - 1
                 });
-            groups[index].add(point, point.phase.fault(allow_errors));
+            groups[index].add(point, data.fault(point));
         }
         tell_apart(&mut groups);
         let settings = data.report_settings();
         for group in &mut groups {
+            let plans = data.headers.iter().map(|own| &own.settings.background);
+            let background = plans.filter_map(|own| own.get(&group.workload));
+            group.background = background.flatten().copied().collect();
             let own = settings.use_cases.get(&group.workload).cloned();
             group.use_case = own.or_else(|| use_case(data, &group.workload));
         }
@@ -104,8 +106,7 @@ impl<'a> SweepTable<'a> {
             ceilings,
             groups,
             rate_groups,
-            resolved_rates: &data.resolved_rates,
-            allow_errors,
+            data,
             comparisons: data.comparisons(),
             settings,
             leader: OnceCell::new(),
@@ -320,6 +321,7 @@ impl<'a> WorkloadGrid<'a> {
             rate: point.key.target_rate.filter(|_| by_clients),
             arrivals: point.key.arrivals,
             clients: name.clients,
+            background: BTreeSet::new(),
             steps: Vec::new(),
             cells: BTreeMap::new(),
         }
@@ -436,11 +438,12 @@ impl<'a> WorkloadGrid<'a> {
     }
 
     /// The kind that stands for the workload: the first in the order of reports that is at least a tenth
-    /// of its requests. What a writer in the background or a few inserts do is not what it is about.
+    /// of its requests. What background clients or a few inserts do is not what it is about.
     #[must_use]
     pub fn main_kind(&self) -> Option<Kind> {
         let mut counts: BTreeMap<Kind, u64> = BTreeMap::new();
-        for (kind, result) in self.points().flat_map(|point| &point.phase.kinds) {
+        let kinds = self.points().flat_map(|point| &point.phase.kinds);
+        for (kind, result) in kinds.filter(|(kind, _)| !self.background.contains(kind)) {
             *counts.entry(*kind).or_default() += result.count;
         }
         let most = counts.values().copied().max()?;

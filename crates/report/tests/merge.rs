@@ -341,6 +341,29 @@ fn machine_facts_that_differ_become_facts_of_the_systems() {
 }
 
 #[test]
+fn each_system_is_judged_by_the_plan_it_was_measured_under() {
+    let named = |name: &str, allow_errors: f64, takes_turns: bool| {
+        let mut data = study(name, &[]);
+        data.systems.truncate(1);
+        data.points.truncate(1);
+        name.clone_into(&mut data.systems[0].name);
+        name.clone_into(&mut data.points[0].key.system);
+        let settings = &mut data.headers[0].settings;
+        (settings.allow_errors, settings.takes_turns) = (allow_errors, takes_turns);
+        data
+    };
+    let merged = Data::merged(vec![named("P", 0.1, true), named("Q", 0.001, false)]);
+    let rules = |name: &str| {
+        let own = &merged.conditions[name];
+        (merged.allow_errors(name), own.takes_turns)
+    };
+    assert_eq!((rules("P"), rules("Q")), ((0.1, true), (0.001, false)));
+    // The same system under two plans: what both allow.
+    let again = Data::merged(vec![named("P", 0.1, true), named("P", 0.001, false)]);
+    assert_eq!(names(&again).len(), 2, "they have titles of their own");
+}
+
+#[test]
 fn copies_count_once_in_one_study_and_in_several_also_without_their_time() {
     let mut data = study("a", &[]);
     data.points.push(point("disk", 4, 2));

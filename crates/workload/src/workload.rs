@@ -1,6 +1,6 @@
 //! A workload: groups of clients, and what each group does.
 
-use crate::{ClientGroup, Distribution, Error, GroupClients, Mix, RecordFormat};
+use crate::{ClientGroup, Distribution, Error, GroupClients, GroupOperations, Mix, RecordFormat};
 use tailmark_driver::OperationKind;
 
 /// A named set of operations.
@@ -104,6 +104,15 @@ impl Workload {
     pub fn kinds(&self) -> Vec<OperationKind> {
         let sent = |kind: &OperationKind| self.groups.iter().any(|group| group.sends(*kind));
         OperationKind::ALL.iter().copied().filter(sent).collect()
+    }
+
+    /// Whether it sends requests of db_bench's own: several records in one, or a step of an iterator.
+    #[must_use]
+    pub fn sends_special(&self) -> bool {
+        self.groups.iter().any(|group| match &group.operations {
+            GroupOperations::Mix(_) => false,
+            GroupOperations::DbBench(own) => own.op.is_special(own.layout.batch),
+        })
     }
 
     /// Whether any of its clients changes records, those in the background included.

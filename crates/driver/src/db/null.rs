@@ -13,6 +13,7 @@ pub const DRIVER: Driver = Driver {
     port: None,
     clients: Clients::Threads,
     supports: OperationKind::ALL,
+    supports_special: true,
     settings: &[],
     stored: &[],
     entry: "",

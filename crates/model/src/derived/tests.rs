@@ -119,6 +119,30 @@ fn every_figure_is_what_it_says() {
 }
 
 #[test]
+fn processor_time_is_shared_with_the_requests_of_background_clients() {
+    let mut beside = phase();
+    let kind = beside.kinds[&Kind::Read].clone();
+    beside.kinds.insert(
+        Kind::Insert,
+        KindResult {
+            count: 1_500,
+            ..kind
+        },
+    );
+    let halved = value(&beside, "client_cpu_us_per_op").unwrap();
+    assert!((halved - 500.0).abs() < 1e-9, "{halved}");
+    // The halves of a read-modify-write are requests of the point.
+    let mut pairs = phase();
+    let of_pairs = KindResult {
+        count: 500,
+        ..pairs.kinds[&Kind::Read].clone()
+    };
+    pairs.kinds.insert(Kind::ReadModifyWrite, of_pairs);
+    pairs.operations = 1_000;
+    assert_eq!(pairs.background_requests(), 0);
+}
+
+#[test]
 fn operations_drained_after_the_end_are_on_neither_side_of_a_ratio() {
     let mut drained = phase();
     // As much again was done after the end, half of it in vain.

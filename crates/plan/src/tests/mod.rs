@@ -357,6 +357,17 @@ fn a_workload_that_a_driver_cannot_do_is_refused_with_both_names() {
         error.contains("ycsb-e") && error.contains("scan") && error.contains("aerospike"),
         "{error}"
     );
+    let simulated = |workload: &str| {
+        check(&format!(
+            "[database]\ndriver = 'sim'\n[sweep]\nworkloads = ['{workload}']\n[[system]]\nname = 'a'"
+        ))
+    };
+    for workload in ["seekrandom", "readseq", "multireadrandom", "mixgraph"] {
+        let error = message(&simulated(workload).unwrap_err());
+        let is_named = error.contains(workload) && error.contains("batches and iterators");
+        assert!(is_named, "{error}");
+    }
+    simulated("readwhilewriting").unwrap();
 }
 
 #[test]

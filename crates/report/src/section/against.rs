@@ -42,8 +42,8 @@ fn render(data: &Data) -> Vec<Block> {
             Column::number("change").unit(RATIO),
         ],
         rows,
-        note: "The change is how much better it is now: + is better, of latencies too. Better and \
-               worse are verdicts, adjusted for the comparisons of all systems."
+        note: "The change is from before to now. Better and worse are verdicts, corrected for the \
+               comparisons of all systems."
             .to_owned(),
         ..Table::default()
     };

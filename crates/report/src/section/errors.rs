@@ -51,7 +51,7 @@ fn render(data: &Data) -> Vec<Block> {
         let rule = format!(
             "No peak and in no comparison, as more than {} of the operations failed, the database \
              went away or nothing was found{again}:",
-            number::percent(data.allow_errors())
+            data.allow_errors_text()
         );
         blocks.push(Block::Text(Text::plain(rule)));
         blocks.push(Block::Statements(invalid));
@@ -62,20 +62,18 @@ fn render(data: &Data) -> Vec<Block> {
 
 /// Whether any of the points that are not valid is no import.
 fn was_measured_here(data: &Data) -> bool {
-    let allowed = data.allow_errors();
     let is_own = |name: &str| {
         let mut systems = data.systems.iter();
         systems.any(|system| system.name == name && !is_imported(system))
     };
     let mut points = data.points.iter();
-    points.any(|point| point.phase.fault(allowed).is_some() && is_own(&point.key.system))
+    points.any(|point| data.fault(point).is_some() && is_own(&point.key.system))
 }
 
 /// The points that are not valid: how many of their operations succeeded and failed a second.
 fn invalid(data: &Data) -> Vec<Text> {
-    let allowed = data.allow_errors();
     let points = data.points.iter();
-    let invalid = points.filter_map(|point| Some((point, point.phase.fault(allowed)?)));
+    let invalid = points.filter_map(|point| Some((point, data.fault(point)?)));
     let line = |(point, fault): (&Point, Fault)| {
         let phase = &point.phase;
         Text::plain(format!("{}: ", point_title(point)))

@@ -70,7 +70,7 @@ fn definitions(data: &Data) -> Text {
     let valid = format!(
         "A point of whose operations more than {} failed (sweep.allow_errors), whose database went \
          away, or which found nothing is marked, and is no peak and in no comparison. ",
-        number::percent(sweep.allow_errors)
+        data.allow_errors_text()
     );
     let merged = match measure::ends(sweep.repeats()) {
         "" => String::new(),

@@ -157,7 +157,7 @@ fn requested(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
     let Some(key) = cell.points.first().map(|point| &point.key) else {
         return String::new();
     };
-    let resolved = sweep.resolved_rates.iter().find(|resolved| {
+    let resolved = sweep.data.resolved_rates.iter().find(|resolved| {
         resolved.system == key.system
             && resolved.workload == key.workload
             && resolved.distribution == key.distribution

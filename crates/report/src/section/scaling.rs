@@ -12,7 +12,9 @@ use tailmark_stats::scaling::{Curves, Scaling, SystemScaling};
 pub fn annotation(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {
     let mut curves = Curves::default();
     let points = group.points();
-    points.for_each(|point| curves.add(point, sweep.allow_errors));
+    points.for_each(|point| {
+        curves.add(point, sweep.data.allow_errors(&point.key.system));
+    });
     let laws = curves.laws();
     let law = |name: &str| laws.iter().find(|law| law.system == name);
     let systems = sweep.systems.iter().chain(&sweep.ceilings);

@@ -317,7 +317,7 @@ fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
     };
     let measured = measured(data);
     let invalid = data.points.iter();
-    let invalid = invalid.filter(|p| p.phase.fault(sweep.allow_errors).is_some());
+    let invalid = invalid.filter(|p| data.fault(p).is_some());
     let measured = match invalid.count() {
         0 => measured,
         n => format!(

@@ -5,7 +5,7 @@ mod peak;
 mod shape;
 mod threads;
 
-pub use peak::more;
+pub use peak::{amount, more};
 
 use crate::{
     axis::Axis,
@@ -122,7 +122,7 @@ fn skipped(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     }
     let rule = format!(
         ". A point with more than {} of failed operations is no peak.",
-        number::percent(sweep.allow_errors)
+        sweep.data.allow_errors_text()
     );
     (text.0.len() > said).then(|| text.and(rule))
 }

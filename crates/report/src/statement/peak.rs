@@ -91,7 +91,14 @@ fn against_all(
     if detail == Detail::Terse && others.len() > 1 {
         return text.and(".");
     }
-    let figures_of_others: Vec<String> = others.iter().map(|other| figures(other)).collect();
+    // In the order in which they are named.
+    let named = tied.into_iter().chain(apart);
+    let figures_of_others: Vec<String> = match others {
+        [other] => vec![figures(other)],
+        _ => named
+            .map(|other| format!("{} ({})", figures(other), other.system))
+            .collect(),
+    };
     text.and(format!(
         ": {} against {}.",
         figures(first),
@@ -136,26 +143,31 @@ fn against(
 
 /// ` does 44 % more ops/s than `, ` does 2.2X the ops/s of `: of an improvement as it is said.
 pub fn more(text: Text, said: &str, is_less: bool) -> Text {
-    match said.strip_suffix('X') {
-        Some(_) => {
-            let said = said.replace("≥ ", "at least ").replace("≤ ", "at most ");
-            text.and("does ").and_strong(said).and(" the ops/s of ")
-        }
-        None => {
-            // `≤ −50 %` is at least 50 % less.
-            let (bound, share) = match said.split_once(' ') {
-                Some(("≥", share)) => (if is_less { "at most " } else { "at least " }, share),
-                Some(("≤", share)) => (if is_less { "at least " } else { "at most " }, share),
-                _ => ("", said),
-            };
-            let share = share.trim_start_matches(['+', '±', '\u{2212}']);
-            let share = format!("{bound}{share}");
-            let than = if is_less { "less" } else { "more" };
-            text.and("does ")
-                .and_strong(format!("{share} {than}"))
-                .and(" ops/s than ")
-        }
+    let amount = amount(said);
+    if said.ends_with('X') {
+        text.and("does ").and_strong(amount).and(" the ops/s of ")
+    } else {
+        let than = if is_less { "less" } else { "more" };
+        text.and("does ")
+            .and_strong(format!("{amount} {than}"))
+            .and(" ops/s than ")
     }
+}
+
+/// An improvement without its sign, its bound in words: `≤ −50 %` is at least 50 % less.
+pub fn amount(said: &str) -> String {
+    let (bound, value) = match said.split_once(' ') {
+        Some(("≥", value)) => ("at least ", value),
+        Some(("≤", value)) => ("at most ", value),
+        _ => ("", said),
+    };
+    let bound = match (bound, value.starts_with('\u{2212}')) {
+        ("at least ", true) => "at most ",
+        ("at most ", true) => "at least ",
+        (bound, _) => bound,
+    };
+    let value = value.trim_start_matches(['+', '±', '\u{2212}']);
+    format!("{bound}{value}")
 }
 
 /// What part of the others' peaks the lowest of three or more reaches, where it is below all.

@@ -246,14 +246,16 @@ fn rise(ratio: f64) -> String {
 
 /// That the highest thread count is the best, and how much it gained, where the runs tell it from none.
 fn still_rising(curve: &[CurvePoint]) -> Option<String> {
-    let [.., before, last] = curve else {
+    let [lower @ .., last] = curve else {
         return None;
     };
-    let is_highest = curve.iter().all(|point| point.ops <= last.ops);
+    let before = lower
+        .iter()
+        .max_by(|one, other| one.ops.total_cmp(&other.ops))?;
     let gain = last.ops / before.ops - 1.0;
     let is_more = statistics::welch(&last.runs, &before.runs)
         .is_none_or(|difference| difference.ratio.low > 1.0);
-    (is_highest && gain > NEXT_TO_NOTHING && is_more).then(|| {
+    (gain > NEXT_TO_NOTHING && is_more).then(|| {
         format!(
             " still gains at {} ({} over {}): more threads were not tested.",
             last.step.place(),

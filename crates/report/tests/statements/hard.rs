@@ -345,6 +345,24 @@ fn a_few_requests_of_another_kind_are_not_what_a_workload_is_about() {
 }
 
 #[test]
+fn a_workload_is_about_no_request_that_background_clients_alone_send() {
+    let mut data = one(&[A, B]);
+    for point in &mut data.points {
+        let inserts = point.phase.kinds[&Kind::Read].clone();
+        let twenty_times = tailmark_model::KindResult {
+            count: inserts.count * 20,
+            ..inserts
+        };
+        point.phase.kinds.insert(Kind::Insert, twenty_times);
+    }
+    assert!(headline(&data).contains("insert"), "{}", headline(&data));
+    let background = &mut data.headers[0].settings.background;
+    background.insert("ycsb-a".into(), [Kind::Insert].into());
+    assert!(headline(&data).contains("read"), "{}", headline(&data));
+    assert!(!headline(&data).contains("insert"), "{}", headline(&data));
+}
+
+#[test]
 fn a_curve_with_a_hump_is_not_called_flat_by_its_ends() {
     const HUMP: Curve = Curve(
         "P",

@@ -292,6 +292,49 @@ fn a_peak_without_a_verdict_says_so_where_its_points_have_one() {
 }
 
 #[test]
+fn what_lower_thread_counts_did_too_is_not_gained_by_more() {
+    let of_p = |last: f64| {
+        let ops = [(2_000.0, 1.0), (2_000.0, 2.0), (1_900.0, 4.0), (last, 8.0)];
+        said(&one(&[Curve("P", ops)])).join(" ")
+    };
+    let same = of_p(2_010.0);
+    assert!(!same.contains("still gains"), "{same}");
+    let more = of_p(2_200.0);
+    assert!(
+        more.contains("still gains at 32 threads (+10 % over 8"),
+        "{more}"
+    );
+}
+
+#[test]
+fn values_far_below_another_are_not_rounded_to_nothing() {
+    let (p, q) = ([(40.0, 0.1); 4], [(10_000.0, 370.0); 4]);
+    let mut data = one(&[Curve("P", p), Curve("Q", q)]);
+    data.settings.ratios = Some(tailmark_model::number::Ratios::Percent);
+    let percent = said(&data).join(" ");
+    assert!(percent.contains("99.97 % lower"), "{percent}");
+    assert!(!percent.contains("100 % lower"), "{percent}");
+}
+
+#[test]
+fn figures_come_in_the_order_of_the_names_before_them() {
+    let flat = |name, ops| Curve(name, [(ops, 2.0); 4]);
+    let mut data = one(&[
+        flat("X", 1_500.0),
+        flat("Zed", 3_000.0),
+        flat("W4", 1_500.0),
+    ]);
+    data.settings.subject = Some("X".into());
+    let at_peak = said(&data)
+        .into_iter()
+        .find(|line| line.contains("At peak"));
+    let at_peak = at_peak.unwrap();
+    let figures =
+        "1,500 at 4 threads against 1,500 at 4 threads (W4) and 3,000 at 4 threads (Zed).";
+    assert!(at_peak.ends_with(figures), "{at_peak}");
+}
+
+#[test]
 fn a_gain_that_the_runs_do_not_show_is_no_gain() {
     let rising = Curve(
         "R",

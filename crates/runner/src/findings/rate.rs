@@ -3,8 +3,8 @@
 
 use super::PointContext;
 use tailmark_model::{
-    Arrivals, Bounded, Kind, KindResult, Latencies, Phase, Sentence, StartLag, Unit, number,
-    quantile::P99,
+    Arrivals, Bounded, Kind, KindResult, Latencies, Phase, Sentence, StartLag, Unit,
+    finding::NO_ANSWER, number, quantile::P99,
 };
 use tailmark_plan::requests_per_operation;
 
@@ -124,6 +124,15 @@ pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
              lower background rate.",
         );
         let sentence = sentence.count("Never done", count);
+        return Some(sentence.text("Bounds", bounds));
+    }
+    if NO_ANSWER.is_among(&point.phase().findings) {
+        let sentence = Sentence::new(
+            "{Never done} of {Operations} operations had no answer when the point was ended early; \
+             {Bounds}, printed as such.",
+        );
+        let sentence = sentence.count("Never done", count);
+        let sentence = sentence.count("Operations", count + point.phase().operations);
         return Some(sentence.text("Bounds", bounds));
     }
     let sentence = Sentence::new(

@@ -32,6 +32,8 @@ const PEAK: &str = "peak";
 /// Digits of a rate that operations and seconds have exactly; with more it is the nearest number of
 /// floating point.
 const DIGITS_EXACT: usize = 15;
+/// Of those, the ones after the point: a study takes no phase that is longer than 10^10 seconds.
+const DECIMALS_EXACT: usize = 10;
 
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let (mut all, mut held) = (Vec::new(), Held::default());
@@ -221,7 +223,9 @@ impl Row<'_> {
         let text = &self.record[at];
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let digits = format!("{whole}{part}");
-        let is_exact = digits.len() <= DIGITS_EXACT && digits.bytes().all(|b| b.is_ascii_digit());
+        let is_exact = digits.len() <= DIGITS_EXACT
+            && part.len() <= DECIMALS_EXACT
+            && digits.bytes().all(|b| b.is_ascii_digit());
         if let Some(operations) = is_exact.then(|| digits.parse().ok()).flatten()
             && operations > 0
         {

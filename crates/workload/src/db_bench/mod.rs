@@ -157,6 +157,15 @@ impl Op {
         }
     }
 
+    /// Whether it sends requests of db_bench's own: several records in one, or a step of an iterator.
+    pub(crate) const fn is_special(&self, batch: u32) -> bool {
+        match self {
+            Self::Write(_) | Self::Delete(_) => batch > 1,
+            Self::ReadMany | Self::Walk(_) | Self::Seek { .. } | Self::MixGraph(_) => true,
+            Self::Read | Self::ReadMissing | Self::ReadThenWrite { .. } | Self::Update => false,
+        }
+    }
+
     /// How the keys are drawn, in the words of reports.
     pub(crate) const fn distribution(&self) -> Distribution {
         match self {

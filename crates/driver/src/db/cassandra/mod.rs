@@ -42,6 +42,7 @@ pub const DRIVER: Driver = Driver {
     port: Some(9042),
     clients: Clients::Tasks,
     supports: OperationKind::ALL,
+    supports_special: false,
     settings: settings::SETTINGS,
     stored: &["compression", "field_type", "keyspace", "replication"],
     entry: "",

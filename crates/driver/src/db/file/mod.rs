@@ -46,6 +46,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::DirectoryOrDevice,
     port: None,
     clients: Clients::Threads,
+    supports_special: false,
     supports: &[
         OperationKind::Read,
         OperationKind::Update,

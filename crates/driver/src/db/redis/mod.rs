@@ -43,6 +43,7 @@ pub const DRIVER: Driver = Driver {
     port: Some(6379),
     clients: Clients::Tasks,
     supports: OperationKind::ALL,
+    supports_special: false,
     settings: settings::SETTINGS,
     stored: &["database", "record"],
     entry: "",

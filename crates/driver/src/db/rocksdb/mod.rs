@@ -60,6 +60,7 @@ pub const DRIVER: Driver = Driver {
     port: None,
     clients: Clients::Threads,
     supports: OperationKind::ALL,
+    supports_special: true,
     settings: options::SETTINGS,
     stored: options::STORED,
     entry: "rocksdb",

@@ -28,6 +28,7 @@ pub const DRIVER: Driver = Driver {
     name: "sim",
     about: "simulates a database in virtual time: a model of its latencies, stalls and errors",
     clients: Clients::Tasks,
+    supports_special: false,
     settings: &settings("100"),
     check: |settings| Model::parse(settings.text("model").unwrap_or_default()).map(drop),
     open: |params| {

@@ -27,6 +27,8 @@ fn rates_are_exactly_those_that_are_printed() {
         "33590.863621094391",
         "0.30000000000000004",
         "1234567.8901234567",
+        "1234.56789012345",
+        "0.000000000012345",
         "1.0E7",
     ] {
         let all = table(&format!("system,workload,threads,ops/s\nd,a,4,{printed}\n"));
