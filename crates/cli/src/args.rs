@@ -19,7 +19,7 @@ Examples:
   tailmark run quickstart
       this directory's disk against /dev/shm, in less than five minutes
   tailmark run PLAN.toml -o study
-      what a plan says; the same command again goes on where it was stopped
+      the plan in a file; run the same command again to resume
   tailmark run --system disk=/mnt/nvme0/t --system ram=/dev/shm/t --workload ycsb-a,ycsb-c \\
       --records 100k --threads 1,4,16 --duration 5s -o study
       the same from flags alone
@@ -32,36 +32,35 @@ Examples:
   tailmark list drivers
 
 Exit codes:
-  0    done
-  1    something failed while it was being done
+  0    success
+  1    something failed during the work; finished points are kept
   2    the arguments, the plan or a place in it are wrong; nothing was measured
-  3    everything was measured, but the study holds points that failed (--retry-failed); of check:
-       problems were found
-  4    of compare: a condition of --fail-if is shown
-  5    of compare: whether one holds cannot be told (0 with --allow-cannot-tell)
-  130  stopped by Ctrl-C, SIGTERM or a closed terminal; the same command goes on";
+  3    run: the study holds failed points (--retry-failed); check: problems found
+  4    compare: a condition of --fail-if is shown
+  5    compare: the runs cannot tell (0 with --allow-cannot-tell)
+  130  stopped by Ctrl-C, SIGTERM or a closed terminal; the same command resumes";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   tailmark check
-      the machine alone
+      only the machine
   tailmark check PLAN.toml && tailmark run PLAN.toml
   tailmark check --system disk=/mnt/nvme0/t --records 10M --format json
 
-Nothing is changed. The machine is watched for two seconds: let it be as idle as it is to be.
-Exit code 0: no problem was found (remarks are none); 3: problems were found.";
+Changes nothing. Watches the machine for two seconds, so let it be idle.
+Exit code 0: no problems, perhaps remarks; 3: problems found.";
 
 const CLEAN_EXAMPLES: &str = "\
 Examples:
   tailmark clean quickstart
-      what the quickstart left; nothing is removed
+      lists what the quickstart left; removes nothing
   tailmark clean study --yes
       removes what the run in the directory `study` made; the study and its report stay
   tailmark clean PLAN.toml -o study --results --yes
       the study and its report too
 
-Data is removed only if a marker beside it names this study. What else the study names is printed
-as `not touched`. Exit code 3: something of the study may be left there.";
+Removes data only if a marker beside it names this study. Prints the rest as `not touched`.
+Exit code 3: something of the study may be left there.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -71,10 +70,10 @@ Examples:
       --system 'Micron 7300=/mnt/b' -o study
   tailmark run --system disk=/mnt/nvme0/t --threads 8 --rate 20k --set database.block_cache=1GiB
 
-DIR/study.sqlite is the study, DIR/report.html the report. Ctrl-C ends the run: finished points are
-kept, and the same command with the same -o goes on. A second Ctrl-C ends it at once.";
+DIR/study.sqlite is the study, DIR/report.html the report. Ctrl-C ends the run and keeps finished
+points; the same command resumes. A second Ctrl-C exits at once.";
 
-/// Qualifies storage for NoSQL databases: a plan in, a comparison report out.
+/// Qualify storage for NoSQL databases: measure, compare and report
 #[derive(Debug, Parser)]
 #[command(name = "tailmark", version, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Args {
@@ -89,40 +88,39 @@ pub struct Args {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Load, sweep, capture and report, as a plan or flags say
+    /// Load data, measure and write the report
     Run(Box<RunArgs>),
-    /// Write the report of one study, or one over several
+    /// Write the report of one or several studies
     Report(ReportArgs),
-    /// Write an index page of the studies in a folder: headlines, trends, and where levels changed
+    /// Write an index page of the studies in a folder, with trends
     History(HistoryArgs),
-    /// Judge two systems of a study, or the systems of two studies; fail where one is worse
+    /// Compare two systems or two studies; a gate for CI
     Compare(CompareArgs),
-    /// Say what about this machine or a plan would spoil a result, and what to do about it
+    /// Report what about the machine or the plan would spoil a result
     Check(Box<CheckArgs>),
-    /// The block devices of this machine, and what is known of one
+    /// List, show and prepare block devices
     Device(DeviceArgs),
-    /// Put back what a run that was killed has left changed on this machine: settings, mounts
+    /// Restore settings and mounts that a killed run left changed
     Restore,
-    /// Remove what a run made: data sets, directories, tables, control groups. Lists it first
+    /// List what a run made; remove it with --yes
     Clean(CleanArgs),
-    /// Write what was measured in another format
+    /// Write the measurements as JSON, CSV or histogram logs
     Export(ExportArgs),
-    /// What there is: drivers, workloads, distributions, probes, metrics, sections, formats, plans,
-    /// keys, checks
+    /// List drivers, workloads, probes, metrics, plans, keys and more
     List(ListArgs),
-    /// Read results of other programs into a study
+    /// Add results of other programs to a study
     Import(ImportArgs),
     #[cfg(feature = "ycsb")]
-    /// Do what YCSB's bin/ycsb does: its options, properties and output (`tailmark ycsb --help`)
+    /// Stand in for YCSB's bin/ycsb: same options, properties and output
     #[command(disable_help_flag = true)]
     Ycsb(YcsbArgs),
     #[cfg(feature = "db-bench")]
-    /// Do what RocksDB's db_bench does: its flags, benchmarks and output
+    /// Stand in for RocksDB's db_bench: same flags, benchmarks and output
     #[command(disable_help_flag = true)]
     DbBench(DbBenchArgs),
-    /// Write the completions of a shell to standard output
+    /// Print the completions for a shell
     Completions(CompletionsArgs),
-    /// Write the manual page to standard output, or those of all commands to a directory
+    /// Print the manual page, or write one per command
     Man(ManArgs),
 }
 
@@ -133,28 +131,27 @@ pub struct RunArgs {
     /// What is run.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// The run directory; one with an unfinished run of the same plan goes on. Default:
-    /// study-PLAN, or study-TIME without a plan
+    /// Run directory; resumes an unfinished run of the same plan. Default: study-PLAN, or
+    /// study-TIME without a plan
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Measure those points of the study again that failed: more than sweep.allow_errors of their
-    /// operations, for want of a database, or without finding anything
+    /// Measure failed points again
     #[arg(long, display_order = KeyFlags::order(27))]
     pub retry_failed: bool,
     /// What may be erased before.
     #[command(flatten)]
     pub consent: ConsentArgs,
-    /// Print every step, the expected time and space, and do nothing
+    /// Print every step, time and space; change nothing
     #[arg(long, display_order = KeyFlags::order(28))]
     pub dry_run: bool,
-    /// The formats of the report, such as html,pdf,png (`tailmark list formats`)
+    /// Formats of the report, such as html,pdf,png (`tailmark list formats`)
     #[arg(
         long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html,brief",
         value_parser = report_formats(), display_order = KeyFlags::order(29)
     )]
     pub formats: Vec<String>,
-    /// Serve the growing report while it is measured: on a free port of this machine, or at an address
-    /// that others reach too, with a token
+    /// Serve the growing report to a browser, on a free port of this machine or at an address;
+    /// others need the printed token
     #[arg(
         long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
         default_missing_value = "127.0.0.1:0", display_order = KeyFlags::order(29)
@@ -165,12 +162,11 @@ pub struct RunArgs {
 /// A plan, and what is changed of it.
 #[derive(Debug, clap::Args)]
 pub struct PlanArgs {
-    /// A plan file, or the name of a shipped plan (`tailmark list plans`); none: flags alone
+    /// A plan file, or the name of a shipped plan (`tailmark list plans`)
     #[arg(value_name = "PLAN")]
     pub name: Option<String>,
-    /// A system under test: a directory, a block device or the contact points of a server, as the
-    /// driver takes it. Repeat it to compare. Replaces the systems of the plan; one of the same
-    /// name keeps its other keys
+    /// A system under test: a directory, block device or contact points. Repeat it to compare.
+    /// Replaces the systems of the plan; one of the same name keeps its other keys
     #[arg(long = "system", value_name = "NAME=WHERE")]
     pub systems: Vec<String>,
     /// The flags that stand for keys of the plan.
@@ -184,14 +180,14 @@ pub struct PlanArgs {
 /// What whoever prepares devices agrees to.
 #[derive(Debug, Default, clap::Args)]
 pub struct ConsentArgs {
-    /// Erase and prepare the device of this serial number, or let a load overwrite it, as the plan
-    /// says: all that is on it is lost. Repeat it for each device
+    /// Erase, prepare or overwrite the device with this serial number, as the plan says: all data
+    /// on it is lost. Repeat it for each device
     #[arg(long, value_name = "SERIAL", display_order = KeyFlags::order(25))]
     pub erase: Vec<String>,
-    /// Destroy also this, which is on such a device and not tailmark's, as the refusal names it
+    /// Also overwrite this foreign signature (use the name printed by the refusal)
     #[arg(long, value_name = "SIGNATURE", display_order = KeyFlags::order(25))]
     pub overwrite_signature: Vec<String>,
-    /// Trust that this program, whose open files cannot be seen, does not use such a device
+    /// Trust that this program, whose open files are hidden, does not use the device
     #[arg(long, value_name = "PROGRAM", display_order = KeyFlags::order(25))]
     pub trust_program: Vec<String>,
 }
@@ -211,16 +207,16 @@ impl ConsentArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = CLEAN_EXAMPLES)]
 pub struct CleanArgs {
-    /// A run directory with its study, or the plan of the run
+    /// A run directory, or the plan of the run
     #[arg(value_name = "PLAN|STUDY")]
     pub what: String,
-    /// The run directory of the plan. Default: study-PLAN
+    /// Run directory of the plan. Default: study-PLAN
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Remove the study too, with its report and the logs of services
+    /// Also remove the study, its report and the logs of services
     #[arg(long)]
     pub results: bool,
-    /// Remove it; without this, it is only listed
+    /// Remove everything that is listed
     #[arg(long)]
     pub yes: bool,
 }
@@ -228,13 +224,13 @@ pub struct CleanArgs {
 /// `tailmark report`
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
-    /// Run directories; several make one report
+    /// Run directories; several give one report
     #[arg(required = true, value_name = "DIR")]
     pub studies: Vec<PathBuf>,
-    /// The directory to write into; without it, the format terminal goes to standard output
+    /// Directory to write to; `terminal` prints to standard output without it
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// The formats, such as html,pdf,png (`tailmark list formats`)
+    /// Formats, such as html,pdf,png (`tailmark list formats`)
     #[arg(
         long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html",
         value_parser = report_formats()
@@ -246,7 +242,7 @@ pub struct ReportArgs {
     /// Any key of the table report (`tailmark list keys`), such as report.at_rate=40k
     #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(26))]
     pub set: Vec<String>,
-    /// An earlier study: every system that it has too is compared with what it was
+    /// Compare each system with itself in this earlier study
     #[arg(long, value_name = "DIR", display_order = KeyFlags::order(26))]
     pub against: Option<PathBuf>,
 }
@@ -254,11 +250,11 @@ pub struct ReportArgs {
 /// `tailmark history`
 #[derive(Debug, clap::Args)]
 pub struct HistoryArgs {
-    /// The folder, whose page is FOLDER/index.html. Studies are looked for three directories deep
+    /// Folder with studies, up to two levels below; the page is FOLDER/index.html
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// What is followed beside the peaks, at the highest thread count or rate: any metric, such as
-    /// 'p99.9 read'; repeat it for more. Default: report.metric of each study's plan
+    /// Metric to follow besides the peaks, such as 'p99.9 read'; repeat it for more. Default:
+    /// report.metric of each plan
     #[arg(long = "metric", value_name = "METRIC", value_parser = any_metric)]
     pub metrics: Vec<Metric>,
 }
@@ -270,7 +266,7 @@ pub struct CheckArgs {
     /// The plan whose places are looked at too.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// How it is written
+    /// Output format
     #[arg(long, value_enum, default_value = "text", display_order = KeyFlags::order(30))]
     pub format: TextFormat,
 }
@@ -278,22 +274,22 @@ pub struct CheckArgs {
 /// How a command writes what it found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TextFormat {
-    /// For a person.
+    /// For a person
     Text,
-    /// One document, for a program.
+    /// For a program
     Json,
 }
 
 /// `tailmark export`
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
-    /// A run directory
+    /// Run directory
     #[arg(value_name = "DIR")]
     pub study: PathBuf,
-    /// The format
+    /// Format
     #[arg(long, value_parser = export_formats())]
     pub format: String,
-    /// The file to write; without it, standard output
+    /// File to write. Default: standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Leave out serial numbers, host names and addresses
@@ -304,34 +300,34 @@ pub struct ExportArgs {
 /// `tailmark import`
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
-    /// The format of the files
+    /// Format of the files
     #[arg(value_parser = import_formats())]
     pub format: String,
-    /// Files; histogram logs come with the one text that they belong to
+    /// Files; give histogram logs together with their text output
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The directory of the study; made where there is none, and otherwise added to
+    /// Directory of the study, new or existing
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub out: PathBuf,
-    /// The system's name; without it, the first word of the file's name
+    /// Name of the system. Default: the first word of the file name
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub system: Option<String>,
-    /// The workload's name; without it, that of the workload file in the echoed command line
+    /// Name of the workload. Default: from the command line in the file
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub workload: Option<String>,
-    /// The number of clients; without it, as the command line or the file's name says
+    /// Thread count. Default: from the command line in the file, or the file name
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,
-    /// The title of a new study
+    /// Title of a new study
     #[arg(long, value_name = "TEXT", value_parser = name)]
     pub title: Option<String>,
-    /// How keys were drawn, such as uniform; without it, as the file says
+    /// How keys were drawn, such as uniform. Default: from the file
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub distribution: Option<String>,
-    /// The database, such as rocksdb; without it, the program that the file is of
+    /// The database, such as rocksdb. Default: the program that wrote the file
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub driver: Option<String>,
-    /// What the values of histogram logs (hlog) are, which they do not say; the export's are ns
+    /// Unit of the values in histogram logs (hlog); ns if tailmark exported them
     #[arg(long, value_name = "UNIT", value_parser = import_units())]
     pub unit: Option<String>,
 }
@@ -365,7 +361,7 @@ pub struct DbBenchArgs {
 /// `tailmark list`
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
-    /// What to list; everything without it
+    /// What to list. Default: everything
     #[arg(value_enum)]
     pub kind: Option<ListKind>,
 }
@@ -402,7 +398,7 @@ pub enum ListKind {
 /// `tailmark completions`
 #[derive(Debug, clap::Args)]
 pub struct CompletionsArgs {
-    /// Which shell
+    /// Shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -410,7 +406,7 @@ pub struct CompletionsArgs {
 /// `tailmark man`
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// Write one page for each command into this directory
+    /// Write one page per command into this directory
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

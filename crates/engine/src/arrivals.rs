@@ -1,5 +1,5 @@
-//! One sequence of arrivals for all clients of a point at a fixed rate: any client that is free
-//! takes the next one, so that a slow operation delays no other while a client is free.
+//! One sequence of arrivals for all clients of a point at a fixed rate. Any free client takes the
+//! next one, so that a slow operation delays no other while a client is free.
 
 use crate::{clock::Tick, deal::Deal};
 use crossbeam_utils::CachePadded;
@@ -7,46 +7,46 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tailmark_model::{Arrivals, Latencies, new_latencies};
 use tailmark_workload::Poisson;
 
-/// If more operations than these were not taken, not each is looked at.
+/// If more operations than these were not taken, only a sample of them is examined.
 const SAMPLES: u64 = 1_000_000;
 
-/// The instants at which operations are due, in nanoseconds after the start of the warm-up, each
+/// The instants at which operations are due, in nanoseconds after the start of the warm-up. Each is
 /// given out once.
 #[derive(Debug)]
 pub struct ArrivalSequence {
-    /// Of those that are given out here.
+    /// Arrivals per second that are given out here.
     rate: f64,
     /// When the measured part starts.
     measure: Tick,
-    /// How many of the measured part are given out, if that is bounded; of an even sequence that
-    /// several processes share, by all of them.
+    /// How many arrivals of the measured part are given out, if that is bounded. If several
+    /// processes share an even sequence, the total of all.
     operations: Option<u64>,
     source: Source,
 }
 
 #[derive(Debug)]
 enum Source {
-    /// The number of the next one, and that which is given out no more.
+    /// The number of the next arrival, and the first number that is no longer given out.
     Even {
         next: CachePadded<AtomicU64>,
         spacing: Spacing,
-        /// Which of them these are, where several processes share the sequence.
+        /// Which arrivals belong to this process, if several share the sequence.
         deal: Option<Deal>,
         first_measured: u64,
         end: u64,
     },
-    /// The last one that was given out: the next follows from it. And how many were of the measured
-    /// part, where that is bounded.
+    /// The last arrival given out, from which the next follows; and how many of the measured part
+    /// were given out, if that is bounded.
     Poisson {
         process: Poisson,
         last: CachePadded<AtomicU64>,
         measured: AtomicU64,
-        /// The last of the measured part, where their number is bounded.
+        /// The last arrival of the measured part, if their number is bounded.
         last_measured: AtomicU64,
     },
 }
 
-/// When even arrivals are due. At a whole rate it is exact, so that a second has as many.
+/// When even arrivals are due. A whole rate is exact: each second has exactly that many.
 #[derive(Debug, Clone, Copy)]
 enum Spacing {
     /// 10^9 = rate times nanoseconds + rest.
@@ -90,7 +90,7 @@ impl Spacing {
         }
     }
 
-    /// Arrivals a second.
+    /// Arrivals per second.
     const fn rate(self) -> f64 {
         match self {
             Self::Whole { rate, .. } => rate as f64,
@@ -112,8 +112,8 @@ impl Spacing {
 }
 
 impl ArrivalSequence {
-    /// The sequence of `rate` operations a second, the first of them due at 0 where they are even.
-    /// It ends after this many `operations` that are due at `measure` or later.
+    /// A sequence of `rate` operations per second. If they are even, the first is due at 0. It ends
+    /// after `operations` that are due at `measure` or later.
     #[must_use]
     pub fn new(
         arrivals: Arrivals,
@@ -149,7 +149,7 @@ impl ArrivalSequence {
         }
     }
 
-    /// Of an even sequence what is dealt to one of several processes, which has such a part of it.
+    /// The arrivals of an even sequence that are dealt to one of several processes.
     #[must_use]
     pub fn dealt(mut self, dealt: Deal, part: f64) -> Self {
         if let Source::Even {
@@ -167,7 +167,7 @@ impl ArrivalSequence {
         self
     }
 
-    /// Takes the next one; none when all have been given out.
+    /// Takes the next arrival; `None` when all have been given out.
     #[inline]
     pub fn next(&self) -> Option<Tick> {
         match &self.source {
@@ -207,7 +207,7 @@ impl ArrivalSequence {
         }
     }
 
-    /// Gives out nothing more that is due in the warm-up, where there is a short way past it.
+    /// Gives out nothing more that is due in the warm-up, if there is a shortcut past it.
     pub fn skip_warmup(&self) {
         if let Source::Even {
             next,
@@ -236,8 +236,8 @@ impl ArrivalSequence {
         }
     }
 
-    /// When the last operation of a bounded sequence is due and the next one would be, on average;
-    /// none before it was given out.
+    /// When the last operation of a bounded sequence is due and, on average, the next one would be;
+    /// `None` until it has been given out.
     #[must_use]
     pub fn end(&self) -> Option<Tick> {
         let operations = self.operations.filter(|_| self.is_spent())?;
@@ -253,8 +253,9 @@ impl ArrivalSequence {
         }
     }
 
-    /// Takes all that are left and due before `end`; tells the ages at `now` of those that are of
-    /// the measured part. Of very many the ages are those of [`SAMPLES`], evenly spaced.
+    /// Takes all remaining arrivals that are due before `end`. Returns the ages at `now` of those
+    /// in the measured part. If there are very many, the ages are those of [`SAMPLES`] of them,
+    /// evenly spaced.
     #[must_use]
     pub fn take_left(&self, end: Tick, now: Tick) -> Latencies {
         self.skip_warmup();
@@ -358,7 +359,7 @@ mod tests {
         }
     }
 
-    /// When a sequence ends once all of it was given out.
+    /// When a sequence ends after all of it was given out.
     fn whole_end(sequence: &ArrivalSequence, operations: Option<u64>) -> Option<Tick> {
         operations?;
         all(sequence);

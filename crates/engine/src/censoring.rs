@@ -1,16 +1,16 @@
-//! What of a phase at a rate was due and never sent: counted at the age at which it was waited for
-//! no longer, so that a stall at the end is not left out of the latencies that it caused.
+//! Operations of a phase at a rate that were due and never sent. Each counts at its age when
+//! waiting for it ended, so that a stall at the end appears in the latencies that it caused.
 
 use crate::{client::recorded_as, clock::Tick, pacer::End, roles::Roles};
 use tailmark_driver::OperationKind;
 use tailmark_model::{Kind, Latencies, Phase, new_latencies};
 use tailmark_workload::{ClientGroup, Workload};
 
-/// Adds to a phase what clients of the point, or background clients, left of their arrivals: due
-/// before `end` and never sent. Those of background clients are no operations of the point.
+/// Adds to a phase the arrivals that clients of the point, or background clients, left unsent: due
+/// before `end`. Those of background clients are not operations of the point.
 ///
-/// No client drew what these operations would have been: each kind of request has the share of them
-/// that it has in the mix of the group whose operations they are.
+/// No client drew these operations, so each kind of request gets its share in the mix of their
+/// group.
 pub fn add_left(
     phase: &mut Phase,
     workload: &Workload,
@@ -41,7 +41,7 @@ pub fn add_left(
     }
 }
 
-/// How many requests of each kind there are to an operation of a group.
+/// The number of requests of each kind per operation of a group.
 fn shares(group: &ClientGroup) -> Vec<(Kind, f64)> {
     let Some(own) = group.mix() else {
         let kinds = OperationKind::ALL.iter().filter(|kind| group.sends(**kind));
@@ -60,7 +60,7 @@ fn shares(group: &ClientGroup) -> Vec<(Kind, f64)> {
     .to_vec()
 }
 
-/// A share of every latency, 0 or more, rounded such that the total is right.
+/// A share (0 or more) of every latency, rounded so that the total is right.
 fn scaled(latencies: &Latencies, share: f64) -> Latencies {
     let mut part = new_latencies();
     let (mut seen, mut given) = (0, 0);

@@ -1,5 +1,5 @@
-//! The loop that measures: one client, one operation in flight. It serves every database, rate,
-//! budget and workload, and is written once.
+//! The loop that measures: one client with one operation in flight. It serves every database, rate,
+//! budget and workload, and exists only once.
 
 use super::{
     ending::Left,
@@ -22,43 +22,43 @@ pub struct Client<R, C> {
     pub pacer: Pacer<C>,
     /// Draws the operations.
     pub stream: Stream,
-    /// Draws those of the measured part, where there is a warm-up before it.
+    /// Draws the operations of the measured part, if a warm-up precedes it.
     pub measured: Option<Box<Stream>>,
     /// Sends them.
     pub session: Box<dyn Session>,
     /// Records them.
     pub recorder: R,
-    /// Which inserts the key space hears of.
+    /// Which inserts the key space is notified of.
     pub acknowledge: Acknowledge,
-    /// From when the update of a read-modify-write is timed.
+    /// When the update of a read-modify-write is due.
     pub update_due: UpdateDue,
-    /// Ends the background clients with the last of the point's.
+    /// Ends the background clients when the last client of the point ends.
     pub completion: Option<CompletionGuard>,
-    /// Tells whether it is answered.
+    /// Shows whether the client gets answers.
     pub pulse: SharedPulse,
 }
 
-/// Which inserts count as done for the clients that draw among the newest records.
+/// Which inserts count as done for clients that draw among the newest records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledge {
-    /// Those that succeeded: a load, whose marker promises every record below it.
+    /// Successful inserts only: for a load, whose marker promises every record below it.
     Succeeded,
-    /// All: a run, which continues after an insert that failed, as YCSB does.
+    /// All inserts: for a run, which continues after a failed insert, as YCSB does.
     All,
 }
 
-/// When the update of a read-modify-write is due; its response time begins there.
+/// When the update of a read-modify-write is due. Its response time starts then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateDue {
-    /// When the read would have been done, had the pair been sent when it was due. Response time is
-    /// the lag of the pair and the time of the update, without the time of the read.
+    /// When the read would have ended had the pair been sent on time. Response time is the lag of
+    /// the pair plus the time of the update, without the time of the read.
     AfterRead,
-    /// With the pair: what the drop-ins print, whose clients have a schedule each.
+    /// With the pair: what drop-ins print, whose clients each have their own schedule.
     WithPair,
 }
 
 impl UpdateDue {
-    /// Of a pair that was due at `pair` and whose read took so long, nanoseconds.
+    /// The due time for a pair that was due at `pair` and whose read took that long, nanoseconds.
     #[inline]
     const fn tick(self, pair: Tick, read_ns: u64) -> Tick {
         match self {
@@ -69,7 +69,7 @@ impl UpdateDue {
 }
 
 impl<R: Record, C: Clock> Client<R, C> {
-    /// Sends operations until the phase ends; how long it then took to close the session.
+    /// Sends operations until the phase ends. Returns how long closing the session then took.
     pub async fn run(mut self) -> Duration {
         let mut now = self.clock.now();
         self.pulse.busy(now);
@@ -149,7 +149,7 @@ async fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
     }
 }
 
-/// How results name what a database is asked for.
+/// The kind of result for a request.
 #[inline]
 #[must_use]
 pub const fn recorded_as(requested: OperationKind) -> Kind {

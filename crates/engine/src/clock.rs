@@ -1,9 +1,9 @@
-//! The clock of a phase: nanoseconds since one origin. The machine's is the processor's cycle
-//! counter where that is stable (about 20 ns a reading), else the kernel's monotonic clock.
+//! The clock of a phase: nanoseconds since an origin. The machine's clock is the cycle counter of
+//! the processor if that is stable (about 20 ns per reading), else the kernel's monotonic clock.
 //!
-//! A reading is the counter and one multiplication. What several processes agree on (where their
-//! time begins, how much faster it goes) is in its factors, so that they run the same instructions as
-//! one process does.
+//! A reading takes the counter and one multiplication. What several processes agree on (the origin
+//! of their time and its rate) is in the factors, so that they run the same instructions as a
+//! single process.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tailmark_driver::VirtualClock;
@@ -11,7 +11,7 @@ use tailmark_driver::VirtualClock;
 /// Nanoseconds since the clock's origin.
 pub type Tick = u64;
 
-/// What tells the time: a type parameter of the measured path, so that reading it is no call.
+/// A source of time. It is a type parameter of the measured path, so that a reading can be inlined.
 pub trait Clock: Clone + Send + Sync {
     /// Nanoseconds since the origin; never less than before.
     fn now(&self) -> Tick;
@@ -21,14 +21,14 @@ pub trait Clock: Clone + Send + Sync {
 #[derive(Debug, Clone)]
 pub struct MonotonicClock {
     counter: quanta::Clock,
-    /// What the counter said at `origin`.
+    /// The counter's value at `origin`.
     counted: u64,
     origin: Tick,
     factor: Factor,
 }
 
-/// Nanoseconds to a count: in parts of two to the power of 64, so that a product needs no shift, of
-/// counts that are shifted where one is as long as a nanosecond or longer.
+/// Nanoseconds per count, in units of 2^-64, so that a product needs no shift. If a count is as
+/// long as a nanosecond or longer, counts are shifted.
 #[derive(Debug, Clone, Copy)]
 struct Factor {
     shift: u32,
@@ -36,7 +36,7 @@ struct Factor {
 }
 
 impl Factor {
-    /// That of so many nanoseconds to so many counts.
+    /// The factor of that many nanoseconds for that many counts.
     fn new(ns: u64, counts: u64) -> Self {
         let counts = u128::from(counts.max(1));
         let mut shift = 0;
@@ -72,7 +72,7 @@ impl MonotonicClock {
         }
     }
 
-    /// The time of which two pairs are known: what the counter said, and the time in nanoseconds.
+    /// A clock through two known pairs of counter value and time in nanoseconds.
     #[must_use]
     pub fn through(from: Reading, to: Reading) -> Self {
         let counts = to.counted.saturating_sub(from.counted);
@@ -84,8 +84,9 @@ impl MonotonicClock {
         }
     }
 
-    /// Whether it goes about as fast as the calibration of the counter says. One through two readings
-    /// does not where the machine slept between them: its clock stood still then.
+    /// Whether it runs at about the speed that the calibration of the counter gives. A clock
+    /// through two readings does not if the machine slept between them, because it stood still
+    /// meanwhile.
     #[must_use]
     pub fn is_plausible(&self) -> bool {
         // By how much a calibration may be wrong, and a clock that follows a time service go faster
@@ -109,7 +110,7 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// Of several attempts, each with how long it took, what the quickest has read.
+/// The result of the quickest attempt; each attempt returns how long it took.
 pub fn quickest<T>(attempt: impl Fn() -> (u64, T)) -> T {
     const ATTEMPTS: u32 = 20;
     let attempts = (0..ATTEMPTS).map(|_| attempt());
@@ -117,17 +118,17 @@ pub fn quickest<T>(attempt: impl Fn() -> (u64, T)) -> T {
     best.expect("there are some").1
 }
 
-/// What another clock said at a value of the counter.
+/// The reading of another clock at a value of the counter.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     counted: u64,
-    /// What the other clock said, nanoseconds.
+    /// The reading of the other clock, nanoseconds.
     pub ns: u64,
 }
 
 impl Reading {
-    /// Reads both at once: of several attempts the quickest, whose error is half of the time that it
-    /// took (some tens of nanoseconds).
+    /// Reads both clocks at once, as the quickest of several attempts. The error is half of the
+    /// time that it took (some tens of nanoseconds).
     #[must_use]
     pub fn new(now_ns: impl Fn() -> u64) -> Self {
         let counter = quanta::Clock::new();
@@ -140,7 +141,7 @@ impl Reading {
         })
     }
 
-    /// The same value of the counter with what yet another clock said then.
+    /// The same counter value with the reading of a third clock.
     #[must_use]
     pub const fn with(self, ns: u64) -> Self {
         Self { ns, ..self }
@@ -154,14 +155,14 @@ impl Clock for VirtualClock {
     }
 }
 
-/// A duration as nanoseconds; one beyond 584 years is that long.
+/// A duration as nanoseconds, at most 584 years.
 #[must_use]
 pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How far the wall clock was set forwards (backwards where negative) between two readings of it
-/// that were so long apart, milliseconds.
+/// How far the wall clock was set forward between two readings that far apart, milliseconds;
+/// negative if it was set back.
 #[must_use]
 pub fn clock_step_ms(before_ms: u64, after_ms: u64, elapsed: Duration) -> i64 {
     let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);

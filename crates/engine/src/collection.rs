@@ -1,5 +1,5 @@
-//! What goes on beside the clients of a phase: their recordings are merged as they come, every
-//! second is reported to the observer, and the probes are sampled.
+//! Work beside the clients of a phase: recordings are merged as they arrive, each second is
+//! reported to the observer, and the probes are sampled.
 
 use crate::{
     Live, PhaseKind, PhaseStart, Tick,
@@ -42,13 +42,13 @@ pub fn collect<C: Clock>(
     }
 }
 
-/// What is known of a phase during it.
+/// The state of a phase in progress.
 pub struct Collection<'a, C> {
     context: &'a PhaseContext<'a, C>,
     measure: Tick,
     collector: Collector,
     silence: Silence,
-    /// Operations reported so far: that succeeded, and that failed.
+    /// Operations reported so far: successful and failed ones.
     reported: (u64, u64),
     /// When the next report is due.
     next: Tick,
@@ -75,7 +75,7 @@ impl<'a, C: Clock> Collection<'a, C> {
         collection
     }
 
-    /// Takes what a recorder handed over; gives back the emptied stats.
+    /// Takes a recorder's stats and returns them emptied.
     pub fn take(&mut self, snapshot: Snapshot) -> Box<IntervalStats> {
         let observer = self.context.observer;
         observer.recorded(snapshot.interval, &snapshot.stats);
@@ -98,7 +98,7 @@ impl<'a, C: Clock> Collection<'a, C> {
         self.next += recorder::INTERVAL_NS;
     }
 
-    /// Reports that the warm-up begins, or what follows it.
+    /// Reports the start of the warm-up, or of the measured part.
     fn start(&self, is_warmed_up: bool) {
         let spec = self.context.spec;
         let (kind, duration) = match (is_warmed_up, spec.point) {
@@ -116,7 +116,7 @@ impl<'a, C: Clock> Collection<'a, C> {
         });
     }
 
-    /// Looks whether the database still answers, and reports an interval.
+    /// Checks whether the database still answers, and reports an interval.
     fn interval(&mut self) {
         let context = self.context;
         let (clock, spec) = (&context.clock, context.spec);
@@ -137,8 +137,8 @@ impl<'a, C: Clock> Collection<'a, C> {
         self.reported = (operations - failed, failed);
     }
 
-    /// Plans the end of the measured part where enough was measured: a second, so that nothing was
-    /// sent yet that is due after it.
+    /// Plans the end of the measured part if enough was measured: at a full second, before any
+    /// operation that is due later has been sent.
     fn end_if_enough(&self) {
         let PhaseContext { spec, end, .. } = self.context;
         let Some(enough) = spec.enough.filter(|_| end.tick() > self.next) else {
@@ -160,17 +160,17 @@ impl<'a, C: Clock> Collection<'a, C> {
         self.silence.look(&look, self.context.end.tick());
     }
 
-    /// What was collected, when the last client has ended.
+    /// Everything collected, once the last client has ended.
     pub fn end(mut self) -> (Collector, Silence) {
         self.look();
         (self.collector, self.silence)
     }
 }
 
-/// What is sampled once a second during a phase, such as the machine under test.
+/// Something sampled once a second during a phase, such as the machine under test.
 pub trait Sampler: Send {
-    /// Samples; `now_s` gives the time since the start of the measured part, seconds. The last
-    /// sample is at the end of the phase.
+    /// Takes a sample. `now_s` returns the time since the start of the measured part, in seconds.
+    /// The last sample is at the end of the phase.
     fn sample(&mut self, now_s: &dyn Fn() -> f64, is_last: bool);
 }
 

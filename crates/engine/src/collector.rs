@@ -1,8 +1,8 @@
 //! Merges what the recorders hand over: totals of the phase at full precision, and its intervals.
 //!
-//! A second stays open for a few more, so that clients that were late can add to it; then it is
-//! packed, and counted in the blocks of a million. A long phase is coarsened as it goes: intervals
-//! are merged in pairs.
+//! A second stays open for a few more seconds, so that late clients can add to it. Then it is
+//! packed and counted in the blocks of a million. Long phases are coarsened while they run:
+//! intervals are merged in pairs.
 
 use super::{
     interval_stats::{IntervalStats, KindStats},
@@ -16,10 +16,10 @@ use tailmark_model::{
     new_latencies, printable, qos::Blocks,
 };
 
-/// The most intervals that are kept of a phase.
+/// The most intervals kept of a phase.
 pub const INTERVALS_MAX: usize = 1200;
 
-/// For how many seconds one stays open.
+/// For how many seconds an interval stays open.
 const OPEN: u32 = 4;
 
 /// What a phase measured, merged over all clients.
@@ -30,19 +30,19 @@ pub struct Collector {
     /// Stats by second, not yet packed.
     open: VecDeque<(u32, IntervalStats)>,
     closed: BTreeMap<u32, Interval>,
-    /// Of the seconds that are packed: intervals may be longer.
+    /// Blocks of the packed seconds. Intervals may be longer.
     blocks: Blocks,
     /// The newest second.
     newest: u32,
     last_done: Tick,
-    /// Totals so far, without what is in the open stats but for the operations.
+    /// Totals so far. Open stats are not included, except for operations.
     totals: Phase,
     errors: u64,
     lag: Option<LagCauses>,
 }
 
 impl Collector {
-    /// One that has nothing yet.
+    /// An empty collector.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Collector {
         }
     }
 
-    /// Takes what a recorder handed over; gives back the emptied stats.
+    /// Takes a recorder's stats and returns them emptied.
     pub fn take(&mut self, mut snapshot: Snapshot) -> Box<IntervalStats> {
         let stats = &snapshot.stats;
         self.totals.operations += stats.operations;
@@ -68,7 +68,7 @@ impl Collector {
         snapshot.stats
     }
 
-    /// Operations so far, those of them that failed, and requests that did.
+    /// Operations so far, failed operations among them, and failed requests.
     #[must_use]
     pub const fn counts(&self) -> (u64, u64, u64) {
         (self.totals.operations, self.totals.failed, self.errors)
@@ -87,7 +87,7 @@ impl Collector {
     }
 
     /// The 99th percentile over all kinds that are sent, of the newest interval that all clients
-    /// are likely to have passed; nanoseconds.
+    /// have probably passed; nanoseconds.
     #[must_use]
     pub fn recent_p99(&self) -> u64 {
         let Some((_, stats)) = self.open.iter().rev().nth(usize::from(self.open.len() > 1)) else {
@@ -110,7 +110,7 @@ impl Collector {
         all.latencies().value_at_quantile(0.99)
     }
 
-    /// The intervals so far that are not open any more.
+    /// All intervals that are no longer open.
     #[must_use]
     pub fn closed(&self) -> Vec<&Interval> {
         let is_whole = |slot: u32| self.is_old((slot + 1) * self.seconds - 1);
@@ -118,7 +118,7 @@ impl Collector {
         whole.map(|(_, interval)| interval).collect()
     }
 
-    /// Whether a second is not open any more.
+    /// Whether a second is no longer open.
     const fn is_old(&self, second: u32) -> bool {
         second + OPEN < self.newest
     }
@@ -185,7 +185,7 @@ impl Collector {
         whole.merge(interval);
     }
 
-    /// Adds one kind's stats to its totals; returns it as of its interval.
+    /// Adds one kind's stats to its totals. Returns the stats for the interval.
     fn total(&mut self, kind: Kind, stats: &KindStats) -> IntervalKind {
         let errors = stats.errors();
         let service = stats.service.latencies();
@@ -233,7 +233,7 @@ impl Collector {
         }
     }
 
-    /// Merges intervals in pairs: each covers twice the time from now on.
+    /// Merges intervals in pairs; from now on each covers twice the time.
     fn coarsen(&mut self) {
         self.seconds *= 2;
         for (slot, interval) in std::mem::take(&mut self.closed) {
@@ -241,9 +241,8 @@ impl Collector {
         }
     }
 
-    /// The end of a phase whose measured part was so long, nanoseconds. Seconds in which nothing
-    /// was completed are intervals too, before the first completion and after the last one as
-    /// well.
+    /// Finishes a phase whose measured part was that long, nanoseconds. Seconds without completed
+    /// operations become intervals too, also before the first completion and after the last one.
     #[must_use]
     pub fn finish(mut self, length_ns: u64) -> Phase {
         let slots = |seconds: u32| length_ns.div_ceil(u64::from(seconds) * INTERVAL_NS) as usize;
@@ -311,7 +310,7 @@ fn add(into: &mut Latencies, from: &Latencies) {
 mod tests {
     use super::*;
 
-    /// What a client hands over that did `n` reads of `value` ns in an interval.
+    /// The snapshot of a client that did `n` reads of `value` ns in an interval.
     fn reads(interval: u32, n: u32, value: u64) -> Snapshot {
         let mut service = LatencyCounts::default();
         service.record_n(value, n);

@@ -1,4 +1,4 @@
-//! What the clients of a phase share, and what each of them is made from.
+//! Shared state of the clients of a phase, and what each client is made from.
 
 use crate::{
     Error, Observer, Spec, Stop, Tick,
@@ -20,12 +20,12 @@ use tailmark_driver::{Clients, Session};
 use tailmark_model::Kind;
 use tailmark_workload::{ClientGroup, Stream, StreamConfig};
 
-/// For how long a client may spin before an instant, at most.
+/// The longest that a client may spin before an instant.
 const SPIN: Duration = Duration::from_micros(20);
-/// Clients of one runtime thread beyond which there is a further one, while there are processors.
+/// Clients per runtime thread. More clients get another thread, as long as there are processors.
 const CLIENTS: u32 = 16;
 
-/// What the clients of a phase share.
+/// Shared state of the clients of a phase.
 pub struct PhaseContext<'a, C> {
     pub spec: &'a Spec<'a>,
     pub observer: &'a dyn Observer,
@@ -38,24 +38,24 @@ pub struct PhaseContext<'a, C> {
     pub end: End,
     /// By client.
     pub pulses: Vec<SharedPulse>,
-    /// When the measured part starts, given when every client is there; none: there is no start.
+    /// When the measured part starts, set when every client is ready; `None`: it does not start.
     pub start: OnceLock<Option<Tick>>,
-    /// How late clients began, where several processes begin at one instant.
+    /// How late clients began, if several processes begin at one instant.
     pub late: Late,
 }
 
-/// What one client brings along.
+/// The private parts of one client.
 pub struct ClientSeed {
     pub index: u32,
     pub draws: Draws,
     pub session: Box<dyn Session>,
 }
 
-/// What one client draws its operations from.
+/// The streams from which a client draws its operations.
 pub struct Draws {
     /// From the start.
     pub first: Stream,
-    /// In the measured part, where there is a warm-up before it.
+    /// In the measured part, if a warm-up precedes it.
     pub measured: Option<Box<Stream>>,
 }
 
@@ -81,8 +81,8 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         }
     }
 
-    /// Waits until the phase starts, in a thread that has nothing else to do until then; when the
-    /// measured part begins, or none where it does not start.
+    /// Waits until the phase starts, in a thread with nothing else to do. Returns when the measured
+    /// part begins, or `None` if the phase does not start.
     pub fn await_start(&self) -> Option<Tick> {
         let measure = (*self.start.wait())?;
         if self.spec.part.is_some() {
@@ -128,7 +128,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         self.roles.iter().map(draws).collect()
     }
 
-    /// OS threads that run clients: each has a recorder.
+    /// The number of OS threads that run clients. Each has a recorder.
     pub fn recorders(&self) -> u32 {
         match self.spec.clients {
             Clients::Threads => self.spec.own_threads(),
@@ -136,7 +136,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         }
     }
 
-    /// What is recorded.
+    /// The kinds that are recorded.
     pub fn kinds(&self) -> Vec<Kind> {
         let workload = self.spec.workload;
         let mut kinds: Vec<_> = workload
@@ -183,8 +183,8 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         Recorder::new(measure, self.keep(), edge, channels.full, channels.empty)
     }
 
-    /// When nothing more is due of the arrivals of the point, or of background clients: that is known
-    /// before the point has ended if it ends by time.
+    /// When nothing more is due among the arrivals of the point, or of background clients. A point
+    /// that ends by time knows this beforehand.
     pub fn arrivals_end(&self, is_background: bool) -> &End {
         if is_background && self.spec.operations.is_some() {
             self.roles.background_end()
@@ -193,7 +193,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         }
     }
 
-    /// When a client ends.
+    /// The end of a client.
     fn end_of(&self, role: Role) -> &End {
         match (role.is_background, self.roles.shares_arrivals(role)) {
             (true, false) => self.roles.background_end(),
@@ -201,7 +201,8 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         }
     }
 
-    /// What a client may send: of the common budget, of a share of its own, or without one.
+    /// The operations that a client may send: from the common budget, from its own share, or
+    /// without a limit.
     pub fn budget(&self, index: u32, role: Role) -> Option<Arc<Budget>> {
         let (spec, group) = (self.spec, &self.spec.workload.groups[role.group]);
         match (role.is_background, group.is_done_by_each()) {
@@ -264,7 +265,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
     }
 }
 
-/// How long clients may spin: [`SPIN`], unless that took more than a tenth of the machine.
+/// How long clients may spin: [`SPIN`], unless that would take more than a tenth of the machine.
 fn spin(rate: Option<f64>) -> Duration {
     let cores = cpus() as f64;
     match rate {
@@ -273,12 +274,12 @@ fn spin(rate: Option<f64>) -> Duration {
     }
 }
 
-/// Processors that this process may run on.
+/// The number of processors that this process may run on.
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How many runtime threads serve these clients on these processors.
+/// The number of runtime threads for these clients on these processors.
 fn runtime_threads(clients: u32, cpus: usize) -> u32 {
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
     clients.div_ceil(CLIENTS).min(cpus).max(1)

@@ -1,18 +1,18 @@
-//! Which arrivals of one even sequence are those of one process, where several share it: in the same
-//! places of every round as many of them as it has clients, spread over the round as evenly as whole
-//! numbers can be. All processes together have what one process would, each arrival once.
+//! Deals the arrivals of one even sequence to several processes. In each round, a process gets one
+//! arrival for each of its clients, always in the same places, spread as evenly as whole numbers
+//! allow. Together the processes get each arrival once, like a single process.
 
-/// The arrivals of a process, as places in a round of all.
+/// The arrivals of a process, as places in a common round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deal {
-    /// How many arrivals a round has: one a client of all processes.
+    /// Arrivals in a round: one per client of all processes.
     round: u64,
-    /// Those of this process, in their order; at least one.
+    /// The places of this process, in order; at least one.
     places: Vec<u64>,
 }
 
 impl Deal {
-    /// Those of one of several processes, of which `clients` has the clients of each.
+    /// The deal for one of several processes, given the number of clients of each.
     #[must_use]
     pub fn new(process: usize, clients: &[u64]) -> Self {
         // Its k-th of n is due as if n were spread over the round by themselves: at (k + 1/2) / n. The
@@ -29,7 +29,7 @@ impl Deal {
         }
     }
 
-    /// The place among all arrivals of this process's `own`-th one, both counted from 0.
+    /// The number of this process's `own`-th arrival among all, both counted from 0.
     #[inline]
     #[must_use]
     pub fn number(&self, own: u64) -> u64 {
@@ -40,7 +40,7 @@ impl Deal {
             .saturating_add(place)
     }
 
-    /// How many arrivals of this process come before that place among all.
+    /// How many arrivals of this process precede that number among all.
     #[must_use]
     pub fn before(&self, number: u64) -> u64 {
         let place = number % self.round;
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// Wherever one looks each has its part of what was due until then, but for less than two.
+    /// At any time each process has its share of the arrivals due so far, within two.
     #[test]
     fn none_is_ahead_of_its_part() {
         for clients in CLIENTS {

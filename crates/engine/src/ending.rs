@@ -1,5 +1,5 @@
-//! How the clients of a phase ended, and what follows from it: the time that rates are divided by,
-//! and how much of it the last ones took alone.
+//! How the clients of a phase ended, and the consequences: the divisor of rates, and how long the
+//! last clients ran alone.
 
 use crate::{Spec, clock::Tick};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,13 +9,13 @@ use tailmark_model::{
 };
 use tailmark_workload::ClientGroup;
 
-/// The share of idle time from which on there is a finding.
+/// The share of idle time above which there is a finding.
 const SHARE: f64 = 0.01;
 
-/// With fewer operations of each client, one more or less is over 5 % of ops/s.
+/// With fewer operations per client, one more or less changes ops/s by over 5 %.
 const OPERATIONS_MIN: f64 = 20.0;
 
-/// The ends of the clients of the point; background clients do not count.
+/// The ends of the point's clients. Background clients do not count.
 #[derive(Debug, Default)]
 pub struct Ending(Mutex<Vec<Left>>);
 
@@ -28,14 +28,14 @@ pub struct Left {
     pub is_spent: bool,
 }
 
-/// What ended the measured part of a phase.
+/// The reason why the measured part of a phase ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndedBy {
-    /// It was ended before its time.
+    /// It was cut short.
     Cut,
-    /// Its time: there was more to do.
+    /// Its time was over; more work was left.
     Time,
-    /// Its time or its budget.
+    /// Its time or its budget was used up.
     Plan,
 }
 
@@ -44,15 +44,15 @@ pub enum EndedBy {
 pub struct Length {
     /// When the last operation was done.
     pub done: u64,
-    /// What rates are divided by: the planned time where it ran to that, else the time until the
-    /// last operation was done.
+    /// The divisor of rates: the planned time if the phase ran that long, otherwise the time until
+    /// the last operation was done.
     pub divisor: u64,
-    /// Operations of a closed loop that were done after its end and are in no rate.
+    /// Operations of a closed loop that were done after its end and count in no rate.
     pub late: u64,
 }
 
 impl Length {
-    /// Until nothing happens any more.
+    /// The time until everything had ended.
     pub fn whole(&self) -> u64 {
         self.done.max(self.divisor)
     }
@@ -64,8 +64,8 @@ impl Ending {
         self.left().push(left);
     }
 
-    /// When the point ended, whose measured part was to end at `planned`: then, or when its last
-    /// client was done, where there was nothing left to do or no such instant.
+    /// When the point ended, given its `planned` end: then, or when its last client was done if
+    /// nothing was left to do or there was no planned end.
     pub fn end(&self, planned: Tick) -> Tick {
         let left = self.left();
         let done = left.iter().map(|left| left.done).max().unwrap_or(0);
@@ -80,9 +80,9 @@ impl Ending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long the measured part was, in which so many operations were done; `planned` is how long
-    /// it was to be, where it was to end by time, and `times` are when its last operation was done
-    /// and when its budget was due.
+    /// The length of the measured part with that many operations. `planned` is its planned length
+    /// if it ends by time. `times` are when its last operation was done and when its budget was
+    /// due.
     pub fn length(
         &self,
         spec: &Spec<'_>,
@@ -108,12 +108,13 @@ impl Ending {
         }
     }
 
-    /// Of a closed loop by time without a warm-up. The operations under way at its end are not made
-    /// up for at its start, so they would make the rate too high where clients wait for each other:
-    /// 64 that queue for a server of 8 operations a second have 63 of them done after 10 s. Either
-    /// what was done by the end is divided by that, or everything by the time in which it was done.
-    /// Both are what the system really did, while fewer and fewer clients were left or with the last
-    /// operations cut off: the higher one is nearer to what it can do.
+    /// For a closed loop by time without a warm-up. Operations in flight at its end are not
+    /// balanced by others at its start, so the rate would be too high if clients wait for each
+    /// other: of 64 clients that queue for a server of 8 operations a second, 63 more are done
+    /// after 10 s. There are two honest rates: operations done by the end divided by the planned
+    /// time, or all operations divided by the time until the last. The first cuts off the last
+    /// operations; the second includes time with fewer and fewer clients. The higher one is closer
+    /// to what the system can do.
     fn with_open_start(&self, measure: Tick, planned: u64, done: u64, operations: u64) -> Length {
         let is_late = |left: &&Left| left.done.saturating_sub(measure) > planned;
         // Each client had one operation under way at the most.
@@ -134,8 +135,8 @@ impl Ending {
         }
     }
 
-    /// What to say of a closed loop by time in which clients did so few operations that it matters
-    /// which of them its edges cut off.
+    /// The finding for a closed loop by time whose clients did so few operations that cut-off
+    /// operations at its edges matter.
     pub fn few_operations(
         &self,
         spec: &Spec<'_>,
@@ -161,8 +162,8 @@ impl Ending {
         })
     }
 
-    /// What to say where clients had nothing left to do before the last one was done. Only the
-    /// end of a budget is waited for so: one by time does not count what lies after it.
+    /// The finding if clients had nothing left to do before the last one ended. Only a budget makes
+    /// a point wait for its last client; a point by time does not count what comes later.
     pub fn straggler(&self, due: Tick, measure: Tick, phase: &Phase) -> Option<Finding> {
         let clients = self.left();
         let last = clients.iter().map(|left| left.done).max()?;
@@ -192,18 +193,18 @@ impl Ending {
     }
 }
 
-/// Whether what is under way at the end is not made up for at the start: in a closed loop without a
-/// warm-up. One that is a warm-up itself is as long as it was planned.
+/// Whether operations in flight at the end are not balanced at the start: a closed loop without a
+/// warm-up. A phase that is itself a warm-up is as long as planned.
 fn has_open_start(spec: &Spec<'_>) -> bool {
     is_closed(spec) && spec.warmup.is_zero() && !spec.is_warmup
 }
 
-/// Whether each operation of the point is sent as soon as the one before is done.
+/// Whether each operation of the point is sent as soon as the previous one is done.
 fn is_closed(spec: &Spec<'_>) -> bool {
     spec.rate.is_none() && !has_own_rate(spec)
 }
 
-/// Whether any clients of the point have a rate that is not the point's.
+/// Whether some clients of the point have a rate other than the point's.
 pub fn has_own_rate(spec: &Spec<'_>) -> bool {
     let own = |group: &ClientGroup| {
         !group.is_background() && (group.rate.is_some() || group.sine.is_some())

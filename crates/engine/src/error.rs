@@ -1,8 +1,8 @@
-//! What keeps a phase from being measured.
+//! Errors that prevent a phase from being measured.
 
 use std::io;
 
-/// An error of the crate. Failures of single requests are counted, not this.
+/// An error of this crate. Failures of single requests are counted instead.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A client could not be connected.
@@ -11,15 +11,15 @@ pub enum Error {
     /// A workload cannot be drawn.
     #[error(transparent)]
     Workload(#[from] tailmark_workload::Error),
-    /// The system has too few threads.
+    /// The system cannot start that many threads.
     #[error("failed to start {threads} client threads")]
     Thread {
-        /// How many were asked for.
+        /// The number of threads.
         threads: u32,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// Another of the processes that carry out the phase together is not ready.
+    /// Another process of the same phase is not ready.
     #[error("the phase was not started: another process is not ready for it")]
     NotStarted,
 }

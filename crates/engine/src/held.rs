@@ -1,5 +1,5 @@
-//! Clients that wait for the database after a stop was requested. RocksDB delays writes until its
-//! compactions catch up, which on a full disk never happens.
+//! Clients that still wait for the database after a stop was requested. RocksDB delays writes until
+//! its compactions catch up, which never happens on a full disk.
 
 use crate::Stop;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use tailmark_driver::Database;
 /// How long clients have to end by themselves.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Looks after the clients of one phase.
+/// Watches the clients of one phase.
 pub struct Held<'a> {
     database: &'a dyn Database,
     stop: &'a Stop,
@@ -18,7 +18,7 @@ pub struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// The clients of a database, and what stops them.
+    /// The clients of a database, and the stop that ends them.
     pub fn new(database: &'a dyn Database, stop: &'a Stop) -> Self {
         Self {
             database,
@@ -28,7 +28,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Ends the requests that are held, once. Called while clients are at work.
+    /// Ends held requests, once. Called while clients run.
     pub fn look(&mut self) {
         if self.is_ended || !self.stop.requested() {
             return;

@@ -1,14 +1,14 @@
-//! What is counted and timed in one interval, by kind of request.
+//! Counts and times of one interval, by kind of request.
 
 use super::latency_counts::LatencyCounts;
 use tailmark_driver::Cause;
 use tailmark_model::Kind;
 
-/// Latencies up to this one, nanoseconds, find their place in a stats that was made ready: a client
-/// that shares its processor with hundreds is often interrupted for a second.
+/// Latencies up to this one, nanoseconds, need no allocation in prepared stats. A client that
+/// shares its processor with hundreds of others is often interrupted for a second.
 const READY_NS: u64 = 2_000_000_000;
 
-/// What is kept of response time.
+/// Which clocks are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Service time only: a closed loop, where both are equal.
@@ -30,29 +30,28 @@ pub struct Failures {
     pub latencies: LatencyPair,
 }
 
-/// What was recorded of one kind in one interval. On cache lines of its own: each client counts in
-/// one, and those of several are made one after the other.
+/// Recordings of one kind in one interval. It has its own cache lines, because each client counts
+/// in its own and several are allocated next to each other.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct KindStats {
     /// Requests that did not fail.
     pub count: u64,
-    /// Of those, the ones that found nothing.
+    /// Requests among them that found nothing.
     pub not_found: u64,
     /// Bytes of keys and values.
     pub bytes: u64,
-    /// Of those, the ones of requests done after the end of the measured part.
+    /// Bytes among them of requests done after the end of the measured part.
     pub drained_bytes: u64,
-    /// Service time of those that did not fail, nanoseconds.
+    /// Service time of requests that did not fail, nanoseconds.
     pub service: LatencyCounts,
-    /// Response time of those; empty in a closed loop.
+    /// Response time of the same requests; empty in a closed loop.
     pub response: LatencyCounts,
-    /// Of the requests that found nothing, which are part of the above, their latencies once more.
+    /// Latencies of requests that found nothing, which are also part of the above.
     pub missed: Option<Box<LatencyPair>>,
-    /// The ages of requests that were not done when they were waited for no longer; none of them is
-    /// part of the above.
+    /// Ages, when waiting ended, of requests that were never done. They are not part of the above.
     pub censored: Option<Box<LatencyPair>>,
-    /// Failures by cause; of a pair, by that of the first half that failed.
+    /// Failures by cause. A pair counts with the first half that failed.
     pub failures: Vec<Failures>,
 }
 
@@ -72,23 +71,23 @@ impl LatencyPair {
     }
 }
 
-/// How much later than due operations were sent, by cause, nanoseconds.
+/// How late operations were sent, by cause, nanoseconds.
 #[derive(Debug, Default)]
 pub struct LagCounts {
     /// No client was free when they were due.
     pub no_client: LatencyCounts,
-    /// A client waited, and was woken late.
+    /// A client waited but was woken late.
     pub woken_late: LatencyCounts,
 }
 
 impl KindStats {
-    /// Requests that failed; of a read-modify-write, pairs.
+    /// Requests that failed; for a read-modify-write, pairs.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.failures.iter().map(|f| f.count).sum()
     }
 
-    /// Adds what another stats has.
+    /// Adds other stats.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.not_found += other.not_found;
@@ -109,7 +108,7 @@ impl KindStats {
         }
     }
 
-    /// The failures of a cause; where there are none yet, with this message.
+    /// The failures of a cause. If there are none yet, they start with this message.
     pub(super) fn failures_of(&mut self, cause: Cause, example: &str) -> &mut Failures {
         let known = self.failures.iter().position(|f| f.cause == cause);
         let at = known.unwrap_or_else(|| {
@@ -134,30 +133,30 @@ impl KindStats {
     }
 }
 
-/// What was recorded in one interval. On cache lines of its own, as [`KindStats`].
+/// Recordings of one interval. It has its own cache lines, like [`KindStats`].
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct IntervalStats {
     /// Operations completed: a read-modify-write is one.
     pub operations: u64,
-    /// Of those, the ones that failed.
+    /// Operations among them that failed.
     pub failed: u64,
-    /// By [`Kind`]; none where a kind was never asked for.
+    /// Stats by [`Kind`]; `None` for a kind that was never requested.
     pub kinds: [Option<Box<KindStats>>; Kind::ALL.len()],
-    /// Of those that succeeded, the ones done after the end of the measured part.
+    /// Successful operations among them that were done after the end of the measured part.
     pub drained: u64,
-    /// Of those that failed, likewise.
+    /// Failed operations of the same sort.
     pub drained_failed: u64,
-    /// Operations that were not done when they were waited for no longer; not among `operations`.
+    /// Operations that were not done when waiting ended; not part of `operations`.
     pub censored: u64,
-    /// How much later than due operations were sent; at a fixed rate only.
+    /// How late operations were sent; at a fixed rate only.
     pub lag: Option<Box<LagCounts>>,
 }
 
 impl IntervalStats {
-    /// An empty one that has memory for requests of these kinds, and for their response time and
-    /// lag where those are kept: taking it on the measured path would cost the first operations of
-    /// each client some microseconds.
+    /// Empty stats with memory for requests of these kinds, and for response time and lag if these
+    /// are kept. Allocating on the measured path would cost each client's first operations some
+    /// microseconds.
     #[must_use]
     pub fn ready(kinds: &[Kind], keep: Keep) -> Self {
         let mut stats = Self::default();
@@ -178,7 +177,7 @@ impl IntervalStats {
         stats
     }
 
-    /// Whether nothing was recorded in it.
+    /// Whether nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut kinds = self.kinds.iter().flatten();
@@ -188,7 +187,7 @@ impl IntervalStats {
         self.operations + self.censored == 0 && kinds.all(|kind| is_empty(kind))
     }
 
-    /// Requests that failed; a pair is none.
+    /// Requests that failed. Pairs do not count.
     #[must_use]
     pub fn errors(&self) -> u64 {
         let is_sent = |kind: &Kind| *kind != Kind::ReadModifyWrite;
@@ -197,7 +196,7 @@ impl IntervalStats {
         stats.map(KindStats::errors).sum()
     }
 
-    /// Adds what another stats has.
+    /// Adds other stats.
     pub fn add(&mut self, other: &Self) {
         self.operations += other.operations;
         self.failed += other.failed;
@@ -216,7 +215,7 @@ impl IntervalStats {
         }
     }
 
-    /// Empties it, keeping its memory.
+    /// Empties the stats but keeps their memory.
     pub fn clear(&mut self) {
         (self.operations, self.failed, self.censored) = (0, 0, 0);
         (self.drained, self.drained_failed) = (0, 0);

@@ -1,14 +1,14 @@
-//! Latencies of one interval, counted in the places of an `HdrHistogram` of three digits.
+//! Latencies of one interval, counted in the slots of an `HdrHistogram` of three digits.
 //!
-//! Every client has its own, and the collector goes over all of them once a second. The counts of
-//! latencies up to a second are 84 KB; those of hundreds of clients, gone over whole, would push
-//! everything else out of the processor's caches. So counts are in bucket groups, one for each
-//! power of two, of which a client fills a few, and only those are looked at.
+//! Every client has its own counts, and the collector reads all of them once a second. The counts
+//! of latencies up to a second take 84 KB. Reading those of hundreds of clients as a whole would
+//! flush the processor's caches. So counts are in bucket groups, one per power of two. A client
+//! fills only a few, and only those are read.
 
 use tailmark_model::{Latencies, new_latencies};
 
-/// Counts in a bucket group. The first holds values below 1,024, each on its own; group `s` the
-/// next ones from 2^(9 + s), 2^(s - 1) values to a count: at most a part in 1,024 of the value.
+/// Counts in a bucket group. The first group has one count for each value below 1,024. Group `s`
+/// has the values from 2^(9 + s) on, 2^(s - 1) of them per count: at most one part in 1,024.
 const GROUP: usize = 1 << GROUP_BITS;
 const GROUP_BITS: u32 = 10;
 
@@ -16,7 +16,7 @@ const GROUP_BITS: u32 = 10;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LatencyCounts {
     counts: Vec<u32>,
-    /// The bucket groups with something in them, a bit each.
+    /// The bucket groups in use, one bit each.
     used: u64,
 }
 
@@ -65,7 +65,7 @@ impl LatencyCounts {
         self.used == 0
     }
 
-    /// Forgets everything, keeping its memory.
+    /// Forgets everything but keeps the memory.
     pub fn clear(&mut self) {
         for group in groups(self.used) {
             self.counts[range(group)].fill(0);
@@ -73,12 +73,12 @@ impl LatencyCounts {
         self.used = 0;
     }
 
-    /// Adds what another has.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.combine(other, u32::saturating_add);
     }
 
-    /// Takes away what another has, all of which is in this one.
+    /// Subtracts other counts, all of which are included in these.
     pub fn subtract(&mut self, part: &Self) {
         self.combine(part, u32::saturating_sub);
     }
@@ -97,7 +97,7 @@ impl LatencyCounts {
         }
     }
 
-    /// Adds them to a histogram with 64-bit counts.
+    /// Adds these counts to a histogram with 64-bit counts.
     pub fn add_to(&self, latencies: &mut Latencies) {
         for group in groups(self.used) {
             let counted = self.counts[range(group)].iter().zip(0_u64..);
@@ -129,7 +129,7 @@ const fn range(group: u32) -> std::ops::Range<usize> {
     start..start + GROUP
 }
 
-/// The lowest value of a place.
+/// The lowest value of a slot.
 const fn value(group: u32, within: u64) -> u64 {
     match group {
         0 => within,
@@ -141,7 +141,7 @@ const fn value(group: u32, within: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Around every power of two, and some between.
+    /// Values around every power of two, and some between.
     fn values() -> impl Iterator<Item = u64> {
         (0..64).flat_map(|bit| {
             let power = 1_u64 << bit;

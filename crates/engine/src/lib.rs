@@ -1,7 +1,7 @@
 //! The measured path: all clocks and client threads.
 //!
-//! [`run`] carries out one phase: clients that run the loop, a collector that merges what they
-//! recorded, probes that watch the machine meanwhile.
+//! [`run`] carries out one phase with clients that run the loop, a collector that merges their
+//! recordings, and probes that watch the machine.
 
 mod arrivals;
 mod censoring;
@@ -60,14 +60,14 @@ use tailmark_driver::{Clients, Stage};
 use tailmark_model::Phase;
 use tailmark_workload::Seed;
 
-/// Stats beyond one a recorder, at most: more processors than these seldom turn to an interval at
-/// once.
+/// The most spare stats beyond one per recorder. Rarely do more processors than these start a new
+/// interval at the same time.
 const SPARE_STATS: u32 = 64;
 
 /// Runs a phase to its end, or until `stop` is requested.
 ///
 /// # Errors
-/// Where a client cannot be made: no session, no stream, no thread.
+/// If a client cannot be created because its session, stream or thread cannot.
 pub fn run(
     spec: &Spec<'_>,
     sampler: &mut dyn Sampler,
@@ -171,8 +171,8 @@ fn measure(
     Ok(phase)
 }
 
-/// Leaves so many operations of a closed loop, done after its end, out of its rates. Which requests
-/// they were is not known: each kind has its share of them.
+/// Excludes that many operations of a closed loop, done after its end, from its rates. It is
+/// unknown which requests they were, so each kind gives its share.
 fn leave_out(phase: &mut Phase, late: u64) {
     let late = late.min(phase.succeeded());
     let share = late as f64 / phase.operations.max(1) as f64;
@@ -182,8 +182,8 @@ fn leave_out(phase: &mut Phase, late: u64) {
     phase.drained += late;
 }
 
-/// When the measured part starts, once all are ready; a little later where several processes start
-/// at one instant.
+/// When the measured part starts, once all are ready. It is a little later if several processes
+/// start at one instant.
 fn agreed_start<C: Clock>(context: &PhaseContext<'_, C>) -> Option<Tick> {
     let warmup = nanos(context.spec.warmup);
     let Some(part) = context.spec.part else {
@@ -198,7 +198,7 @@ fn agreed_start<C: Clock>(context: &PhaseContext<'_, C>) -> Option<Tick> {
     Some(measure)
 }
 
-/// What was recorded of a phase, and the time that its rates are divided by.
+/// The recordings of a phase, with the divisor of its rates.
 fn result<C: Clock>(
     context: &PhaseContext<'_, C>,
     (collector, silence): (Collector, Silence),

@@ -1,4 +1,4 @@
-//! Who wants to know how a sweep goes on: the progress of the terminal, tests, later a live page.
+//! Observers of a sweep's progress: the terminal, tests and the live page.
 
 use crate::IntervalStats;
 use std::time::Duration;
@@ -16,14 +16,14 @@ pub enum PhaseKind {
     Measure,
 }
 
-/// What is about to be done.
+/// The start of a phase.
 #[derive(Debug, Clone)]
 pub struct PhaseStart<'a> {
     /// Load, warm-up or measurement.
     pub kind: PhaseKind,
     /// The system's name.
     pub system: &'a str,
-    /// Which point; none for a load.
+    /// The point; `None` for a load.
     pub point: Option<&'a PointKey>,
     /// Operations after which it ends, if any.
     pub operations: Option<u64>,
@@ -31,16 +31,16 @@ pub struct PhaseStart<'a> {
     pub duration: Option<Duration>,
 }
 
-/// The last second of the phase in progress.
+/// The newest second of the phase in progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Live {
-    /// Since the start of the phase.
+    /// Time since the start of the phase.
     pub elapsed: Duration,
     /// Operations since the start of the phase, failures included.
     pub operations: u64,
-    /// Operations per second in the last interval that succeeded.
+    /// Successful operations per second in the last interval.
     pub ops_per_sec: f64,
-    /// Operations per second in the last interval that failed.
+    /// Failed operations per second in the last interval.
     pub errors_per_sec: f64,
     /// 99th percentile of response time over all kinds in the last interval, nanoseconds.
     pub p99_ns: u64,
@@ -48,23 +48,23 @@ pub struct Live {
     pub errors: u64,
 }
 
-/// Notified of phases and intervals; every method does nothing by default.
+/// Is notified of phases and intervals. Every method does nothing by default.
 pub trait Observer: Send + Sync {
-    /// The sweep begins; `points` are to be measured, `done` of them are in the study already.
+    /// The sweep begins. It has `points`, of which `done` are already in the study.
     fn sweep_started(&self, points: usize, done: usize) {
         let _ = (points, done);
     }
-    /// How many points the sweep has, and whether that is all: while client counts are climbed, more
-    /// may follow. Told before [`Self::sweep_started`], and again whenever a point is in the study;
-    /// not where the points are known from the beginning.
+    /// The number of points of the sweep, and whether it is final: a ladder may add more. Called
+    /// before [`Self::sweep_started`] and again after each point is in the study, unless the points
+    /// are known from the beginning.
     fn points_known(&self, points: usize, is_all: bool) {
         let _ = (points, is_all);
     }
-    /// Something worth a line: a system was left out, caches could not be dropped.
+    /// A notice for the user: a system was left out, or caches could not be dropped.
     fn notice(&self, text: &str) {
         let _ = text;
     }
-    /// What is done between phases, for example `waiting for compactions`.
+    /// A step between phases, for example `waiting for compactions`.
     fn step(&self, text: &str) {
         let _ = text;
     }
@@ -76,12 +76,12 @@ pub trait Observer: Send + Sync {
     fn interval(&self, live: &Live) {
         let _ = live;
     }
-    /// One client thread's stats of an interval of the phase in progress, counted in seconds since
-    /// the start of the measured part. Called off the measured path.
+    /// One client thread's stats of an interval of the phase in progress. Intervals are seconds
+    /// since the start of the measured part. Called off the measured path.
     fn recorded(&self, interval: u32, stats: &IntervalStats) {
         let _ = (interval, stats);
     }
-    /// A client has closed its session at the end of the phase in progress, which took so long.
+    /// A client has closed its session at the end of the phase in progress, which took that long.
     fn session_closed(&self, took: Duration) {
         let _ = took;
     }
@@ -89,7 +89,7 @@ pub trait Observer: Send + Sync {
     fn load_finished(&self, load: &Load) {
         let _ = load;
     }
-    /// A trial of a search was measured and is in the study: the search as it stands.
+    /// A trial of a search was measured and is in the study. Gives the search so far.
     fn trial_finished(&self, slo: &Slo, settings: &SloSettings) {
         let _ = (slo, settings);
     }
@@ -99,7 +99,7 @@ pub trait Observer: Send + Sync {
     }
 }
 
-/// An observer that wants to know nothing.
+/// An observer that ignores everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

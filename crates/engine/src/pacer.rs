@@ -1,10 +1,10 @@
 //! When each operation of a client is due: the rate, the budget and the end of a phase.
 //!
-//! The pacer alone knows all three, and alone waits. At a fixed rate a client takes the next one of
-//! the arrivals that its fellows share ([`ArrivalSequence`]). Programs that tailmark stands in for
-//! have a schedule for each client: client `c` of `n` is due at `start + (k n + c) / rate` for
-//! k = 0, 1, 2, ...; at a sinusoidal rate, a mean and a sine, they take turns as well. Whoever is
-//! late sends at once, and the operation keeps its due time.
+//! Only the pacer knows these three, and only the pacer waits. At a fixed rate a client takes the
+//! next arrival from a sequence that all clients share ([`ArrivalSequence`]). In drop-ins each
+//! client has its own schedule: client `c` of `n` is due at `start + (k n + c) / rate` for k = 0,
+//! 1, 2, ... At a sinusoidal rate, a mean plus a sine, they also take turns. A late client sends at
+//! once, and its operation keeps its due time.
 
 use super::{arrivals::ArrivalSequence, silence::SharedPulse, timer::RuntimeTimer};
 use crate::{
@@ -26,13 +26,13 @@ use tailmark_workload::SineRate;
 /// When an operation is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// As soon as the one before is done (a closed loop).
+    /// As soon as the previous one is done (a closed loop).
     Now,
-    /// At this instant, or as soon after as can be (a fixed rate).
+    /// At this instant, or as soon as possible afterwards (a fixed rate).
     At {
-        /// When.
+        /// The instant.
         due: Tick,
-        /// Whether a client was free by then: this one waited for it, or slept beyond it.
+        /// Whether a client was free by then: this one waited for it, or overslept.
         was_free: bool,
     },
 }
@@ -56,7 +56,7 @@ impl Budget {
         }
     }
 
-    /// Takes up to a batch; 0 when it is used up.
+    /// Takes up to a batch; 0 when the budget is used up.
     fn take(&self) -> u64 {
         let take = |left: u64| (left > 0).then(|| left - left.min(self.batch));
         match self
@@ -76,11 +76,11 @@ impl Budget {
 /// When the operations of a client are due.
 #[derive(Debug)]
 pub enum Timetable {
-    /// Each as soon as the one before is done.
+    /// Each as soon as the previous one is done.
     Closed,
     /// By a schedule of the client's own.
     Own(Schedule),
-    /// Whenever the next one is of all clients of the point.
+    /// With the next arrival of the sequence that all clients of the point share.
     Shared(Arc<ArrivalSequence>),
 }
 
@@ -96,15 +96,15 @@ pub enum Schedule {
         /// Operations so far.
         count: u64,
     },
-    /// At a sinusoidal rate: each follows from the one before.
+    /// At a sinusoidal rate: each follows from the previous one.
     Sinusoidal {
         /// Operations per second over all clients, on average.
         mean: f64,
-        /// What is added to the mean.
+        /// The sine that is added to the mean.
         sine: SineRate,
-        /// Clients that take turns.
+        /// The number of clients that take turns.
         clients: f64,
-        /// When the next is due, in seconds after the start.
+        /// When the next one is due, in seconds after the start.
         at_s: f64,
     },
 }
@@ -121,7 +121,7 @@ impl Schedule {
         }
     }
 
-    /// The same at a sinusoidal rate of this mean.
+    /// The same at a sinusoidal rate with this mean.
     #[must_use]
     pub fn sinusoidal(mean: f64, sine: SineRate, client: u32, clients: u32) -> Self {
         Self::Sinusoidal {
@@ -159,10 +159,10 @@ impl Schedule {
     }
 }
 
-/// For how long operations that were due in a phase at a rate may still be done after its end.
+/// How long after the end of a phase at a rate its due operations may still be completed.
 pub const DRAIN: Duration = Duration::from_secs(10);
 
-/// When a phase ends: nothing is due from then on. It can be brought forward while it runs.
+/// When a phase ends. Nothing is due after it. It can be brought forward while the phase runs.
 #[derive(Debug, Clone)]
 pub struct End(Arc<CachePadded<Instants>>);
 
@@ -185,7 +185,7 @@ impl End {
         Self(Arc::new(CachePadded::new(instants)))
     }
 
-    /// Ends it as planned: what is due by then may be done for [`DRAIN`] longer.
+    /// Plans the end. Operations due by then have [`DRAIN`] longer to complete.
     pub fn plan(&self, tick: Tick) {
         let drained = tick.saturating_add(crate::clock::nanos(DRAIN));
         self.0.end.fetch_min(tick, Ordering::Relaxed);
@@ -193,8 +193,8 @@ impl End {
         self.0.drained.fetch_min(drained, Ordering::Relaxed);
     }
 
-    /// Ends it at `tick`, if that is earlier than it would have ended. What is not done by then is
-    /// not waited for.
+    /// Ends it at `tick` if that is earlier than its end so far. Operations that are not done by
+    /// then are not waited for.
     pub fn bring_forward(&self, tick: Tick) {
         if self.0.end.fetch_min(tick, Ordering::Relaxed) > tick {
             self.0.drained.fetch_min(tick, Ordering::Relaxed);
@@ -206,43 +206,43 @@ impl End {
         self.0.end.load(Ordering::Relaxed)
     }
 
-    /// When it was planned to end; `Tick::MAX` where it was not.
+    /// The planned end; `Tick::MAX` if there is none.
     pub(super) fn planned(&self) -> Tick {
         self.0.planned.load(Ordering::Relaxed)
     }
 
-    /// Whether it was brought forward: what was due before is not waited for.
+    /// Whether it was brought forward, so that operations due earlier are not waited for.
     pub(super) fn is_cut(&self) -> bool {
         self.drained() == self.tick() && self.tick() < Tick::MAX
     }
 
-    /// From when on nothing is waited for that was due before the end.
+    /// When waiting for operations that were due before the end stops.
     #[inline]
     pub(super) fn drained(&self) -> Tick {
         self.0.drained.load(Ordering::Relaxed)
     }
 }
 
-/// How a client waits until it is due.
+/// How a client waits for its due time.
 #[derive(Debug, Clone)]
 pub enum Waiter {
-    /// A thread of its own sleeps; a task waits for the timer of its thread.
+    /// A client with its own thread sleeps; a task waits for the timer of its thread.
     Thread {
         /// How long before the instant to stop sleeping and spin.
         spin: Duration,
     },
-    /// A task, one of many of its thread.
+    /// A task, one of many on its thread.
     Task {
         /// Wakes it.
         timer: Rc<RuntimeTimer>,
-        /// How long before the instant to stop waiting and spin, letting the others run.
+        /// How long before the instant to stop waiting and spin, while other tasks run.
         spin: Duration,
     },
-    /// A task of the one thread that moves this clock.
+    /// A task on the single thread that advances this clock.
     Virtual(VirtualClock),
 }
 
-/// What a pacer is made of.
+/// The parts of a pacer.
 #[derive(Debug)]
 pub struct Pace<C> {
     /// The phase's clock.
@@ -269,7 +269,7 @@ pub struct Pace<C> {
 #[derive(Debug)]
 pub struct Pacer<C> {
     pace: Pace<C>,
-    /// When it woke the last time, which may have been late.
+    /// When it last woke, which may have been late.
     woken: Tick,
     left: u64,
     is_measured: bool,
@@ -287,8 +287,8 @@ impl<C: Clock> Pacer<C> {
         }
     }
 
-    /// Waits until the next operation is due; none when the phase has ended. `now` is the instant
-    /// at which the operation before was done.
+    /// Waits until the next operation is due; `None` when the phase has ended. `now` is when the
+    /// previous operation was done.
     #[inline]
     pub async fn next(&mut self, now: Tick) -> Option<Due> {
         if self.pace.stop.requested() {
@@ -304,8 +304,8 @@ impl<C: Clock> Pacer<C> {
         }
     }
 
-    /// Whether the operation that was due last belongs to the measured part, all of it. Decided
-    /// when it was due, with the budget, so that as many are measured as there are in the budget.
+    /// Whether the last due operation belongs to the measured part as a whole. Decided when it was
+    /// due, together with the budget, so that exactly the budget is measured.
     #[inline]
     pub const fn is_measured(&self) -> bool {
         self.is_measured
@@ -319,7 +319,8 @@ impl<C: Clock> Pacer<C> {
         }
     }
 
-    /// Takes one operation of the budget, unless one that is due at this instant is of the warm-up.
+    /// Takes one operation from the budget, unless the operation due at this instant belongs to the
+    /// warm-up.
     #[inline]
     fn reserve(&mut self, due: Tick) -> bool {
         self.is_measured = due >= self.pace.measure;
@@ -350,8 +351,8 @@ impl<C: Clock> Pacer<C> {
         Some(Due::At { due, was_free })
     }
 
-    /// The next arrival of the point. What was due in the warm-up is not sent after it. What was
-    /// due before the end is, until it is waited for no longer.
+    /// The next arrival of the point. Arrivals of the warm-up are not sent after it. Arrivals due
+    /// before the end are sent until waiting for them stops.
     async fn next_arrival(&mut self, now: Tick) -> Option<Due> {
         let Timetable::Shared(arrivals) = &self.pace.timetable else {
             return None;
@@ -379,7 +380,7 @@ impl<C: Clock> Pacer<C> {
         Some(Due::At { due, was_free })
     }
 
-    /// Waits, then spins, until `due`; false when the phase ended meanwhile.
+    /// Waits, then spins, until `due`; false if the phase ended meanwhile.
     async fn wait(&self, due: Tick) -> bool {
         const NAP: u64 = 100_000_000;
         let Pace {

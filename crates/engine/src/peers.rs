@@ -1,4 +1,4 @@
-//! Other processes that carry out a phase together with this one: when all of them start and end.
+//! Other processes that carry out a phase together with this one, and when all start and end.
 
 use crate::{
     clock::{Clock, MonotonicClock, Reading, Tick, nanos, quickest},
@@ -6,36 +6,35 @@ use crate::{
 };
 use std::time::Duration;
 
-/// For how long the counter and the machine's clock are compared before the first phase, at least: of
-/// readings that are wrong by 50 ns each the time is then wrong by a part in a million, and by less
-/// the longer ago the first of them was.
+/// The shortest time over which the counter and the machine's clock are compared before the first
+/// phase. With readings wrong by 50 ns each, the time is then wrong by one part in a million. The
+/// error falls with the age of the first reading.
 const COMPARE: Duration = Duration::from_millis(100);
 
-/// The other processes. What is asked here is answered by a thread that no client waits for.
+/// The other processes. Their answers come from a thread that no client waits for.
 pub trait Peers: Sync {
-    /// What the clock of this machine says, nanoseconds.
+    /// The reading of this machine's clock, nanoseconds.
     fn own_ns(&self) -> u64;
 
-    /// The same instant in the time that all agree on.
+    /// The same instant in the common time.
     fn agreed(&self, own_ns: u64) -> Tick;
 
-    /// What the clock of this machine once said, when the processor's counter was at some value; the
-    /// longer ago the better, while clocks are not set.
+    /// An earlier reading of this machine's clock with the counter's value at that time. The older
+    /// it is the better, unless clocks are set.
     fn reading(&self) -> Reading;
 
-    /// Says that every client of this process is ready, and waits until all are. When the phase
-    /// starts, in the time that all agree on; none where it does not.
+    /// Reports that every client of this process is ready, and waits until all processes are.
+    /// Returns the start of the phase in the common time, or `None` if it does not start.
     fn start(&self) -> Option<Tick>;
 
-    /// The phase is about to start: how it is ended from elsewhere.
+    /// The phase is about to start. `end` ends it from elsewhere.
     fn starts(&self, end: PhaseEnd);
 
-    /// This process has planned the end of the measured part, which is that of all: so long after
-    /// it began.
+    /// This process has planned the common end of the measured part, that long after its start.
     fn ends(&self, after: Duration);
 
-    /// The phase has ended here: by how much the first client began late, and by how much the time
-    /// of the phase then was ahead of what all agree on, nanoseconds.
+    /// The phase has ended here: how late the first client began, and how far the phase's clock was
+    /// then ahead of the common time, nanoseconds.
     fn ended(&self, late: Duration, ahead_ns: i64);
 }
 
@@ -45,25 +44,24 @@ pub struct PhaseEnd {
     pub(crate) end: End,
     /// When the measured part begins.
     pub(crate) measure: Tick,
-    /// Whether its time is that of a simulation, which each process has of its own.
+    /// Whether its time is simulated. Each process then has its own.
     pub is_simulated: bool,
 }
 
 impl PhaseEnd {
-    /// Ends the measured part so long after it began, as if that had been planned, unless it ends
-    /// before.
+    /// Ends the measured part that long after its start, as if planned, unless it ends earlier.
     pub fn after(&self, length: Duration) {
         self.end.plan(self.measure.saturating_add(nanos(length)));
     }
 
-    /// How long after the begin of the measured part an instant is.
+    /// How long after the start of the measured part an instant is.
     #[must_use]
     pub const fn since(&self, tick: Tick) -> Duration {
         Duration::from_nanos(tick.saturating_sub(self.measure))
     }
 }
 
-/// The time that several processes agree on, by the processor's counter.
+/// The common time of several processes, derived from the processor's counter.
 pub fn agreed_clock(peers: &dyn Peers) -> MonotonicClock {
     let mut from = peers.reading();
     let mut attempts = 0..2;
@@ -81,7 +79,7 @@ pub fn agreed_clock(peers: &dyn Peers) -> MonotonicClock {
     MonotonicClock::through(agreed(from), agreed(to))
 }
 
-/// By how much a clock is ahead of what all agree on, nanoseconds.
+/// How far a clock is ahead of the common time, nanoseconds.
 pub fn ahead_ns(clock: &impl Clock, peers: &dyn Peers) -> i64 {
     quickest(|| {
         let before = clock.now();
@@ -96,8 +94,8 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    /// A machine whose clock began with this, and agreed time that is an hour ahead of it and goes
-    /// faster by so much.
+    /// A machine whose clock began with this reading, and common time that is an hour ahead and
+    /// runs that much faster.
     struct Machine(Instant, Reading, f64);
 
     impl Machine {
@@ -140,8 +138,8 @@ mod tests {
         is_as_fast(&Machine(began, slept, 0.0));
     }
 
-    /// Of 300 ms that is some parts in a million, and less than half of what a calibration of a
-    /// millisecond is wrong by.
+    /// For 300 ms that is a few parts in a million, less than half the error of a calibration of
+    /// one millisecond.
     fn is_as_fast(machine: &Machine) {
         let clock = agreed_clock(machine);
         let at_first = ahead_ns(&clock, machine);

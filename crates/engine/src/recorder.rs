@@ -1,8 +1,8 @@
-//! What one OS thread measured: histograms and counts that no other thread touches.
+//! Measurements of one OS thread: histograms and counts that no other thread touches.
 //!
-//! A recorder fills a [`IntervalStats`]. When an operation ends in a later interval, it is handed
-//! over whole to the collector, which merges it off the measured path, empties it and gives it
-//! back.
+//! A recorder fills an [`IntervalStats`]. When an operation ends in a later interval, the stats are
+//! handed over as a whole to the collector, which merges them off the measured path, empties them
+//! and returns them.
 
 use super::{
     interval_stats::{IntervalStats, Keep, KindStats},
@@ -20,11 +20,11 @@ pub const INTERVAL_NS: u64 = 1_000_000_000;
 /// The instants of one operation; `due <= sent <= done`.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
-    /// When it was due: in a closed loop the instant at which it was sent.
+    /// When it was due. In a closed loop, when it was sent.
     pub due: Tick,
     /// When it was sent.
     pub sent: Tick,
-    /// When its answer was there.
+    /// When it was answered.
     pub done: Tick,
     /// Whether a client was free when it was due.
     pub was_free: bool,
@@ -37,46 +37,47 @@ pub struct Snapshot {
     pub interval: u32,
     /// What was recorded in it.
     pub stats: Box<IntervalStats>,
-    /// When the last operation in it was done.
+    /// When the last of its operations was done.
     pub last_done: Tick,
 }
 
-/// What is at the ends of a thread's recorder.
+/// The channels of a thread's recorder.
 #[derive(Clone)]
 pub struct RecorderChannels {
-    /// Takes what was recorded.
+    /// Takes filled stats.
     pub full: Sender<Snapshot>,
-    /// Gives back what was emptied.
+    /// Returns emptied stats.
     pub empty: Receiver<Box<IntervalStats>>,
 }
 
-/// What a client records with: the recorder of its thread, its own or shared with the other clients
-/// there. It is that of the measured part alone.
+/// The recorder of a client: its thread's own, or shared with the thread's other clients. It
+/// records the measured part only.
 pub trait Record {
     /// Records one request.
     fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply);
-    /// Records the pair of a read-modify-write, whose requests were recorded on their own, and the
-    /// failure of the first half that did not succeed.
+    /// Records the pair of a read-modify-write, whose requests were already recorded, with the
+    /// failure of the first half that failed.
     fn record_pair(&mut self, timing: Timing, failure: Option<&Failure>);
-    /// Counts one operation of the budget as completed, well or not.
+    /// Counts one operation of the budget as completed, whether it succeeded or failed.
     fn finish(&mut self, timing: Timing, succeeded: bool);
-    /// Hands over what was recorded since the last time.
+    /// Hands over everything recorded since the last time.
     fn hand_over(&mut self);
 }
 
-/// The end of a point whose clients share their arrivals: what is done after it is counted apart.
+/// The end of a point whose clients share their arrivals. Operations done after it are counted
+/// separately.
 #[derive(Debug, Clone)]
 pub struct Edge {
     /// When the measured part ends.
     pub end: End,
-    /// When nothing more is due of background clients, in their recorder.
+    /// For the recorder of background clients: when nothing more is due for them.
     pub own_end: Option<End>,
-    /// Whether operations of these clients are due at instants, and waited for after the end.
+    /// Whether these clients have due times and are waited for after the end.
     pub waits: bool,
 }
 
 impl Edge {
-    /// The end of these clients.
+    /// The end that applies to these clients.
     #[inline]
     fn own(&self) -> &End {
         self.own_end.as_ref().unwrap_or(&self.end)
@@ -93,7 +94,7 @@ impl Edge {
 pub struct Recorder {
     stats: Box<IntervalStats>,
     interval: u32,
-    /// The end of the interval.
+    /// The end of the current interval.
     boundary: Tick,
     measure: Tick,
     last_done: Tick,
@@ -104,8 +105,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder whose measured part starts at `measure`; it hands stats to `full` and takes
-    /// empty ones from `empty`, or makes one where there is none.
+    /// A recorder whose measured part starts at `measure`. It hands stats to `full` and takes empty
+    /// ones from `empty`, or creates them if there are none.
     #[must_use]
     pub fn new(
         measure: Tick,
@@ -155,23 +156,23 @@ impl Recorder {
         }
     }
 
-    /// Whether a request was done after the end of the measured part. That of a closed loop does
-    /// not matter: what was under way at the start makes up for it.
+    /// Whether a request was done after the end of the measured part. In a closed loop this does
+    /// not matter, because operations in flight at the start balance it.
     #[inline]
     fn is_drained(&self, timing: Timing) -> bool {
         let ended = |edge: &Edge| edge.has_ended(timing.done);
         self.keep == Keep::Both && self.edge.as_ref().is_some_and(ended)
     }
 
-    /// Whether it was done too late to be waited for.
+    /// Whether it was done after waiting had ended.
     #[cold]
     fn is_censored(&self, timing: Timing) -> bool {
         let ended = |edge: &Edge| edge.waits && timing.done >= edge.own().drained();
         self.edge.as_ref().is_some_and(ended)
     }
 
-    /// Counts a request at the age at which it was waited for no longer. It belongs to no interval.
-    /// The update of a read-modify-write may not even have been due by then.
+    /// Counts a request at its age when waiting ended. It belongs to no interval. The update of a
+    /// read-modify-write may not even have been due by then.
     #[cold]
     fn censor(&mut self, kind: Kind, timing: Timing) {
         let edge = self.edge.as_ref();
@@ -187,8 +188,8 @@ impl Recorder {
         censored.response.record(now.saturating_sub(timing.due));
     }
 
-    /// Counts an operation that may have been sent late, or done too late. A closed loop has
-    /// neither, and none of this in its way.
+    /// Counts an operation that may have been sent late or done too late. In a closed loop neither
+    /// happens, so this code is out of its way.
     #[inline(never)]
     fn finish_at_rate(&mut self, timing: Timing, succeeded: bool) {
         let (end, drained) = match &self.edge {
@@ -225,7 +226,7 @@ impl Recorder {
         self.last_done = timing.done;
     }
 
-    /// The stats of the interval in which an operation is done; turns to that if it is new.
+    /// The stats of the interval in which an operation is done. Starts a new interval if necessary.
     #[inline]
     fn stats_at(&mut self, done: Tick) -> &mut IntervalStats {
         if done >= self.boundary {
@@ -311,7 +312,7 @@ impl Record for Recorder {
     }
 }
 
-/// Tasks of one thread take turns, so a borrow never meets another.
+/// Tasks of one thread take turns, so two borrows never overlap.
 impl Record for Rc<RefCell<Recorder>> {
     #[inline]
     fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
@@ -354,7 +355,7 @@ mod tests {
         }
     }
 
-    /// Records with `record`, then returns what was handed over.
+    /// Records with `record`, then returns the stats that were handed over.
     fn handed_over(keep: Keep, record: impl FnOnce(&mut Recorder)) -> Vec<Snapshot> {
         let (full, received) = unbounded();
         let (_, empty) = unbounded();

@@ -1,8 +1,8 @@
-//! The roles that clients play: those of the point, and background clients.
+//! The roles of clients: clients of the point, and background clients.
 //!
-//! A background client (the writer of db_bench's readwhilewriting) runs the same loop. What it
-//! does is recorded by kind but is no operation of the point, it spends no budget, and nothing of
-//! it is due after the last client of the point has ended.
+//! A background client (the writer of db_bench's readwhilewriting) runs the same loop. Its requests
+//! are recorded by kind but are not operations of the point. It uses no budget, and nothing is due
+//! for it after the last client of the point has ended.
 
 use super::{
     arrivals::ArrivalSequence,
@@ -23,34 +23,34 @@ use tailmark_driver::{Failure, Reply};
 use tailmark_model::{Arrivals, Kind};
 use tailmark_workload::{Seed, SineRate, Workload, assign_groups};
 
-/// The clients of a phase: which group each is in, and who is left.
+/// The clients of a phase, their groups, and the clients that are still running.
 pub struct Roles {
-    /// Of the clients of this process, with their numbers.
+    /// The clients of this process by number.
     roles: Vec<(u32, Role)>,
-    /// By group: the arrivals that its clients share.
+    /// The shared arrivals of each group.
     arrivals: Vec<Option<Arc<ArrivalSequence>>>,
     running: Arc<AtomicU32>,
     ending: Arc<Ending>,
     background_end: End,
 }
 
-/// What one client does.
+/// The role of one client.
 #[derive(Debug, Clone, Copy)]
 pub struct Role {
     /// The group of the workload.
     pub group: usize,
     /// Whether it is a background client.
     pub is_background: bool,
-    /// Operations per second over its fellows, if it does not go as fast as it can.
+    /// Operations per second over all clients that share the rate; `None`: as fast as possible.
     pub rate: Option<f64>,
-    /// What a sinusoidal rate adds to it.
+    /// The sine that is added to it.
     pub sine: Option<SineRate>,
-    /// Its place among those that share the rate, and how many these are.
+    /// Its place among the clients that share the rate, and their number.
     place: (u32, u32),
 }
 
 impl Roles {
-    /// The roles in a phase of that many clients and this rate, each with a schedule of its own.
+    /// The roles in a phase of that many clients at this rate, each with its own schedule.
     pub fn new(workload: &Workload, clients: u32, rate: Option<f64>) -> Self {
         let assigned = assign_groups(workload, clients);
         let group = |index: usize| &workload.groups[index];
@@ -86,8 +86,8 @@ impl Roles {
         }
     }
 
-    /// The same without the clients that are other processes'. Background clients are those of the
-    /// process that has the first client.
+    /// The same without clients of other processes. Background clients belong to the process with
+    /// the first client.
     pub fn of_part(mut self, spec: &Spec<'_>) -> Self {
         if spec.part.is_some() {
             let mut of_point = 0;
@@ -120,7 +120,7 @@ impl Roles {
         place.expect("the client is this process's")
     }
 
-    /// The same where clients share the arrivals of their group, if it has any.
+    /// The same, but clients share the arrivals of their group, if it has any.
     pub fn sharing(mut self, spec: &Spec<'_>) -> Self {
         for (group, shared) in self.arrivals.iter_mut().enumerate() {
             *shared = arrivals(spec, group, &self.roles).map(Arc::new);
@@ -128,7 +128,7 @@ impl Roles {
         self
     }
 
-    /// The arrivals that clients share, by group: of the point's, or of background clients.
+    /// The shared arrivals by group: of the point's clients, or of background clients.
     pub fn arrivals_of(
         &self,
         workload: &Workload,
@@ -141,8 +141,8 @@ impl Roles {
         })
     }
 
-    /// When the budget is due, nanoseconds after the start of the measured part: at one fixed rate of
-    /// all clients; otherwise 0.
+    /// When the budget is due, nanoseconds after the start of the measured part, if all clients
+    /// have one fixed rate; otherwise 0.
     pub fn due_ns(&self, spec: &Spec<'_>) -> u64 {
         let arrivals = self.arrivals_of(spec.workload, false);
         let ends = arrivals.filter_map(|(_, arrivals)| arrivals.end());
@@ -164,7 +164,7 @@ impl Roles {
         }
     }
 
-    /// Whether a client takes its operations from arrivals that it shares.
+    /// Whether a client takes its operations from shared arrivals.
     pub fn shares_arrivals(&self, role: Role) -> bool {
         self.arrivals[role.group].is_some()
     }
@@ -179,12 +179,12 @@ impl Roles {
         &self.background_end
     }
 
-    /// How the clients of the point ended that have.
+    /// How the clients that have ended did so.
     pub fn ending(&self) -> &Ending {
         &self.ending
     }
 
-    /// What a client keeps while it runs; the clients of the point end at `end`.
+    /// The guard of a running client. The clients of the point end at `end`.
     pub fn completion(&self, role: Role, end: &End) -> Option<CompletionGuard> {
         // Made only where it is kept: one that is dropped counts as a client that has ended.
         (!role.is_background).then(|| CompletionGuard {
@@ -196,8 +196,8 @@ impl Roles {
     }
 }
 
-/// The arrivals of a group: even ones of background clients at their own rate, or those of clients
-/// of the point at its rate.
+/// The arrivals of a group: even arrivals of background clients at their own rate, or arrivals of
+/// the point's clients at its rate.
 fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<ArrivalSequence> {
     let own = &spec.workload.groups[group];
     let (_, first) = roles.iter().find(|(_, role)| role.group == group)?;
@@ -218,9 +218,9 @@ fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<Arri
     }
 }
 
-/// Those of a group of the point: its share of the rate and of the operations is that of its
-/// clients. Even arrivals are those of one process, dealt to all; of a Poisson process each process
-/// has a part that is one itself.
+/// The arrivals of a group of the point. Its share of rate and operations is that of its clients.
+/// Even arrivals are those of a single process, dealt to all. Each process has its own part of a
+/// Poisson process, which is again a Poisson process.
 fn arrivals_of_point(spec: &Spec<'_>, group: usize, first: &Role) -> Option<ArrivalSequence> {
     let (rate, arrivals) = spec.rate.zip(spec.arrivals)?;
     // By client of the point, over all processes.
@@ -267,7 +267,7 @@ fn arrivals_of_point(spec: &Spec<'_>, group: usize, first: &Role) -> Option<Arri
 }
 
 impl Role {
-    /// When its operations are due, at a rate of its own or one that each has a share of.
+    /// When its operations are due, at its own rate or its share of one.
     fn schedule(&self) -> Option<Schedule> {
         let (client, clients) = self.place;
         self.rate.map(|rate| match self.sine {
@@ -277,11 +277,11 @@ impl Role {
     }
 }
 
-/// A client of the point that runs. The last one to be dropped ends the background clients.
+/// A running client of the point. When the last one is dropped, the background clients end.
 pub struct CompletionGuard {
     running: Arc<AtomicU32>,
     ending: Arc<Ending>,
-    /// Of the clients of the point.
+    /// The end of the point's clients.
     end: End,
     background_end: End,
 }
@@ -306,7 +306,7 @@ impl Drop for CompletionGuard {
     }
 }
 
-/// Records what a background client does, without counting it as operations of the point.
+/// Records the requests of a background client, but no operations of the point.
 pub struct Background<R>(pub R);
 
 impl<R: Record> Record for Background<R> {

@@ -1,11 +1,11 @@
-//! Whether a database still answers: counted from the last request that succeeded.
+//! Detects a database that no longer answers, by the time since the last successful request.
 //!
-//! Each client tells when its last request succeeded and failed, and since when it is busy, on
-//! cache lines of its own; the collector looks once a second. What is recorded would tell too
-//! late: a client whose request hangs hands nothing over. Only time in which requests are under
-//! way or fail is silence: at a low rate nothing may be due for long. And silence alone ends
-//! nothing: a database that stalls, or whose requests take that long, comes back. It is one that
-//! does not answer where requests still fail then, or where the phase comes to its end meanwhile.
+//! Each client writes when its last request succeeded and failed, and since when it is busy, to its
+//! own cache lines. The collector looks once a second. Recordings would come too late, because a
+//! client whose request hangs hands nothing over. Only time in which requests are in flight or fail
+//! counts as silence, because nothing may be due for long at a low rate. Silence alone does not end
+//! a phase: a database that stalls, or whose requests take that long, comes back. It counts as lost
+//! only if requests still fail then, or if the phase reaches its end meanwhile.
 
 use crate::clock::{Clock, Tick, nanos};
 use crossbeam_utils::CachePadded;
@@ -19,14 +19,14 @@ use std::{
 use tailmark_driver::Reply;
 use tailmark_model::{Finding, Sentence, Unit, finding::NO_ANSWER};
 
-/// For how long no request succeeds before a line says so, seconds.
+/// How long no request may succeed before that is reported, seconds.
 pub const NO_ANSWER_S: u64 = 10;
 
-/// For how long a failure says that the database does not answer, seconds: one at the start of a
-/// stall says nothing of it.
+/// How recent a failure must be to show that the database does not answer, seconds. A failure at
+/// the start of a stall shows nothing.
 const RECENT_S: u64 = 3;
 
-/// What one client tells while it runs. Written by it alone.
+/// The state of one client while it runs. Only the client writes it.
 #[derive(Debug)]
 pub struct Pulse {
     succeeded: AtomicU64,
@@ -39,7 +39,7 @@ pub struct Pulse {
 pub type SharedPulse = Arc<CachePadded<Pulse>>;
 
 impl Pulse {
-    /// Of a client that does not run yet.
+    /// The pulse of a client that is not running yet.
     #[must_use]
     pub fn shared() -> SharedPulse {
         Arc::new(CachePadded::new(Self {
@@ -49,7 +49,7 @@ impl Pulse {
         }))
     }
 
-    /// The client continues to send requests.
+    /// The client resumes sending requests.
     #[inline]
     pub fn busy(&self, now: Tick) {
         self.busy_since.store(now, Relaxed);
@@ -81,7 +81,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Looks now.
+    /// Reads all pulses now.
     #[must_use]
     pub fn at(clock: &impl Clock, pulses: &[SharedPulse]) -> Self {
         let mut look = Self {
@@ -103,17 +103,17 @@ impl Look {
 /// How long nothing has succeeded.
 #[derive(Debug, Default)]
 pub struct Silence {
-    /// The newest success and failure that were seen.
+    /// The newest success and failure seen.
     succeeded: Tick,
     failed: Tick,
-    /// From when on requests were under way and none succeeded.
+    /// When the current silence began: requests were in flight and none succeeded.
     since: Option<Tick>,
-    /// The longest that a success has ended, nanoseconds.
+    /// The longest silence that ended with a success, nanoseconds.
     longest_ns: u64,
     found: Option<Found>,
 }
 
-/// Silence that is not one of a slow database; for so long, nanoseconds.
+/// Silence that a slow database does not explain, with its length in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// Requests failed meanwhile.
@@ -123,7 +123,7 @@ enum Found {
 }
 
 impl Silence {
-    /// Takes a look; `end` is when clients send no further operation.
+    /// Takes a look; `end` is when clients stop sending operations.
     pub fn look(&mut self, look: &Look, end: Tick) {
         if self.found.is_some() {
             return; // what is answered while the last requests come in changes nothing
@@ -159,13 +159,13 @@ impl Silence {
         };
     }
 
-    /// Whether the phase is to end: requests fail and none has succeeded for too long.
+    /// Whether to end the phase, because requests fail and none has succeeded for too long.
     #[must_use]
     pub const fn ends_phase(&self) -> bool {
         matches!(self.found, Some(Found::Failing(_)))
     }
 
-    /// What is to be said of it.
+    /// The finding, if any.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
         let (ns, what) = match self.found? {
@@ -189,7 +189,7 @@ impl Silence {
         Some(NO_ANSWER.finding(sentence.number("Time without success", seconds, Unit::Seconds)))
     }
 
-    /// [`NO_ANSWER_S`], or twice what the database has come back from.
+    /// [`NO_ANSWER_S`], or twice the longest silence that the database has recovered from.
     fn bound_ns(&self) -> u64 {
         let min_ns = nanos(Duration::from_secs(NO_ANSWER_S));
         min_ns.max(self.longest_ns.saturating_mul(2))
@@ -206,7 +206,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// Looks each second from 1 s on; what clients tell at each is given in tenths of a second:
+    /// Looks each second from 1 s on. `tell` gives the state of the clients in tenths of a second:
     /// last success, last failure, busy since.
     fn looked(end_s: u64, until_s: u64, tell: impl Fn(u64) -> (u64, u64, Option<u64>)) -> Silence {
         let mut silence = Silence::default();

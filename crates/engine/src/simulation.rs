@@ -1,5 +1,5 @@
-//! A phase under a virtual clock: the clients are tasks of this thread, which moves the clock on
-//! whenever none of them can go on. What they run, and what is recorded, is what real ones do.
+//! A phase under a virtual clock. The clients are tasks of this thread, which advances the clock
+//! whenever all of them wait. They run the same code and record the same data as real clients.
 
 use crate::{
     Error, Observer, PhaseEnd, Spec, Stop,

@@ -1,4 +1,4 @@
-//! What a phase does: the arguments of [`crate::run`].
+//! The definition of a phase: the arguments of [`crate::run`].
 
 use crate::Peers;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use tailmark_driver::{Clients, DataSet, Database};
 use tailmark_model::{Arrivals, Interval, PointKey};
 use tailmark_workload::{KeySpace, Workload};
 
-/// What a phase does.
+/// The definition of a phase.
 pub struct Spec<'a> {
     /// The open database.
     pub database: &'a dyn Database,
@@ -15,62 +15,62 @@ pub struct Spec<'a> {
     pub clients: Clients,
     /// The system's name.
     pub system: &'a str,
-    /// Which point; none for a load.
+    /// The point; `None` for a load.
     pub point: Option<&'a PointKey>,
-    /// Which operations.
+    /// The operations.
     pub workload: &'a Arc<Workload>,
-    /// On which data.
+    /// The data set.
     pub data: &'a DataSet,
-    /// Where inserts go.
+    /// The key space for inserts.
     pub keys: &'a Arc<KeySpace>,
-    /// What of the phase is this process's; none: all of it.
+    /// The part of this process; `None`: the whole phase.
     pub part: Option<Part<'a>>,
-    /// Ends the measured part earlier, as soon as enough was measured; asked every second. Not before
-    /// `at_least`.
+    /// Ends the measured part as soon as enough was measured, but not before `at_least`. Asked
+    /// every second.
     pub enough: Option<&'a dyn Enough>,
-    /// How it is carried out.
+    /// Plain values that say how it is carried out.
     pub terms: Terms,
 }
 
-/// How a phase is carried out, in plain values: the same for every process of it.
+/// How a phase is carried out, in plain values that are the same for every process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
-    /// Clients; of all processes, where a part of them is this one's.
+    /// Clients; over all processes if this process has only a part of them.
     pub threads: u32,
-    /// Operations per second over all clients; none: a closed loop.
+    /// Operations per second over all clients; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// How operations arrive at that rate, in one sequence that all clients share; none: each
-    /// client has an even schedule of its own.
+    /// How operations arrive at that rate, in one sequence that all clients share; `None`: each
+    /// client has its own even schedule.
     pub arrivals: Option<Arrivals>,
-    /// Whether background clients with a rate have a schedule each, too, and end with the point, as
-    /// those of db_bench do.
+    /// Whether background clients with a rate also have a schedule each and end with the point, as
+    /// in db_bench.
     pub is_background_scheduled: bool,
     /// Ends the phase after this many operations of the measured part.
     pub operations: Option<u64>,
     /// Ends the measured part after this time.
     pub duration: Option<Duration>,
-    /// How long the measured part is at least, where it would have enough before.
+    /// The shortest length of the measured part, even if enough was measured earlier.
     pub at_least: Duration,
-    /// Whether it is the warm-up of the phase after it: what is measured decides when it ends.
+    /// Whether it is the warm-up of the next phase, so that measurements decide when it ends.
     pub is_warmup: bool,
-    /// Whether it follows another phase on the open database, as what is measured follows its
-    /// warm-up. A simulated database, and its clock, then go on where they were.
+    /// Whether it follows another phase on the open database, such as a measured part after its
+    /// warm-up. A simulated database and its clock then continue.
     pub continues: bool,
-    /// Runs before the measured part.
+    /// Time before the measured part.
     pub warmup: Duration,
-    /// Of every random draw of the measured part.
+    /// The seed of every random draw in the measured part.
     pub seed: u64,
-    /// Of those of the warm-up.
+    /// The seed of the draws in the warm-up.
     pub warmup_seed: u64,
     /// Whether an update writes all fields.
     pub write_all_fields: bool,
-    /// How much of each value is not random.
+    /// The fraction of each value that is not random.
     pub compressibility: f64,
-    /// Whether it ends soon after the first request that failed.
+    /// Whether it ends soon after the first failed request.
     pub ends_at_failure: bool,
 }
 
-/// The terms of a phase are read as its own.
+/// The terms of a phase can be read like its own fields.
 impl Deref for Spec<'_> {
     type Target = Terms;
 
@@ -79,31 +79,31 @@ impl Deref for Spec<'_> {
     }
 }
 
-/// What of a phase is carried out by this process, where others carry out the rest at the same time.
+/// The part of this process in a phase that several carry out at the same time.
 ///
-/// Clients are numbered over all processes, so that no two draw the same; each process has a share of
-/// the rate that is that of its clients.
+/// Clients are numbered over all processes, so that no two draw the same. The share of a process in
+/// the rate is that of its clients.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {
-    /// Which of the processes it is, from 0.
+    /// The number of this process, from 0.
     pub process: u32,
-    /// How many there are.
+    /// The number of processes.
     pub processes: u32,
     /// The number of its first client, from 0.
     pub first: u32,
-    /// Clients of its own, at least 1.
+    /// Its number of clients, at least 1.
     pub threads: u32,
-    /// Operations of its own, where those of the phase are bounded.
+    /// Its operations, if those of the phase are bounded.
     pub operations: Option<u64>,
-    /// Whether its keys are its own, in a database of its own, and not shared with the others.
+    /// Whether it has its own keys, in its own database, instead of sharing them with the others.
     pub has_own_keys: bool,
     /// The other processes.
     pub peers: &'a dyn Peers,
 }
 
 impl Part<'_> {
-    /// The first client of a process, and how many are its own, of so many over all processes: the
-    /// first processes have those that cannot be divided.
+    /// The first client of a process, and how many clients it has, of that many over all processes.
+    /// The first processes take the remainder.
     #[must_use]
     pub const fn clients(threads: u32, process: u32, processes: u32) -> (u32, u32) {
         let (each, rest) = (threads / processes, threads % processes);
@@ -111,7 +111,7 @@ impl Part<'_> {
         (process * each + least, each + (process < rest) as u32)
     }
 
-    /// The operations of that many clients from `first` on, of so many over all clients.
+    /// The operations of that many clients from `first` on, of that many over all clients.
     #[must_use]
     pub fn operations(operations: u64, clients: (u32, u32), threads: u32) -> u64 {
         let (first, own) = clients;
@@ -120,17 +120,16 @@ impl Part<'_> {
     }
 }
 
-/// Says when enough was measured. The measured part then ends with the second that goes on, as if
-/// it had been planned so.
+/// Decides when enough was measured. The measured part then ends with the current second, as if
+/// planned.
 pub trait Enough: Sync {
-    /// Whether what was measured so far is enough: the intervals that nothing is added to any more,
-    /// in order of time; one in which nothing was done may be missing.
+    /// Whether the measurements so far are enough: all closed intervals in order of time. Intervals
+    /// in which nothing was done may be missing.
     fn is_enough(&self, so_far: &[&Interval]) -> bool;
 }
 
 impl<'a> Spec<'a> {
-    /// One client thread that goes as fast as it can, without an end of its own, a warm-up or a
-    /// name.
+    /// One client thread in a closed loop, without an end, a warm-up or a name.
     #[must_use]
     pub fn new(
         database: &'a dyn Database,
@@ -155,25 +154,25 @@ impl<'a> Spec<'a> {
         }
     }
 
-    /// Clients of this process.
+    /// The number of clients of this process.
     #[must_use]
     pub fn own_threads(&self) -> u32 {
         self.part.map_or(self.threads, |part| part.threads)
     }
 
-    /// Whether a client of the point, by its number among them, is this process's.
+    /// Whether a client of the point, by its number, belongs to this process.
     pub(crate) fn is_own(&self, client: u32) -> bool {
         self.part
             .is_none_or(|part| (part.first..part.first + part.threads).contains(&client))
     }
 
-    /// Operations of this process, where they are bounded.
+    /// The operations of this process, if they are bounded.
     #[must_use]
     pub fn own_operations(&self) -> Option<u64> {
         self.part.map_or(self.operations, |part| part.operations)
     }
 
-    /// Operations of all that share the keys.
+    /// The operations of all processes that share the keys.
     pub(crate) fn operations_on_keys(&self) -> Option<u64> {
         match self.part {
             Some(part) if part.has_own_keys => part.operations,
@@ -182,7 +181,7 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// The operations of one client; the first clients do those that cannot be divided.
+/// The operations of one client. The first clients take the remainder.
 pub(crate) const fn share(operations: u64, client: u32, clients: u32) -> u64 {
     let (client, clients) = (client as u64, clients as u64);
     operations / clients + (client < operations % clients) as u64

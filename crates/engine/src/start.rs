@@ -1,9 +1,9 @@
-//! One instant at which clients of several processes begin.
+//! One instant at which the clients of several processes begin.
 //!
-//! Each client's thread sleeps until shortly before it, then lets others run until it is there. Where
-//! it may, it does so at the lowest real-time priority: else it would wait for its turn behind what
-//! else the machine does, and of two clients that share a processor the second would begin only when
-//! the first has had its slice of some milliseconds. From the instant on its priority is what it was.
+//! Each client's thread sleeps until shortly before the instant, then yields until it comes. If
+//! permitted, it does so at the lowest real-time priority. Otherwise it would queue behind other
+//! work of the machine, and of two clients on one processor the second would begin only after the
+//! first had used its slice of some milliseconds. At the instant its priority is restored.
 
 use crate::{
     Stop,
@@ -19,10 +19,10 @@ use std::{
 /// How long before the instant a thread stops sleeping. Waking takes some tens of microseconds.
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// How often a thread that sleeps looks whether a stop was requested.
+/// How often a sleeping thread checks whether a stop was requested.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// By how much later than agreed clients began, nanoseconds.
+/// How much later than agreed clients began, nanoseconds.
 #[derive(Debug)]
 pub struct Late(AtomicU64);
 
@@ -33,13 +33,13 @@ impl Default for Late {
 }
 
 impl Late {
-    /// A client began so late.
+    /// A client began that late.
     pub fn add(&self, late: Duration) {
         let late_ns = crate::clock::nanos(late);
         self.0.fetch_min(late_ns, Ordering::Relaxed);
     }
 
-    /// How late the first of them began; 0 where none did.
+    /// How late the first of them began; 0 if none did.
     pub fn first(&self) -> Duration {
         match self.0.load(Ordering::Relaxed) {
             u64::MAX => Duration::ZERO,
@@ -48,7 +48,7 @@ impl Late {
     }
 }
 
-/// Waits until an instant, or until a stop is requested; by how much it was late.
+/// Waits until an instant, or until a stop is requested. Returns how late it was.
 pub fn wait_until(at: Tick, clock: &impl Clock, stop: &Stop) -> Duration {
     let _priority = Priority::raise();
     loop {
@@ -63,10 +63,10 @@ pub fn wait_until(at: Tick, clock: &impl Clock, stop: &Stop) -> Duration {
     }
 }
 
-/// The priority that this thread had before it was raised; given back when this is dropped.
+/// The thread's priority before it was raised. Restored on drop.
 struct Priority(Option<Scheduling>);
 
-/// A policy of the scheduler and its parameters.
+/// A scheduling policy and its parameters.
 type Scheduling = (libc::c_int, libc::sched_param);
 
 impl Priority {
@@ -88,7 +88,7 @@ impl Drop for Priority {
     }
 }
 
-/// How this thread is scheduled.
+/// The scheduling of this thread.
 #[expect(unsafe_code, reason = "no crate of ours has a safe form of it")]
 fn scheduling() -> Option<Scheduling> {
     let (mut policy, mut parameters) = (0, MaybeUninit::uninit());
@@ -101,7 +101,7 @@ fn scheduling() -> Option<Scheduling> {
     (told == 0).then(|| (policy, unsafe { parameters.assume_init() }))
 }
 
-/// Schedules this thread so; false where that is not permitted.
+/// Sets the scheduling of this thread; false if that is not permitted.
 #[expect(unsafe_code, reason = "no crate of ours has a safe form of it")]
 fn schedule((policy, parameters): Scheduling) -> bool {
     // SAFETY: the parameters are read, and are there until it returns.

@@ -1,11 +1,11 @@
-//! A request to stop, as by Ctrl-C: seen by every client within a tenth of a second.
+//! A request to stop, as by Ctrl-C. Every client sees it within a tenth of a second.
 
 use std::sync::{
     Arc, Mutex, PoisonError, Weak,
     atomic::{AtomicBool, Ordering},
 };
 
-/// Shared by whoever may stop a run and whoever must.
+/// Shared by those who may stop a run and those who must obey.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<Shared>);
 
@@ -16,13 +16,13 @@ struct Shared {
 }
 
 impl Stop {
-    /// One that is not requested.
+    /// A stop that is not requested.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One of a part of what this one stops: requested with it, and by itself.
+    /// A stop for a part of this one: requested together with it, or separately.
     #[must_use]
     pub fn child(&self) -> Self {
         let child = Self::new();
@@ -37,7 +37,7 @@ impl Stop {
         child
     }
 
-    /// Requests the stop; it cannot be taken back.
+    /// Requests the stop. This is final.
     pub fn request(&self) {
         self.0.requested.store(true, Ordering::Relaxed);
         let children = &self.0.children;

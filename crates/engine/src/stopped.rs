@@ -1,12 +1,11 @@
-//! Whether this process was stopped while it measured: by a signal (SIGSTOP), a frozen control
-//! group, a paused virtual machine or a suspended one.
+//! Detects that this process was suspended while it measured: by a signal (SIGSTOP), a frozen
+//! control group, a paused or a suspended virtual machine.
 //!
-//! Such a point has wrong numbers. Operations that were due are not sent, and rates are divided by
-//! time in which nothing ran. A thread of its own, far from the measured path, looks at the clocks
-//! ten times a second. A late look alone says little, for a machine with too much to do delays it
-//! too. A process was stopped when its thread was late without having waited for a processor, and
-//! no other thread of the process ran meanwhile either. A database that stalls does not delay the
-//! looks.
+//! Such a point has wrong numbers. Operations that were due were not sent, and rates include time
+//! in which nothing ran. A separate thread, away from the measured path, looks at the clocks ten
+//! times a second. A late look alone proves little, because a busy machine delays it too. The
+//! process was suspended if the thread was late without having waited for a processor, and no other
+//! thread of the process ran meanwhile. A database that stalls does not delay the looks.
 
 use crate::clock::{Clock, Tick, nanos};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -18,24 +17,24 @@ use std::{
 };
 use tailmark_model::{Finding, Sentence, Unit, finding::CLIENT_STOPPED};
 
-/// How often the clocks are looked at.
+/// How often the thread looks at the clocks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How late a look has to be, nanoseconds: 1 s. Shorter stops are hard to tell from a busy machine.
 const LATE_NS: u64 = 1_000_000_000;
 
-/// What the clocks say at a look, nanoseconds.
+/// The readings of one look, nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Look {
-    /// The clock of the phase, which may count on while a virtual machine is paused.
+    /// The clock of the phase, which may run on while a virtual machine is paused.
     tick: Tick,
-    /// The kernel's clock, which stands still while the machine sleeps.
+    /// The kernel's clock, which stops while the machine sleeps.
     monotonic: u64,
-    /// The same with the time asleep.
+    /// The kernel's clock including time asleep.
     boot: u64,
-    /// What all threads of this process have run.
+    /// CPU time of all threads of this process.
     ran: u64,
-    /// How long this thread has waited for a processor; `None` where the kernel does not tell.
+    /// How long this thread has waited for a processor; `None` if the kernel does not say.
     waited: Option<u64>,
 }
 
@@ -50,7 +49,7 @@ impl Look {
         }
     }
 
-    /// For how long the process was stopped since the look before; 0 where it was not.
+    /// How long the process was suspended since the previous look; 0 if it was not.
     fn stopped_since(&self, before: &Self, cpus: u64) -> u64 {
         let look = nanos(LOOK);
         let monotonic = self.monotonic.saturating_sub(before.monotonic);
@@ -87,10 +86,10 @@ fn waited() -> Option<u64> {
     text.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The times at which the process was stopped, on the clock of the phase.
+/// When the process was suspended, on the clock of the phase.
 #[derive(Debug, Default)]
 pub struct Stops {
-    /// When the look after each stop was, and how long the stop was, nanoseconds.
+    /// For each suspension, the next look and the length, nanoseconds.
     found: Vec<(Tick, u64)>,
 }
 
@@ -117,7 +116,7 @@ impl Stops {
         }
     }
 
-    /// What is to be said of stops between the start of the measured part and its end.
+    /// The finding about suspensions between the start and the end of the measured part.
     pub fn finding(&self, measure: Tick, end: Tick) -> Option<Finding> {
         let is_inside =
             |(until, ns): &&(Tick, u64)| *until > measure && until.saturating_sub(*ns) < end;
@@ -146,8 +145,8 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// The look after the one at 0, this long after it, when the process had run and the thread had
-    /// waited for so long.
+    /// The look that long after the one at 0, when the process had run and the thread had waited
+    /// for that long.
     fn look(after: u64, ran: u64, waited: Option<u64>) -> Look {
         Look {
             tick: after,

@@ -1,8 +1,8 @@
 //! Clients that are tasks: many of them on a few runtimes, each with one OS thread.
 //!
-//! A client of a network database waits for most of its time. As a thread of its own each answer
-//! costs two context switches; as a task it is one of those whose answers the thread finds ready
-//! together. Sockets, timers and the recorder of a runtime are touched by its thread alone.
+//! A client of a network database mostly waits. As a separate thread it would cost two context
+//! switches per answer. As a task, it is one of several whose answers its thread handles together.
+//! Only that thread touches the sockets, timers and recorder of a runtime.
 
 use super::{
     context::{ClientSeed, Draws, PhaseContext},
@@ -25,7 +25,7 @@ use tokio::{
 /// Starts the runtime threads and waits until every client is connected.
 ///
 /// # Errors
-/// Where a thread or a client cannot be made; the threads that were started end.
+/// If a thread or a client cannot be created. Threads that were started end.
 pub fn spawn<'scope, C: Clock + 'static>(
     context: &'scope PhaseContext<'_, C>,
     scope: &'scope Scope<'scope, '_>,
@@ -64,7 +64,8 @@ fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// One runtime thread: connects its clients, reports, waits for the start, runs them to their end.
+/// One runtime thread: connects its clients, reports, waits for the start and runs the clients to
+/// their end.
 async fn run<C: Clock + 'static>(
     context: &PhaseContext<'_, C>,
     share: Vec<(u32, Draws)>,
@@ -124,14 +125,14 @@ async fn run<C: Clock + 'static>(
     timer_task.abort();
 }
 
-/// The recorders that the clients of one OS thread share.
+/// The recorders shared by the clients of one OS thread.
 pub struct TaskRecorders {
     of_point: Rc<RefCell<Recorder>>,
     of_background: Rc<RefCell<Recorder>>,
 }
 
 impl TaskRecorders {
-    /// Those of the measured part that begins at `measure`.
+    /// Recorders of the measured part that begins at `measure`.
     pub fn new<C: Clock>(
         context: &PhaseContext<'_, C>,
         measure: Tick,
@@ -147,7 +148,7 @@ impl TaskRecorders {
         }
     }
 
-    /// A client to its end; how long it then took to close its session.
+    /// Runs a client to its end. Returns how long it then took to close its session.
     pub fn client<C: Clock + 'static>(
         &self,
         context: &PhaseContext<'_, C>,

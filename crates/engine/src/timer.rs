@@ -1,8 +1,8 @@
-//! Wakes the clients of one runtime thread when they are due: one timer of the kernel for all.
+//! Wakes the clients of one runtime thread when they are due, with one kernel timer for all.
 //!
-//! The runtime's own timer counts whole milliseconds, so a client that waits by it starts up to one
-//! late. A timerfd is as exact as the kernel's high-resolution timers, and ends the runtime's wait
-//! for sockets like any other descriptor.
+//! The runtime's own timer counts whole milliseconds, so a client that uses it starts up to one
+//! millisecond late. A timerfd is as precise as the kernel's high-resolution timers, and wakes the
+//! runtime like any other descriptor.
 
 use crate::clock::{Clock, Tick};
 use rustix::{
@@ -21,11 +21,11 @@ use tokio::io::unix::AsyncFd;
 
 /// The timer of one runtime thread.
 pub struct RuntimeTimer {
-    /// What the clock of the phase says. A call through it is nothing beside one of the kernel.
+    /// Reads the clock of the phase. The indirect call is cheap compared with a system call.
     now: Box<dyn Fn() -> Tick>,
     timer: AsyncFd<OwnedFd>,
     waiting: RefCell<WakeQueue<Tick>>,
-    /// When the timer goes off; `Tick::MAX` for never.
+    /// When the timer fires; `Tick::MAX` for never.
     armed: Cell<Tick>,
 }
 
@@ -36,10 +36,10 @@ impl std::fmt::Debug for RuntimeTimer {
 }
 
 impl RuntimeTimer {
-    /// A timer of the runtime that calls this.
+    /// A timer of the calling runtime.
     ///
     /// # Errors
-    /// Where the process has too many descriptors.
+    /// If the process has too many descriptors.
     pub fn new<C: Clock + 'static>(clock: &C) -> io::Result<Rc<Self>> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -59,7 +59,7 @@ impl RuntimeTimer {
         }))
     }
 
-    /// Wakes who is due, for ever. Runs as a task beside the clients.
+    /// Wakes due clients, forever. Runs as a task next to the clients.
     pub async fn run(&self) {
         loop {
             // It fails only where the runtime is gone.

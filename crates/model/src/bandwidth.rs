@@ -1,5 +1,5 @@
-//! How much went to and from device and database over a phase: the one place that computes it, so
-//! that reports and exports say the same.
+//! Bytes per second to and from devices and databases over a phase. Computed here only, so that
+//! reports and exports agree.
 
 use crate::{Kind, KindResult, Phase, Series};
 use std::collections::BTreeSet;
@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 /// Means over a phase, MB/s of a million bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bandwidth {
-    /// Of the devices together, where some were watched, on each of several hosts: whatever was done to
-    /// them.
+    /// All watched devices together, including those of every host: whatever was done to them.
     pub device: Option<DeviceBandwidth>,
     /// Keys and values that clients wrote and read, background clients included. `None` if requests were
     /// done but their bytes are not known, as in some imports.
@@ -18,14 +17,14 @@ pub struct Bandwidth {
 /// What a device did, MB/s of a million bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceBandwidth {
-    /// Read from it.
+    /// Bytes read from it.
     pub read: f64,
-    /// Written to it.
+    /// Bytes written to it.
     pub written: f64,
 }
 
 impl DeviceBandwidth {
-    /// Both together.
+    /// Reads and writes together.
     #[must_use]
     pub fn total(self) -> f64 {
         self.read + self.written
@@ -36,8 +35,8 @@ impl DeviceBandwidth {
 const MB: f64 = 1e6;
 
 impl Phase {
-    /// The bandwidth of device and database. That of the device is in the series, so it is not known
-    /// of a phase that was read without them.
+    /// The bandwidth of devices and database. Device bandwidth comes from the series, so it is
+    /// unknown if the phase was read without them.
     #[must_use]
     pub fn bandwidth(&self) -> Bandwidth {
         let disks = self.sampled("disk");
@@ -53,7 +52,7 @@ impl Phase {
         }
     }
 
-    /// The bandwidth of each device that was watched, by its name.
+    /// The bandwidth of each watched device, by name.
     #[must_use]
     pub fn device_bandwidths(&self) -> Vec<(&str, DeviceBandwidth)> {
         let of_disks = || self.series.iter().filter(|s| s.probe == "disk");
@@ -70,8 +69,8 @@ impl Phase {
         names.into_iter().filter_map(device).collect()
     }
 
-    /// Bytes of keys and values by the end of the measured part, where they are known. A read-modify-write
-    /// is in the counts of its two halves.
+    /// Bytes of keys and values by the end of the measured part, if they are known. A
+    /// read-modify-write counts through its two halves.
     fn database_bytes_in_time(&self) -> Option<u64> {
         let kinds = self.kinds.iter();
         let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);

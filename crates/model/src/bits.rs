@@ -1,16 +1,16 @@
-//! Whole numbers in as few bits as they need: unary, Rice and Elias gamma codes.
+//! Whole numbers in few bits: unary, Rice and Elias gamma codes.
 //!
-//! Small numbers get short codes. Rice's code of order k is right for numbers of about 2^k; here
-//! one far greater continues in Elias' gamma code, so that no number takes more than a few words.
+//! Small numbers get short codes. Rice's code of order k suits numbers of about 2^k. A much greater
+//! number continues in Elias' gamma code, so that no number takes more than a few words.
 
 /// A Rice code whose unary part would be longer continues in gamma code.
 const UNARY_MAX: u64 = 24;
 
-/// Collects bits, the highest of a byte first.
+/// Collects bits, the highest of each byte first.
 #[derive(Debug, Default)]
 pub struct BitWriter {
     bytes: Vec<u8>,
-    /// The last `used` bits, fewer than 8, are not in `bytes` yet.
+    /// The last `used` bits, fewer than 8, which are not in `bytes` yet.
     pending: u64,
     used: u32,
 }
@@ -24,7 +24,7 @@ impl BitWriter {
         }
     }
 
-    /// All bytes; the last is filled up with zeros.
+    /// All bytes; the last one is padded with zeros.
     pub fn finish(mut self) -> Vec<u8> {
         if self.used > 0 {
             self.push(0, 8 - self.used);
@@ -39,7 +39,7 @@ impl BitWriter {
         self.push(number & low_bits(order), order);
     }
 
-    /// Any number, expected to be of about 2^`order`.
+    /// Any number, expected to be about 2^`order`.
     pub fn rice(&mut self, number: u64, order: u32) {
         let high = number >> order;
         self.unary(high.min(UNARY_MAX) as u32);
@@ -49,13 +49,13 @@ impl BitWriter {
         self.push(number & low_bits(order), order);
     }
 
-    /// So many ones, and a zero.
+    /// That many ones, then a zero.
     fn unary(&mut self, ones: u32) {
         self.push(low_bits(ones), ones);
         self.push(0, 1);
     }
 
-    /// The lowest `count` bits of a number that has no others.
+    /// The lowest `count` bits of a number; all higher bits are zero.
     fn push(&mut self, number: u64, count: u32) {
         if count > 32 {
             self.push(number >> 32, count - 32);
@@ -71,7 +71,7 @@ impl BitWriter {
     }
 }
 
-/// Reads what [`BitWriter`] wrote; every method is none where the bits end too early.
+/// Reads what [`BitWriter`] wrote. Every method returns `None` if the bits end too early.
 #[derive(Debug)]
 pub struct BitReader<'a> {
     bytes: &'a [u8],
@@ -141,7 +141,7 @@ impl<'a> BitReader<'a> {
     }
 }
 
-/// Bits that a window has at any place in a byte.
+/// The fewest bits in a window, wherever in a byte it begins.
 const WINDOW: u32 = 57;
 
 const fn low_bits(count: u32) -> u64 {

@@ -1,4 +1,4 @@
-//! Quantiles over the blocks of a run, as a phase keeps them; `qos.rs` works them out.
+//! Quantiles over the blocks of a run, as a phase keeps them. `qos.rs` computes them.
 
 use crate::{
     Bounded, Kind, Quantile, TimeBasis,
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 /// One quantile of one kind of request over the blocks of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockQos {
-    /// Of which requests.
+    /// The kind of requests.
     pub kind: Kind,
-    /// From which instant they are timed.
+    /// The instant from which they are timed.
     pub time: TimeBasis,
-    /// Which quantile.
+    /// The quantile.
     pub quantile: Quantile,
-    /// How many blocks there were. What is left at the end, too little for one, is in none.
+    /// The number of blocks. A remainder too small for a block is in none.
     pub blocks: u64,
-    /// Samples of the block that has the fewest, at least [`BLOCK_SAMPLES`](crate::qos::BLOCK_SAMPLES).
+    /// Samples of the smallest block, at least [`BLOCK_SAMPLES`](crate::qos::BLOCK_SAMPLES).
     pub samples_min: u64,
     /// The highest value of a block.
     pub worst: BlockValue,
-    /// The value that is in the middle, the higher one of two.
+    /// The median value; the higher of the two in the middle.
     pub median: BlockValue,
     /// The lowest value.
     pub best: BlockValue,
@@ -32,7 +32,7 @@ pub struct BlockQos {
 pub struct BlockValue {
     /// Nanoseconds.
     pub ns: u64,
-    /// Whether it is a lower bound: as many requests of the block failed as lie beyond it.
+    /// Whether it is a lower bound, because too many requests of the block failed.
     #[serde(default)]
     pub is_at_least: bool,
     /// When the block began, seconds since the start of the phase.
@@ -50,14 +50,14 @@ impl BlockValue {
         }
     }
 
-    /// By which blocks are put in order: a lower bound is above every value that is known.
+    /// The order of blocks: a lower bound is above every known value.
     #[must_use]
     pub const fn rank(self) -> (bool, u64) {
         (self.is_at_least, self.ns)
     }
 
-    /// The same beside blocks of which this is the highest exact value, nanoseconds. A lower bound is
-    /// that of a request that failed, which ranks above every success: it is at least as high.
+    /// The value next to blocks whose highest exact value is `highest_exact`, nanoseconds. A lower
+    /// bound stands for a failed request, which ranks above every success: it is at least as high.
     #[must_use]
     pub fn above(self, highest_exact: u64) -> Self {
         let ns = if self.is_at_least {

@@ -1,22 +1,21 @@
-//! A number together with what is known of it: that it is exact, or that the true one is on one
-//! side of it.
+//! A number that is exact, or a bound of the true one.
 //!
-//! Operations that were never done make a latency a lower bound. Whoever states such a number has
-//! to say so, which a plain `f64` would let him forget.
+//! Operations that were never done turn a latency into a lower bound. Whoever prints such a number
+//! must say so, and a plain `f64` would not remind them.
 
-/// On which side of a stated number the true one is.
+/// How the true number relates to the stated one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// It is the number.
+    /// It is the stated number.
     Exact,
-    /// It is the number or more.
+    /// It is the stated number or more.
     AtLeast,
-    /// It is the number or less.
+    /// It is the stated number or less.
     AtMost,
 }
 
 impl Bound {
-    /// Before the number, where one is printed: `≥ `, `≤ ` or nothing.
+    /// The sign before a printed number: `≥ `, `≤ ` or nothing.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -26,7 +25,7 @@ impl Bound {
         }
     }
 
-    /// Of a number that falls where this one rises.
+    /// The bound of a number that falls as this one rises.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -36,7 +35,8 @@ impl Bound {
         }
     }
 
-    /// Of a number that rises with two others; none where they are bounded on different sides.
+    /// The bound of a number that rises with two others; `None` if they are bounded on different
+    /// sides.
     #[must_use]
     pub fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
@@ -49,14 +49,14 @@ impl Bound {
 /// A number and whether it is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounded {
-    /// The number: of a latency, nanoseconds.
+    /// The number; for a latency, nanoseconds.
     pub value: f64,
-    /// Where the true one is.
+    /// How the true number relates to it.
     pub bound: Bound,
 }
 
 impl Bounded {
-    /// A number that is exact.
+    /// An exact number.
     #[must_use]
     pub const fn exact(value: f64) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Bounded {
         }
     }
 
-    /// A number that the true one is not below.
+    /// A lower bound of the true number.
     #[must_use]
     pub const fn at_least(value: f64) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Bounded {
         }
     }
 
-    /// A number that the true one is not above.
+    /// An upper bound of the true number.
     #[must_use]
     pub const fn at_most(value: f64) -> Self {
         Self {
@@ -83,7 +83,8 @@ impl Bounded {
         }
     }
 
-    /// The mean of several; none of nothing, and where they are bounded on different sides.
+    /// The mean of several numbers; `None` if there are none or they are bounded on different
+    /// sides.
     #[must_use]
     pub fn mean(values: &[Self]) -> Option<Self> {
         let mut bounds = values.iter().map(|bounded| bounded.bound);
@@ -95,14 +96,14 @@ impl Bounded {
         })
     }
 
-    /// Whether it is exact.
+    /// Whether the number is exact.
     #[must_use]
     pub fn is_exact(self) -> bool {
         self.bound == Bound::Exact
     }
 
-    /// As text: the sign of its bound, and the number as `write` has it. [`crate::number`] alone calls
-    /// it, with a number that is rounded to the side on which its bound is true.
+    /// Text: the sign of the bound, then the number as `write` formats it. Only [`crate::number`]
+    /// calls this, with a number rounded so that the bound stays true.
     #[must_use]
     pub(crate) fn text(self, write: fn(f64) -> String) -> String {
         format!("{}{}", self.bound.sign(), write(self.value))

@@ -27,7 +27,7 @@ pub struct System {
 /// Something known of the machine or of a system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// The system it is of; of the machine, where none.
+    /// The system that it describes; `None` for the machine.
     pub system: Option<String>,
     /// `machine`, `cpu`, `memory`, `kernel`, `device`, `file system`, `database`, `tailmark`, ...
     pub group: String,
@@ -38,18 +38,19 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// The name of the fact that is a machine's name.
+    /// The name of the fact with a machine's host name.
     pub const HOSTNAME: &str = "hostname";
-    /// The group of what workloads stand for: their names, and for each a few words.
+    /// The group of facts that say what each workload stands for.
     pub const USE_CASE: &str = "use case";
-    /// The group of the facts that name the files which a system's points were imported from.
+    /// The group of facts that name the files from which a system's points were imported.
     pub const IMPORTED: &str = "imported from";
-    /// The group of the facts that name the contents of those files, by their SHA-256.
+    /// The group of facts with the SHA-256 of the contents of those files.
     pub const IMPORTED_CONTENTS: &str = "imported contents";
-    /// The group of what was done to a device before it was measured, by step.
+    /// The group of facts about preparing a device, by step.
     pub const PREPARATION: &str = "preparation";
 
-    /// What an open database reports of itself. It comes from a server, so that each is one line.
+    /// Facts that an open database reports about itself. They come from a server, so each is
+    /// reduced to one line.
     pub fn of_database(system: &str, reported: BTreeMap<String, String>) -> Vec<Self> {
         let shown = |text: String| printable(&text).into_owned();
         let fact = |(name, value)| Self {
@@ -62,12 +63,12 @@ impl Fact {
     }
 }
 
-/// How often one kind of request failed for one cause.
+/// How often requests of one kind failed for one cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
     /// The kind of request.
     pub kind: Kind,
-    /// `timeout`, `io`, ...
+    /// The cause: `timeout`, `io`, ...
     pub cause: String,
     /// How often.
     pub count: u64,
@@ -80,34 +81,33 @@ pub struct ErrorCount {
 pub struct KindResult {
     /// Requests that did not fail, misses included.
     pub count: u64,
-    /// Of those, reads that found nothing.
+    /// Reads among them that found nothing.
     pub not_found: u64,
-    /// Requests that failed; of a read-modify-write, the pairs of which either half did.
+    /// Requests that failed. A read-modify-write failed if either half did.
     pub errors: u64,
     /// Bytes of keys and values read or written.
     pub bytes: u64,
-    /// Of those, the ones of requests done after the end of the measured part: they are in no rate.
+    /// Bytes among them of requests done after the end of the measured part. They are in no rate.
     pub drained_bytes: u64,
-    /// Service time of those that did not fail. What is stated comes from
-    /// [`KindResult::ranked_service`].
+    /// Service time of requests that did not fail. Reports state [`KindResult::ranked_service`].
     pub service: Latencies,
-    /// Response time of those, where it differs (a fixed rate).
+    /// Response time of the same requests, if it differs (at a fixed rate).
     pub response: Option<Latencies>,
-    /// Service time of those that failed, where any did.
+    /// Service time of requests that failed, if any did.
     pub failed: Option<Latencies>,
-    /// Response time of those, where it differs.
+    /// Response time of the same requests, if it differs.
     pub failed_response: Option<Latencies>,
-    /// Those that were due and never done, where there are any; not among `count`.
+    /// Requests that were due and never done, if any; not part of `count`.
     pub censored: Option<Box<Censored>>,
-    /// Service time as another program summed it up, where its result was imported without a
+    /// Service time as summarised by another program, if its result was imported without a
     /// histogram.
     pub summary: Option<Summary>,
-    /// Response time likewise, where it differs.
+    /// Response time as summarised by another program, if it differs.
     pub response_summary: Option<Summary>,
 }
 
 impl Default for KindResult {
-    /// Nothing was measured.
+    /// A result without any measurement.
     fn default() -> Self {
         Self {
             count: 0,
@@ -133,14 +133,15 @@ impl KindResult {
         self.bytes.saturating_sub(self.drained_bytes)
     }
 
-    /// Response time of what was done: its own histogram at a fixed rate, otherwise service time.
-    /// What is stated comes from [`KindResult::ranked_response`], which has what was not done too.
+    /// Response time of completed requests: its own histogram at a fixed rate, otherwise service
+    /// time. Reports state [`KindResult::ranked_response`], which includes requests that were never
+    /// done.
     #[must_use]
     pub fn response(&self) -> &Latencies {
         self.response.as_ref().unwrap_or(&self.service)
     }
 
-    /// What is known of the service time.
+    /// Everything known about service time.
     #[must_use]
     pub fn ranked_service(&self) -> RankedLatencies<'_> {
         let ages = self.censored.as_deref().map(|censored| &censored.service);
@@ -151,7 +152,7 @@ impl KindResult {
         }
     }
 
-    /// The requests that failed, and their ages.
+    /// The failed requests with their ages.
     const fn failures<'a>(&self, ages: Option<&'a Latencies>) -> Failed<'a> {
         Failed {
             count: self.errors,
@@ -159,7 +160,8 @@ impl KindResult {
         }
     }
 
-    /// What is known of the response time: its own at a fixed rate, otherwise the service time.
+    /// Everything known about response time: its own histogram at a fixed rate, otherwise service
+    /// time.
     #[must_use]
     pub fn ranked_response(&self) -> RankedLatencies<'_> {
         match (&self.response, &self.response_summary, &self.censored) {
@@ -197,7 +199,7 @@ impl KindResult {
 }
 
 impl TimeBasis {
-    /// What is known of the latencies of this clock.
+    /// Everything known about latencies by this clock.
     #[must_use]
     pub fn latencies(self, result: &KindResult) -> RankedLatencies<'_> {
         match self {
@@ -221,8 +223,8 @@ pub struct IntervalKind {
 }
 
 impl IntervalKind {
-    /// What is known of latencies of it that were unpacked: the interval keeps no ages of requests
-    /// that failed.
+    /// Everything known about its unpacked latencies. The interval keeps no ages of failed
+    /// requests.
     #[must_use]
     pub fn known<'a>(&self, unpacked: &'a Latencies) -> RankedLatencies<'a> {
         RankedLatencies::new(unpacked).with_failed(Failed {
@@ -232,7 +234,7 @@ impl IntervalKind {
     }
 }
 
-/// One interval of a phase: one second, or several where a long phase was coarsened.
+/// One interval of a phase: one second, or several if a long phase was coarsened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
     /// Seconds since the start of the phase.
@@ -241,59 +243,58 @@ pub struct Interval {
     pub length_s: f64,
     /// Operations completed (a read-modify-write is one), failures included.
     pub operations: u64,
-    /// Of those, the ones that failed; see [`crate::failure`].
+    /// Operations among them that failed; see [`crate::failure`].
     pub failed: u64,
-    /// By kind; a kind that did nothing in it is absent.
+    /// Results by kind. Kinds without requests in the interval are absent.
     pub kinds: BTreeMap<Kind, IntervalKind>,
 }
 
 /// One measured phase: a load or the measured part of a point.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Phase {
-    /// When it began, milliseconds since 1970 UTC; none where what was imported does not say.
+    /// When it began, milliseconds since 1970 UTC; `None` if an import does not say.
     pub started_ms: Option<u64>,
-    /// What rates are divided by: the planned time where it ran to that, otherwise how long it
-    /// took to the end of the last operation. At a fixed rate so many operations are planned to
-    /// take as long as they are due in.
+    /// The divisor of rates: the planned time if the phase ran that long, otherwise the time until
+    /// the last operation ended. At a fixed rate with a budget, the planned time is the time in
+    /// which the operations are due.
     pub duration_s: f64,
     /// Operations completed, failures included; a read-modify-write is one.
     pub operations: u64,
-    /// Of those, the ones that failed; see [`crate::failure`].
+    /// Operations among them that failed; see [`crate::failure`].
     pub failed: u64,
-    /// By kind; a kind that was never asked for is absent.
+    /// Results by kind. Kinds that were never requested are absent.
     pub kinds: BTreeMap<Kind, KindResult>,
     /// Failures by kind and cause.
     pub errors: Vec<ErrorCount>,
-    /// Of those that succeeded, the ones that were due in time and done after the end of the
-    /// measured part: they count in latencies, not in operations per second.
+    /// Successful operations that were due in time and done after the end of the measured part.
+    /// They count in latencies, not in operations per second.
     pub drained: u64,
-    /// Of those that failed, likewise.
+    /// Failed operations of the same sort.
     pub drained_failed: u64,
-    /// Operations that were due and never done; not among `operations`.
+    /// Operations that were due and never done; not part of `operations`.
     pub censored: u64,
-    /// How much later than due operations were sent; at a fixed rate only.
+    /// How late operations were sent; at a fixed rate only.
     pub start_lag: Option<StartLag>,
-    /// Quantiles over the blocks of the run, worked out when it was committed.
+    /// Quantiles over the blocks of the run, computed when it was committed.
     pub block_qos: Vec<BlockQos>,
-    /// What it was like over time, without a gap: a second in which nothing was done is one too.
+    /// Its intervals, without gaps: a second in which nothing was done has one, too.
     pub intervals: Vec<Interval>,
-    /// What the machine did meanwhile.
+    /// Samples of the machine during the phase.
     pub series: Vec<Series>,
-    /// What the samples came to, worked out when it was written to a study: the metrics that are
-    /// sampled.
+    /// Metrics computed from the samples when the phase was written to a study.
     pub figures: BTreeMap<Metric, f64>,
-    /// What qualifies the numbers.
+    /// Findings that qualify the numbers.
     pub findings: Vec<Finding>,
     /// The database's own counters at the end (statistics), by name.
     pub counters: BTreeMap<String, u64>,
-    /// The warm-up before it, where that was ended by rule.
+    /// The warm-up before it, if a rule ended that.
     pub warmup: Option<Box<Warmup>>,
-    /// What each process did of it, where several carried it out together; else none.
+    /// The part of each process, if several carried out the phase together.
     pub ranks: Vec<RankPart>,
 }
 
 impl Phase {
-    /// Seconds until the last operation was done, or until the planned end where that was later.
+    /// Seconds until the last operation was done, or until the planned end if that was later.
     #[must_use]
     pub fn elapsed_s(&self) -> f64 {
         let last = self.intervals.last();
@@ -301,7 +302,7 @@ impl Phase {
             .max(self.duration_s)
     }
 
-    /// How long all clients together waited for answers, failures included, nanoseconds.
+    /// The total time for which clients waited for answers, including failures, nanoseconds.
     #[must_use]
     pub fn busy_ns(&self) -> f64 {
         // The halves of a read-modify-write are among reads and updates.
@@ -317,7 +318,7 @@ impl Phase {
 /// One point of the sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Which one.
+    /// Its name.
     pub key: PointKey,
     /// What was measured.
     pub phase: Phase,
@@ -328,49 +329,49 @@ pub struct Point {
 pub struct Load {
     /// The system's name.
     pub system: String,
-    /// Records loaded in this load (fewer than the data set where it went on from an earlier one).
+    /// Records loaded by this load. Fewer than the data set has if it resumed an earlier load.
     pub records: u64,
-    /// Clients that loaded.
+    /// The number of clients that loaded.
     pub threads: u32,
     /// What was measured.
     pub phase: Phase,
 }
 
-/// A warm-up that was ended by rule: it is kept with the point that it was for.
+/// A warm-up that a rule ended. It is kept with its point.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Warmup {
-    /// What was measured in it, on a clock of its own; it has no warm-up itself.
+    /// What was measured in it, on its own clock. It has no warm-up itself.
     pub phase: Phase,
-    /// From when on it was steady, seconds since its start; none: never.
+    /// When it became steady, seconds since its start; `None` if it never did.
     pub steady_s: Option<f64>,
-    /// Why it was not, where it never was.
+    /// Why it never became steady.
     pub reason: Option<String>,
 }
 
 impl Warmup {
-    /// What lies between it and the measured part, not counted: the clients of the one have ended,
-    /// and those of the other are under way when that begins.
+    /// The uncounted time between the warm-up and the measured part. It lets the new clients get
+    /// under way before the measured part begins.
     pub const EDGE: Duration = Duration::from_secs(1);
 
-    /// How long it was, seconds.
+    /// Its length, seconds.
     #[must_use]
     pub const fn length_s(&self) -> f64 {
         self.phase.duration_s
     }
 }
 
-/// A warm-up that was ended by rule, without what was measured in it.
+/// A warm-up that a rule ended, without its measurements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptWarmup {
-    /// The point that it is of.
+    /// The point that it belongs to.
     pub key: PointKey,
-    /// How long it was, seconds.
+    /// Its length, seconds.
     pub length_s: f64,
-    /// Whether it was cut off, because the database no longer answered.
+    /// Whether it was cut off because the database no longer answered.
     pub is_cut: bool,
 }
 
-/// What one process did of a phase.
+/// The part of one process in a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankPart {
     /// The number of the process, from 0.
@@ -381,30 +382,30 @@ pub struct RankPart {
     pub threads: u32,
     /// Operations completed, failures included.
     pub operations: u64,
-    /// Of those, the ones that failed.
+    /// Operations among them that failed.
     pub failed: u64,
-    /// Of those that succeeded, the ones done after the end of the measured part.
+    /// Successful operations that were done after the end of the measured part.
     #[serde(default)]
     pub drained: u64,
     /// How long its part took, seconds.
     pub duration_s: f64,
-    /// By how much it began later than agreed, nanoseconds.
+    /// How much later than agreed it began, nanoseconds.
     pub late_ns: u64,
     /// How far its clock was ahead of the clock of rank 0 at the start, nanoseconds. Negative if it was
     /// behind.
     pub clock_ahead_ns: i64,
-    /// How far from that it may have been at most, at the start and at the end, nanoseconds.
+    /// The largest possible error of that, at the start and at the end, nanoseconds.
     pub clock_bound_ns: u64,
-    /// How much its clock had come to differ at the end from what was expected of it at the start,
-    /// nanoseconds.
+    /// How far its clock had drifted at the end from the value predicted at the start, nanoseconds.
     pub clock_drift_ns: i64,
-    /// How busy the processors of its machine were, 0 to 1; none where its machine was not watched
-    /// by it.
+    /// How busy the processors of its machine were, 0 to 1; `None` if this process did not watch
+    /// its machine.
     pub cpu_busy: Option<f64>,
-    /// The share of them that the threads of its clients had, 0 to 1; none as above, and in studies of
-    /// before.
+    /// The share that the threads of its clients had of them, 0 to 1; `None` as above, and in older
+    /// studies.
     #[serde(default)]
     pub cpu_client: Option<f64>,
-    /// Quantiles of the response time of all its requests: the share of requests, and nanoseconds.
+    /// Quantiles of the response time of all its requests, as pairs of a share of requests and
+    /// nanoseconds.
     pub quantiles: Vec<(f64, u64)>,
 }

@@ -1,26 +1,26 @@
-//! Whose work the processors of the clients' machine did.
+//! What kept the processors of the clients' machine busy.
 //!
-//! That they were busy does not say with what: other programs, or a database on the same machine, may have
-//! kept them so while clients waited for the storage.
+//! A busy processor alone says little: another program, or a database on the same machine, may have
+//! used it while clients waited for storage.
 
 use crate::{Phase, Series};
 
 /// Shares of the time of all processors of the clients' machine, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuShares {
-    /// All that was not idle: what follows, together.
+    /// Everything that was not idle: the sum of the shares below.
     pub busy: f64,
-    /// The clients' process without [`Self::database`]. What an embedded database does for a request, it
-    /// does in the client's thread.
+    /// The clients' process without [`Self::database`]. An embedded database serves requests in the
+    /// client's thread, so that work is included.
     pub client: f64,
     /// The background threads of an embedded database, or the processes of a server on this machine.
     /// `None` if neither was sampled.
     pub database: Option<f64>,
-    /// Interrupts, which no process is charged with.
+    /// Interrupts, which are charged to no process.
     pub interrupts: f64,
     /// Other guests of the machine's host.
     pub steal: f64,
-    /// Other programs and threads of the kernel: the rest.
+    /// The rest: other programs and kernel threads.
     pub others: f64,
 }
 
@@ -28,7 +28,7 @@ pub struct CpuShares {
 pub(crate) const CPU_S: [&str; 2] = ["user_s", "system_s"];
 
 impl CpuShares {
-    /// What a share is of the time that interrupts left to processes.
+    /// A share relative to the time that interrupts left to processes.
     #[must_use]
     pub fn of_processes(&self, share: f64) -> f64 {
         share / (1.0 - self.interrupts).max(f64::EPSILON)
@@ -36,8 +36,8 @@ impl CpuShares {
 }
 
 impl Phase {
-    /// Whose work the processors of the clients' machine did in the measured part; none where they, or this
-    /// process, were not sampled.
+    /// What kept the processors of the clients' machine busy in the measured part; `None` if they,
+    /// or this process, were not sampled.
     #[must_use]
     pub fn cpu_shares(&self) -> Option<CpuShares> {
         let (busy_s, all_s) = self.cpu_times(None, is_busy)?;
@@ -67,8 +67,8 @@ impl Phase {
         })
     }
 
-    /// Seconds a second of processor time that a probe of processes counted on this machine; none where it
-    /// was not sampled.
+    /// Processor time per second that a process probe counted on this machine; `None` if it was not
+    /// sampled.
     fn process_cpu_s(&self, probe: &str, counters: &[&str]) -> Option<f64> {
         // Those of other machines, and of other ranks, are named `process on db2`.
         let is_counter = |series: &&Series| {
@@ -81,7 +81,7 @@ impl Phase {
     }
 }
 
-/// Whether a counter of processor time is of work.
+/// Whether a counter of processor time counts work.
 pub(crate) fn is_busy(name: &str) -> bool {
     !matches!(name, "idle_s" | "iowait_s")
 }
@@ -108,7 +108,8 @@ mod tests {
         }
     }
 
-    /// A machine of 10 processors: 9 are busy, 1 of them with interrupts, half of one is stolen.
+    /// A machine of 10 processors: 9 are busy, 1 of them with interrupts, and half of one is
+    /// stolen.
     const MACHINE: [(&str, &str, &str, f64); 5] = [
         ("cpu", "machine", "user_s", 7.5),
         ("cpu", "machine", "softirq_s", 0.8),

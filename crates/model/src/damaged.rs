@@ -1,6 +1,6 @@
-//! Bytes of a study that are not what they should be.
+//! Damaged bytes in a study.
 
-/// Bytes of a study that do not decode.
+/// Bytes of a study that cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is damaged")]
 pub struct Damaged {

@@ -1,10 +1,9 @@
-//! What follows from the samples of a phase: how long requests waited at the devices, bytes at the
-//! device for each byte that clients asked for, processor time of an operation. The one place that
-//! computes it, so that reports and exports say the same.
+//! Values derived from the samples of a phase: wait time at the devices, device bytes per requested
+//! byte, processor time per operation. Computed here only, so that reports and exports agree.
 //!
-//! Everything is a mean over the measured part, and both sides of a ratio are of it: operations and
-//! bytes that were done after its end are left out. Of several devices what can be summed is summed,
-//! and of several hosts of servers nothing that was not sampled on each.
+//! Everything is a mean over the measured part. Both sides of a ratio exclude operations and bytes
+//! that were done after its end. Several devices are summed where that makes sense. Several hosts
+//! of servers are combined only if each was sampled.
 
 use crate::{
     Kind, KindResult, Phase, Series, SeriesKind, cpu_shares::is_busy, server::leave_out_no_host,
@@ -12,8 +11,8 @@ use crate::{
 use std::collections::BTreeSet;
 
 impl Phase {
-    /// Bytes of keys and values that a read found, on average of those that found a record; none
-    /// where there was none, or where nobody counted bytes.
+    /// Mean bytes of keys and values per read that found a record; `None` if there was no such
+    /// read, or if bytes were not counted.
     #[must_use]
     pub fn read_bytes(&self) -> Option<f64> {
         let reads = self.kinds.get(&Kind::Read)?;
@@ -22,7 +21,7 @@ impl Phase {
     }
 }
 
-/// What databases call the bytes that they store: RocksDB, Cassandra, Aerospike.
+/// The names that databases give to stored bytes: RocksDB, Cassandra, Aerospike.
 pub(crate) const STORED: [&str; 3] = ["sst_bytes", "disk_bytes", "used_bytes"];
 
 /// The series of one probe during a phase.
@@ -33,13 +32,13 @@ pub struct Sampled<'a> {
 }
 
 impl Phase {
-    /// What a probe sampled.
+    /// The samples of a probe.
     #[must_use]
     pub const fn sampled(&self, probe: &'static str) -> Sampled<'_> {
         Sampled { phase: self, probe }
     }
 
-    /// Bytes at the devices for each byte of these kinds.
+    /// Device bytes per byte requested by these kinds.
     pub(crate) fn per_byte(&self, counter: &str, kinds: &[Kind]) -> Option<f64> {
         let of_kinds = kinds.iter().filter_map(|kind| self.kinds.get(kind));
         let bytes: u64 = of_kinds.map(KindResult::bytes_in_time).sum();
@@ -47,8 +46,8 @@ impl Phase {
         (bytes > 0).then(|| at_device / bytes as f64)
     }
 
-    /// Of counters in seconds, for each operation and each request of background clients,
-    /// microseconds.
+    /// Counters in seconds as microseconds per operation; requests of background clients count as
+    /// operations.
     pub(crate) fn per_operation_us(&self, probe: &'static str, counters: [&str; 2]) -> Option<f64> {
         let [a, b] = counters.map(|name| self.sampled(probe).rate(name));
         let seconds = (a? + b?) * self.duration_s;
@@ -56,8 +55,8 @@ impl Phase {
         (done > 0).then(|| seconds * 1e6 / done as f64)
     }
 
-    /// Seconds a second that these counters have of the time of all processors, and all of it: of the
-    /// clients' machine, or of the host of a server.
+    /// Seconds per second of these counters, and of all processor time: on the clients' machine, or
+    /// on the host of a server.
     pub(crate) fn cpu_times(
         &self,
         server: Option<&str>,
@@ -77,7 +76,7 @@ impl Phase {
         meant.filter(|_| all > 0.0).map(|meant| (meant, all))
     }
 
-    /// The share that these counters have of it.
+    /// The share of these counters in all processor time.
     fn cpu_share(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<f64> {
         let (meant, all) = self.cpu_times(server, is_meant)?;
         Some(meant / all)
@@ -89,7 +88,7 @@ impl Phase {
         self.cpu_share(None, is_busy)
     }
 
-    /// The same of the host of a server.
+    /// The same for the host of a server.
     #[must_use]
     pub fn server_cpu_busy(&self, server: &str) -> Option<f64> {
         self.cpu_share(Some(server), is_busy)
@@ -101,19 +100,19 @@ impl Phase {
         self.cpu_share(None, |name| name == "steal_s")
     }
 
-    /// The same of the host of a server.
+    /// The same for the host of a server.
     #[must_use]
     pub fn server_cpu_steal(&self, server: &str) -> Option<f64> {
         self.cpu_share(Some(server), |name| name == "steal_s")
     }
 
-    /// The hosts of servers that something was sampled on, each once.
+    /// The hosts of servers with samples, each once.
     #[must_use]
     pub fn servers(&self) -> BTreeSet<&str> {
         self.series.iter().filter_map(Series::server).collect()
     }
 
-    /// The share of the time in which some task waited for I/O, on the clients' machine or on the host
+    /// The share of time in which some task waited for I/O, on the clients' machine or on the host
     /// of a server.
     pub(crate) fn io_stalled(&self, server: Option<&str>) -> Option<f64> {
         let mut of_machine = self.of_machine("pressure", server);
@@ -121,7 +120,7 @@ impl Phase {
         stalled.mean_rate(self.duration_s)
     }
 
-    /// What a probe sampled of a whole machine: the clients', or the host of a server.
+    /// Samples of a whole machine: the clients' machine, or the host of a server.
     fn of_machine<'a>(
         &'a self,
         probe: &'a str,
@@ -132,8 +131,8 @@ impl Phase {
         })
     }
 
-    /// The share of the time of all processors of all hosts of servers that was not idle: a host with
-    /// more processors counts for more. None where there is no host, or one was not sampled.
+    /// The share of all processor time of all server hosts that was not idle, so that a host with
+    /// more processors counts for more. `None` if there is no host, or one was not sampled.
     pub(crate) fn servers_cpu_busy(&self) -> Option<f64> {
         let times = |server: &str| self.cpu_times(Some(server), is_busy);
         let times: Option<Vec<_>> = self.servers().into_iter().map(times).collect();
@@ -142,8 +141,8 @@ impl Phase {
         (all > 0.0).then(|| busy.iter().sum::<f64>() / all)
     }
 
-    /// The share of the time in which some task of a server's host waited for I/O, in their mean: that
-    /// is a share of a host's time, however many processors it has. None as above.
+    /// The share of time in which some task of a server host waited for I/O: the mean over hosts,
+    /// whatever their number of processors. `None` as above.
     pub(crate) fn servers_io_stalled(&self) -> Option<f64> {
         let stalled = |server: &str| self.io_stalled(Some(server));
         let shares: Option<Vec<f64>> = self.servers().into_iter().map(stalled).collect();
@@ -158,35 +157,36 @@ impl Sampled<'_> {
         series.filter(move |series| series.probe == self.probe && series.name == name)
     }
 
-    /// The sum over all that were sampled under a name; none where there is none, one has none, or it
-    /// was not sampled on one of the hosts of servers: a sum without that would be of fewer machines than
-    /// did the work.
+    /// The sum over all subjects sampled under a name. `None` if there is no subject, one has no
+    /// value, or one server host was not sampled: such a sum would leave out machines that did part
+    /// of the work.
     fn sum(&self, name: &str, figure: impl Fn(&Series) -> Option<f64>) -> Option<f64> {
         self.named(name).next()?;
         let sum = self.named(name).map(figure).sum::<Option<f64>>();
         sum.filter(|_| leave_out_no_host(self.named(name), &self.phase.series))
     }
 
-    /// Change per second of a counter, of all that were sampled together.
+    /// Change per second of a counter, summed over all subjects that were sampled.
     #[must_use]
     pub fn rate(&self, name: &str) -> Option<f64> {
         self.sum(name, |series| self.rate_of(series))
     }
 
-    /// The mean of a gauge in the measured part, of all together.
+    /// The mean of a gauge in the measured part, summed over all subjects.
     #[must_use]
     pub fn mean(&self, name: &str) -> Option<f64> {
         self.sum(name, |series| self.mean_of(series))
     }
 
-    /// The same as [`Self::rate`], of those that are known: for what is so whatever the others did.
+    /// Like [`Self::rate`], but summed over known values only: for statements that hold whatever
+    /// the others did.
     #[must_use]
     pub fn known_rate(&self, name: &str) -> Option<f64> {
         let known = self.named(name).filter_map(|series| self.rate_of(series));
         known.reduce(|a, b| a + b)
     }
 
-    /// The same as [`Self::mean`], of those that are known.
+    /// Like [`Self::mean`], but summed over known values only.
     #[must_use]
     pub fn known_mean(&self, name: &str) -> Option<f64> {
         let known = self.named(name).filter_map(|series| self.mean_of(series));
@@ -204,7 +204,7 @@ impl Sampled<'_> {
         (n > 0).then(|| sum / f64::from(n))
     }
 
-    /// A gauge at the end of the measured part, of all together.
+    /// A gauge at the end of the measured part, summed over all subjects.
     pub(crate) fn last(&self, name: &str) -> Option<f64> {
         let end_s = self.phase.duration_s + 0.5;
         self.sum(name, |series| {
@@ -214,9 +214,9 @@ impl Sampled<'_> {
         })
     }
 
-    /// The lowest bound, microseconds, that this share of the requests took at most: of counters such
-    /// as `read_le_10us`, beside `reads`. None without requests, and where so many took longer than
-    /// the highest bound.
+    /// The lowest bound in microseconds that this share of requests did not exceed, from counters
+    /// such as `read_le_10us` next to `reads`. `None` if there were no requests, or too many
+    /// exceeded the highest bound.
     pub(crate) fn at_most_us(&self, direction: &str, share: f64) -> Option<f64> {
         let wanted = self.rate(&format!("{direction}s"))? * share;
         let sampled = self.phase.series.iter();
@@ -236,7 +236,7 @@ impl Sampled<'_> {
         bounds.into_iter().find(is_enough).map(|us| us as f64)
     }
 
-    /// Time for each of what was counted meanwhile, microseconds; none where nothing was.
+    /// Mean time of each counted item, microseconds; `None` if nothing was counted.
     pub(crate) fn mean_us(&self, seconds: &str, count: &str) -> Option<f64> {
         let (seconds, count) = (self.rate(seconds)?, self.rate(count)?);
         (count > 0.0).then(|| seconds * 1e6 / count)

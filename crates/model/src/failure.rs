@@ -1,14 +1,14 @@
-//! What counts as an operation, what as a failure, and which points their failures spoil: the one
-//! place that says so.
+//! What counts as an operation, what counts as a failure, and which points failures invalidate.
+//! Defined here only.
 //!
-//! - An **operation** is one item of the workload that was done to its end, well or not. A
-//!   read-modify-write is one; so is one request for many records.
-//! - It **failed** when any of its requests did: a read-modify-write when either half did. A read
+//! - An **operation** is one completed item of the workload, whether it succeeded or failed. A
+//!   read-modify-write is one item, and so is one request for many records.
+//! - It **failed** if any of its requests did: for a read-modify-write, if either half did. A read
 //!   that found nothing did not fail.
-//! - **Operations per second**, wherever they are stated, are those that succeeded; those that
-//!   failed have a rate of their own.
-//! - A point is **valid** unless it has a [`Fault`]. One that has is shown and marked, and is no
-//!   peak and no basis of a comparison.
+//! - **Operations per second** always counts successful operations. Failed operations have a rate
+//!   of their own.
+//! - A point is **valid** unless it has a [`Fault`]. A point with a fault is shown and marked, but
+//!   it is never a peak and never a basis of a comparison.
 
 use crate::{
     Interval, IntervalKind, Kind, KindResult, Phase, Sentence,
@@ -17,19 +17,19 @@ use crate::{
 };
 use std::{collections::BTreeMap, fmt};
 
-/// The part of the operations of a point that may fail where no plan says otherwise.
+/// The share of a point's operations that may fail if the plan does not say otherwise.
 pub const ALLOW_ERRORS: f64 = 0.001;
 
-/// Why a point is no peak and no basis of a comparison.
+/// Why a point cannot be a peak or a basis of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
-    /// More failed than is allowed: this part of it, 0 to 1.
+    /// More operations failed than allowed: this share, 0 to 1.
     Failed(f64),
-    /// The database went away.
+    /// The database stopped responding.
     NoAnswer,
     /// Every read missed.
     NothingFound,
-    /// The process of the clients was stopped.
+    /// The process of the clients was suspended.
     Stopped,
 }
 
@@ -51,8 +51,8 @@ impl Phase {
         self.operations.saturating_sub(self.failed)
     }
 
-    /// That requests failed, how many, and most often why: the text of the finding `errors`. None
-    /// where no failure has a cause.
+    /// The text of the finding `errors`: that requests failed, how many, and the most frequent
+    /// cause. `None` if no failure has a cause.
     #[must_use]
     pub fn failures_in_words(&self) -> Option<Sentence> {
         let first = self.errors.iter().max_by_key(|cause| cause.count)?;
@@ -67,47 +67,47 @@ impl Phase {
         Some(sentence.text("Most often", cause))
     }
 
-    /// Operations that succeeded per second, over the whole duration. Those done after its end
-    /// are not among them.
+    /// Successful operations per second, over the whole duration. Operations done after its end are
+    /// excluded.
     #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
         let in_time = self.succeeded().saturating_sub(self.drained);
         rate(in_time, self.duration_s)
     }
 
-    /// Operations that failed per second, likewise.
+    /// Failed operations per second, defined likewise.
     #[must_use]
     pub fn errors_per_sec(&self) -> f64 {
         rate(self.failed_in_time(), self.duration_s)
     }
 
-    /// Operations done by the end of the measured part, failures included: what the devices and the
-    /// processors did until then was for these.
+    /// Operations done by the end of the measured part, including failures: devices and processors
+    /// had worked for these.
     #[must_use]
     pub const fn operations_in_time(&self) -> u64 {
         let drained = self.drained.saturating_add(self.drained_failed);
         self.operations.saturating_sub(drained)
     }
 
-    /// Of those, the ones that failed.
+    /// Operations among them that failed.
     #[must_use]
     pub const fn failed_in_time(&self) -> u64 {
         self.failed.saturating_sub(self.drained_failed)
     }
 
-    /// Requests that failed, over all kinds that are sent (the pair of a read-modify-write is not).
+    /// Failed requests over all kinds that are sent. The pair of a read-modify-write is not sent.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.errors.iter().map(|e| e.count).sum()
     }
 
-    /// Requests that were answered, well or not, those of background clients included.
+    /// Requests that were answered, including failures and those of background clients.
     #[must_use]
     pub fn requests(&self) -> u64 {
         sent(&self.kinds).map(|k| k.count + k.errors).sum()
     }
 
-    /// Of those, the ones of background clients, which are no operations. A read-modify-write is one
+    /// Requests of background clients, which do not count as operations. A read-modify-write is one
     /// operation and two requests.
     #[must_use]
     pub fn background_requests(&self) -> u64 {
@@ -116,15 +116,15 @@ impl Phase {
         self.requests().saturating_sub(pairs + self.operations)
     }
 
-    /// The part that failed, 0 to 1: of the operations or, where that is more, of the requests,
-    /// which background clients send too.
+    /// The share that failed, 0 to 1: of the operations or, if that is more, of the requests, which
+    /// background clients send too.
     #[must_use]
     pub fn error_share(&self) -> f64 {
         let share = |failed: u64, all: u64| failed as f64 / all.max(1) as f64;
         share(self.failed, self.operations).max(share(self.errors(), self.requests()))
     }
 
-    /// Why the phase is no basis of anything, if it is none, where this part of it may fail.
+    /// The fault of the phase, if any, when this share of its operations may fail.
     #[must_use]
     pub fn fault(&self, allow_errors: f64) -> Option<Fault> {
         let share = self.error_share();
@@ -137,7 +137,7 @@ impl Phase {
         }
     }
 
-    /// Whether there were reads or scans, and each found nothing.
+    /// Whether there were reads or scans and each of them found nothing.
     #[must_use]
     pub fn found_nothing(&self) -> bool {
         let looked = [Kind::Read, Kind::Scan].map(|kind| self.kinds.get(&kind));
@@ -164,9 +164,9 @@ fn rate(count: u64, seconds: f64) -> f64 {
     }
 }
 
-/// What is counted of a kind.
+/// The counts of a kind.
 pub trait Counted {
-    /// Requests that did not fail, and those that did.
+    /// Requests that succeeded, and requests that failed.
     fn counted(&self) -> (u64, u64);
 }
 
@@ -190,12 +190,13 @@ fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
     sent.map(|(_, kind)| kind)
 }
 
-/// How many of these operations failed, as near as requests tell: imports do not count them.
+/// How many of these operations failed, as far as requests tell. Imports do not count failed
+/// operations.
 ///
-/// Each failed request is an operation that failed, but where both halves of a read-modify-write
-/// failed these are two requests. How often that was is known within bounds only; the minimum is
-/// taken, so that no failure passes for a success. It is exact without read-modify-writes, where
-/// only one of the halves failed, and where nothing succeeded.
+/// Each failed request is a failed operation, except that a read-modify-write whose halves both
+/// failed has two. Only bounds are known of how often that happened. The minimum is taken, so that
+/// no failure passes for a success. It is exact without read-modify-writes, if only one sort of
+/// half failed, and if nothing succeeded.
 pub fn failed_operations<T: Counted>(operations: u64, kinds: &BTreeMap<Kind, T>) -> u64 {
     let counted = |kind| kinds.get(&kind).map_or((0, 0), Counted::counted);
     let all = sent(kinds).map(Counted::counted);

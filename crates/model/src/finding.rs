@@ -1,19 +1,19 @@
-//! What qualifies a number: a finding, and every code that one may have, as one table.
+//! Findings, which qualify numbers, and the table of all their codes.
 //!
-//! Rules, drivers, imports and the measured path give findings; exit codes, reports and scripts
-//! find them by their code. So the codes stand here, below all of them. docs/FINDINGS.md says of
-//! each when it applies and what to do about it.
+//! Rules, drivers, imports and the measured path create findings. Exit codes, reports and scripts
+//! look them up by code. So the codes are defined here, below all of them. docs/FINDINGS.md says
+//! for each when it applies and what to do about it.
 
 use crate::{Observation, Sentence, observation, printable};
 use serde::{Deserialize, Serialize};
 
-/// Something that qualifies a number, shown beside it.
+/// A remark that qualifies a number and is shown next to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The name of a row of [`FINDINGS`]. What a study has of others is [`UNKNOWN`].
+    /// The name of a row of [`FINDINGS`], or [`UNKNOWN`] for any other code in a study.
     pub code: String,
-    /// What was seen and the remedy, in one or two sentences: `{name}` is a gap for the values of that
-    /// name.
+    /// What was seen and the remedy, in one or two sentences. `{name}` is a gap for the values of
+    /// that name.
     #[serde(rename = "text")]
     pub wording: String,
     /// What was seen.
@@ -29,17 +29,17 @@ impl Finding {
     }
 }
 
-/// What a finding is of: a row of [`FINDINGS`].
+/// The type of a finding: a row of [`FINDINGS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FindingCode {
-    /// The stable word to find it by, for example `client-saturated`.
+    /// The stable name, for example `client-saturated`.
     pub name: &'static str,
     /// What it is, in one line.
     pub about: &'static str,
     /// What it means for the numbers, and what to do about it; two sentences.
     pub means: &'static str,
-    /// Whether without it another system might lead: it bears on ops/s, or on what is compared.
-    /// Others qualify single values.
+    /// Whether the finding can change which system leads, because it affects ops/s or the compared
+    /// metric. Other findings qualify single values.
     pub changes_headline: bool,
 }
 
@@ -74,8 +74,8 @@ pub fn find(name: &str) -> Option<&'static FindingCode> {
     FINDINGS.iter().find(|code| code.name == name)
 }
 
-/// A finding as a study has it. A code goes into names of files and into addresses, so only those of
-/// [`FINDINGS`] are taken; another one becomes a part of the text.
+/// A finding as stored in a study. Codes become file names and addresses, so only codes of
+/// [`FINDINGS`] are accepted. Any other code becomes part of the text.
 #[must_use]
 pub fn known(finding: Finding) -> Finding {
     if find(&finding.code).is_some() {
@@ -88,7 +88,7 @@ pub fn known(finding: Finding) -> Finding {
     }
 }
 
-/// Each row is a constant of its name, and all rows in their order are [`FINDINGS`].
+/// Defines each row as a constant of its name, and [`FINDINGS`] with all rows in order.
 macro_rules! findings {
     ($($constant:ident {
         name: $name:literal,

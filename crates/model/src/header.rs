@@ -1,4 +1,4 @@
-//! What a study says of itself.
+//! The header of a study.
 
 use crate::{PlanValue, StudySettings, new_study_id};
 use serde::{Deserialize, Serialize};
@@ -7,11 +7,11 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// What a study is of; written once, when the study is made.
+/// General information about a study, written once when it is created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// What tells the study from every other: 32 hexadecimal digits. Markers of data that a run of it
-    /// made have the same. Empty in a study of before there were any.
+    /// The unique id of the study: 32 hexadecimal digits. Markers of data that its runs created
+    /// carry the same id. Empty in older studies.
     pub id: String,
     /// The title of the plan.
     pub title: String,
@@ -19,21 +19,20 @@ pub struct Header {
     pub tailmark: String,
     /// When the study was made, milliseconds since 1970 UTC.
     pub created_ms: u64,
-    /// The plan as it takes effect: dotted keys, their values as text and their roles. Compared when
-    /// a directory is run again.
+    /// The effective plan: dotted keys with their values as text and their roles. Compared when a
+    /// run uses the directory again.
     pub plan: BTreeMap<String, PlanValue>,
-    /// What the plan says to those who read the study.
+    /// Settings of the plan for readers of the study.
     pub settings: StudySettings,
-    /// The plan file as it was given, or one that says the same as the flags.
+    /// The plan file as given, or an equivalent one if the plan came from flags.
     pub source: String,
-    /// Dotted keys whose values the described study does not publish and the user did not give: as
-    /// the plan names them, and those of `plan` that they become.
+    /// Dotted keys whose values the described study does not publish and the user did not set: as
+    /// the plan names them, and the keys of `plan` that they become.
     pub assumed: Vec<String>,
 }
 
 impl Header {
-    /// The header of results that come without a plan, made now: by a call of a program, or
-    /// imported.
+    /// A header, created now, for results without a plan: imports, and calls of drop-in programs.
     #[must_use]
     pub fn without_plan(title: impl Into<String>, source: String) -> Self {
         let since = SystemTime::now()
@@ -51,7 +50,7 @@ impl Header {
         }
     }
 
-    /// The plan as it takes effect: dotted keys and their values as text.
+    /// The effective plan: dotted keys and their values as text.
     #[must_use]
     pub fn plan_texts(&self) -> BTreeMap<String, String> {
         let plan = self.plan.iter();
@@ -59,7 +58,7 @@ impl Header {
             .collect()
     }
 
-    /// Bytes of the values in the data set, without keys; none if no plan says.
+    /// Bytes of all values in the data set, without keys; `None` if no plan states it.
     #[must_use]
     pub fn value_bytes(&self) -> Option<f64> {
         self.settings.data.map(|data| data.value_bytes)

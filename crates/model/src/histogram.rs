@@ -1,6 +1,6 @@
-//! Latency histograms: how they are made.
+//! Latency histograms and how they are created.
 //!
-//! Totals of a phase keep three digits. The histograms of intervals are many, and are kept as
+//! Totals of a phase keep three digits. The many histograms of intervals are kept as
 //! [`crate::Packed`].
 
 use hdrhistogram::Histogram;

@@ -1,11 +1,12 @@
-//! Intervals of a phase: merging neighbours, so that a long phase keeps a bounded number of them,
-//! and filling gaps, so that time in which nothing was done shows.
+//! Intervals of a phase. Neighbours are merged, so that a long phase has a bounded number of
+//! intervals. Gaps are filled, so that idle time is visible.
 
 use crate::{Interval, IntervalKind, Packed};
 use std::collections::BTreeMap;
 
 impl Interval {
-    /// Adds another interval of the same phase: the merged one covers both, and what lies between.
+    /// Adds another interval of the same phase. The merged interval covers both and the time
+    /// between them.
     pub fn merge(&mut self, other: &Self) {
         let end_s = (self.start_s + self.length_s).max(other.start_s + other.length_s);
         self.start_s = self.start_s.min(other.start_s);
@@ -22,7 +23,8 @@ impl Interval {
 }
 
 impl Interval {
-    /// Several intervals as one, as [`Self::merge`] makes of one after the other; none of none.
+    /// Several intervals as one, as if [`Self::merge`] had added them one by one; `None` for an
+    /// empty list.
     #[must_use]
     pub fn of_all(mut intervals: Vec<Self>) -> Option<Self> {
         if intervals.len() < 2 {
@@ -49,7 +51,7 @@ impl Interval {
 }
 
 impl IntervalKind {
-    /// What was measured of one kind in several intervals, as [`Self::merge`] has it.
+    /// The results of one kind in several intervals, as [`Self::merge`] would combine them.
     fn of_all(parts: &[&Self]) -> Option<Self> {
         let (first, rest) = parts.split_first()?;
         let has_response = parts.iter().any(|part| part.response.is_some());
@@ -64,14 +66,14 @@ impl IntervalKind {
         })
     }
 
-    /// Response times, which are service times where there are no others.
+    /// Response times; service times if there are no separate ones.
     fn response_time(&self) -> &Packed {
         self.response.as_ref().unwrap_or(&self.service)
     }
 
-    /// Adds what was measured of the same kind in another interval.
+    /// Adds the results of the same kind in another interval.
     ///
-    /// Where only one of the two has a response histogram, the other's response times were its
+    /// If only one of the two has a response histogram, the other's response times equal its
     /// service times.
     pub fn merge(&mut self, other: &Self) {
         if self.response.is_some() || other.response.is_some() {
@@ -83,8 +85,8 @@ impl IntervalKind {
     }
 }
 
-/// Merges neighbours until there are at most `max` intervals (at least 1): as often as needed,
-/// every two that follow each other become one. `intervals` are in order of time.
+/// Merges neighbours in pairs until there are at most `max` intervals (at least 1). `intervals` are
+/// in order of time.
 #[must_use]
 pub fn coarsen(mut intervals: Vec<Interval>, max: usize) -> Vec<Interval> {
     while intervals.len() > max.max(1) {
@@ -101,11 +103,11 @@ pub fn coarsen(mut intervals: Vec<Interval>, max: usize) -> Vec<Interval> {
     intervals
 }
 
-/// Puts empty intervals where there are none, before the first and between two: nothing was done
-/// there. `intervals` are in order of time; what is shorter than half of the one behind is no gap.
+/// Inserts empty intervals before the first interval and into gaps, because nothing was done there.
+/// `intervals` are in order of time. A gap shorter than half of the next interval is ignored.
 #[must_use]
 pub fn without_gaps(intervals: Vec<Interval>) -> Vec<Interval> {
-    /// A gap is filled with no more than this, which are longer then.
+    /// The most intervals that fill a gap; they are longer if it is larger.
     const FILL_MAX: f64 = 10_000.0;
     let mut whole: Vec<Interval> = Vec::with_capacity(intervals.len());
     let mut end_s = 0.0;

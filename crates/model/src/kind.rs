@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is recorded together: the kinds of request, and the pair of a read-modify-write.
+/// Categories of measurements: the kinds of request, and the pair of a read-modify-write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -16,7 +16,7 @@ pub enum Kind {
     Scan,
     /// Remove a record.
     Delete,
-    /// A read and an update of the same record, both recorded also on their own.
+    /// A read and an update of the same record; both are also recorded separately.
     ReadModifyWrite,
 }
 

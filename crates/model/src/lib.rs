@@ -1,8 +1,7 @@
-//! What was measured, as plain data: systems, facts, loads, points, series, findings, and what each
-//! number is called, where it comes from and how it is written.
+//! Measurements as plain data: systems, facts, loads, points, series, findings; and the name,
+//! source and format of every number.
 //!
-//! Nothing here knows a file. What compares and judges is in `tailmark-stats`, what keeps it in
-//! `tailmark-study`.
+//! Nothing here opens a file. `tailmark-stats` compares and judges; `tailmark-study` stores.
 
 mod bandwidth;
 mod bits;

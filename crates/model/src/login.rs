@@ -1,18 +1,18 @@
-//! Whom `ssh` is to reach, as a plan has it: `db1`, `user@db1` or `ssh://user@db1:port`.
+//! The login that a plan gives for `ssh`: `db1`, `user@db1` or `ssh://user@db1:port`.
 
-/// The parts of a login; empty where it does not have them.
+/// The parts of a login; missing parts are empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Login<'a> {
-    /// Who logs in; with a password after a colon where somebody has written one.
+    /// The user, with a password after a colon if one was written.
     pub user: &'a str,
-    /// The host: a name, or an address, in brackets where a port may follow its colons.
+    /// The host: a name, or an address, which is in brackets if a port follows its colons.
     pub host: &'a str,
     /// The port.
     pub port: &'a str,
 }
 
 impl<'a> Login<'a> {
-    /// The parts of what `ssh` takes.
+    /// Splits a login in a form that `ssh` accepts.
     #[must_use]
     pub fn from_text(text: &'a str) -> Self {
         let url = text.strip_prefix("ssh://");

@@ -1,4 +1,4 @@
-//! What is stated of a point and compared: operations per second, or a latency as plans name it
+//! Metrics: what is stated of a point and compared, such as operations per second or a latency
 //! (`p99.9 read`, `mean update`).
 
 use crate::{
@@ -9,12 +9,12 @@ use crate::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::{cmp::Ordering, fmt};
 
-/// One way to state latencies.
+/// A statistic of latencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistic {
     /// In plans, tables and controls: `mean`, `p99.9`.
     pub name: &'static str,
-    /// None: the mean.
+    /// The quantile; `None` for the mean.
     pub quantile: Option<Quantile>,
 }
 
@@ -45,8 +45,8 @@ impl Statistic {
     /// The 99.99th percentile.
     pub const P9999: Self = STATISTICS[6];
 
-    /// The value in nanoseconds, or a lower bound of it; none, where it is not known or too few
-    /// samples are behind it.
+    /// The value in nanoseconds, or a lower bound of it. `None` if it is unknown or has too few
+    /// samples.
     #[must_use]
     pub fn value(self, known: RankedLatencies<'_>) -> Option<Bounded> {
         match self.quantile {
@@ -63,12 +63,12 @@ impl Statistic {
     }
 }
 
-/// From which instant a latency is counted.
+/// The instant from which a latency is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeBasis {
-    /// From the sending of an operation.
+    /// When the operation was sent.
     Service,
-    /// From the instant it was due.
+    /// When the operation was due.
     Response,
 }
 
@@ -86,7 +86,7 @@ impl TimeBasis {
     }
 }
 
-/// What is stated and compared: the number of a row of [`METRICS`].
+/// A metric: the number of a row of [`METRICS`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Metric(u16);
 
@@ -99,7 +99,8 @@ impl Metric {
         (0..METRICS.len()).map(|index| Self(index as u16))
     }
 
-    /// What is neither a rate nor a latency of requests: what devices, machine and database did.
+    /// Metrics that are neither a rate nor a latency of requests: what devices, machine and
+    /// database did.
     pub fn figures() -> impl Iterator<Item = Self> {
         Self::all().skip(FIGURES_FROM)
     }
@@ -134,7 +135,7 @@ impl Metric {
         }
     }
 
-    /// Whether its values are known as upper bounds only.
+    /// Whether only upper bounds of its values are known.
     #[must_use]
     pub fn is_at_most(self) -> bool {
         matches!(self.row().source, Source::AtMost(_))
@@ -146,13 +147,13 @@ impl Metric {
         self.row().better != Better::Neither
     }
 
-    /// Whether a report can be about it, besides operations per second.
+    /// Whether a report can focus on it, besides operations per second.
     #[must_use]
     pub fn heads_reports(self) -> bool {
         self.ranks() && self != Self::OPS_PER_SEC
     }
 
-    /// What [`Self::heads_reports`], in words for errors.
+    /// The condition of [`Self::heads_reports`] in words, for errors.
     #[must_use]
     pub fn accepted() -> String {
         let figures = Self::figures().filter(|metric| metric.heads_reports());
@@ -165,8 +166,8 @@ impl Metric {
         )
     }
 
-    /// As tables print it, with the sign of a bound: times and amounts of bytes with their unit, others
-    /// in the unit of the row.
+    /// The value as tables print it, with the sign of its bound. Times and sizes have a unit; other
+    /// values are in the unit of the row.
     #[must_use]
     pub fn text(self, value: Bounded) -> String {
         match (self.row().source, self.row().unit) {
@@ -177,7 +178,7 @@ impl Metric {
         }
     }
 
-    /// As sentences print it, which have no heading that says the unit.
+    /// The value as sentences print it, with its unit, because no heading names it.
     #[must_use]
     pub fn text_with_unit(self, value: Bounded) -> String {
         let text = self.text(value);
@@ -187,7 +188,7 @@ impl Metric {
         }
     }
 
-    /// The value in the unit of the row.
+    /// The value in the unit of its row.
     #[must_use]
     pub fn in_unit(self, value: Bounded) -> Bounded {
         let per = if self.latency().is_some() { 1e3 } else { 1.0 };
@@ -197,7 +198,7 @@ impl Metric {
         }
     }
 
-    /// What it is called within a sentence.
+    /// Its name within a sentence.
     #[must_use]
     pub fn noun(self) -> &'static str {
         if self == Self::OPS_PER_SEC {
@@ -223,8 +224,8 @@ impl Metric {
         }
     }
 
-    /// How much better the first of a ratio is, as a fraction: the rise of operations per second, the
-    /// fall of a latency.
+    /// How much better the first value of a ratio is, as a fraction: a rise in operations per
+    /// second, a fall in a latency.
     #[must_use]
     pub fn gain(self, ratio: Bounded) -> Bounded {
         if self.more_is_better() {
@@ -240,7 +241,7 @@ impl Metric {
         }
     }
 
-    /// The ratio whose gain this is: of an average improvement, that of all.
+    /// The ratio that corresponds to this gain, for example the ratio of an average improvement.
     #[must_use]
     pub fn ratio_of_gain(self, gain: Bounded) -> Bounded {
         if self.more_is_better() {
@@ -256,8 +257,8 @@ impl Metric {
         }
     }
 
-    /// A ratio of two values as everything says it: `+44 %` and from twice on `2.2X` if more is better,
-    /// otherwise `23 % lower`, `2.2X higher`. A bound has its sign.
+    /// A ratio of two values in the notation used everywhere. If more is better: `+44 %`, and
+    /// `2.2X` from twice on. Otherwise: `23 % lower`, `2.2X higher`. A bound has its sign.
     #[must_use]
     pub fn improvement(self, ratio: Bounded, ratios: Option<Ratios>) -> String {
         let least = Ratios::least(ratios);
@@ -271,8 +272,8 @@ impl Metric {
         }
     }
 
-    /// The ends of an interval of ratios in the same words, both in percent or both as ratios:
-    /// `+8 % to +12 %`, `1.9X to 2.2X`, `11 % to 20 % lower`.
+    /// The two ends of an interval of ratios in the same notation, both as percentages or both as
+    /// ratios: `+8 % to +12 %`, `1.9X to 2.2X`, `11 % to 20 % lower`.
     #[must_use]
     pub fn improvements(self, (low, high): (f64, f64), ratios: Option<Ratios>) -> String {
         if !self.more_is_better() {

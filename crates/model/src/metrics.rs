@@ -1,7 +1,7 @@
-//! Every metric: one table, by which reports, comparisons, gates, exports and plans know it.
+//! The table of all metrics, used by reports, comparisons, gates, exports and plans.
 //!
-//! A metric is its row. What is added here can be shown, compared, gated on
-//! (`compare --fail-if`) and put at the head of a report (`report.metric`).
+//! A metric is its row. A new row can be shown, compared, gated on (`compare --fail-if`) and put at
+//! the head of a report (`report.metric`).
 
 use crate::{
     Bounded, Kind, Metric, Phase, STATISTICS, Statistic,
@@ -18,21 +18,22 @@ pub enum Better {
     Higher,
     /// The lower one.
     Lower,
-    /// Neither: the metric describes a run and does not rank it. It is shown and never compared.
+    /// Neither: the metric describes a run but does not rank it. It is shown and never compared.
     Neither,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
-    /// What the phase counted.
+    /// Counts of the phase.
     Counted(fn(&Phase) -> Option<f64>),
     /// The histogram of one kind of request: response time at a fixed rate.
     Latency(Kind, Statistic),
-    /// The samples of the phase. The second argument is the size of the data set in bytes, see
-    /// [`crate::Header::value_bytes`]. It is worked out once, when the phase is written to a study.
+    /// Samples of the phase. The second argument is the size of the data set in bytes, see
+    /// [`crate::Header::value_bytes`]. The value is computed once, when the phase is written to a
+    /// study.
     Sampled(fn(&Phase, Option<f64>) -> Option<f64>),
-    /// The same, where the true value is at most this.
+    /// The same, but the value is an upper bound.
     AtMost(fn(&Phase, Option<f64>) -> Option<f64>),
 }
 
@@ -41,15 +42,15 @@ pub enum Source {
 pub struct MetricRow {
     /// Its name in plans, conditions and exports, unit last: `p99.9 read`, `write_amplification`.
     pub name: &'static str,
-    /// What a report calls it.
+    /// Its name in reports.
     pub title: &'static str,
     /// The unit of raw values in tables and exports. Empty for a ratio.
     pub unit: &'static str,
-    /// What it is, in one line.
+    /// Its description, in one line.
     pub about: &'static str,
     /// Which of two values is better.
     pub better: Better,
-    /// Where its value comes from.
+    /// The source of its value.
     pub source: Source,
 }
 
@@ -64,7 +65,7 @@ const OPS_PER_SEC: MetricRow = MetricRow {
 };
 
 /// Every metric in the order of reports: operations per second, the latencies of each kind of
-/// request, what was sampled and counted.
+/// request, then sampled and counted metrics.
 pub static METRICS: LazyLock<Vec<MetricRow>> = LazyLock::new(|| {
     let latencies = Kind::ALL.into_iter().flat_map(|kind| {
         STATISTICS
@@ -94,8 +95,8 @@ fn latency(kind: Kind, statistic: Statistic) -> MetricRow {
 }
 
 impl Metric {
-    /// The value of a phase: in the unit of the row, but a latency of requests in nanoseconds. `None`
-    /// if it is not known, or if there are too few samples.
+    /// The value for a phase in the unit of the row, but latencies of requests in nanoseconds.
+    /// `None` if it is unknown or has too few samples.
     #[must_use]
     pub fn value(self, phase: &Phase) -> Option<Bounded> {
         let sampled = || phase.figures.get(&self).copied();
@@ -111,7 +112,7 @@ impl Metric {
 }
 
 impl Phase {
-    /// What the samples of a phase come to: of every sampled metric that is known the value.
+    /// Every sampled metric of a phase whose value is known.
     #[must_use]
     pub fn sampled_figures(&self, value_bytes: Option<f64>) -> BTreeMap<Metric, f64> {
         let value = |metric: Metric| match metric.row().source {
@@ -124,11 +125,11 @@ impl Phase {
     }
 }
 
-/// The name of what a read found. It is counted, not sampled: a report shows it only where systems
-/// differ in it.
+/// The name of the size that a read found. It is counted, not sampled, and a report shows it only
+/// if systems differ in it.
 pub const READ_BYTES: &str = "bytes_per_read";
 
-/// Everything that is no rate and no latency of requests.
+/// Every metric that is neither a rate nor a latency of requests.
 const FIGURES: &[MetricRow] = &[
     MetricRow {
         name: "device_reads_per_sec",

@@ -1,14 +1,14 @@
-//! Numbers as people read them, the same in the terminal, in reports and in messages: thousands
-//! separated, three digits of a latency, whole percent. Units are ASCII, as those of the field's
-//! programs: `us`, which can be searched for and typed.
+//! Numbers for people, the same in the terminal, in reports and in messages: thousands separated,
+//! latencies with three digits, whole percent. Units are ASCII as in other programs of the field:
+//! `us`, which is easy to type and search for.
 //!
-//! The drop-ins write numbers as the programs do that they stand for.
+//! The drop-ins write numbers like the programs that they replace.
 
 use crate::{Bound, Bounded, PointKey};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Something a second: `42,012`; below 100 with one decimal, below 1 with three digits.
+/// A number per second: `42,012`; one decimal below 100, three digits below 1.
 #[must_use]
 pub fn rate(value: f64) -> String {
     if value > 0.0 && value < 0.9995 {
@@ -20,13 +20,13 @@ pub fn rate(value: f64) -> String {
     }
 }
 
-/// A rate of which only a bound may be known: `≥ 42,012`.
+/// A rate or a bound of one: `≥ 42,012`.
 #[must_use]
 pub fn bounded_rate(bounded: Bounded) -> String {
     outward_rate(bounded).text(rate)
 }
 
-/// The same without a sign, for sentences and columns that say themselves which side it bounds.
+/// The same without a sign, for sentences and columns that name the side of the bound themselves.
 #[must_use]
 pub fn bound_rate(bounded: Bounded) -> String {
     rate(outward_rate(bounded).value)
@@ -48,7 +48,8 @@ fn outward_rate(bounded: Bounded) -> Bounded {
     outward(bounded, step)
 }
 
-/// A number below 1 with up to three digits: `0.5`, `0.00103`, and `1.03e-12` rather than a row of zeros.
+/// A number below 1 with up to three digits: `0.5`, `0.00103`, but `1.03e-12` instead of many
+/// zeros.
 fn small(value: f64) -> String {
     match value {
         1e-6.. => {
@@ -80,7 +81,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A whole number of any size: `1e21` where a double has not each of its digits.
+/// A whole number of any size: `1e21` if a double cannot hold all of its digits.
 fn whole(value: f64) -> String {
     const DIGITS_UP_TO: f64 = 9e15;
     if value.abs() < DIGITS_UP_TO {
@@ -90,8 +91,8 @@ fn whole(value: f64) -> String {
     }
 }
 
-/// A latency in nanoseconds with three digits and the unit that suits it: `843 ns`, `1.23 ms`.
-/// Nanoseconds are whole: no clock knows less.
+/// A latency in nanoseconds with three digits and a suitable unit: `843 ns`, `1.23 ms`. Nanoseconds
+/// are whole, because no clock is finer.
 #[must_use]
 pub fn latency(ns: f64) -> String {
     // 999.6 us has three digits as 1.00 ms, not as 1000 us.
@@ -112,29 +113,30 @@ pub fn bounded_latency(ns: Bounded) -> String {
     outward(ns, step.max(1.0)).text(latency)
 }
 
-/// A share of one as a signed whole percentage, of which only a bound may be known: `≤ −8 %`.
+/// A fraction, or a bound of one, as a signed whole percentage: `≤ −8 %`.
 #[must_use]
 pub fn bounded_change(share: Bounded) -> String {
     outward(share, 0.01).text(change)
 }
 
-/// A share of one as a percentage, of which only a bound may be known: `≤ 89 %`.
+/// A fraction, or a bound of one, as a percentage: `≤ 89 %`.
 #[must_use]
 pub fn bounded_share(bounded: Bounded) -> String {
     outward(bounded, 0.01).text(share)
 }
 
-/// From this ratio on a change is written as one: below, the percentage rounds to less than 100.
+/// From this ratio on, a change is written as a ratio. Below it, the percentage rounds to less than
+/// 100.
 pub const TWICE: f64 = 1.995;
 
-/// A ratio of which only a bound may be known: `≥ 3.2X`.
+/// A ratio or a bound of one: `≥ 3.2X`.
 #[must_use]
 pub fn bounded_ratio(bounded: Bounded) -> String {
     let step = if bounded.value < 9.95 { 0.1 } else { 1.0 };
     outward(bounded, step).text(ratio)
 }
 
-/// A bound rounded to a multiple of `step` that it still is one of.
+/// A bound rounded to a multiple of `step` so that it stays true.
 fn outward(bounded: Bounded, step: f64) -> Bounded {
     // What is a multiple but for the last digits of its binary form is one.
     let (steps, last_digits) = (bounded.value / step, 1e-9);
@@ -159,8 +161,7 @@ pub fn bytes(value: f64) -> String {
     format!("{} {}", three_digits(scaled), UNITS[unit])
 }
 
-/// Anything else to about three digits, of which only a bound may be known: `1,234`, `≤ 12.3`, `1.23`,
-/// `0.0123`.
+/// Any other number, or a bound of one, to about three digits: `1,234`, `≤ 12.3`, `1.23`, `0.0123`.
 #[must_use]
 pub fn bounded_figure(bounded: Bounded) -> String {
     let step = match bounded.value {
@@ -177,7 +178,7 @@ pub fn bounded_figure(bounded: Bounded) -> String {
     })
 }
 
-/// Whether two decimals would leave no three digits of it.
+/// Whether two decimals would show fewer than three digits of it.
 fn is_tiny(value: f64) -> bool {
     value > 0.0 && value < 0.095
 }
@@ -190,8 +191,8 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// A share of one as a signed whole percentage: `+60 %`, `−8 %`. A fall that is not to 0 is below 100 %:
-/// `−99.7 %`.
+/// A fraction as a signed whole percentage: `+60 %`, `−8 %`. Only a fall to 0 is 100 %; others are
+/// less: `−99.7 %`.
 #[must_use]
 pub fn change(value: f64) -> String {
     let left = (1.0 + value) * 100.0;
@@ -210,7 +211,7 @@ pub fn change(value: f64) -> String {
     format!("{sign}{} %", whole(percent.abs()))
 }
 
-/// A share of one as a percentage: `38 %`, below ten with one decimal, `0.0041 %`.
+/// A fraction as a percentage: `38 %`, with one decimal below ten, `0.0041 %`.
 #[must_use]
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
@@ -221,7 +222,7 @@ pub fn share(value: f64) -> String {
     }
 }
 
-/// A share of one as plans write it: `0.1%`, `82.8%`; small shares with two digits.
+/// A fraction as plans write it: `0.1%`, `82.8%`; small ones with two digits.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -250,13 +251,13 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// How ratios are written, if not in percent below twice and as ratios from there on.
+/// How ratios are written, unless as percentages below twice and as ratios from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ratios {
-    /// As ratios, `1.5X`, but for those within 5 % of 1.
+    /// As ratios, `1.5X`, except those within 5 % of 1.
     X,
-    /// In percent, `+52 %`.
+    /// As percentages, `+52 %`.
     Percent,
 }
 
@@ -264,7 +265,7 @@ impl Ratios {
     /// Every way, with its name.
     pub const ALL: [(Self, &str); 2] = [(Self::X, "x"), (Self::Percent, "percent")];
 
-    /// From which ratio on, and below its inverse, one is written as a ratio.
+    /// The ratio from which on, and below whose inverse, a change is written as a ratio.
     #[must_use]
     pub const fn least(ratios: Option<Self>) -> f64 {
         match ratios {
@@ -275,7 +276,7 @@ impl Ratios {
     }
 }
 
-/// How far one value is from another, by their ratio: `2.2X lower`, `23 % lower`, `8 % higher`.
+/// The difference of two values, given their ratio: `2.2X lower`, `23 % lower`, `8 % higher`.
 #[must_use]
 pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
     let inverse = Bounded {
@@ -310,7 +311,7 @@ pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
     }
 }
 
-/// From one ratio to another, the smaller difference first where both are on one side.
+/// A range between two ratios, the smaller difference first if both are on one side.
 #[must_use]
 pub fn ends_apart((low, high): (f64, f64), ratios: Option<Ratios>) -> String {
     let (near, far) = if high <= 1.0 {
@@ -345,8 +346,8 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A time as plans write it, of a person's precision: whole seconds from 10 s on, milliseconds
-/// below. `1s 500ms`, `2h 5m`.
+/// A time as plans write it, rounded for people: whole seconds from 10 s on, milliseconds below.
+/// `1s 500ms`, `2h 5m`.
 #[must_use]
 pub fn rounded(time: Duration) -> String {
     let nearest = match time.as_secs() {
@@ -356,7 +357,7 @@ pub fn rounded(time: Duration) -> String {
     humantime::format_duration(nearest).to_string()
 }
 
-/// The last millisecond of the year 9999, which RFC 3339 ends with.
+/// The last millisecond of the year 9999, the last that RFC 3339 can express.
 pub const INSTANT_MAX_MS: u64 = 253_402_300_799_999;
 
 /// An instant in milliseconds since 1970 UTC, up to [`INSTANT_MAX_MS`]: `2026-11-21 10:00 UTC`.
@@ -375,7 +376,7 @@ pub fn instant_ms(ms: u64) -> String {
     format!("{} UTC", text.trim_end_matches('Z').replace('T', " "))
 }
 
-/// `1 thread`, `16 threads`; of a point of which only the peak is known, `an unknown thread count`.
+/// `1 thread`, `16 threads`; `an unknown thread count` if only the peak is known.
 #[must_use]
 pub fn threads(n: u32) -> String {
     match n {

@@ -1,28 +1,28 @@
-//! What a finding says, as data: named values, and a sentence with a gap for each of them.
+//! The content of a finding as data: named values, and a sentence with a gap for each.
 //!
-//! A rule writes what it saw under a name, with a unit. The sentence of one place and the table of
-//! fifty places are made of the same values, so nothing has to take a sentence apart again.
+//! A rule writes each value under a name, with a unit. The sentence about one place and the table
+//! of fifty places use the same values, so no code has to parse a sentence.
 
 use crate::{Damaged, number};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{collections::BTreeMap, fmt};
 
-/// The most values of a finding: a rule has a few, and for each host of a large cluster a few more.
+/// The most values of a finding. A rule has a few, plus a few for each host of a large cluster.
 const OBSERVATIONS_MAX: usize = 10_000;
 /// The longest name or unit, bytes.
 const NAME_MAX: usize = 4 << 10;
-/// The longest sentence that gaps are filled in, bytes.
+/// The longest sentence whose gaps are filled, bytes.
 const TEXT_MAX: usize = 4 << 20;
 
-/// One value that a rule saw.
+/// One value that a rule observed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// What it is of, for example `Processors busy`: the heading of its column, and the gap `{Processors
+    /// Its name, for example `Processors busy`: the heading of its column, and the gap `{Processors
     /// busy}` of the sentence.
     pub name: String,
     /// What was seen.
     pub value: Observed,
-    /// The name of a [`Unit`]; of one that this version does not know, it follows the number.
+    /// The name of a [`Unit`]. An unknown unit is printed after the number.
     pub unit: String,
 }
 
@@ -31,11 +31,11 @@ pub struct Observation {
 pub enum Observed {
     /// In the unit of its observation; finite.
     Number(f64),
-    /// A name, or a value that is no number: `≥ 84 ms`.
+    /// A name, or a value that is not a number: `≥ 84 ms`.
     Text(String),
 }
 
-/// In JSON a number is a number and a text a text.
+/// In JSON, a number is a number and text is a string.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Observed", untagged)]
 enum InJson {
@@ -43,7 +43,8 @@ enum InJson {
     Text(String),
 }
 
-/// Between ranks nothing tells a number from a text, so that stands before it.
+/// Between ranks, a tag comes before the value, because that encoding does not tell numbers from
+/// text.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Observed")]
 enum InMessage {
@@ -71,10 +72,10 @@ impl<'de> Deserialize<'de> for Observed {
     }
 }
 
-/// What a number of an [`Observation`] is in.
+/// The unit of the number of an [`Observation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// A number of things, which the name says.
+    /// A number of things; the name says which.
     Count,
     /// Hundredths.
     Percent,
@@ -90,7 +91,7 @@ pub enum Unit {
     OpsPerSecond,
 }
 
-/// Every unit with its name, as a study has it.
+/// Every unit with its name in a study.
 const UNITS: [(Unit, &str); 7] = [
     (Unit::Count, ""),
     (Unit::Percent, "%"),
@@ -102,7 +103,7 @@ const UNITS: [(Unit, &str); 7] = [
 ];
 
 impl Unit {
-    /// As a study has it.
+    /// Its name in a study.
     #[must_use]
     pub fn name(self) -> &'static str {
         let mut units = UNITS.iter();
@@ -122,7 +123,7 @@ impl Observation {
         }
     }
 
-    /// The number; none where it is words.
+    /// The number; `None` if it is text.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self.value {
@@ -160,18 +161,18 @@ fn amount(value: f64) -> String {
     }
 }
 
-/// What a rule says: a sentence or two with gaps such as `{Processors busy}`, and the values that fill
-/// them. Values without a gap are in tables alone.
+/// The statement of a rule: a sentence or two with gaps such as `{Processors busy}`, and the values
+/// that fill them. Values without a gap appear in tables only.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sentence {
     /// The words, with gaps.
     pub wording: String,
-    /// What was seen. Several values of one name are listed.
+    /// What was observed. Values of the same name are listed.
     pub evidence: Vec<Observation>,
 }
 
 impl Sentence {
-    /// Words, with a gap for each value that is given later.
+    /// Words with gaps for values that are added later.
     #[must_use]
     pub fn new(wording: impl Into<String>) -> Self {
         Self {
@@ -180,7 +181,7 @@ impl Sentence {
         }
     }
 
-    /// The same with a number. One that is not finite is unknown.
+    /// Adds a number. A number that is not finite is unknown.
     #[must_use]
     pub fn number(mut self, name: &str, value: f64, unit: Unit) -> Self {
         if !value.is_finite() {
@@ -194,13 +195,13 @@ impl Sentence {
         self
     }
 
-    /// The same with a number of things.
+    /// Adds a number of things.
     #[must_use]
     pub fn count(self, name: &str, value: u64) -> Self {
         self.number(name, value as f64, Unit::Count)
     }
 
-    /// The same with a value in words.
+    /// Adds a value in words.
     #[must_use]
     pub fn text(mut self, name: &str, value: impl Into<String>) -> Self {
         self.evidence.push(Observation {
@@ -211,7 +212,7 @@ impl Sentence {
         self
     }
 
-    /// The same with another sentence after it.
+    /// Adds another sentence.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         if !self.wording.is_empty() && !other.wording.is_empty() {
@@ -223,7 +224,7 @@ impl Sentence {
     }
 }
 
-/// With the values in its gaps.
+/// Prints the sentence with its gaps filled.
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&filled(&self.wording, &self.evidence))
@@ -236,10 +237,10 @@ impl<T: Into<String>> From<T> for Sentence {
     }
 }
 
-/// Refuses evidence from a file that no rule writes.
+/// Rejects evidence in a file that no rule would write.
 ///
 /// # Errors
-/// Where there are too many values, or one has a name or a unit that is too long.
+/// If there are too many values, or a name or unit is too long.
 pub fn check(evidence: &[Observation]) -> Result<(), Damaged> {
     let is_long = |seen: &Observation| seen.name.len().max(seen.unit.len()) > NAME_MAX;
     let what = if evidence.len() > OBSERVATIONS_MAX {
@@ -252,7 +253,7 @@ pub fn check(evidence: &[Observation]) -> Result<(), Damaged> {
     Err(Damaged { what })
 }
 
-/// The values of each name, those of one name as a list.
+/// The values of each name, several of one name as a list.
 #[must_use]
 pub fn values(evidence: &[Observation]) -> BTreeMap<&str, String> {
     let mut of_names: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -269,14 +270,13 @@ pub fn values(evidence: &[Observation]) -> BTreeMap<&str, String> {
 /// A piece of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'t> {
-    /// Of the wording.
+    /// Part of the wording.
     Words(&'t str),
-    /// In a gap.
+    /// The content of a gap.
     Value(&'t str),
 }
 
-/// The pieces of a sentence with these values in its gaps. Braces around something else than a name
-/// are words.
+/// The pieces of a sentence with its gaps filled. Braces around anything but a name are words.
 #[must_use]
 pub fn pieces<'t>(wording: &'t str, values: &'t BTreeMap<&str, String>) -> Vec<Piece<'t>> {
     let mut pieces = Vec::new();
@@ -303,7 +303,7 @@ pub fn pieces<'t>(wording: &'t str, values: &'t BTreeMap<&str, String>) -> Vec<P
     pieces
 }
 
-/// A wording with the values of its evidence in its gaps.
+/// A wording with the values of its evidence filled in.
 #[must_use]
 pub fn filled(wording: &str, evidence: &[Observation]) -> String {
     let values = values(evidence);

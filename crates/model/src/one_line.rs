@@ -2,8 +2,8 @@
 
 use crate::printable;
 
-/// An error and its causes, in one line. What a server says may have lines and commands for a terminal:
-/// they are written out.
+/// An error and its causes, in one line. Messages from servers may contain line breaks and terminal
+/// commands, which are escaped.
 #[must_use]
 pub fn in_one_line(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());

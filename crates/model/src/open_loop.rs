@@ -1,5 +1,5 @@
-//! What only a point at a fixed rate has: how operations arrive, how late they are sent and why,
-//! and those that were never done.
+//! Properties of points at a fixed rate only: how operations arrive, how late they are sent and
+//! why, and which were never done.
 
 use crate::{Latencies, new_latencies};
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 pub enum Arrivals {
     /// Evenly spaced.
     Even,
-    /// A Poisson process: the times between two are independent and exponentially distributed.
+    /// A Poisson process: times between arrivals are independent and exponentially distributed.
     Poisson,
 }
 
 impl Arrivals {
-    /// Every one.
+    /// Both, in the order of reports.
     pub const ALL: [Self; 2] = [Self::Even, Self::Poisson];
 
     /// The name in plans, exports and reports.
@@ -28,21 +28,21 @@ impl Arrivals {
     }
 }
 
-/// How much later than due operations were sent, nanoseconds.
+/// How late operations were sent, nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartLag {
-    /// Of every operation.
+    /// All operations.
     pub all: Latencies,
-    /// By cause; none where each client has a schedule of its own.
+    /// By cause; `None` if each client has its own schedule.
     pub causes: Option<LagCauses>,
 }
 
-/// Start lag by its cause: each operation is in one of the two.
+/// Start lag by cause. Each operation is in one of the two.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LagCauses {
-    /// Of operations that were due before a client was free to send them.
+    /// Operations that were due before any client was free.
     pub no_client: Latencies,
-    /// Of operations for which a client waited: it was woken so late.
+    /// Operations for which a client waited but was woken late.
     pub woken_late: Latencies,
 }
 
@@ -55,14 +55,14 @@ impl Default for LagCauses {
     }
 }
 
-/// Operations that were due and not done when the point had ended and 10 s more had passed, by
-/// their age then, nanoseconds. What they would have taken is at least that: a quantile above the
-/// smallest age is known to be no less than it is stated.
+/// Operations that were due and still not done 10 s after the end of the point, by their age then,
+/// nanoseconds. Each would have taken at least that long, so a quantile above the smallest age is a
+/// lower bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Censored {
-    /// Since they were sent; those that never were are not in it.
+    /// Age since sending. Operations that were never sent are not included.
     pub service: Latencies,
-    /// Since they were due.
+    /// Age since they were due.
     pub response: Latencies,
 }
 
@@ -75,8 +75,8 @@ impl Default for Censored {
     }
 }
 
-/// What a percentage among the rates of a plan came to: of the peak of a system in a workload,
-/// worked out once, when the first of its points was measured.
+/// The rate that a percentage in a plan resolved to: a share of the peak of a system in a workload,
+/// computed once, before its first point was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedRate {
     /// The system that is measured at the rate.
@@ -85,12 +85,12 @@ pub struct ResolvedRate {
     pub workload: String,
     /// How keys are drawn.
     pub distribution: String,
-    /// As the plan has it: `60%`.
+    /// As written in the plan: `60%`.
     pub requested: String,
     /// The system whose peak it is a percentage of.
     pub of_system: String,
-    /// That peak.
+    /// The peak.
     pub peak_ops_per_sec: f64,
-    /// The rate that it came to, operations per second.
+    /// The resulting rate, operations per second.
     pub rate: f64,
 }

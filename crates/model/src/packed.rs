@@ -1,11 +1,11 @@
 //! Interval histograms as bytes: a long study has a quarter of a million of them.
 //!
-//! Two significant digits are kept (HdrHistogram's own slots of two digits: values are within 1 %),
-//! and every count. Counts of neighbouring slots are alike but for chance, whose size the level
-//! says; so each count is kept as its difference from a running mean of those before it, in a Rice
-//! code whose order follows the differences. Runs of empty slots are kept as their length. That is
-//! within a quarter of what chance alone needs, and half of HdrHistogram's V2 encoding compressed
-//! by Zstandard (`tests/size.rs` measures a whole study of them).
+//! Every count is kept, and values keep two significant digits (HdrHistogram's slots of two digits:
+//! within 1 %). Counts of neighbouring slots differ only by chance, and their level says by how
+//! much. So each count is stored as its difference from a running mean of earlier counts, in a Rice
+//! code whose order follows those differences. A run of empty slots is stored as its length. The
+//! result is within a quarter of the theoretical minimum, and half the size of HdrHistogram's V2
+//! encoding compressed by Zstandard (`tests/size.rs` measures a whole study).
 //!
 //! The bytes: [`FORM`]; then in gamma code the number of slots from the first to the last that is
 //! not empty, plus one; the first of them, plus one; then their counts.
@@ -22,7 +22,7 @@ pub const DIGITS: u8 = 2;
 /// The first byte.
 const FORM: u8 = 1;
 
-/// Slots in which values double once, at two digits.
+/// Slots for each doubling of values, at two digits.
 const SLOTS_PER_OCTAVE: u64 = 128;
 
 /// Slots of all 64-bit values.
@@ -33,15 +33,15 @@ const SLOTS: usize = 58 * SLOTS_PER_OCTAVE as usize;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packed(Vec<u8>);
 
-/// An empty histogram of two digits, to add unpacked ones to: in one of three digits their values
-/// would count as the lowest of their slot.
+/// An empty histogram of two digits, to add unpacked ones to. With three digits, each value would
+/// count as the lowest of its slot.
 #[must_use]
 pub fn new_interval_latencies() -> Latencies {
     Histogram::new(DIGITS).expect("two digits are accepted")
 }
 
 impl Packed {
-    /// Keeps a histogram at two digits; every count is kept.
+    /// Packs a histogram at two digits, with every count.
     #[must_use]
     pub fn pack(latencies: &Latencies) -> Self {
         let mut slots = Slots::default();
@@ -51,13 +51,14 @@ impl Packed {
         slots.pack()
     }
 
-    /// The histogram again, at two digits.
+    /// Unpacks the histogram, at two digits.
     #[must_use]
     pub fn unpack(&self) -> Latencies {
         self.slots().latencies()
     }
 
-    /// All of these in one histogram, at two digits, which is made once: quicker than adding unpacked ones.
+    /// All of these in one unpacked histogram of two digits, which is faster than adding unpacked
+    /// ones.
     #[must_use]
     pub fn unpack_sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Latencies {
         let mut all = all.into_iter();
@@ -66,13 +67,13 @@ impl Packed {
         slots.latencies()
     }
 
-    /// Both histograms in one; every count is kept.
+    /// Both histograms in one, with every count.
     #[must_use]
     pub fn sum(&self, other: &Self) -> Self {
         self.sum_with([other])
     }
 
-    /// This one and all of the others in one: packed once, which takes longer than adding.
+    /// This histogram and all others in one, packed once, because packing takes longer than adding.
     pub(crate) fn sum_with<'a>(&self, others: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut slots = self.slots();
         for other in others {
@@ -81,16 +82,16 @@ impl Packed {
         slots.pack()
     }
 
-    /// As it is kept.
+    /// The stored bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// From bytes that [`Packed::as_bytes`] gave.
+    /// From bytes that [`Packed::as_bytes`] returned.
     ///
     /// # Errors
-    /// Where the bytes are not a packed histogram.
+    /// If the bytes are not a packed histogram.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
         match Slots::unpack(bytes) {
             Some(_) => Ok(Self(bytes.to_vec())),
@@ -105,7 +106,7 @@ impl Packed {
     }
 }
 
-/// The slot of a value: those below 256 have their own, above it 128 slots an octave.
+/// The slot of a value. Values below 256 have their own slot; above, each octave has 128.
 const fn slot_of(value: u64) -> usize {
     let shift = (u64::BITS - 8).saturating_sub((value | 0xff).leading_zeros());
     (shift as u64 * SLOTS_PER_OCTAVE + (value >> shift)) as usize
@@ -232,7 +233,7 @@ impl Slots {
     }
 }
 
-/// What the counts so far let expect of the next; both ends of the code keep the same.
+/// The expected next count, given those so far. Encoder and decoder keep the same state.
 #[derive(Debug, Default)]
 struct Model {
     /// The running mean of counts, in 256ths.
@@ -243,10 +244,10 @@ struct Model {
 
 impl Model {
     const ONE: u64 = 256;
-    /// Greater counts are taken for this one: more than an interval can hold.
+    /// Greater counts are replaced by this one, which is more than an interval can hold.
     const COUNT_MAX: u64 = 1 << 48;
 
-    /// Whether the next slot is likely to be empty: runs are counted then.
+    /// Whether the next slot is probably empty, so that runs are counted.
     const fn expects_none(&self) -> bool {
         self.level < Self::ONE / 4
     }
@@ -261,8 +262,8 @@ impl Model {
         if spread == 0 { 0 } else { spread.ilog2() }
     }
 
-    /// A count as its difference from the expected one, small ones small: 0, -1, 1, -2, 2, ... to
-    /// the count 0, beyond which only greater counts are left.
+    /// A count as its difference from the expected one, with small differences first: 0, -1, 1, -2,
+    /// 2, ... down to the count 0; after that only greater counts remain.
     const fn fold(&self, count: u64) -> u64 {
         let expected = self.expected();
         if count > 2 * expected {
@@ -274,7 +275,7 @@ impl Model {
         }
     }
 
-    /// The count again; none where no count is folded so.
+    /// Inverts [`Self::fold`]; `None` for a code that it never produces.
     const fn unfold(&self, coded: u64) -> Option<u64> {
         let expected = self.expected();
         if coded > 2 * expected {
@@ -296,7 +297,7 @@ impl Model {
         self.level = 11 * self.level / 16;
     }
 
-    /// [`Self::learn_none`] `count` times: after a few calls nothing changes any more.
+    /// Calls [`Self::learn_none`] `count` times. After a few calls nothing changes.
     fn learn_run_of_none(&mut self, count: usize) {
         for _ in 0..count {
             if self.level == 0 {

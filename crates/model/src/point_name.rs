@@ -1,5 +1,5 @@
-//! What a point is called beside its system and its repeat. Runs of one name are runs of one point, and
-//! two systems are compared where both have a point of one name.
+//! The name of a point without its system and repeat. Points of one name are runs of the same
+//! point, and two systems are compared where both have a point of that name.
 
 use crate::{Arrivals, PointKey, number};
 use std::fmt;
@@ -11,9 +11,9 @@ pub struct PointName {
     pub workload: String,
     /// How keys are drawn.
     pub distribution: String,
-    /// Clients; [`PointKey::PEAK`] where only the peak is known.
+    /// Clients; [`PointKey::PEAK`] if only the peak is known.
     pub threads: u32,
-    /// The bits of the target rate: those of positive numbers are in the order of the numbers.
+    /// The bits of the target rate. Bits of positive numbers sort like the numbers.
     rate_bits: Option<u64>,
     /// How operations arrive at that rate.
     pub arrivals: Option<Arrivals>,
@@ -38,7 +38,7 @@ impl PointName {
         }
     }
 
-    /// Operations per second over all clients; none: a closed loop.
+    /// Operations per second over all clients; `None` for a closed loop.
     #[must_use]
     pub fn target_rate(&self) -> Option<f64> {
         self.rate_bits.map(f64::from_bits)
@@ -50,7 +50,7 @@ impl PointName {
         self.rate_bits.is_none() && self.workload == workload && self.distribution == distribution
     }
 
-    /// Clients, and the rate where there is one: `16 threads`, `2,000/s even, 64 threads`.
+    /// Clients, and the rate if there is one: `16 threads`, `2,000/s even, 64 threads`.
     #[must_use]
     pub fn at(&self) -> String {
         let threads = number::threads(self.threads);

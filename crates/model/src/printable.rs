@@ -1,14 +1,15 @@
-//! Text from elsewhere, as it may stand on a terminal, in a table and in the name of a file.
+//! Foreign text made safe for a terminal, a table or a file name.
 //!
-//! Names and texts of a study, an import or a server are input. Printed as they are, they could move
-//! the cursor, turn the order of the words around them, run as a formula in a spreadsheet or name a
-//! file in another directory. So there is one function for each place where they are written.
+//! Names and texts in a study, an import or a server's answer are input. Printed as they are, they
+//! could move the cursor, reverse the order of surrounding words, run as a formula in a
+//! spreadsheet, or name a file in another directory. So there is one function for each place where
+//! they are written.
 
 use sha2::{Digest, Sha256};
 use std::{borrow::Cow, fmt::Write};
 
-/// Whether a character does something instead of being shown: a control character, a sign that turns
-/// the direction of writing, or a separator of lines.
+/// Whether a character has an effect instead of being shown: a control character, a sign that turns
+/// the direction of writing, or a line separator.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
@@ -16,13 +17,13 @@ pub fn is_hidden(c: char) -> bool {
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text on one line, with what is hidden in it written out: `\u{1b}`, `\n`.
+/// Text on one line, with hidden characters escaped: `\u{1b}`, `\n`.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     written_out(text, is_hidden)
 }
 
-/// The same for a text of several lines, which keeps its lines and tabs.
+/// The same for text of several lines, which keeps its lines and tabs.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     written_out(text, |c| is_hidden(c) && !matches!(c, '\n' | '\t'))
@@ -43,8 +44,8 @@ fn written_out(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A cell of a table of comma-separated values, on one line. A text that a spreadsheet would take for a
-/// formula has an apostrophe before it; a number is as it is.
+/// A cell of a CSV table, on one line. Text that a spreadsheet would take for a formula gets an
+/// apostrophe in front; numbers stay as they are.
 #[must_use]
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
     let shown = written_out(text, |c| is_hidden(c) && c != '\t');
@@ -59,7 +60,8 @@ pub fn csv_cell(text: &str) -> Cow<'_, str> {
     shown
 }
 
-/// A text of JSON that prints as it is: what is hidden in it is escaped, so that it reads the same.
+/// JSON text that is safe to print: hidden characters are escaped, and it still parses to the same
+/// value.
 #[must_use]
 pub fn json_text(json: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t' | '\r');
@@ -78,8 +80,8 @@ pub fn json_text(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Members that every object of JavaScript has: as the name of a system they would be found where
-/// nothing was put.
+/// Members that every JavaScript object has. If a system had such a name, a lookup would find the
+/// member although nothing was stored.
 const OF_EVERY_OBJECT: [&str; 12] = [
     "__defineGetter__",
     "__defineSetter__",
@@ -94,10 +96,10 @@ const OF_EVERY_OBJECT: [&str; 12] = [
     "toString",
     "valueOf",
 ];
-/// A space of no width.
+/// A zero-width space.
 const NO_WIDTH: char = '\u{200b}';
 
-/// A name as a script takes it: one that every object has is followed by a space of no width.
+/// A name for scripts. A zero-width space follows a name that every object has.
 #[must_use]
 pub fn script_name(name: &str) -> Cow<'_, str> {
     if OF_EVERY_OBJECT.contains(&name) {
@@ -107,8 +109,8 @@ pub fn script_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text of JSON for a script, which may stand in a page: nothing in it ends the script or is a
-/// member of every object. A text of JSON within a string of it is treated in the same way.
+/// JSON text for a script within a page: nothing in it ends the script or is a member of every
+/// object. JSON text within a string of it is treated in the same way.
 #[must_use]
 pub fn script_json(json: &str) -> Cow<'_, str> {
     let mut out = json_text(json);
@@ -126,15 +128,15 @@ pub fn script_json(json: &str) -> Cow<'_, str> {
     out
 }
 
-/// The most bytes of a name of a file, without its extension.
+/// The longest file name in bytes, without its extension.
 const FILE_NAME_MAX: usize = 100;
-/// Names that some systems keep for devices.
+/// Names that some systems reserve for devices.
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
-/// And these with a digit after them.
+/// Names that are reserved with a digit after them.
 const RESERVED_NUMBERED: [&str; 2] = ["com", "lpt"];
 
-/// The name of a file for a name from elsewhere, without its extension: one part of a path that every
-/// file system takes. Different names may give the same one.
+/// A file name, without its extension, for a foreign name: one path component that every file
+/// system accepts. Different names may map to the same one.
 #[must_use]
 pub fn file_name(name: &str) -> String {
     let mut out = one_part(name);
@@ -156,13 +158,13 @@ pub fn file_name(name: &str) -> String {
     out
 }
 
-/// Whether a name, with its extension, is one part of a path as [`file_name`] makes them: no directory,
-/// no hidden file and nothing that a terminal would obey.
+/// Whether a name with its extension is one path component as [`file_name`] makes them: not a
+/// directory, not a hidden file, and nothing that a terminal would obey.
 pub fn is_file_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 255 && one_part(name) == name
 }
 
-/// A name without what separates directories, is not shown, or begins a hidden file.
+/// A name without directory separators, hidden characters and leading dots.
 fn one_part(name: &str) -> String {
     let is_allowed = |c: char| !is_hidden(c) && !"/\\:*?\"<>|".contains(c);
     let mut out: String = name

@@ -1,9 +1,9 @@
-//! Which facts are private: serial numbers, host names and addresses. They stand in one table, so
-//! that older studies can be redacted too.
+//! The table of private facts: serial numbers, host names and addresses. Because it is a table,
+//! older studies can be redacted too.
 
 use crate::{Fact, server::plain};
 
-/// Facts that are private: group and name, sorted. A group stands for its numbered ones too.
+/// Private facts: group and name, sorted. A group also stands for its numbered groups.
 pub const PRIVATE_FACTS: &[(&str, &str)] = &[
     ("device", "cloud volume"),
     ("device", "serial number"),
@@ -15,7 +15,7 @@ pub const PRIVATE_FACTS: &[(&str, &str)] = &[
 ];
 
 impl Fact {
-    /// Whether it names a piece of hardware or a machine.
+    /// Whether the fact identifies a piece of hardware or a machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
         // What a rank says of its own place is private as that of rank 0 is.

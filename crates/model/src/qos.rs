@@ -1,13 +1,15 @@
-//! Quality of service as the studies define it: of every million requests the hundred slowest are
-//! looked at, and the fastest of these is 99.99 %. Over a whole run it is a quantile like any other;
-//! here it is block by block, so that a bad quarter of an hour does not hide in the day.
+//! Quality of service as the published studies define it: of every million requests, take the
+//! hundred slowest; the fastest of these is the 99.99 % value. Over a whole run that is an ordinary
+//! quantile. Here it is computed block by block, so that a bad quarter of an hour is not hidden in
+//! a day.
 //!
-//! A block is the fewest consecutive seconds that hold at least a million samples. The worst, the
-//! median and the best block are worked out while a point is measured, before its intervals are
-//! merged: those of a long run may hold many millions. Of what has no such blocks, as an import,
-//! they are worked out from its intervals when it is committed. Intervals have two significant
-//! digits: values are within 1 %. Requests that failed are in the block of the interval in which they did, and rank
-//! above every success of it; operations that were never done are in no block.
+//! A block is the fewest consecutive seconds with at least a million samples. The worst, median and
+//! best blocks are computed while a point is measured, before its intervals are merged, because
+//! merged intervals of a long run may hold many millions. For data without such blocks, such as an
+//! import, they are computed from its intervals when it is committed. Intervals have two
+//! significant digits, so values are within 1 %. Failed requests are in the block of the interval
+//! in which they failed, and rank above every success in it. Operations that were never done are in
+//! no block.
 
 use crate::{
     BlockQos, BlockValue, Bounded, Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile,
@@ -15,17 +17,18 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// A block of a run holds at least this many samples.
+/// The fewest samples of a block.
 pub const BLOCK_SAMPLES: u64 = 1_000_000;
 
-/// How many requests a second are at or above the value at a quality, of so many a second.
+/// How many requests per second are at or above the value at a quality, given the requests per
+/// second.
 #[must_use]
 pub fn requests_beyond(per_second: f64, quality: f64) -> f64 {
     per_second * (1.0 - quality)
 }
 
-/// Every reported quantile of every kind over the blocks of a phase; nothing of a kind that has no
-/// block. Where response time is service time it is given as such alone.
+/// Every reported quantile of every kind over the blocks of a phase. Kinds without a block are
+/// absent. If response time equals service time, only service time is given.
 #[must_use]
 pub fn block_qos(intervals: &[Interval]) -> Vec<BlockQos> {
     let mut blocks = Blocks {
@@ -36,8 +39,8 @@ pub fn block_qos(intervals: &[Interval]) -> Vec<BlockQos> {
     blocks.finish()
 }
 
-/// The blocks of a phase as its intervals come. It takes as much memory for a day as for an hour:
-/// of blocks that are full it keeps how many had each value, and of those there are a few thousand.
+/// Collects blocks from intervals as they arrive. Memory does not grow with the length of a run: of
+/// full blocks it keeps how many had each value, and there are only a few thousand values.
 #[derive(Debug, Default)]
 pub struct Blocks {
     kinds: BTreeMap<Kind, KindBlocks>,
@@ -50,12 +53,12 @@ pub struct Blocks {
 #[derive(Debug)]
 struct KindBlocks {
     service: TimeBlocks,
-    /// From the first interval on that has response times.
+    /// Present from the first interval that has response times.
     response: Option<TimeBlocks>,
 }
 
 impl Blocks {
-    /// Adds an interval. One that comes late is added to the block that is open.
+    /// Adds an interval. A late interval is added to the open block.
     pub fn add(&mut self, interval: &Interval) {
         self.end_s = self.end_s.max(interval.start_s + interval.length_s);
         for (&kind, measured) in &interval.kinds {
@@ -77,7 +80,7 @@ impl Blocks {
         }
     }
 
-    /// The quantiles of all blocks that are full.
+    /// The quantiles of all full blocks.
     #[must_use]
     pub fn finish(self) -> Vec<BlockQos> {
         let of_kind = |(kind, own): (Kind, KindBlocks)| {
@@ -101,13 +104,13 @@ struct Seen {
 struct TimeBlocks {
     /// When the open block began, seconds since the start of the phase.
     start_s: f64,
-    /// What was done in it.
+    /// Requests completed in it.
     done: Latencies,
-    /// How many failed in it.
+    /// Requests that failed in it.
     failed: u64,
     full: u64,
     samples_min: u64,
-    /// Of each of [`QUANTILES`] the values of full blocks, in the order of [`BlockValue::rank`].
+    /// The values of full blocks for each of [`QUANTILES`], in the order of [`BlockValue::rank`].
     values: [BTreeMap<(bool, u64), Seen>; QUANTILES.len()],
 }
 
@@ -193,25 +196,24 @@ impl TimeBlocks {
 /// A quantile of one kind of request: over the whole run, and block by block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Qos<'a> {
-    /// Which quantile.
+    /// The quantile.
     pub quantile: Quantile,
-    /// Over the whole run, nanoseconds; none with too few samples beyond it.
+    /// The value over the whole run, nanoseconds; `None` if too few samples lie beyond it.
     pub run: Option<Bounded>,
     /// Whether there are enough samples to draw it as certain.
     pub is_solid: bool,
-    /// Block by block; none where the run has no block.
+    /// The values block by block; `None` if the run has no block.
     pub blocks: Option<&'a BlockQos>,
 }
 
-/// The quantiles of a quality of service, rising: those that are reported from 99 % on, and one more
-/// nine.
+/// The quantiles of quality of service, rising: the reported ones from 99 % on, and one more nine.
 pub fn qualities() -> impl Iterator<Item = Quantile> {
     let reported = QUANTILES.into_iter().filter(|q| q.value >= 0.99);
     reported.chain([quantile::SIX_NINES])
 }
 
 impl Phase {
-    /// The quality of service of one kind of request; nothing of a kind that was not asked for.
+    /// The quality of service of one kind of request; empty if the kind was not requested.
     #[must_use]
     pub fn qos(&self, kind: Kind, time: TimeBasis) -> Vec<Qos<'_>> {
         let Some(result) = self.kinds.get(&kind) else {

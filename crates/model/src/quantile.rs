@@ -1,8 +1,9 @@
-//! Quantiles as the studies state them: the k-th highest of n samples.
+//! Quantiles as the published studies state them: the k-th highest of n samples.
 //!
-//! The value at quality q over n samples is the k-th highest latency, k = max(1, floor(n(1 - q))):
-//! of every million, the lowest of the 100 highest is the 99.99 % quality of service. One with
-//! fewer than [`SAMPLES_MIN`] samples at or above it says too little to be printed as a number.
+//! The value at quality q over n samples is the k-th highest latency, k = max(1, floor(n(1 - q))).
+//! For example, of a million samples the lowest of the 100 highest is the 99.99 % quality of
+//! service. A quantile with fewer than [`SAMPLES_MIN`] samples at or above it is too uncertain to
+//! be printed as a number.
 
 use crate::Latencies;
 
@@ -50,34 +51,34 @@ pub const QUANTILES: [Quantile; 7] = [
 /// The 99th percentile.
 pub const P99: Quantile = QUANTILES[3];
 
-/// One nine more than is reported of every point: of 10 million samples 10 are beyond it.
+/// One nine more than reports state of every point: 10 of 10 million samples lie beyond it.
 pub const SIX_NINES: Quantile = Quantile {
     name: "p99.9999",
     value: 0.999_999,
 };
 
-/// With fewer samples beyond it, a quantile is not a number.
+/// With fewer samples beyond it, a quantile is not printed as a number.
 pub const SAMPLES_MIN: u64 = 10;
 
 /// With this many samples beyond it, a quantile is solid (its 95 % interval is within a fifth or so).
 pub const SAMPLES_SOLID: u64 = 100;
 
 impl Quantile {
-    /// Its value in nanoseconds, if enough samples are beyond it. What a kind of request is stated
-    /// with comes from [`crate::RankedLatencies`], which has what was never done too.
+    /// Its value in nanoseconds, if enough samples lie beyond it. Reports use
+    /// [`crate::RankedLatencies`], which includes operations that were never done.
     #[must_use]
     pub fn value_in(self, latencies: &Latencies) -> Option<u64> {
         quantile(latencies, self.value)
     }
 
-    /// Whether enough samples are beyond it to be taken as certain.
+    /// Whether enough samples lie beyond it to treat it as certain.
     #[must_use]
     pub fn solid(self, latencies: &Latencies) -> bool {
         samples_beyond(latencies.len(), self.value) >= SAMPLES_SOLID
     }
 }
 
-/// The value at quality `q`, nanoseconds; none with fewer than [`SAMPLES_MIN`] samples beyond it.
+/// The value at quality `q`, nanoseconds; `None` with fewer than [`SAMPLES_MIN`] samples beyond it.
 #[must_use]
 pub fn quantile(latencies: &Latencies, q: f64) -> Option<u64> {
     (samples_beyond(latencies.len(), q) >= SAMPLES_MIN).then(|| value_at(latencies, q))
@@ -85,8 +86,8 @@ pub fn quantile(latencies: &Latencies, q: f64) -> Option<u64> {
 
 /// floor(n(1 - q)): how many of `n` samples are at or above the value at quality `q`.
 ///
-/// A q such as 0.9999 is not exact in binary; a product that is a whole number but for that is
-/// taken as that whole number.
+/// A q such as 0.9999 is not exact in binary. A product that misses a whole number only by that
+/// error counts as the whole number.
 #[must_use]
 pub fn samples_beyond(n: u64, q: f64) -> u64 {
     let n = n as f64;
@@ -100,20 +101,20 @@ pub fn samples_beyond(n: u64, q: f64) -> u64 {
 }
 
 /// The k-th highest of n samples, k = max(1, floor(n(1 - q))), nanoseconds, however few there are;
-/// 0 where there is none. As the histogram has it: the highest value equivalent to the sample.
+/// 0 without samples. The value is HdrHistogram's highest equivalent value.
 #[must_use]
 pub fn value_at(latencies: &Latencies, q: f64) -> u64 {
     kth_highest(latencies, rank(latencies.len(), q))
 }
 
-/// Which of n samples, counted from the highest, is the value at quality `q`.
+/// The rank of the value at quality `q` among n samples, counted from the highest.
 #[must_use]
 pub fn rank(n: u64, q: f64) -> u64 {
     samples_beyond(n, q).clamp(1, n.max(1))
 }
 
-/// The k-th highest sample, k from 1, nanoseconds; the lowest where there are fewer, 0 where there
-/// is none.
+/// The k-th highest sample, k from 1, nanoseconds; the lowest if there are fewer, 0 if there are
+/// none.
 #[must_use]
 pub fn kth_highest(latencies: &Latencies, k: u64) -> u64 {
     let n = latencies.len();
@@ -127,19 +128,19 @@ pub fn kth_highest(latencies: &Latencies, k: u64) -> u64 {
     0
 }
 
-/// The minimum latency, nanoseconds; none without samples.
+/// The minimum latency, nanoseconds; `None` without samples.
 #[must_use]
 pub fn min(latencies: &Latencies) -> Option<u64> {
     (!latencies.is_empty()).then(|| latencies.min())
 }
 
-/// The maximum latency, nanoseconds; none without samples.
+/// The maximum latency, nanoseconds; `None` without samples.
 #[must_use]
 pub fn max(latencies: &Latencies) -> Option<u64> {
     (!latencies.is_empty()).then(|| latencies.max())
 }
 
-/// The mean latency, nanoseconds; none without samples.
+/// The mean latency, nanoseconds; `None` without samples.
 #[must_use]
 pub fn mean(latencies: &Latencies) -> Option<f64> {
     (!latencies.is_empty()).then(|| latencies.mean())

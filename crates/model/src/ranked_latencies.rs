@@ -1,56 +1,56 @@
-//! What is known of latencies, whether they were recorded, summed up by another program, failed, or
-//! never came to an end.
+//! Everything known about latencies, whether they were recorded, summarised by another program,
+//! failed, or never ended.
 //!
-//! A request that failed ranks above every success, whatever its age: its answer never came, and a
-//! fast failure must not improve a tail. While fewer requests failed than lie beyond a quantile, the
-//! quantile is that of the successes at the rank that the failures leave. Otherwise it is a lower
-//! bound: the longest success or the oldest operation that was never done, or the age of the failure
-//! at that rank if that is more. A read that found nothing was answered, and did not fail.
+//! A failed request ranks above every success, whatever its age: its answer never came, and a fast
+//! failure must not improve a tail. If fewer requests failed than lie beyond a quantile, the
+//! quantile is taken from the successes at the remaining rank. Otherwise it is a lower bound: the
+//! longest success or the oldest operation that was never done, or the age of the failure at that
+//! rank if that is more. A read that found nothing was answered and did not fail.
 //!
-//! Operations that were due and never done are censored: of each it is known that it would have
-//! taken its age at least. They are samples like the others, at that age. A quantile is exact where
-//! it is the same number if none of them had ever been done, as it is below the lowest age; where
-//! it is not, it is a lower bound, and so are maximum and mean.
+//! Operations that were due and never done are censored: each would have taken at least its age,
+//! and counts as a sample at that age. A quantile is exact if it would be the same had none of them
+//! ever been done, which is the case below the lowest age. Otherwise it is a lower bound, and so
+//! are maximum and mean.
 
 use crate::{
     Bounded, Latencies, Summary,
     quantile::{self, Quantile, SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
 };
 
-/// What is known of latencies: every one of them, or a few numbers. All are in nanoseconds.
+/// Known latencies: all of them, or a few numbers. All are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub enum RankedLatencies<'a> {
-    /// Each latency.
+    /// Every latency.
     Histogram {
-        /// Of what was done.
+        /// Completed requests.
         done: &'a Latencies,
-        /// The ages of what was not, where there is any.
+        /// The ages of requests that were never done, if any.
         censored: Option<&'a Latencies>,
-        /// What failed.
+        /// Failed requests.
         failed: Failed<'a>,
     },
     /// A few numbers.
     Summary {
-        /// As they were written: of the requests that succeeded.
+        /// The numbers as another program wrote them, for requests that succeeded.
         numbers: &'a Summary,
-        /// Over how many latencies.
+        /// The number of latencies that they summarise.
         samples: u64,
-        /// How many requests failed beside them.
+        /// The number of failed requests in addition.
         failed: u64,
     },
 }
 
-/// Requests that failed.
+/// Failed requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Failed<'a> {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// How long they took to fail, nanoseconds, if that was recorded.
     pub ages: Option<&'a Latencies>,
 }
 
 impl Failed<'_> {
-    /// The age of the k-th oldest, k from 1, nanoseconds; 0 if it is not known.
+    /// The age of the k-th oldest, k from 1, nanoseconds; 0 if it is unknown.
     fn kth_oldest(self, k: u64) -> u64 {
         let of_known = |ages: &Latencies| (k <= ages.len()).then(|| quantile::kth_highest(ages, k));
         self.ages.and_then(of_known).unwrap_or(0)
@@ -58,7 +58,7 @@ impl Failed<'_> {
 }
 
 impl<'a> RankedLatencies<'a> {
-    /// Latencies of what was all done.
+    /// Latencies if everything was completed.
     #[must_use]
     pub const fn new(done: &'a Latencies) -> Self {
         let failed = Failed {
@@ -72,7 +72,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// Latencies of what was done, and the ages of what was not.
+    /// Latencies of completed requests, and the ages of the others.
     #[must_use]
     pub fn with_censored(done: &'a Latencies, ages: Option<&'a Latencies>) -> Self {
         let censored = ages.filter(|ages| !ages.is_empty());
@@ -83,7 +83,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// The same beside requests that failed.
+    /// Adds failed requests.
     #[must_use]
     pub fn with_failed(self, failures: Failed<'a>) -> Self {
         match self {
@@ -102,7 +102,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// How many samples there are, with those that failed and those that were never done.
+    /// The number of samples, including failed requests and those that were never done.
     #[must_use]
     pub fn samples(self) -> u64 {
         match self {
@@ -114,7 +114,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// How many requests failed.
+    /// The number of failed requests.
     #[must_use]
     pub const fn failed(self) -> u64 {
         match self {
@@ -123,7 +123,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// A number of a summary: that of other requests than all, if some failed.
+    /// A number of a summary. If requests failed, it does not cover all of them.
     fn summed(self, number: Option<f64>) -> Option<Bounded> {
         if self.failed() > 0 {
             number.map(Bounded::at_least)
@@ -132,7 +132,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// How many of the samples were never done.
+    /// The number of samples that were never done.
     #[must_use]
     pub fn censored(self) -> u64 {
         match self {
@@ -141,7 +141,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// The lowest age of what was never done, nanoseconds; none where all was.
+    /// The lowest age of requests that were never done, nanoseconds; `None` if all were done.
     #[must_use]
     pub fn censored_age(self) -> Option<u64> {
         match self {
@@ -219,7 +219,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// A quantile, if it is known and enough samples are beyond it.
+    /// A quantile, if it is known and enough samples lie beyond it.
     #[must_use]
     pub fn quantile(self, quantile: Quantile) -> Option<Bounded> {
         if self.beyond(quantile) < SAMPLES_MIN && !self.is_of_unknown_samples(quantile) {
@@ -238,8 +238,8 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// Whether a quantile was written by somebody who did not write of how many samples it is. It
-    /// is taken as it was written, and is never solid.
+    /// Whether another program wrote the quantile without its number of samples. Such a quantile is
+    /// taken as written, and is never solid.
     fn is_of_unknown_samples(self, quantile: Quantile) -> bool {
         match self {
             Self::Summary {
@@ -251,7 +251,7 @@ impl<'a> RankedLatencies<'a> {
         }
     }
 
-    /// Whether enough samples are beyond a quantile to be taken as certain.
+    /// Whether enough samples lie beyond a quantile to treat it as certain.
     #[must_use]
     pub fn is_solid(self, quantile: Quantile) -> bool {
         self.beyond(quantile) >= SAMPLES_SOLID
@@ -262,8 +262,8 @@ impl<'a> RankedLatencies<'a> {
     }
 }
 
-/// The k-th highest of all samples, k from 1: what failed ranks above every success. Nothing if
-/// nothing succeeded, and it is not known how long failing took.
+/// The k-th highest of all samples, k from 1. Failures rank above every success. `None` if nothing
+/// succeeded and the ages of failures are unknown.
 fn kth_highest(
     done: &Latencies,
     censored: Option<&Latencies>,
@@ -290,8 +290,8 @@ fn kth_highest(
     })
 }
 
-/// A bound in a histogram, nanoseconds: an age at the lower end of its place, and where something was
-/// done at the same place the number that would be printed of that, so that quantiles do not fall.
+/// A lower bound taken from a histogram, nanoseconds: the lower end of the age's slot. If a
+/// completed request is in the same slot, its printed value is used, so that quantiles never fall.
 fn at_least(done: &Latencies, ns: u64) -> Bounded {
     let ns = if done.count_at(ns) > 0 {
         ns
@@ -301,7 +301,7 @@ fn at_least(done: &Latencies, ns: u64) -> Bounded {
     Bounded::at_least(ns as f64)
 }
 
-/// All samples, each that was not done at its age.
+/// All samples, with requests that were not done at their ages.
 fn together(done: &Latencies, ages: &Latencies) -> Latencies {
     let mut all = done.clone();
     all.add(ages)

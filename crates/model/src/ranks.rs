@@ -1,6 +1,7 @@
-//! A phase that several processes carried out together: what each did of it, and all of it as one.
+//! A phase that several processes carried out together: the part of each, and all parts as one
+//! phase.
 //!
-//! Histograms are added, interval by interval and in all; never are percentiles averaged.
+//! Histograms are added, per interval and in total. Percentiles are never averaged.
 
 use crate::{
     Censored, ErrorCount, Interval, Kind, KindResult, LagCauses, Latencies, Phase, RankPart,
@@ -8,7 +9,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, btree_map::Entry};
 
-/// The quantiles that are kept of each process.
+/// The quantiles that are kept for each process.
 const QUANTILES: [f64; 5] = [0.5, 0.99, 0.999, 0.9999, 1.0];
 
 impl RankPart {
@@ -26,14 +27,14 @@ impl RankPart {
         }
     }
 
-    /// Of its response times the one that this share of requests did not exceed, nanoseconds.
+    /// The response time that this share of requests did not exceed, nanoseconds.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let kept = self.quantiles.iter().find(|(kept, _)| *kept == share);
         kept.map(|(_, ns)| *ns)
     }
 
-    /// How far at most its seconds were from those of rank 0, nanoseconds.
+    /// The largest difference between its seconds and those of rank 0, nanoseconds.
     #[must_use]
     pub fn skew_ns(&self) -> u64 {
         self.clock_bound_ns
@@ -41,7 +42,7 @@ impl RankPart {
             .max(self.late_ns)
     }
 
-    /// The quantiles that are kept of what a process measured.
+    /// The kept quantiles of a process's measurements.
     #[must_use]
     pub fn quantiles_of(phase: &Phase) -> Vec<(f64, u64)> {
         let mut all = new_latencies();
@@ -63,9 +64,9 @@ impl RankPart {
 }
 
 impl Phase {
-    /// What several processes measured at the same time, as one phase. It took as long as the
-    /// longest of them; what is said of its start, and its warm-up, are the first one's. Of the
-    /// same counter of the database each tells its own part, and they are added.
+    /// Measurements of several simultaneous processes as one phase. Its length is that of the
+    /// longest part; its start and warm-up are those of the first. Database counters of the same
+    /// name are added, because each process reports its own part.
     #[must_use]
     pub fn of_parts(parts: Vec<Self>) -> Self {
         let mut parts = parts.into_iter();
@@ -102,8 +103,8 @@ impl Phase {
     }
 }
 
-/// The intervals of several processes as those of one. They begin at the same instant; a process
-/// whose intervals were coarsened makes all as coarse.
+/// The intervals of several processes merged into one list. All begin at the same instant. If one
+/// process's intervals were coarsened, all are.
 fn same_seconds(rows: Vec<Vec<Interval>>) -> Vec<Interval> {
     let lengths = rows.iter().filter_map(|row| Some(row.first()?.length_s));
     let whole = |length: f64| length.max(1.0).log2().ceil().exp2();

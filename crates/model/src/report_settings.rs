@@ -1,49 +1,49 @@
-//! What the report of a study is about, as its plan says it. Nothing of it changes what is measured.
+//! The report settings of a study, as its plan has them. They do not change what is measured.
 
 use crate::{Metric, Ratios};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 
-/// Between the workloads that are left out, in a text: a reason may have commas.
+/// The separator of left-out workloads in a text. A reason may contain commas.
 const BETWEEN_REASONS: &str = "; ";
 
 /// What a report is about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReportSettings {
-    /// The metric that is stated and compared beside operations per second. `None`: the report
+    /// The metric that is stated and compared next to operations per second. `None`: the report
     /// chooses a latency.
     pub metric: Option<Metric>,
     /// The title. `None`: those of the plans.
     pub title: Option<String>,
-    /// The system that the report is about. `None`: the baseline, or the system that leads.
+    /// The system that the report is about. `None`: the baseline, or the leading system.
     pub subject: Option<String>,
-    /// The system that every other one is compared with. `None`: the subject is compared with each
-    /// other one.
+    /// The system that all others are compared with. `None`: the subject is compared with each
+    /// other system.
     pub baseline: Option<String>,
-    /// Operations per second at which latencies are stated.
+    /// Rates, in operations per second, at which latencies are stated.
     pub at_rate: Vec<f64>,
     /// Latencies at which operations per second are stated.
     pub at_latency: Vec<Duration>,
-    /// Workloads that were left out, and why: `ycsb-e: not every database can scan`.
+    /// Workloads that were left out, with the reason: `ycsb-e: not every database can scan`.
     pub skipped: Vec<String>,
     /// The band of practical equivalence, from 0 to 1: ratios from 1 / (1 + band) to 1 + band make
-    /// no difference in practice; none: the usual one.
+    /// no practical difference. `None`: the default.
     pub equivalence: Option<f64>,
     /// Whether serial numbers, host names and addresses are left out.
     pub redact: bool,
-    /// How ratios are written. `None`: in percent below twice, as ratios from there on.
+    /// How ratios are written. `None`: as percentages below twice, as ratios from there on.
     pub ratios: Option<Ratios>,
-    /// How the axes of latencies are at first. `None`: logarithmic.
+    /// How latency axes are drawn at first. `None`: logarithmic.
     pub latency_axis: Option<LatencyAxis>,
-    /// The names of the sections of the report, if not all.
+    /// The names of the report's sections, unless all are wanted.
     pub sections: Vec<String>,
     /// What a workload stands for, by its name: `recording user sessions`.
     pub use_cases: BTreeMap<String, String>,
-    /// Sets of systems that have curves of their own.
+    /// Sets of systems that get their own charts.
     pub chart_systems: Vec<Vec<String>>,
     /// The colour of a system, by its name: one of [`Color::ALL`].
     pub colors: BTreeMap<String, String>,
-    /// The author's words, by the name of the place where they stand; Markdown.
+    /// The author's words, by the place where they appear; Markdown.
     pub words: BTreeMap<Words, String>,
 }
 
@@ -51,9 +51,9 @@ pub struct ReportSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyAxis {
-    /// Each power of ten takes as much room as the next.
+    /// Every power of ten takes equal space.
     Log,
-    /// From 0, as published studies have it.
+    /// From 0, as in published studies.
     Linear,
 }
 
@@ -62,8 +62,8 @@ impl LatencyAxis {
     pub const ALL: [(Self, &str); 2] = [(Self::Log, "log"), (Self::Linear, "linear")];
 }
 
-/// The colours that systems can have, in the order in which they get them. They remain distinct in
-/// grey and in the common kinds of colour blindness.
+/// The colours of systems, in the order in which they are assigned. They remain distinct in grey
+/// and in the common kinds of colour blindness.
 #[derive(Debug)]
 pub struct Color;
 
@@ -80,9 +80,9 @@ impl Color {
 pub enum Words {
     /// After the headline.
     Introduction,
-    /// Why it matters: after the cards.
+    /// Why it matters; after the cards.
     Why,
-    /// Before how it was tested.
+    /// Before the section on how it was tested.
     Notes,
     /// The last words.
     Conclusion,
@@ -102,13 +102,13 @@ impl Words {
 }
 
 impl ReportSettings {
-    /// The same, and where it does not say something, what the other one says.
+    /// These settings, with those of `other` where these have none.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         fn first<T>(one: Vec<T>, other: Vec<T>) -> Vec<T> {
             if one.is_empty() { other } else { one }
         }
-        /// Of a key that both have, what the first says.
+        /// Both maps merged; on a common key the first wins.
         fn both<K: Ord, V>(one: BTreeMap<K, V>, mut other: BTreeMap<K, V>) -> BTreeMap<K, V> {
             other.extend(one);
             other
@@ -140,13 +140,13 @@ impl ReportSettings {
         }
     }
 
-    /// `at_rate` as the effective plan has it; none of an empty list.
+    /// `at_rate` in the effective plan; `None` if empty.
     #[must_use]
     pub fn at_rate_text(&self) -> Option<String> {
         text(&self.at_rate, f64::to_string)
     }
 
-    /// `at_latency` as the effective plan has it; none of an empty list.
+    /// `at_latency` in the effective plan; `None` if empty.
     #[must_use]
     pub fn at_latency_text(&self) -> Option<String> {
         text(&self.at_latency, |time| {
@@ -154,7 +154,7 @@ impl ReportSettings {
         })
     }
 
-    /// `skipped` as the effective plan has it; none of an empty list.
+    /// `skipped` in the effective plan; `None` if empty.
     #[must_use]
     pub fn skipped_text(&self) -> Option<String> {
         (!self.skipped.is_empty()).then(|| self.skipped.join(BETWEEN_REASONS))

@@ -1,22 +1,22 @@
-//! What a key of a plan is to those who read a study: so they need not know what keys are called.
+//! The roles of plan keys, so that readers of a study need not know the names of keys.
 
 use serde::{Deserialize, Serialize};
 
-/// What a key of a plan is.
+/// The role of a plan key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It shapes numbers: what differs in it is not compared as equal.
+    /// It shapes numbers: points that differ in it are not compared as equals.
     Condition(Subject),
-    /// It says what is measured and how often, which the study shows in other ways.
+    /// It says what is measured and how often. The study shows that elsewhere.
     Scope(Scope),
-    /// It says what the report is about.
+    /// It configures the report.
     Report,
-    /// Its value is left out where a study is shown to others.
+    /// Its value is left out when a study is shown to others.
     Private(Secret),
 }
 
-/// What a condition is of.
+/// The subject of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -34,20 +34,20 @@ pub enum Subject {
     Run,
 }
 
-/// What is chosen.
+/// The subject of a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// A system: the study describes it.
+    /// A system. The study describes it.
     System,
-    /// What is expected of a system, and done to its devices before: what was found and done is in
-    /// the facts of the study.
+    /// What is expected of a system, and how its devices are prepared. The study's facts say what
+    /// was found and done.
     Preparation,
     /// Which points are measured.
     Points,
     /// Which trials a search makes.
     Trials,
-    /// When a run is refused or ended: nothing of a point that was measured to its end.
+    /// When a run is refused or ended. It affects no point that was measured to its end.
     Run,
 }
 
@@ -62,8 +62,8 @@ pub enum Secret {
 }
 
 impl Role {
-    /// Whether such a key shapes the points of a study: then it stays as it is as long as the study
-    /// grows.
+    /// Whether keys of this role shape the points of a study. Such a key cannot change while the
+    /// study grows.
     #[must_use]
     pub const fn shapes_points(self) -> bool {
         match self {
@@ -76,14 +76,15 @@ impl Role {
         }
     }
 
-    /// Whether such a key shapes the trials of searches: it may change as long as a study has none.
+    /// Whether keys of this role shape the trials of searches. Such a key can change until the
+    /// study has a trial.
     #[must_use]
     pub const fn shapes_trials(self) -> bool {
         matches!(self, Self::Scope(Scope::Trials))
     }
 }
 
-/// The value of a key of a plan as it takes effect.
+/// The effective value of a plan key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanValue {
     /// As text.

@@ -1,27 +1,28 @@
-//! Secrets in commands: what a study keeps and a dry run prints of a command has none.
+//! Removes secrets from commands before a study keeps them or a dry run prints them.
 //!
-//! Nobody can find every secret. The rules find passwords where programs take them: in options, in
-//! variables, in addresses, in statements. Each is a row, and hides rather too much than too little: what
-//! stands at `-p` is a secret of any program, unless it looks like a port, a path or a property. A value
-//! that a shell reads from elsewhere (`$PASSWORD`, `$(cat file)`) and the name of a file are no secrets.
+//! No rule finds every secret. These rules look where programs take passwords: in options,
+//! variables, addresses and statements. Each rule is a row, and hides too much rather than too
+//! little. For example, the value of `-p` is hidden for every program, unless it looks like a port,
+//! a path or a property. A value that the shell reads from elsewhere (`$PASSWORD`, `$(cat file)`)
+//! and a file name are not secrets.
 
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// What stands in place of a secret.
+/// The text that replaces a secret.
 pub const MASK: &str = "***";
 
-/// A value as a shell takes it, in quotes (also in escaped ones) or without. Rather a character too many
-/// than one too few.
+/// A value as a shell takes it, in quotes (also escaped ones) or without. It matches a character
+/// too many rather than one too few.
 const VALUE: &str =
     r#"(?P<secret>(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\\;&|<>()]|\\.)+)"#;
 
-/// A name that says that its value is a secret.
+/// A name whose value is a secret.
 const NAME: &str = r"[\w.-]*(?:passw(?:or)?d|requirepass|masterauth|rpass\b|storepass|keypass|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|primary|private|s3|secondary|shared|signing)[_-]?key)[\w.-]*";
-/// The same in short: DB_PASS, --pw; not --passes, --author.
+/// Short names: DB_PASS, --pw; but not --passes, --author.
 const SHORT: &str = r"(?:[\w.-]*[_.-])?(?:pass|pw|auth)";
 
-/// What stands before a secret. [`VALUE`] follows. `NAME` and `SHORT` are those above.
+/// Patterns before a secret. [`VALUE`] follows. `NAME` and `SHORT` are the constants above.
 const BEFORE: &[&str] = &[
     // PASSWORD=x, db.password=x, password: x, WITH PASSWORD = 'x', "password": "x", \"password\": \"x\"
     r#"(?i)(?P<name>NAME)(?:\\?["'])?\s*(?:=|:)\s*"#,
@@ -50,22 +51,23 @@ const BEFORE: &[&str] = &[
 /// `scheme://user:x@host`, where x may have `/` and `@`.
 const ADDRESS: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"']*:(?P<secret>[^\s"']+)@"#;
 
-/// `$(echo x)`, `$(printf %s x)`: hidden whole, with its options.
+/// `$(echo x)`, `$(printf %s x)`: hidden as a whole, with options.
 const PRINTED: &str = r"\$\(\s*(?:echo|printf)\s+(?P<secret>[^)]+)";
 
-/// How a word in quotes begins: the secret is all of its rest, as it may have spaces. `Q` is the quote.
+/// How a quoted word begins. The rest of it is the secret, as it may contain spaces. `Q` is the
+/// quote.
 const QUOTED: &[&str] = &[
     r"(?i)Q(?P<name>NAME|-{0,2}SHORT)\s*[=:]\s*",
     r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--(?:[\w-]+-)?user)[\s=]*Q[^\s:\x22'=/]*:)",
     r"Q(?P<attached>-[pP])",
 ];
-/// Each quote, and how a word in such quotes ends.
+/// Each quote, and how a word in that quote ends.
 const QUOTES: [(&str, &str); 2] = [
     ("'", r"(?P<secret>(?:[^']|'\\'')*)'"),
     ("\"", r#"(?P<secret>(?:[^"\\]|\\.)*)""#),
 ];
 
-/// What follows `-p` in options of a word: `-path`, `-port`.
+/// Options of one word that begin with `-p`: `-path`, `-port`.
 const P_WORDS: &[&str] = &[
     "ass",
     "assin",
@@ -96,7 +98,7 @@ static RULES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     rules.into_iter().map(rule).collect()
 });
 
-/// The command line of this process, without the secrets in it.
+/// The command line of this process, without secrets.
 #[must_use]
 pub fn own_command() -> String {
     let words: Vec<_> = std::env::args_os()
@@ -105,7 +107,7 @@ pub fn own_command() -> String {
     masked_words(&words)
 }
 
-/// Words as a shell would be given them, without the secrets in them. What was one word is hidden whole.
+/// Words as a shell would pass them, without secrets. A secret in one word is hidden as a whole.
 #[must_use]
 pub fn masked_words(words: &[String]) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
@@ -120,7 +122,7 @@ pub fn masked_words(words: &[String]) -> String {
     masked(&words.join(" "))
 }
 
-/// A command line without the secrets in it.
+/// A command line without secrets.
 #[must_use]
 pub fn masked(command: &str) -> String {
     RULES.iter().fold(command.to_owned(), |text, rule| {
@@ -128,7 +130,7 @@ pub fn masked(command: &str) -> String {
     })
 }
 
-/// What a rule has found without its secret.
+/// The match of a rule without its secret.
 fn without(found: &Captures<'_>) -> String {
     let (Some(whole), Some(secret)) = (found.get(0), found.name("secret")) else {
         return String::new();
@@ -154,7 +156,7 @@ fn without(found: &Captures<'_>) -> String {
     format!("{}{MASK}{}", &begin[..from], &begin[to..])
 }
 
-/// Whether an option with such a name has a file, a number or the name of a user.
+/// Whether an option of this name takes a file, a number or a user name.
 fn names_no_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let ends = [
@@ -163,7 +165,8 @@ fn names_no_secret(name: &str) -> bool {
     ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether `-p` has something else here: `-p 9042:9042`, `-p /var/run/pid`, `-p name=value`.
+/// Whether this `-p` takes something other than a password: `-p 9042:9042`, `-p /var/run/pid`, `-p
+/// name=value`.
 fn is_port_path_or_property(value: &str) -> bool {
     value
         .chars()
@@ -177,7 +180,7 @@ fn is_other_option(rest: &str) -> bool {
     rest.len() <= 2 || P_WORDS.contains(&rest) || rest.starts_with('=')
 }
 
-/// Whether `-u` has no name and password here: `-u 1000:1000`, `-u http://db`.
+/// Whether this `-u` is not a name with a password: `-u 1000:1000`, `-u http://db`.
 fn is_no_password_of(user: &str, value: &str) -> bool {
     let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit());
     let user = user
@@ -187,7 +190,7 @@ fn is_no_password_of(user: &str, value: &str) -> bool {
     value.starts_with("//") || (is_number(value) && user.is_some_and(is_number))
 }
 
-/// Whether the shell puts the secret there, and no default of it stands there: `${PASSWORD:-x}`.
+/// Whether the shell inserts the secret, without a default in the text: `${PASSWORD:-x}` has one.
 fn is_read_elsewhere(value: &str) -> bool {
     let value = value.strip_prefix('"').unwrap_or(value);
     if value.starts_with("${") && value.contains(['-', '=', '+']) {
@@ -204,7 +207,7 @@ fn is_read_elsewhere(value: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Commands, and what is shown of them.
+    /// Commands with secrets, and how they are shown.
     const WITH_SECRETS: &[(&str, &str)] = &[
         ("cassandra -f", "cassandra -f"),
         ("db --password=hunter2 -f", "db --password=*** -f"),
@@ -320,7 +323,7 @@ mod tests {
         ),
     ];
 
-    /// What any program may be given, and what is shown of it.
+    /// Arguments of any program, and how they are shown.
     const OF_ANY_PROGRAM: &[(&str, &str)] = &[
         ("db -phunter2 -f", "db -p*** -f"),
         ("db -p'hunter 2' -f", "db -p*** -f"),

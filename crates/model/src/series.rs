@@ -1,21 +1,21 @@
-//! The raw samples of a counter or a gauge, and what they say of the time between them.
+//! Raw samples of a counter or a gauge, and the rates and values between them.
 
 use serde::{Deserialize, Serialize};
 
-/// The probe of what a database tells of its background work.
+/// The probe of a database's own reports about its background work.
 pub const DATABASE: &str = "database";
-/// Its counter of flushes that were done.
+/// Its counter of completed flushes.
 pub const FLUSHES: &str = "flushes";
-/// Its counter of compactions that were done.
+/// Its counter of completed compactions.
 pub const COMPACTIONS: &str = "compactions";
-/// Its gauge of the bytes that compactions have yet to rewrite.
+/// Its gauge of bytes that compactions still have to rewrite.
 pub const PENDING_COMPACTION: &str = "pending_compaction_bytes";
 
-/// What a series' values are.
+/// The meaning of a series' values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeriesKind {
-    /// A counter that only grows; a rate is the difference over time.
+    /// A counter that only grows. Its rate is the difference over time.
     Counter,
     /// A level at an instant.
     Gauge,
@@ -45,11 +45,11 @@ pub struct Series {
     pub kind: SeriesKind,
     /// Seconds since the start of the phase, on the clock of the intervals; may start before 0.
     pub at_s: Vec<f64>,
-    /// The value at each.
+    /// The value at each instant.
     pub values: Vec<f64>,
 }
 
-/// What a series says of the time between two of its samples; see [`Series::spans`].
+/// The value between two samples of a series; see [`Series::spans`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
     /// The earlier sample, seconds since the start of the phase.
@@ -63,8 +63,8 @@ pub struct Span {
 /// A pause between samples this many times longer than usual is a gap.
 const GAP: f64 = 3.5;
 
-/// From how many seconds on between two of these instants nothing was sampled in between: as many times as
-/// they usually are apart, and that is a second at least.
+/// The pause between two of these instants, in seconds, from which on samples are missing: a
+/// multiple of the usual pause, and at least a second.
 #[must_use]
 pub fn gap_s(at_s: &[f64]) -> f64 {
     let mut steps: Vec<f64> = at_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -74,8 +74,8 @@ pub fn gap_s(at_s: &[f64]) -> f64 {
 }
 
 impl Series {
-    /// Change per second over the samples from the start of the phase to `end_s`, where there are
-    /// two; of a gauge, none.
+    /// Change per second of a counter from the start of the phase to `end_s`, if there are two
+    /// samples; `None` for a gauge.
     #[must_use]
     pub fn mean_rate(&self, end_s: f64) -> Option<f64> {
         // Sampling is not on time to the last: what is half a second off still belongs to the
@@ -88,11 +88,11 @@ impl Series {
         (self.kind == SeriesKind::Counter && time > 0.0).then(|| rise.max(0.0) / time)
     }
 
-    /// What was so from each sample to the next: of a counter the change per second, of a gauge the
+    /// The value from each sample to the next: for a counter its change per second, for a gauge the
     /// earlier sample.
     ///
-    /// The last sample of a phase may follow the one before at once: over so short a span the steps of
-    /// the kernel's clock are larger than what they count, so such a sample is left out.
+    /// The last sample of a phase may follow the previous one at once. Over so short a span the
+    /// steps of the kernel's clock exceed what they count, so that sample is left out.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
         let typical_s = match self.at_s.as_slice() {
@@ -123,8 +123,8 @@ impl Series {
         spans
     }
 
-    /// Change per second between consecutive samples, at the later one's instant; of a gauge, the
-    /// samples themselves.
+    /// Change per second between consecutive samples, at the later sample's instant; for a gauge,
+    /// the samples themselves.
     #[must_use]
     pub fn rates(&self) -> Vec<(f64, f64)> {
         match self.kind {

@@ -1,20 +1,20 @@
-//! What is known of the hosts of servers: how their facts and series are told from those of the
-//! clients' machine.
+//! Hosts of servers: how their facts and series are distinguished from those of the clients'
+//! machine.
 
 use crate::{Fact, Series};
 use std::collections::BTreeSet;
 
-/// The probe of the clocks of servers' hosts against that of the clients' machine.
+/// The probe that compares the clocks of server hosts with that of the clients' machine.
 pub const SERVER_CLOCK: &str = "server-clock";
 
-/// What stands between a subject and the host that it is on.
+/// The words between a subject and its host.
 const ON: &str = " on server ";
 
-/// What the groups of facts of a server's host begin with.
+/// The prefix of fact groups of a server host.
 const GROUP: &str = "server ";
 
 impl Fact {
-    /// The group of what is known of the connection to the host of a server, by its number from 1.
+    /// The group of facts about the connection to a server host, by its number from 1.
     #[must_use]
     pub fn server(number: usize) -> String {
         match number {
@@ -23,15 +23,15 @@ impl Fact {
         }
     }
 
-    /// The group that a fact of this group has of that host.
+    /// The group that a fact of this group has on that host.
     #[must_use]
     pub fn group_of_server(group: &str, number: usize) -> String {
         format!("{} {group}", Self::server(number))
     }
 }
 
-/// A group, or what begins with one, without that it is of a server's host: `device` of
-/// `server device` and of `server 2 device`.
+/// A group, or a prefix of one, without the part for the server host: `device` of `server device`
+/// and of `server 2 device`.
 pub fn without_server(group: &str) -> &str {
     let Some(rest) = group.strip_prefix(GROUP) else {
         return group;
@@ -43,8 +43,8 @@ pub fn without_server(group: &str) -> &str {
     }
 }
 
-/// The group of a fact without the number of the device, and without that it is of a server's host:
-/// `device` of `device 2`, of `device below 1` and of `server 2 device`.
+/// The group of a fact without the number of the device and without the server host: `device` of
+/// `device 2`, of `device below 1` and of `server 2 device`.
 #[must_use]
 pub fn plain(group: &str) -> &str {
     let group = without_server(group);
@@ -54,25 +54,25 @@ pub fn plain(group: &str) -> &str {
     }
 }
 
-/// Whether it is the number of a device or of a server.
+/// Whether the text is the number of a device or of a server.
 pub fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The subject of a series of a server's host: `machine on server db1`.
+/// The subject of a series on a server host: `machine on server db1`.
 #[must_use]
 pub fn subject_on_server(subject: &str, host: &str) -> String {
     format!("{subject}{ON}{host}")
 }
 
 impl Series {
-    /// The host of a server that it was sampled on; none of the clients' machine.
+    /// The server host on which it was sampled; `None` for the clients' machine.
     #[must_use]
     pub fn server(&self) -> Option<&str> {
         self.subject.rsplit_once(ON).map(|(_, host)| host)
     }
 
-    /// What was sampled, without the host that it is on.
+    /// The subject without its host.
     #[must_use]
     pub fn own_subject(&self) -> &str {
         let whole = self.subject.as_str();
@@ -80,8 +80,8 @@ impl Series {
     }
 }
 
-/// Whether series that are taken together leave out no host of a server: where some of them are of such,
-/// each host of which something is known is among these.
+/// Whether series that are combined cover all server hosts: if some come from server hosts, every
+/// known host must be among them.
 pub fn leave_out_no_host<'a>(
     together: impl IntoIterator<Item = &'a Series>,
     all: &'a [Series],

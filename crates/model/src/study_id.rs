@@ -1,4 +1,4 @@
-//! What tells a study from every other, so that `tailmark clean` removes the data of this one alone.
+//! The unique id of a study, so that `tailmark clean` removes only the data of this one.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -1,23 +1,23 @@
-//! What a plan says to those who read its study, typed: the text of its keys is only shown.
+//! Typed settings of a plan for readers of its study. The texts of keys are only for display.
 
 use crate::{ALLOW_ERRORS, Kind, ReportSettings, SloSettings};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a plan says to those who read its study.
+/// Settings of a plan for readers of its study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StudySettings {
     /// What the report is about.
     pub report: ReportSettings,
-    /// What is searched for, if anything is.
+    /// The search, if any.
     pub slo: Option<SloSettings>,
-    /// The part of a point's operations that may fail, 0 to 1.
+    /// The share of a point's operations that may fail, 0 to 1.
     pub allow_errors: f64,
     /// Whether systems take turns.
     pub takes_turns: bool,
-    /// Whether rates are points of their own.
+    /// Whether rates are separate points.
     pub has_rates: bool,
-    /// What is loaded, if the plan says so.
+    /// The size of the data set, if the plan states it.
     pub data: Option<DataSize>,
     /// The kinds of request that background clients alone send, by workload.
     #[serde(default)]
@@ -27,14 +27,14 @@ pub struct StudySettings {
 /// The size of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DataSize {
-    /// How many records.
+    /// The number of records.
     pub records: u64,
-    /// Bytes of all their values, without keys.
+    /// Bytes of all values, without keys.
     pub value_bytes: f64,
 }
 
 impl Default for StudySettings {
-    /// Of results that come without a plan.
+    /// Settings of results without a plan.
     fn default() -> Self {
         Self {
             report: ReportSettings::default(),

@@ -1,7 +1,7 @@
-//! Latencies of which another program wrote a few numbers and kept the rest to itself.
+//! Latencies of which another program wrote only a few numbers.
 //!
-//! A histogram made up from a few quantiles would claim what nobody measured, so the numbers are
-//! kept as they were written. [`crate::RankedLatencies`] lets a report read them and histograms alike.
+//! A histogram made up from a few quantiles would claim measurements that nobody made, so the
+//! numbers are kept as written. [`crate::RankedLatencies`] lets a report read them like histograms.
 
 use std::collections::BTreeMap;
 
@@ -22,19 +22,19 @@ impl Summary {
     /// The name of the maximum.
     pub const MAX: &str = "max";
 
-    /// Sets a number; one that is none, or negative, is left out.
+    /// Sets a number. A missing or negative one is ignored.
     pub fn set(&mut self, name: impl Into<String>, ns: f64) {
         if ns.is_finite() && ns >= 0.0 {
             self.0.insert(name.into(), ns);
         }
     }
 
-    /// Sets a quantile, named by its per cent: 99.9 is `p99.9`.
+    /// Sets a quantile, named by its percentage: 99.9 is `p99.9`.
     pub fn set_percentile(&mut self, percent: f64, ns: f64) {
         self.set(format!("p{percent}"), ns);
     }
 
-    /// The number of a name, nanoseconds.
+    /// The number of that name, nanoseconds.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
@@ -45,7 +45,7 @@ impl Summary {
         self.0.iter().map(|(name, ns)| (name.as_str(), *ns))
     }
 
-    /// The summary, if there is a number in it.
+    /// The summary, if it has a number.
     #[must_use]
     pub fn if_any(self) -> Option<Self> {
         (!self.0.is_empty()).then_some(self)

@@ -1,4 +1,4 @@
-//! How a device is attached: what its fact `transport` may say, and what a plan may expect.
+//! How a device is attached: the values of its fact `transport`, which plans can expect.
 
 /// Every transport that a disk may have.
 pub const TRANSPORTS: &[&str] = &[

@@ -1,6 +1,6 @@
-//! Under which conditions a system was measured: what shapes its numbers besides what it is. Two
-//! studies of a system are one where these are alike, and what differs between two systems stands
-//! beside their comparison.
+//! The conditions under which a system was measured: everything that shapes its numbers besides its
+//! identity. Studies of a system are merged if their conditions are equal. Differences between two
+//! systems are listed next to their comparison.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,8 @@ use tailmark_model::{
     server::{plain, without_server},
 };
 
-/// Flags of db_bench's drop-in that are no conditions either: its systems have them as settings.
+/// Flags of the drop-in for db_bench that are not conditions either, because its systems have them
+/// as settings.
 const NOT_CONDITIONS_OF_DB_BENCH: &[&str] = &[
     "benchmarks",
     "confidence_interval_only",
@@ -53,8 +54,8 @@ const PASSING_FACTS: &[(&str, &str)] = &[
     ("server", "name of the host"),
 ];
 
-/// Groups of facts that say which device a system is, which two systems of a study differ in
-/// because that is what is compared; and what of them is not so.
+/// Groups of facts that identify the device of a system. Two systems of a study are expected to
+/// differ in them. Some facts of these groups are exceptions.
 const IDENTITY: &[&str] = &["device", "file system"];
 const NO_IDENTITY: &[(&str, &str)] = &[
     ("device", "scheduler"),
@@ -70,20 +71,21 @@ const NO_IDENTITY: &[(&str, &str)] = &[
     ("file system", "block"),
 ];
 
-/// Data sets of ages further apart than this factor and this many hours are unequal.
+/// Data sets are unequal if their ages differ by more than this factor and this many hours.
 const AGE_FACTOR: f64 = 2.0;
 const AGE_HOURS: f64 = 1.0;
 
-/// Free space further apart than this part of the higher one is unequal.
+/// Free space is unequal if it differs by more than this fraction of the higher value.
 const FREE_PART: f64 = 0.1;
 
-/// Reads that find records of sizes further apart than this part of the higher one are unequal.
+/// Reads are unequal if the sizes that they found differ by more than this fraction of the higher
+/// value.
 const READ_PART: f64 = 0.02;
 
-/// Where a condition comes from.
+/// The source of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// What was loaded.
+    /// The loaded data set.
     DataSet,
     /// Driver, place, semantics.
     System,
@@ -95,7 +97,7 @@ pub enum Part {
     Workload,
     /// How a workload draws its keys.
     Distribution,
-    /// Something known of machine, database, device or file system.
+    /// A fact about machine, database, device or file system.
     Fact,
     /// The title of the study.
     Title,
@@ -104,26 +106,26 @@ pub enum Part {
 /// The name of a condition.
 pub type ConditionName = (Part, String);
 
-/// Names and values, in the order in which differences are named.
+/// Names and values, in the order in which differences are listed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conditions {
     named: BTreeMap<ConditionName, String>,
-    /// Hours from the beginning of the load to the first run.
+    /// Hours from the start of the load to the first run.
     age_h: Option<f64>,
-    /// Bytes that were free at the start, and as they were written.
+    /// Bytes that were free at the start, and their text.
     free: Option<(f64, String)>,
-    /// Bytes that a read of each workload found, the sum over its runs, and how many runs.
+    /// Bytes that a read of each workload found: the sum over its runs, and the number of runs.
     read_bytes: BTreeMap<String, (f64, u32)>,
 }
 
-/// What two systems of a comparison differ in, and how.
+/// A difference between the two systems of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inequality {
     /// The condition in words: `kernel release`, `cache_size`.
     pub name: String,
-    /// Its value of the first, where that is known.
+    /// The value of the first system, if it is known.
     pub a: Option<String>,
-    /// Its value of the second.
+    /// The value of the second system.
     pub b: Option<String>,
 }
 
@@ -140,8 +142,8 @@ impl std::fmt::Display for Inequality {
     }
 }
 
-/// The keys of a plan that say under which conditions was measured, with their values. Those of each
-/// system are in its description.
+/// The keys of a plan that are conditions, with their values. Those of a system are in its
+/// description.
 pub fn plan_conditions(header: &Header) -> impl Iterator<Item = (Part, &str, &str)> {
     header.plan.iter().filter_map(|(key, given)| {
         let Role::Condition(subject) = given.role else {
@@ -158,8 +160,8 @@ pub fn plan_conditions(header: &Header) -> impl Iterator<Item = (Part, &str, &st
     })
 }
 
-/// The settings of a system's database as a plan has them: those of its description, and the content
-/// of files that they name.
+/// The database settings of a system in a plan: those of its description, and the content of files
+/// that they name.
 fn plan_settings<'a>(header: &'a Header, system: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     header.plan.iter().filter_map(move |(key, given)| {
         if given.role != Role::Condition(Subject::Setting) {
@@ -174,8 +176,8 @@ fn plan_settings<'a>(header: &'a Header, system: &str) -> impl Iterator<Item = (
 }
 
 impl Conditions {
-    /// Everything that shapes a system's numbers: `facts` are those of the study, `first_run_ms` when
-    /// the first of its runs began.
+    /// Everything that shapes a system's numbers. `facts` are those of the study; `first_run_ms` is
+    /// when the first of its runs began.
     #[must_use]
     pub fn new(
         header: Option<&Header>,
@@ -244,7 +246,8 @@ impl Conditions {
         self.named.insert((part, name.to_owned()), value.into());
     }
 
-    /// Those of a system over its runs: of each the workload, when it began, and what a read found.
+    /// The conditions of a system over its runs, each given by workload, start and what a read
+    /// found.
     pub fn over_runs<'r>(
         header: Option<&Header>,
         system: &System,
@@ -259,7 +262,7 @@ impl Conditions {
         conditions
     }
 
-    /// Adds what a read of a run of a workload found, where that is known.
+    /// Adds the size that a read of a workload's run found, if it is known.
     pub fn add_read_bytes(&mut self, workload: &str, bytes: Option<f64>) {
         if let Some(bytes) = bytes {
             let (sum, runs) = self.read_bytes.entry(workload.to_owned()).or_default();
@@ -273,7 +276,7 @@ impl Conditions {
         self.named.get(name).map(String::as_str)
     }
 
-    /// The same with other values.
+    /// The same conditions with other values.
     #[must_use]
     pub fn with_values(mut self, other: impl Fn(&str) -> String) -> Self {
         for value in self.named.values_mut() {
@@ -282,14 +285,14 @@ impl Conditions {
         self
     }
 
-    /// Adds what is known of another study of the same system alone.
+    /// Adds conditions that only another study of the same system knows.
     pub fn complete_from(&mut self, other: Self) {
         for (name, value) in other.named {
             self.named.entry(name).or_insert(value);
         }
     }
 
-    /// The conditions that differ. Titles only tell apart what was measured `twice`.
+    /// The conditions that differ. Titles only distinguish systems that were measured `twice`.
     pub fn differences<'a>(
         &'a self,
         other: &'a Self,
@@ -314,7 +317,7 @@ impl Conditions {
         })
     }
 
-    /// Whether the workload of a key was run: its name is the second word.
+    /// Whether the workload of a key was run. The second word of the key is its name.
     fn runs(&self, key: &str) -> bool {
         let own = workload_of(key);
         let mut keys = self
@@ -324,8 +327,8 @@ impl Conditions {
         own.is_some() && keys.any(|(_, other)| workload_of(other) == own)
     }
 
-    /// What makes a comparison of two systems one under unequal conditions. `is_same_system`: of two
-    /// studies, whose device is to be the same; of two systems of a study the device is what is
+    /// Differences that make a comparison of two systems unequal. With `is_same_system` it is one
+    /// system in two studies, whose device should be the same. Without, the device is what is
     /// compared.
     #[must_use]
     pub fn unequal(&self, other: &Self, is_same_system: bool) -> Vec<Inequality> {
@@ -349,8 +352,8 @@ impl Conditions {
         unequal
     }
 
-    /// Workloads whose reads found records of another size. Drivers count differently, so two of
-    /// them are not compared.
+    /// Workloads whose reads found records of different size. Drivers count differently, so two
+    /// drivers are not compared.
     fn unequal_reads(&self, other: &Self) -> Vec<Inequality> {
         let driver = (Part::System, "driver".to_owned());
         if self.get(&driver) != other.get(&driver) {
@@ -390,7 +393,7 @@ impl Conditions {
     }
 }
 
-/// The workload that a key is of.
+/// The workload of a key.
 fn workload_of(key: &str) -> Option<&str> {
     key.split('.').nth(1)
 }
@@ -404,8 +407,8 @@ pub fn short((part, key): &ConditionName) -> &str {
     }
 }
 
-/// The value of a fact. What was done to prepare a device is the same of two systems where only the
-/// names of their devices and places differ: `mkfs.xfs /dev/loop4` and `mkfs.xfs /dev/loop5`.
+/// The value of a fact. Preparation steps of two systems count as equal if only the names of their
+/// devices and places differ: `mkfs.xfs /dev/loop4` and `mkfs.xfs /dev/loop5`.
 fn without_device(fact: &Fact, place: &str) -> String {
     if plain(&fact.group) != Fact::PREPARATION {
         return fact.value.clone();
@@ -426,7 +429,7 @@ fn fact_name(fact: &Fact) -> String {
     format!("{} {}", fact.group, fact.name)
 }
 
-/// Whether a fact of this name says which device it is.
+/// Whether a fact of this name identifies a device.
 fn is_identity(name: &str) -> bool {
     let name = without_server(name);
     let is_of = |group: &&str| {
@@ -447,7 +450,7 @@ fn hours_between(began: humantime::Timestamp, first_run_ms: u64) -> f64 {
     (first_run_ms as f64 / 1e3 - began_s).max(0.0) / 3600.0
 }
 
-/// Bytes as facts have them: `12.5 GiB`.
+/// Parses bytes as facts write them: `12.5 GiB`.
 fn bytes(text: &str) -> Option<f64> {
     let (value, unit) = text.split_once(' ')?;
     let power = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]

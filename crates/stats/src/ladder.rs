@@ -1,39 +1,39 @@
-//! Where a ladder of client counts ends: the one place that says so, from the rungs that were
-//! measured alone, so that whoever asks, and whenever, is told the same.
+//! Where a ladder of client counts ends. Decided here only, and only from the measured rungs, so
+//! that the answer is always the same.
 //!
-//! A ladder is climbed rung by rung, each of more clients, until there is nothing to gain. A step
-//! from one rung to the next is judged by the ratio of their ops/s (geometric means), and by a
-//! limit: the least change that counts as one, 3 % or, where the runs are too far apart to tell that,
-//! half the width of the 95 % interval of the ratio (Welch's t on logarithms).
+//! A ladder is climbed rung by rung, each with more clients, until there is nothing to gain. A step
+//! from one rung to the next is judged by the ratio of their ops/s (geometric means) and a limit.
+//! The limit is the smallest change that counts: 3 %, or half the width of the 95 % interval of the
+//! ratio (Welch's t on logarithms) if runs vary too much to show 3 %.
 
 use crate::statistics;
 use std::fmt;
 use tailmark_model::{Fault, number};
 
-/// A step that changes ops/s by less than this ratio less 1, either way, changes nothing.
+/// A step that changes ops/s by less than this fraction in either direction changes nothing.
 pub const GAIN_MIN: f64 = 0.03;
 
-/// Runs of a rung from which on the interval is asked. That of two runs each is so wide, now and then,
-/// that twice the ops/s lie within it: a ladder would end below the knee.
+/// The fewest runs of a rung for which the interval is used. With two runs it is sometimes so wide
+/// that it includes twice the ops/s, and a ladder would end below the knee.
 pub const RUNS_MIN: usize = 3;
 
-/// How many steps in a row without a gain end a ladder.
+/// The number of consecutive steps without a gain that ends a ladder.
 const STEPS_WITHOUT_GAIN: usize = 2;
 
-/// What was measured with one client count.
+/// Measurements at one client count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
     /// Clients.
     pub threads: u32,
     /// Operations per second of each run.
     pub ops_per_sec: Vec<f64>,
-    /// Whether the processors of the clients were the limit in one of them.
+    /// Whether the clients' processors were the limit in one of the runs.
     pub is_client_saturated: bool,
-    /// Why one of them is not valid.
+    /// Why one of the runs is not valid.
     pub fault: Option<Fault>,
 }
 
-/// What the rungs so far say of a ladder.
+/// The state of a ladder after the rungs so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Climb {
     /// The next rung is to be measured.
@@ -42,14 +42,14 @@ pub enum Climb {
     Ended(End),
 }
 
-/// Where a ladder has ended, and why.
+/// Where a ladder ended, and why.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct End {
-    /// The place of the rung, from 0.
+    /// The index of the rung, from 0.
     pub rung: usize,
     /// Its clients.
     pub threads: u32,
-    /// Why there.
+    /// The reason.
     pub why: Why,
 }
 
@@ -58,15 +58,15 @@ pub struct End {
 pub enum Why {
     /// A run of the rung is not valid.
     Failed(Fault),
-    /// No operation was done in a run of the rung, so that there is no ratio.
+    /// No operation was done in a run of the rung, so there is no ratio.
     NothingDone,
-    /// More clients would have measured the clients.
+    /// With more clients, the clients themselves would have been measured.
     ClientSaturated,
     /// Operations per second fell.
     Fell(Step),
     /// Two steps in a row gained nothing.
     NoGain([Step; STEPS_WITHOUT_GAIN]),
-    /// There is none above.
+    /// It is the highest rung.
     Highest,
 }
 
@@ -77,14 +77,14 @@ pub struct Step {
     pub from: u32,
     /// Clients of the upper rung.
     pub to: u32,
-    /// Operations per second of the upper to those of the lower.
+    /// Operations per second of the upper rung relative to the lower.
     pub ratio: f64,
-    /// The least ratio that is a gain; one below its inverse is a fall.
+    /// The lowest ratio that is a gain. A ratio below its inverse is a fall.
     pub limit: f64,
 }
 
 impl Step {
-    /// None where one of the rungs has no geometric mean.
+    /// `None` if one of the rungs has no geometric mean.
     fn between(lower: &Rung, upper: &Rung) -> Option<Self> {
         let mean = |rung: &Rung| statistics::geometric_mean(&rung.ops_per_sec);
         let runs = lower.ops_per_sec.len().min(upper.ops_per_sec.len());
@@ -108,8 +108,8 @@ impl Step {
     }
 }
 
-/// What the rungs of a ladder say, the lowest first, up to that of `highest` clients. Rungs above
-/// its end, which are measured because another system has reached them, change nothing.
+/// The state of a ladder given its rungs, the lowest first, up to the rung of `highest` clients.
+/// Rungs above its end, which are measured because another system has reached them, change nothing.
 #[must_use]
 pub fn climb(rungs: &[Rung], highest: u32) -> Climb {
     let why = |index: usize| why_at(&rungs[..=index], highest);
@@ -123,7 +123,7 @@ pub fn climb(rungs: &[Rung], highest: u32) -> Climb {
     ends.next().map_or(Climb::GoesOn, Climb::Ended)
 }
 
-/// Why a ladder ends with the last of these rungs; none if it continues.
+/// Why a ladder ends with the last of these rungs; `None` if it continues.
 fn why_at(rungs: &[Rung], highest: u32) -> Option<Why> {
     let rung = rungs.last()?;
     let lowest = rungs.len().saturating_sub(STEPS_WITHOUT_GAIN + 1);
@@ -147,8 +147,8 @@ fn why_at(rungs: &[Rung], highest: u32) -> Option<Why> {
     }
 }
 
-/// How a study begins to say of a system and a workload where their ladder has ended; an [`End`] is
-/// the rest.
+/// The start of a study's sentence about where the ladder of a system and a workload ended. An
+/// [`End`] is the rest.
 #[must_use]
 pub fn beginning(system: &str, workload: &str) -> String {
     format!("system `{system}`, workload `{workload}`: the ladder of threads has ended ")
@@ -174,7 +174,7 @@ impl fmt::Display for End {
     }
 }
 
-/// `rose by 1.2% from 16 to 32`, and the interval of the runs where that is the limit.
+/// `rose by 1.2% from 16 to 32`, with the interval of the runs if that is the limit.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -1,7 +1,7 @@
-//! What is made of runs: comparisons and their tests, steady state, ladders, the search for the highest
-//! rate that holds, scaling laws.
+//! Statistics of runs: comparisons and their tests, steady state, ladders, the search for the
+//! highest rate that holds, scaling laws.
 //!
-//! Pure functions of what `tailmark-model` has: no file, no clock.
+//! Pure functions of the data in `tailmark-model`: no file, no clock.
 
 pub mod comparison;
 pub mod conditions;

@@ -1,15 +1,15 @@
-//! How a system scales with its clients, after the Universal Scalability Law: a curve through what
-//! was measured, by which a knee can be put into words. Never a measurement.
+//! Fits the Universal Scalability Law to measured points, so that reports can describe how a system
+//! scales and where its knee is. It never replaces a measurement.
 //!
-//! X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)): lambda is what one client does, sigma the
-//! share of the work that waits for what all share (contention), kappa what it costs to keep each two
-//! clients in agreement (coherency), by which ops/s fall at last. N. J. Gunther, "A General Theory of
-//! Computational Scalability Based on Rational Functions" (2008).
+//! X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)). Lambda is the throughput of one client.
+//! Sigma is the share of work that waits for shared resources (contention). Kappa is the cost of
+//! keeping each pair of clients in agreement (coherency), which makes ops/s fall in the end. N. J.
+//! Gunther, "A General Theory of Computational Scalability Based on Rational Functions" (2008).
 //!
-//! It is fitted by least squares with its limits (lambda > 0, 0 <= sigma <= 1, kappa >= 0), which the
-//! libraries that fit curves leave to their callers. Where sigma and kappa are given, the best lambda
-//! is; so there are two parameters to look for, and where the least squares lie on a limit, one or
-//! none. Each such case is fitted by itself (Levenberg and Marquardt), and the best is taken.
+//! The fit is by least squares within limits (lambda > 0, 0 <= sigma <= 1, kappa >= 0), which curve
+//! fitting libraries leave to their callers. Given sigma and kappa, the best lambda follows. So two
+//! parameters are searched for, or one or none if the least squares lie on a limit. Each such case
+//! is fitted separately (Levenberg and Marquardt), and the best is taken.
 
 mod curves;
 
@@ -18,28 +18,28 @@ pub use curves::{Curves, SystemScaling};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 use std::ops::RangeInclusive;
 
-/// Thread counts from which on a law is fitted.
+/// The fewest thread counts to which a law is fitted.
 pub const THREAD_COUNTS_MIN: usize = 6;
 
-/// Of what the points differ by, the least part that the law must explain: below it, it is not the
-/// law of these points, and nothing is said.
+/// The smallest share of the variation between points that the law must explain. Below it, the law
+/// does not describe these points and is not reported.
 pub const EXPLAINED_MIN: f64 = 0.9;
 
-/// How far a point may lie from the law, as a part of the highest ops/s. Laws with a noise of 3 % stay
-/// below it in 95 to 99 of 100 fits of single runs, and a hard knee, min(N a, b), that lies two points
-/// or more within the ends is 8 to 24 % away from its nearest law.
+/// The largest distance of a point from the law, as a fraction of the highest ops/s. Laws with 3 %
+/// of noise stay below it in 95 to 99 of 100 fits of single runs. A hard knee, min(N a, b), that
+/// lies two points or more within the ends is 8 to 24 % away from its nearest law.
 pub const MISFIT_MAX: f64 = 0.07;
 
-/// The same where repeats show that it is not noise: a law is never exactly that of a real system.
+/// The same if repeats show that it is not noise. No real system follows a law exactly.
 pub const MISFIT_SHOWN_MAX: f64 = 0.03;
 
-/// The chance that a law is dropped because its points are taken for not its own, over repeats.
+/// The chance of rejecting a true law because of its points, with repeats.
 const MISFIT_SIGNIFICANCE: f64 = 0.01;
 
-/// The most steps of a fit; it takes some ten.
+/// The most steps of a fit; about ten are usual.
 const STEPS_MAX: usize = 200;
 
-/// A law that was fitted.
+/// A fitted law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaling {
     /// Operations per second of one client, above 0.
@@ -48,14 +48,14 @@ pub struct Scaling {
     pub sigma: f64,
     /// Coherency, 0 or more.
     pub kappa: f64,
-    /// R squared: the part of what the points differ by that it explains, 0.9 to 1.
+    /// R squared: the share of the variation between points that it explains, 0.9 to 1.
     pub explained: f64,
 }
 
 impl Scaling {
-    /// The law of these points, clients and operations per second; none under
-    /// [`THREAD_COUNTS_MIN`] client counts, where a value is not positive, and where no law explains
-    /// the points.
+    /// The law of these points of clients and operations per second. `None` under
+    /// [`THREAD_COUNTS_MIN`] client counts, if a value is not positive, or if no law explains the
+    /// points.
     #[must_use]
     pub fn fit(points: &[(u32, f64)]) -> Option<Self> {
         let is_positive =
@@ -78,9 +78,9 @@ impl Scaling {
         (fitted.lambda > 0.0 && fitted.explained >= EXPLAINED_MIN).then_some(fitted)
     }
 
-    /// Whether it is the law of these runs by client count: no mean lies farther from it than
-    /// [`MISFIT_MAX`]; with repeats none farther than [`MISFIT_SHOWN_MAX`] where the F test of lack of
-    /// fit against pure error finds that the runs' own noise does not explain it.
+    /// Whether the law fits these runs by client count. No mean may lie farther from it than
+    /// [`MISFIT_MAX`]. With repeats, none may lie farther than [`MISFIT_SHOWN_MAX`] if the runs'
+    /// own noise does not explain it (F test of lack of fit against pure error).
     #[must_use]
     pub fn is_of(&self, runs: &[(u32, &[f64])]) -> bool {
         let (mut highest, mut farthest) = (0.0_f64, 0.0_f64);
@@ -113,8 +113,8 @@ impl Scaling {
         self.lambda * relative(threads, [self.sigma, self.kappa])
     }
 
-    /// The number of clients with the most operations per second, at least 1. `None` if more clients
-    /// never do fewer.
+    /// The number of clients with the most operations per second, at least 1. `None` if more
+    /// clients never reduce them.
     #[must_use]
     pub fn peak_threads(&self) -> Option<f64> {
         let at = ((1.0 - self.sigma) / self.kappa).sqrt();
@@ -125,10 +125,10 @@ impl Scaling {
 /// Sigma and kappa.
 type Shape = [f64; 2];
 
-/// The value of a parameter that a search does not look for; none: it does.
+/// The fixed value of a parameter; `None` if the search looks for it.
 type Search = [Option<f64>; 2];
 
-/// Inside the limits, and on each of them.
+/// Searches inside the limits and on each of them.
 const SEARCHES: [Search; 6] = [
     [None, None],
     [None, Some(0.0)],
@@ -138,17 +138,17 @@ const SEARCHES: [Search; 6] = [
     [Some(1.0), Some(0.0)],
 ];
 
-/// What each parameter may be.
+/// The range of each parameter.
 const LIMITS: [RangeInclusive<f64>; 2] = [0.0..=1.0, 0.0..=f64::MAX];
 
-/// Operations per second as a multiple of those of one client.
+/// Operations per second relative to those of one client.
 fn relative(threads: f64, [sigma, kappa]: Shape) -> f64 {
     threads / (1.0 + sigma * (threads - 1.0) + kappa * threads * (threads - 1.0))
 }
 
 /// Points to which laws are fitted.
 struct Points {
-    /// Clients, and operations per second over `scale`.
+    /// Clients, and operations per second divided by `scale`.
     all: Vec<(f64, f64)>,
     /// The highest operations per second.
     scale: f64,
@@ -179,7 +179,7 @@ impl Points {
         self.all.iter().map(residual).collect()
     }
 
-    /// The sum of squares that a shape leaves.
+    /// The sum of squared residuals of a shape.
     fn error(&self, shape: Shape) -> f64 {
         self.residuals(shape).iter().map(|miss| miss * miss).sum()
     }
@@ -190,7 +190,7 @@ impl Points {
         self.all.iter().map(|(_, ops)| (ops - mean).powi(2)).sum()
     }
 
-    /// The shape of least squares of a search, where it lies within the limits.
+    /// The least-squares shape of a search, if it lies within the limits.
     fn fit(&self, search: Search) -> Option<Shape> {
         let mut shape = self.start(search);
         let mut damping = 1e-3;
@@ -216,9 +216,9 @@ impl Points {
         is_within.then_some(shape)
     }
 
-    /// Where a search begins: N / X is a polynomial of N - 1, 1 / lambda + (sigma + kappa) / lambda
-    /// (N - 1) + kappa / lambda (N - 1)^2, whose coefficients follow from three of the points; rough,
-    /// but near.
+    /// The start of a search. N / X is a polynomial of N - 1, 1 / lambda + (sigma + kappa) / lambda
+    /// (N - 1) + kappa / lambda (N - 1)^2. Its coefficients follow roughly from three of the
+    /// points.
     fn start(&self, search: Search) -> Shape {
         let mut all = self.all.clone();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -244,8 +244,7 @@ impl Points {
         shape.iter().all(|parameter| parameter.is_finite()) && self.all.iter().all(rises)
     }
 
-    /// The step of Levenberg and Marquardt in the parameters that are looked for; none where there is
-    /// none.
+    /// The Levenberg-Marquardt step in the parameters of the search; `None` if there is none.
     fn step(&self, shape: Shape, search: Search, damping: f64) -> Option<Shape> {
         let residuals = self.residuals(shape);
         let slopes = [0, 1].map(|index| self.slopes(shape, search, index));
@@ -266,8 +265,8 @@ impl Points {
         is_step.then_some(step)
     }
 
-    /// How the residuals change with a parameter, lambda being the best of each shape; 0 of one that
-    /// is not looked for.
+    /// The derivative of the residuals with respect to a parameter, with the best lambda for each
+    /// shape; 0 for a fixed parameter.
     fn slopes(&self, shape: Shape, search: Search, index: usize) -> Vec<f64> {
         if search[index].is_some() {
             return vec![0.0; self.all.len()];

@@ -1,9 +1,9 @@
-//! Whether what was measured over time is steady: five windows that follow each other, of which
-//! neither the highest and the lowest nor the ends of a line through them lie far apart.
+//! Decides whether measurements are steady over time. In five consecutive windows, neither the
+//! highest and the lowest nor the ends of a line through them may be far apart.
 //!
-//! The rule is after the steady state of SNIA PTS 2.0.2 (an excursion of 20 %, a slope of 10 % of the
-//! mean over five windows), on windows that are long enough to say something: half a minute, a
-//! cycle of flushes and compactions, and a hundred samples beyond the quantile that is looked at.
+//! The rule follows the steady state of SNIA PTS 2.0.2 (an excursion of 20 %, a slope of 10 % of
+//! the mean over five windows). Windows are long enough to be meaningful: half a minute, a cycle of
+//! flushes and compactions, and a hundred samples beyond the judged quantile.
 
 mod rounds;
 mod series;
@@ -19,34 +19,34 @@ use tailmark_model::{
 };
 use windows::{Slots, Window};
 
-/// How many windows the rule looks at.
+/// The number of windows in the rule.
 pub const WINDOWS: usize = 5;
-/// How far apart the highest and the lowest window may be, as a part of their mean.
+/// The largest distance between the highest and the lowest window, as a fraction of their mean.
 pub const EXCURSION_MAX: f64 = 0.20;
-/// How far a line through the windows may rise or fall from the first to the last, as a part of
-/// their mean.
+/// The largest rise or fall of a line through the windows from the first to the last, as a fraction
+/// of their mean.
 pub const SLOPE_MAX: f64 = 0.10;
-/// The least length of a window, seconds.
+/// The shortest length of a window, seconds.
 pub const WINDOW_MIN_S: f64 = 30.0;
 
 /// How far the values of windows are apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Movement {
-    /// From the lowest to the highest, as a part of the mean; not negative.
+    /// The distance from the lowest to the highest, as a fraction of the mean; not negative.
     pub excursion: f64,
-    /// What the least-squares line through them rises from the first to the last, as a part of the
-    /// mean; negative where it falls.
+    /// The rise of the least-squares line through them from the first to the last, as a fraction of
+    /// the mean; negative if it falls.
     pub slope: f64,
 }
 
 impl Movement {
-    /// Of values at equal distances; none where their mean is not above 0.
+    /// The movement of equally spaced values; `None` if their mean is not above 0.
     #[must_use]
     pub fn from_values(values: &[f64]) -> Option<Self> {
         Self::against(values, mean(values))
     }
 
-    /// As parts of this instead of the mean; none where it is not above 0.
+    /// The movement as a fraction of this value instead of the mean; `None` if it is not above 0.
     #[must_use]
     pub fn against(values: &[f64], whole: f64) -> Option<Self> {
         if !(whole > 0.0 && whole.is_finite()) || values.len() < 2 {
@@ -68,7 +68,7 @@ impl Movement {
         })
     }
 
-    /// Whether both are within what is allowed.
+    /// Whether both are within the limits.
     #[must_use]
     pub fn is_steady(self) -> bool {
         self.excursion <= EXCURSION_MAX && self.slope.abs() <= SLOPE_MAX
@@ -79,12 +79,12 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// One of the things that the rule looks at.
+/// One quantity that the rule judges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// What it is: `ops/s`, `read p99`.
+    /// Its name: `ops/s`, `read p99`.
     pub what: String,
-    /// How far its windows are apart; none where it was 0 throughout.
+    /// How far its windows are apart; `None` if it was 0 throughout.
     pub movement: Option<Movement>,
 }
 
@@ -96,7 +96,7 @@ impl Judged {
         }
     }
 
-    /// Whether it is steady. What is 0 throughout is not.
+    /// Whether it is steady. A quantity that is 0 throughout is not.
     #[must_use]
     pub fn is_steady(&self) -> bool {
         self.movement.is_some_and(Movement::is_steady)
@@ -115,12 +115,12 @@ impl Judged {
     }
 }
 
-/// What the rule says of five windows.
+/// The rule's verdict on five windows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// The length of a window, seconds.
     pub window_s: f64,
-    /// What it looked at.
+    /// The judged quantities.
     pub judged: Vec<Judged>,
 }
 
@@ -131,7 +131,7 @@ impl Judgement {
         self.judged.iter().all(Judged::is_steady)
     }
 
-    /// What is not steady, and by how much; none where everything is.
+    /// What is not steady, and by how much; `None` if everything is.
     #[must_use]
     pub fn why_not(&self) -> Option<String> {
         let moves = self.judged.iter().filter(|judged| !judged.is_steady());
@@ -148,35 +148,35 @@ impl Judgement {
     }
 }
 
-/// Why the rule says nothing: five windows are longer than what there is.
+/// Why the rule gives no verdict: five windows are longer than the phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TooShort {
-    /// The length that a window has to have, seconds.
+    /// The required length of a window, seconds.
     pub window_s: f64,
 }
 
-/// What is looked at of a phase, during it or when it is over.
+/// The part of a phase that is judged, during the phase or afterwards.
 #[derive(Debug, Clone, Copy)]
 pub struct Watched<'a> {
-    /// In order of time; one in which nothing was done may be missing.
+    /// Intervals in order of time. Those in which nothing was done may be missing.
     pub intervals: &'a [&'a Interval],
-    /// What was sampled meanwhile, on the clock of the intervals.
+    /// Samples on the clock of the intervals.
     pub series: &'a [Series],
 }
 
 /// The rule for one plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SteadyRule {
-    /// The latency that is looked at beside ops/s, where requests of its kind were sent: at most
-    /// its 99.9th percentile. Otherwise the 99th percentile of the kind with the most requests.
+    /// The latency that is judged besides ops/s, if requests of its kind were sent: at most its
+    /// 99.9th percentile. Otherwise the 99th percentile of the kind with the most requests.
     pub latency: Option<Metric>,
 }
 
 impl SteadyRule {
-    /// The last five windows, of those that begin at `from_s` or later.
+    /// The last five windows that begin at `from_s` or later.
     ///
     /// # Errors
-    /// Where five windows of the length that is needed are longer than that.
+    /// If five windows of the required length are longer than that.
     pub fn last_windows(&self, watched: Watched<'_>, from_s: f64) -> Result<Judgement, TooShort> {
         let too_short = TooShort {
             window_s: WINDOW_MIN_S,
@@ -198,8 +198,8 @@ impl SteadyRule {
         }
     }
 
-    /// Five windows over the whole of a phase, as far as they are long enough; none where they are
-    /// not. A latency with too few samples in a window is not looked at.
+    /// Five windows over the whole of a phase if they are long enough, otherwise `None`. A latency
+    /// with too few samples in a window is not judged.
     #[must_use]
     pub fn whole(&self, phase: &Phase) -> Option<Judgement> {
         let end_s = phase.duration_s;
@@ -237,13 +237,13 @@ impl SteadyRule {
     }
 }
 
-/// Half a minute, or a cycle of flushes and compactions where that is known and longer; seconds.
+/// Half a minute, or a cycle of flushes and compactions if that is known and longer; seconds.
 fn least_window_s(slots: &Slots<'_>, series: &[Series]) -> f64 {
     let cycle = slots.writes().then(|| longest_cycle_s(series)).flatten();
     cycle.unwrap_or(0.0).max(WINDOW_MIN_S)
 }
 
-/// The latency that is looked at.
+/// The judged latency.
 #[derive(Clone, Copy)]
 struct ChosenLatency {
     kind: Kind,
@@ -251,7 +251,7 @@ struct ChosenLatency {
 }
 
 impl ChosenLatency {
-    /// Whether enough samples are in a window.
+    /// Whether a window has enough samples.
     fn is_known(self, window: &Window<'_>) -> bool {
         self.is_enough(window.count(self.kind))
     }
@@ -264,7 +264,7 @@ impl ChosenLatency {
         beyond >= SAMPLES_SOLID
     }
 
-    /// In how many seconds there are enough samples, at the rate so far.
+    /// How many seconds give enough samples, at the rate so far.
     fn window_s(self, slots: &Slots<'_>) -> f64 {
         let beyond = self.statistic.quantile.map_or(1.0, |q| 1.0 - q.value);
         let per_s = slots.count(self.kind) as f64 / slots.time_s().max(f64::MIN_POSITIVE);
@@ -302,8 +302,8 @@ fn judge(windows: &[Window<'_>], latency: Option<ChosenLatency>, series: &[Serie
     }
 }
 
-/// What writing costs: bytes on the device for each operation, and the work that is put off. What
-/// is put off moves as much as it does beside what is written in a window.
+/// Judges the cost of writes: device bytes per operation, and pending work. The movement of pending
+/// work is relative to the bytes written in a window.
 fn judge_writes(windows: &[Window<'_>], series: &[Series]) -> Vec<Judged> {
     let mut judged = Vec::new();
     let written: Option<Vec<f64>> = windows.iter().map(|w| bytes_written(series, w)).collect();

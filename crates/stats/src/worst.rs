@@ -1,5 +1,5 @@
-//! The seconds in which latency was worst, and what was unusual in them: where one begins to look for
-//! the cause. What is unusual at the same time need not be the cause.
+//! The seconds with the worst latency and what was unusual in them, as a starting point for finding
+//! the cause. Unusual at the same time does not mean cause.
 
 use tailmark_model::{
     Bounded, Interval, IntervalKind, Kind, Latencies, Phase, STATISTICS, Series, Span, Statistic,
@@ -7,16 +7,16 @@ use tailmark_model::{
 
 use std::cmp::Ordering;
 
-/// How many seconds are listed.
+/// The number of seconds listed.
 pub const WORST: usize = 5;
-/// What is unusual is so many standard deviations from what is usual, estimated from the median of
-/// the deviations (which a few unusual seconds do not change),
+/// A value is unusual if it is that many standard deviations from the usual one, estimated from the
+/// median deviation (which a few unusual seconds do not change),
 const DEVIATIONS: f64 = 5.0;
-/// and so many times as much, or as little.
+/// and larger or smaller by this factor.
 const TIMES: f64 = 1.5;
-/// From normal samples the median of absolute deviations is this part of a standard deviation.
+/// For normal samples, the median absolute deviation is this fraction of a standard deviation.
 const MEDIAN_OF_DEVIATIONS: f64 = 0.674_5;
-/// Of fewer samples nothing is known of what is usual.
+/// With fewer samples, the usual value is unknown.
 const SAMPLES_MIN: usize = 8;
 
 /// An interval in which latency was high.
@@ -32,12 +32,12 @@ pub struct WorstSecond {
     pub unusual: Vec<Unusual>,
 }
 
-/// Something that was otherwise than in most of the measured part.
+/// A value that differed from most of the measured part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unusual {
-    /// What it is of: `nvme0n1`, `machine`.
+    /// Its subject: `nvme0n1`, `machine`.
     pub subject: String,
-    /// What is looked at, with its unit.
+    /// What was watched, with its unit.
     pub what: &'static Watched,
     /// Its value in that second.
     pub value: f64,
@@ -45,18 +45,18 @@ pub struct Unusual {
     pub usual: f64,
 }
 
-/// Something that is looked at: a row of [`WATCHED`].
+/// A watched quantity: a row of [`WATCHED`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watched {
-    /// What a report calls it.
+    /// Its name in reports.
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
     /// The probe that samples it.
     pub probe: &'static str,
-    /// A counter, of which the change per second is looked at, or a gauge.
+    /// A counter, whose change per second is watched, or a gauge.
     pub series: &'static str,
-    /// A counter by whose change it is divided: time for each request.
+    /// A counter whose change it is divided by: time per request.
     pub per: Option<&'static str>,
 }
 
@@ -84,7 +84,7 @@ impl Watched {
     }
 }
 
-/// Everything that is looked at.
+/// Every watched quantity.
 pub const WATCHED: &[Watched] = &[
     Watched::new("time of a read at the device", "s", "disk", "read_s").per("reads"),
     Watched::new("time of a write at the device", "s", "disk", "write_s").per("writes"),
@@ -128,9 +128,8 @@ pub const WATCHED: &[Watched] = &[
     ),
 ];
 
-/// The seconds in which a latency was worst, the worst first, and which latency that is: the statistic
-/// that is wanted, or the next lower one of which there are enough samples in most seconds. None where
-/// there is none.
+/// The seconds with the worst latency, the worst first, and the latency: the requested statistic,
+/// or the next lower one with enough samples in most seconds. `None` if there is none.
 #[must_use]
 pub fn worst_seconds(
     phase: &Phase,
@@ -169,7 +168,7 @@ pub fn worst_seconds(
     Some((statistic, known.into_iter().map(second).collect()))
 }
 
-/// Response time where it was recorded, otherwise service time.
+/// Response time if it was recorded, otherwise service time.
 fn response(result: &IntervalKind) -> Latencies {
     result.response.as_ref().unwrap_or(&result.service).unpack()
 }
@@ -181,7 +180,7 @@ fn unusual(tracks: &[Track<'_>], interval: &Interval) -> Vec<Unusual> {
     unusual.into_iter().map(|(_, unusual)| unusual).collect()
 }
 
-/// Something that is looked at, over the measured part.
+/// A watched quantity over the measured part.
 struct Track<'a> {
     what: &'static Watched,
     subject: &'a str,
@@ -216,7 +215,7 @@ fn tracks(phase: &Phase) -> Vec<Track<'_>> {
 }
 
 impl<'a> Track<'a> {
-    /// None where there are too few samples.
+    /// `None` if there are too few samples.
     fn new(
         what: &'static Watched,
         subject: &'a str,
@@ -238,7 +237,7 @@ impl<'a> Track<'a> {
         })
     }
 
-    /// How unusual it was in an interval, in deviations; none where it was not.
+    /// How unusual it was in an interval, in deviations; `None` if it was not unusual.
     fn unusual(&self, interval: &Interval) -> Option<(f64, Unusual)> {
         let (start, end) = (interval.start_s, interval.start_s + interval.length_s);
         let overlap = |span: &&Span| span.until_s.min(end) - span.from_s.max(start);
@@ -262,7 +261,7 @@ impl<'a> Track<'a> {
     }
 }
 
-/// Time for each request, where there were any.
+/// Time per request, if there were any.
 fn divided(seconds: Vec<Span>, counts: &[Span]) -> Vec<Span> {
     let pairs = seconds.into_iter().zip(counts);
     let each = pairs.filter(|(_, count)| count.value > 0.0);

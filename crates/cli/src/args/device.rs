@@ -14,9 +14,9 @@ pub struct DeviceArgs {
 /// The subcommands of `tailmark device`.
 #[derive(Debug, Subcommand)]
 pub enum DeviceCommand {
-    /// List the block devices of this machine, and who uses them
+    /// List the block devices of this machine and their users
     List(ListDevicesArgs),
-    /// Say all that is known of a device, and of the devices that it is made of
+    /// Show all that is known of a device and the devices below it
     Show(ShowDeviceArgs),
     /// Prepare the devices of one system of a plan: erase, precondition, file system, mount
     Prepare(PrepareDeviceArgs),
@@ -36,7 +36,7 @@ pub struct PrepareDeviceArgs {
     /// What may be erased.
     #[command(flatten)]
     pub consent: ConsentArgs,
-    /// Print the exact commands and what speaks against them, and do nothing
+    /// Print the exact commands and what prevents them; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -44,7 +44,7 @@ pub struct PrepareDeviceArgs {
 /// `tailmark device list`
 #[derive(Debug, clap::Args)]
 pub struct ListDevicesArgs {
-    /// How it is written
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: TextFormat,
 }
@@ -55,7 +55,7 @@ pub struct ShowDeviceArgs {
     /// A device (nvme0n1, /dev/disk/by-id/...), an NVMe controller (nvme0), or a directory on one
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// How it is written
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub format: TextFormat,
 }

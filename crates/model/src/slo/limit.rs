@@ -4,20 +4,20 @@ use crate::{Kind, Metric, Quantile};
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 
-/// A latency that a share of the requests of one kind must not be over. A study has it as text.
+/// A latency that a share of the requests of one kind must not exceed. Stored as text in a study.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Limit {
-    /// Of which requests.
+    /// The kind of requests.
     pub kind: Kind,
-    /// Which share of them must hold it.
+    /// The share of them that must hold it.
     pub quantile: Quantile,
-    /// The latency, response time: more is over it.
+    /// The limit of response time. Only longer times exceed it.
     pub latency: Duration,
 }
 
 impl Limit {
-    /// Reads `p99.99 read < 15ms`; none, where it is no limit.
+    /// Parses `p99.99 read < 15ms`; `None` if it is not a limit.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (metric, latency) = text.split_once('<')?;
@@ -30,7 +30,7 @@ impl Limit {
         })
     }
 
-    /// The share of the requests that may be over it.
+    /// The share of requests that may exceed it.
     #[must_use]
     pub fn allowed(self) -> f64 {
         1.0 - self.quantile.value

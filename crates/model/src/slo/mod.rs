@@ -1,4 +1,4 @@
-//! What a plan asks of the search for the highest rate that holds service level objectives.
+//! Settings of the search for the highest rate that holds service level objectives.
 
 mod limit;
 mod settings;

@@ -1,16 +1,16 @@
-//! What a plan asks of a search.
+//! Settings of a search.
 
 use super::Limit;
 use crate::Arrivals;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What is asked for: the table `slo` of a plan.
+/// The table `slo` of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SloSettings {
-    /// All of them must hold.
+    /// The limits, all of which must hold.
     pub latency: Vec<Limit>,
-    /// Which rates are tried, and how near the ends of the answer are to be.
+    /// The rates to try, and the precision of the answer.
     pub bounds: Bounds,
     /// How operations arrive.
     pub arrivals: Arrivals,
@@ -18,42 +18,42 @@ pub struct SloSettings {
     pub threads: u32,
     /// How a trial is judged.
     pub rule: Rule,
-    /// Runs before a trial, not counted.
+    /// The uncounted warm-up before a trial.
     pub warmup: Duration,
-    /// The longest that a search may take, without loads and waits; a trial that would end later
-    /// is not begun.
+    /// The longest duration of a search, without loads and waits. A trial that would end later is
+    /// not started.
     pub time: Duration,
-    /// Whether it is to be quick rather than sure.
+    /// Whether the search should be quick rather than certain.
     pub quick: bool,
 }
 
-/// What a search is to find.
+/// The range and precision of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// The lowest rate that is tried, operations per second; none: a hundredth of the first.
+    /// The lowest rate to try, operations per second; `None`: a hundredth of the first rate.
     pub min_rate: Option<f64>,
-    /// The highest rate that is tried; none: as high as the client can.
+    /// The highest rate to try; `None`: as high as the clients can.
     pub max_rate: Option<f64>,
-    /// How far the two ends of the answer may be apart, as a fraction: 0.05.
+    /// The largest distance between the two ends of the answer, as a fraction: 0.05.
     pub resolution: f64,
 }
 
-/// How a trial is judged. A study has the length of a block; the rest follows.
+/// How a trial is judged. A study stores the length of a block; the rest follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Duration", into = "Duration")]
 pub struct Rule {
-    /// The least that a block lasts.
+    /// The shortest block.
     pub block: Duration,
-    /// From how many blocks on there is a verdict.
+    /// The fewest blocks for a verdict.
     pub blocks_min: usize,
-    /// With how many a trial ends, decided or not.
+    /// The most blocks of a trial, decided or not.
     pub blocks_max: usize,
 }
 
 impl Rule {
-    /// From how many blocks on a trial may be judged.
+    /// The fewest blocks after which a trial may be judged.
     pub const BLOCKS_MIN: usize = 20;
-    /// With how many it ends.
+    /// The most blocks of a trial.
     pub const BLOCKS_MAX: usize = 40;
 
     /// The rule for blocks of this length.
@@ -66,22 +66,22 @@ impl Rule {
         }
     }
 
-    /// The least that a trial takes.
+    /// The shortest duration of a trial.
     #[must_use]
     pub fn shortest(&self) -> Duration {
         self.block
             .saturating_mul(u32::try_from(self.blocks_min).unwrap_or(u32::MAX))
     }
 
-    /// The most that it takes.
+    /// The longest duration of a trial.
     #[must_use]
     pub fn longest(&self) -> Duration {
         self.block
             .saturating_mul(u32::try_from(self.blocks_max).unwrap_or(u32::MAX))
     }
 
-    /// Whether a trial is judged after this many blocks: after 20, 28 and 40. Each look
-    /// is one more chance to be wrong, so there are few.
+    /// Whether a trial is judged after this many blocks: after 20, 28 and 40. Each look is another
+    /// chance to be wrong, so there are few.
     #[must_use]
     pub fn is_look(&self, blocks: usize) -> bool {
         let between = (self.blocks_min as f64 * self.blocks_max as f64).sqrt() as usize;
@@ -101,24 +101,24 @@ impl From<Rule> for Duration {
     }
 }
 
-/// Between the limits in a text.
+/// The separator of limits in a text.
 const BETWEEN: &str = ", ";
 
 impl SloSettings {
-    /// All limits as they are written in the effective plan and in exports.
+    /// All limits as written in the effective plan and in exports.
     #[must_use]
     pub fn target(&self) -> String {
         let limits: Vec<_> = self.latency.iter().map(ToString::to_string).collect();
         limits.join(BETWEEN)
     }
 
-    /// Stands beside every number of a quick search.
+    /// The remark next to every number of a quick search.
     #[must_use]
     pub const fn quick_remark(&self) -> &'static str {
         if self.quick { "quick search" } else { "" }
     }
 
-    /// The least that a trial takes with its warm-up.
+    /// The shortest duration of a trial with its warm-up.
     #[must_use]
     pub fn shortest_trial(&self) -> Duration {
         self.warmup.saturating_add(self.rule.shortest())

@@ -12,9 +12,9 @@ use toml::Value;
 
 /// The keys of `abort`.
 pub(super) const ABORT_KEYS: &[PlanKey] = &[PlanKey::new("abort", "when", RUN, AbortLimits)
-    .about("limits that end the run when one is broken: `errors > 1%`")
+    .about("limits that end the run: `errors > 1%`")
     .flag(32, "--abort", "LIMITS")
-    .help("End the run when one of these is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
+    .help("End the run when a limit is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
     .sets(|plan| joined(&plan.abort))];
 
 /// A limit that ends a run. Its text is that of plans: `p99 read > 200ms for 10s`.

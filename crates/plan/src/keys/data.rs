@@ -16,35 +16,35 @@ const SEMANTICS: &[&str] = &[Semantics::Faithful.name(), Semantics::Correct.name
 /// The keys of `database`.
 pub(super) const DATABASE_KEYS: &[PlanKey] = &[
     PlanKey::new("database", "driver", SYSTEM, Text)
-        .about("which database; `list drivers` names them and their settings")
+        .about("which database; `tailmark list drivers` shows them and their settings")
         .or(DRIVER_DEFAULT)
         .flag(0, "--driver", "DRIVER")
         .help("The database (`tailmark list drivers`)"),
     PlanKey::new("database", "semantics", SYSTEM, Choice(SEMANTICS))
-        .about("YCSB's, faults included, or what the operation promises")
+        .about("as YCSB and db_bench do it, faults included, or as promised")
         .or("faithful"),
     PlanKey::new("database", "version", SYSTEM, Text)
-        .about("the version that the described study used; a database of another is a finding"),
+        .about("version of the described study; another one is a finding"),
 ];
 
 /// The keys of `dataset`.
 pub(super) const DATASET_KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "records", DATA_SET, Count(1, RECORDS_MAX))
-        .about("how many records are loaded")
+        .about("records to load")
         .or("1M")
         .flag(3, "--records", "COUNT")
         .help("Records to load: 250_000_000, 100k, 2.5M, 10G")
         .sets(|plan| Some(of_plan(plan)?.records.to_string())),
     PlanKey::new("dataset", "fields", DATA_SET, Count(1, 1_000))
-        .about("fields of a record")
+        .about("fields per record")
         .or("4")
         .sets(|plan| Some(of_plan(plan)?.schema.fields.len().to_string())),
     PlanKey::new("dataset", "field_length", DATA_SET, Size(1, 16 << 20))
-        .about("bytes of a field")
+        .about("bytes per field")
         .or("1024")
         .sets(|plan| Some(of_plan(plan)?.field_length.to_string())),
     PlanKey::new("dataset", "key_length", DATA_SET, Count(1, 1_000))
-        .about("bytes of a key, with db_bench's workloads")
+        .about("bytes per key; db_bench workloads only")
         .or("16")
         .sets(|plan| {
             Some(
@@ -57,43 +57,41 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
             )
         }),
     PlanKey::new("dataset", "compressibility", DATA_SET, Number(0.0, 1.0))
-        .about("the part of each value that a compressor can remove")
+        .about("part of each value that a compressor can remove")
         .or("0")
         .sets(|plan| Some(plan.dataset.compressibility.to_string())),
     PlanKey::new("dataset", "write_all_fields", DATA_SET, Flag)
-        .about("whether an update writes all fields instead of one")
+        .about("an update writes all fields, not one")
         .or("false")
         .sets(|plan| Some(plan.dataset.write_all_fields.to_string())),
     PlanKey::new("dataset", "load_rate", LOAD, Number(RATE_MIN, RATE_MAX))
-        .about("records per second of a load over all its clients; none: as fast as they can")
+        .about("records per second of a load; without it, as fast as possible")
         .flag(31, "--load-rate", "OPS")
-        .help("Records per second of a load; without it, as fast as its clients can")
+        .help("Records per second of a load; without it, as fast as possible")
         .sets(|plan| Some(plan.dataset.load_rate?.to_string())),
     PlanKey::new("dataset", "adopt", DATA_SET, FlagOr(Adopt::OVERWRITE))
-        .about("whether data that tailmark did not load is used; overwrite: workloads may write")
+        .about("use data that tailmark did not load; overwrite: workloads may write to it")
         .or(Adopt::No.name())
         .flag(16, "--adopt", "overwrite")
         .with_optional_value()
         .help(
-            "Use data that tailmark did not load, after reading a sample of its records. Nothing is \
-             created, loaded or removed, and workloads that write are refused, except with \
+            "Use data that tailmark did not load, after reading a sample. Workloads that write need \
              --adopt=overwrite",
         )
         .sets(|plan| (plan.dataset.adopt != Adopt::No).then(|| plan.dataset.adopt.name().to_owned())),
     PlanKey::new("dataset", "upgrade", DATA_SET, Flag)
-        .about("whether adopted data may become unreadable for the version that wrote it")
+        .about("adopted data may become unreadable for the version that wrote it")
         .or("false")
         .flag(35, "--upgrade", "")
         .help(
-            "Let workloads write to adopted data even if the version of the database that wrote \
-             it cannot read it afterwards",
+            "Write to adopted data even if the version that wrote it cannot read it afterwards",
         )
         .sets(|plan| plan.dataset.upgrade.then(|| true.to_string())),
     PlanKey::new("dataset", "into_existing", RUN, Flag)
-        .about("whether tables are created in a keyspace that tailmark did not create")
+        .about("create tables in a keyspace that tailmark did not create")
         .or("false")
         .flag(34, "--into-existing", "")
-        .help("Create tables in a keyspace that exists and that tailmark did not create"),
+        .help("Create tables in a keyspace that tailmark did not create"),
 ];
 
 /// What is loaded, and what may be done to data that is there.

@@ -16,18 +16,18 @@ use toml::Value;
 /// The keys of `device`.
 pub(super) const DEVICE_KEYS: &[PlanKey] = &[
     PlanKey::new("device", "emulate", SYSTEM, Choice(EMULATIONS))
-        .about("an emulated device instead of one: a volume with limits; needs root"),
-    PlanKey::new("device", "size", SYSTEM, Size(16 << 20, 1 << 50)).about("its bytes"),
+        .about("emulate a device: a volume with limits; needs root"),
+    PlanKey::new("device", "size", SYSTEM, Size(16 << 20, 1 << 50)).about("capacity"),
     PlanKey::new("device", "iops", SYSTEM, Count(1, 100_000_000))
-        .about("requests per second, reads and writes together; none: no limit"),
+        .about("requests per second, reads and writes together"),
     PlanKey::new("device", "bandwidth", SYSTEM, Text)
-        .about("bytes per second, reads and writes together: \"125MB/s\"; none: no limit"),
+        .about("bytes per second, reads and writes together: \"125MB/s\""),
     PlanKey::new("device", "burst", SYSTEM, Count(1, 100_000_000))
-        .about("requests per second as long as it may burst; more than `iops`"),
+        .about("requests per second during a burst; more than `iops`"),
     PlanKey::new("device", "burst_time", SYSTEM, Time(1.0, 86_400.0))
-        .about("how long it may burst after it was idle"),
+        .about("longest burst after idling"),
     PlanKey::new("device", "delay", SYSTEM, Time(0.001, 60.0))
-        .about("how long each request waits besides, whole milliseconds; needs nbdkit"),
+        .about("added to each request, whole milliseconds; needs nbdkit"),
 ];
 
 /// Where the volumes of a run are, each in a directory of its system's name.

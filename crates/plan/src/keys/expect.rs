@@ -12,32 +12,32 @@ use tailmark_driver::{Driver, Place};
 /// The keys of `expect`.
 pub(super) const EXPECT_KEYS: &[PlanKey] = &[
     PlanKey::new("expect", "mount", PREPARATION, Flag)
-        .about("whether its place is on a mount point of its own, not on the root file system")
+        .about("the place is on its own mount, not on the root file system")
         .or("false"),
     PlanKey::new("expect", "filesystem", PREPARATION, Text)
-        .about("the type of the file system: xfs, ext4"),
+        .about("type of the file system: xfs, ext4"),
     PlanKey::new("expect", "mount_options", PREPARATION, Words)
-        .about("options that it is mounted with: [\"noatime\"]"),
+        .about("mount options that are in effect: [\"noatime\"]"),
     PlanKey::new("expect", "model", PREPARATION, Text)
-        .about("what the device's model contains, in whichever case"),
+        .about("text that the model of each disk contains"),
     PlanKey::new("expect", "capacity", PREPARATION, Size(1, 1 << 60))
-        .about("the device's capacity, within 1 %"),
+        .about("size of each disk, within 1 %"),
     PlanKey::new(
         "expect",
         "transport",
         PREPARATION,
         Choice(tailmark_model::TRANSPORTS),
     )
-    .about("how the device is attached"),
+    .about("how each disk is attached"),
     PlanKey::new(
         "expect",
         "client_host",
         PREPARATION,
         Choice(ClientHost::NAMES),
     )
-    .about("whether the server is on another machine than its clients, or on the same"),
+    .about("whether server and clients share a machine"),
     PlanKey::new("expect", "version", PREPARATION, Text)
-        .about("what the version of the embedded database begins with; always a finding"),
+        .about("start of the database version; a mismatch is always a finding"),
 ];
 
 /// What is expected of one system.

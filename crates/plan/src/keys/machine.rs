@@ -17,7 +17,7 @@ pub(super) const MACHINE_KEYS: &[PlanKey] = &[
         EVERY_POINT,
         Size(16 << 20, 1 << 50),
     )
-    .about("memory that the run may use, page cache included")
+    .about("memory of the run, page cache included")
     .sets(|plan| Some(plan.machine.memory_limit?.to_string())),
     PlanKey::new(
         "machine",
@@ -25,16 +25,13 @@ pub(super) const MACHINE_KEYS: &[PlanKey] = &[
         EVERY_POINT,
         Choice(DropCaches::NAMES),
     )
-    .about(
-        "whether caches are dropped before each point; always: also those of a server that the \
-             plan does not start",
-    )
+    .about("drop caches before each point; always: also for a server that the plan does not start")
     .or("true")
     .sets(|plan| Some(plan.machine.drop_caches.name().to_owned())),
     PlanKey::new("machine", "probes", EVERY_POINT, Words)
-        .about("probes beside those that are always sampled; with `none`, they alone")
+        .about("extra probes; with `none`, only those listed")
         .flag(17, "--probe", "NAMES")
-        .help("Samples these too; with none, them alone (`tailmark list probes`)")
+        .help("Extra probes; with none, only those listed (`tailmark list probes`)")
         .sets(|plan| {
             let probes = &plan.machine.probes;
             (!probes.is_empty()).then(|| probes.join(", "))

@@ -41,38 +41,37 @@ const OF_SYSTEM: &[&str] = &["device", "mount"];
 
 /// The keys of `prepare`.
 pub(super) const PREPARE_KEYS: &[PlanKey] = &[
-    PlanKey::new("prepare", "device", PREPARATION, Words).about(
-        "of a system: the devices, by /dev/disk/by-id/... or serial:NUMBER; its own `device`",
-    ),
+    PlanKey::new("prepare", "device", PREPARATION, Words)
+        .about("devices to prepare: /dev/disk/by-id/... or serial:NUMBER; only in a system"),
     PlanKey::new("prepare", "erase", PREPARATION, Choice(ERASES))
-        .about("how they are erased; needs --erase with the serial number of each"),
+        .about("how to erase the devices; needs --erase with the serial number of each"),
     PlanKey::new(
         "prepare",
         "namespaces",
         PREPARATION,
         Count(1, NAMESPACES_MAX),
     )
-    .about("how many equal NVMe namespaces the drive is split into; needs --erase"),
+    .about("split the drive into this many equal NVMe namespaces; needs --erase"),
     PlanKey::new("prepare", "precondition", PREPARATION, Count(1, 10))
-        .about("how often the whole device is written in order; needs --erase"),
-    PlanKey::new("prepare", "steady", PREPARATION, Table).about(
-        "a mix of requests that is sent in rounds until the device is steady; needs --erase",
-    ),
+        .about("times to write the whole device in order; needs --erase"),
+    PlanKey::new("prepare", "steady", PREPARATION, Table)
+        .about("send requests in rounds until the device is steady; needs --erase"),
     PlanKey::new("prepare", "filesystem", PREPARATION, Choice(FILE_SYSTEMS))
-        .about("the file system that is made, which needs --erase, and mounted"),
+        .about("file system to make and mount; needs --erase"),
     PlanKey::new("prepare", "mkfs_options", PREPARATION, Words)
-        .about("words for the program that makes it: [\"-m\", \"crc=1\"]"),
+        .about("options of mkfs: [\"-m\", \"crc=1\"]"),
     PlanKey::new("prepare", "mount", PREPARATION, Text)
-        .about("of a system: the directory where it is mounted, for as long as the run takes"),
-    PlanKey::new("prepare", "mount_options", PREPARATION, Words).about("how: [\"noatime\"]"),
+        .about("where to mount it during the run; only in a system"),
+    PlanKey::new("prepare", "mount_options", PREPARATION, Words)
+        .about("options of the mount: [\"noatime\"]"),
     PlanKey::new("prepare", "sysctls", EVERY_POINT, Words)
-        .about("values of the kernel, put back afterwards: [\"vm.swappiness=1\"]")
+        .about("kernel settings during the run: [\"vm.swappiness=1\"]")
         .sets(|plan| plan.settings.sysctl_text()),
     PlanKey::new("prepare", "governor", EVERY_POINT, Text)
-        .about("how processors choose their frequency, put back afterwards: performance")
+        .about("CPU frequency governor during the run: performance")
         .sets(|plan| plan.settings.governor.clone()),
     PlanKey::new("prepare", "huge_pages", EVERY_POINT, Choice(HUGE_PAGES))
-        .about("transparent huge pages, put back afterwards")
+        .about("transparent huge pages during the run")
         .sets(|plan| plan.settings.huge_pages.clone()),
     PlanKey::new(
         "prepare",
@@ -80,10 +79,10 @@ pub(super) const PREPARE_KEYS: &[PlanKey] = &[
         EVERY_POINT,
         Size(1 << 20, 1 << 60),
     )
-    .about("memory that the control group of a server may use, put back afterwards")
+    .about("memory of the control group `memory_group` during the run")
     .sets(|plan| Some(plan.settings.memory.as_ref()?.0.to_string())),
     PlanKey::new("prepare", "memory_group", EVERY_POINT, Text)
-        .about("that group, which there must be: /system.slice/database.slice")
+        .about("control group of a server, which must exist: /system.slice/database.slice")
         .sets(|plan| Some(plan.settings.memory.as_ref()?.1.clone())),
 ];
 

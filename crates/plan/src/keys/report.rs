@@ -20,84 +20,82 @@ use toml::Value;
 /// The keys of `report`.
 pub(super) const REPORT_KEYS: &[PlanKey] = &[
     PlanKey::new("report", "metric", REPORT, Metric)
-        .about("what is stated and compared besides ops/s: `p99.9 read`, `write_amplification`")
+        .about("metric to state besides ops/s: `p99.9 read`, `write_amplification`")
         .flag(19, "--metric", "METRIC")
-        .help("The metric that is stated besides ops/s: \"p99.9 read\", write_amplification")
+        .help("Metric to state besides ops/s: \"p99.9 read\", write_amplification")
         .sets(|plan| Some(plan.report.metric?.to_string())),
     PlanKey::new("report", "subject", REPORT, Text)
-        .about("the system that the report is about; without it, the baseline or the leader")
+        .about("system that the report is about; without it, the leader")
         .flag(20, "--subject", "NAME")
-        .help("The system that the report is about: it is compared with each other one")
+        .help("System that the report is about, compared with each other one")
         .sets(|plan| plan.report.subject.clone()),
     PlanKey::new("report", "baseline", REPORT, Text)
-        .about("the system that every other one is compared with, instead of a subject")
+        .about("compare every other system with this one; not with `subject`")
         .flag(21, "--baseline", "NAME")
-        .help("The system that every other one is compared with")
+        .help("Compare every other system with this one")
         .sets(|plan| plan.report.baseline.clone()),
     PlanKey::new("report", "at_rate", REPORT, FixedRates)
-        .about("rates at which the latency is stated, measured or off the curve")
+        .about("state the latency at these rates, measured or read off the curve")
         .flag(22, "--at-rate", "OPS,...")
-        .help("Rates at which the latency is stated, measured or read off the curve: 40k")
+        .help("State the latency at these rates, measured or read off the curve: 40k")
         .sets(|plan| plan.report.at_rate_text()),
     PlanKey::new("report", "at_latency", REPORT, Times(1e-6, 3_600.0))
-        .about("latencies at which ops/s are stated, off the curve")
+        .about("state ops/s at these latencies, read off the curve")
         .flag(23, "--at-latency", "TIME,...")
-        .help("Latencies at which ops/s are stated, read off the curve: 15ms")
+        .help("State ops/s at these latencies, read off the curve: 15ms")
         .sets(|plan| plan.report.at_latency_text()),
     PlanKey::new("report", "skipped", REPORT, Words)
-        .about("workloads that are left out, and why: [\"ycsb-e: not every database can scan\"]")
+        .about("workloads left out, and why: [\"ycsb-e: not every database can scan\"]")
         .sets(|plan| plan.report.skipped_text()),
     PlanKey::new("report", "equivalence", REPORT, Percent(0.0, 100.0))
-        .about("differences within it are none in practice")
+        .about("ratios this close to 1 count as equal")
         .or("3%")
         .flag(24, "--equivalence", "PERCENT")
-        .help("Differences within it are none in practice: 3%")
+        .help("Ratios this close to 1 count as equal: 3%")
         .sets(|plan| Some(units::percent_text(plan.report.equivalence?))),
     PlanKey::new("report", "redact", REPORT, Flag)
-        .about("whether serial numbers, host names and addresses are left out")
+        .about("leave out serial numbers, host names and addresses")
         .or("false")
         .flag(25, "--redact", "")
-        .help(
-            "Leave serial numbers, host names and addresses out of study facts, report and exports",
-        )
+        .help("Leave out serial numbers, host names and addresses")
         .sets(|plan| plan.report.redact.then(|| true.to_string())),
     PlanKey::new("report", "ratios", REPORT, Choice(&["x", "percent"]))
-        .about("how ratios are written: `x` (1.5X) or `percent`; without it, percent below 2X")
+        .about("notation of ratios: `x` (1.5X) or `percent`; without it, percent below 2X")
         .sets(|plan| name_of(&Ratios::ALL, plan.report.ratios)),
     PlanKey::new("report", "latency_axis", REPORT, Choice(&["log", "linear"]))
-        .about("the axes of latencies at first: `log`, or `linear` from 0, as in published studies")
+        .about("latency axis of charts when the page opens: `log`, or `linear` from 0")
         .or("log")
         .sets(|plan| name_of(&LatencyAxis::ALL, plan.report.latency_axis)),
     PlanKey::new("report", "sections", REPORT, Words)
-        .about("the sections of the report, if not all: `tailmark list sections`")
+        .about("only these sections (`tailmark list sections`)")
         .sets(|plan| joined(&plan.report.sections, ", ")),
     PlanKey::new("report", "use_cases", REPORT, Words)
-        .about("what workloads stand for: [\"ycsb-a: recording user sessions\"]")
+        .about("what a workload stands for: [\"ycsb-a: recording user sessions\"]")
         .sets(|plan| named_texts(&plan.report.use_cases)),
     PlanKey::new("report", "chart_systems", REPORT, Words)
-        .about("sets of systems that have curves of their own: [\"Drive A, Drive B\"]")
+        .about("an extra chart per set of systems: [\"Drive A, Drive B\"]")
         .sets(|plan| {
             let sets = plan.report.chart_systems.iter();
             let sets: Vec<String> = sets.map(|names| names.join(", ")).collect();
             joined(&sets, BETWEEN_TEXTS)
         }),
     PlanKey::new("report", "colors", REPORT, Words)
-        .about("the colours of systems: [\"Drive A: green\"]")
+        .about("colours of systems: [\"Drive A: green\"]")
         .sets(|plan| named_texts(&plan.report.colors)),
     PlanKey::new("report", "introduction", REPORT, Text)
-        .about("the author's words after the headline, in Markdown")
+        .about("your text after the headline, in Markdown")
         .sets(|plan| words(plan, AuthorWords::Introduction)),
     PlanKey::new("report", "why", REPORT, Text)
-        .about("why it matters: the author's words after the cards")
+        .about("your text after the cards: why it matters")
         .sets(|plan| words(plan, AuthorWords::Why)),
     PlanKey::new("report", "notes", REPORT, Text)
-        .about("the author's words before how it was tested")
+        .about("your text before how it was tested")
         .sets(|plan| words(plan, AuthorWords::Notes)),
     PlanKey::new("report", "conclusion", REPORT, Text)
-        .about("the author's last words")
+        .about("your text at the end")
         .sets(|plan| words(plan, AuthorWords::Conclusion)),
     PlanKey::new("report", "footer", REPORT, Text)
-        .about("the author's words at the foot of the page")
+        .about("your text at the foot of each page")
         .sets(|plan| words(plan, AuthorWords::Footer)),
 ];
 

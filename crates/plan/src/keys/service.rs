@@ -11,20 +11,20 @@ use tailmark_model::secret::{masked, masked_words};
 
 /// The keys of `service`.
 pub(super) const SERVICE_KEYS: &[PlanKey] = &[
-    PlanKey::new("service", "systemd", COMMAND, Text).about("the unit of systemd that it is"),
+    PlanKey::new("service", "systemd", COMMAND, Text).about("unit for systemctl"),
     PlanKey::new("service", "start", COMMAND, Text)
-        .about("a command that starts it, or is the server")
+        .about("command that starts the server, or is the server")
         .sets_in_system(|system| Some(shown(&system.service.as_ref()?.start()))),
     PlanKey::new("service", "stop", COMMAND, Text)
-        .about("a command that stops it; none: what `start` runs is terminated")
+        .about("command that stops it; without it, `start` is terminated")
         .sets_in_system(|system| {
             let stop = system.service.as_ref()?.stop();
             Some(shown(&stop.unwrap_or_default()))
         }),
     PlanKey::new("service", "ready", COMMAND, Text)
-        .about("a command that succeeds when it is ready; none: the database is asked")
+        .about("command that succeeds when the server is ready")
         .sets_in_system(|system| Some(shown(system.service.as_ref()?.ready.as_ref()?))),
-    PlanKey::new("service", "log", RUN, Text).about("its log, whose end errors show"),
+    PlanKey::new("service", "log", RUN, Text).about("log to quote if the server does not start"),
 ];
 
 /// The service that a system's database is.

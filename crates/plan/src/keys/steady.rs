@@ -18,22 +18,22 @@ const STEADY_BLOCK: u64 = 4096;
 /// The keys of `steady`.
 pub(super) const STEADY_KEYS: &[PlanKey] = &[
     PlanKey::new("steady", "over", PREPARATION, Choice(STEADY_OVER))
-        .about("what the requests go to; filesystem: a file in it, removed again")
+        .about("where to send requests; filesystem: a temporary file in it")
         .or("device"),
     PlanKey::new("steady", "fill", PREPARATION, Count(1, 95))
-        .about("percent of the free room of the file system that the file fills")
+        .about("size of that file, percent of the free space")
         .or("90"),
     PlanKey::new("steady", "read", PREPARATION, Count(0, 100))
-        .about("reads of a hundred requests; the others are writes")
+        .about("percent of reads; the rest are writes")
         .or("0"),
     PlanKey::new("steady", "block", PREPARATION, Size(4096, 16 << 20))
-        .about("bytes of a request, a multiple of 4 KiB")
+        .about("bytes per request, a multiple of 4 KiB")
         .or("4KiB"),
     PlanKey::new("steady", "depth", PREPARATION, Count(1, 1024))
         .about("requests in flight")
         .or("32"),
     PlanKey::new("steady", "round", PREPARATION, Time(1.0, 86_400.0))
-        .about("how long a round lasts, of 25 at most")
+        .about("length of a round; 25 rounds at most")
         .or("1m"),
 ];
 

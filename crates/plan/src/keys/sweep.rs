@@ -26,23 +26,20 @@ const WARMUP_DEFAULT_MAX: Duration = Duration::from_secs(60);
 /// The keys of `sweep`.
 pub(super) const SWEEP_KEYS: &[PlanKey] = &[
     PlanKey::new("sweep", "workloads", POINTS, Words)
-        .about("names from `list workloads`, or of [[workload]] tables")
+        .about("names from `tailmark list workloads` or of [[workload]] tables")
         .or("ycsb-a")
         .flag(1, "--workload", "NAMES")
-        .help("Workloads, with commas between (`tailmark list workloads`)")
+        .help("Workloads, separated by commas (`tailmark list workloads`)")
         .sets(workload_names),
     PlanKey::new("sweep", "distribution", DISTRIBUTION, Distribution)
-        .about("how keys are drawn, for all workloads; none: each its own")
+        .about("how keys are drawn, for all workloads; without it, each workload's own")
         .flag(2, "--distribution", "NAME")
         .help("How keys are drawn, for all workloads (`tailmark list distributions`)"),
     PlanKey::new("sweep", "threads", POINTS, Threads)
         .about("clients with one operation in flight each")
         .or("1,4,16")
         .flag(4, "--threads", "COUNTS")
-        .help(
-            "Client counts, with commas between: 1,4,16; or 8.. to double them from 8 on until \
-             there is no gain (8..256x1.5)",
-        )
+        .help("Thread counts: 1,4,16; or 8.. to double from 8 until there is no gain (8..256x1.5)")
         .sets(client_counts),
     PlanKey::new(
         "sweep",
@@ -52,21 +49,21 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
     )
     .about("ends a point after this many operations")
     .flag(5, "--operations", "COUNT")
-    .help("Ends a point after this many operations; with --duration, whichever ends first")
+    .help("End a point after this many operations; with --duration, whichever comes first")
     .sets(|plan| Some(plan.sweep.operations?.to_string())),
     PlanKey::new("sweep", "duration", EVERY_POINT, Time(0.1, YEAR))
-        .about("ends a point after this time; 60s where neither is given")
+        .about("ends a point after this time; 60s if neither is given")
         .or_else(|inputs| inputs.operations.is_none().then(|| "60s".to_owned()))
         .flag(6, "--duration", "TIME")
-        .help("Ends a point after this time: 90s, 20m")
+        .help("End a point after this time: 90s, 20m")
         .sets(|plan| plan.sweep.duration.map(time)),
     PlanKey::new("sweep", "warmup", EVERY_POINT, TimeOrAuto(0.0, YEAR))
         .about(
-            "runs before the measured part: a time, or auto; a tenth of the duration, 1m at most",
+            "runs before each point: a time, or auto; default a tenth of the duration, 1m at most",
         )
         .or_else(warmup)
         .flag(7, "--warmup", "TIME")
-        .help("Runs before each point, not counted: 10s; auto: until it is steady")
+        .help("Run before each point, not counted: 10s; auto: until it is steady")
         .sets(|plan| {
             Some(
                 plan.sweep
@@ -76,45 +73,47 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
             )
         }),
     PlanKey::new("sweep", "warmup_least", EVERY_POINT, Time(0.0, YEAR))
-        .about("the part of an automatic warm-up in which it cannot be steady yet")
+        .about("auto: shortest time before the check begins")
         .or("1m")
         .sets(|plan| Some(time(plan.sweep.warmup.limits()?.0))),
     PlanKey::new("sweep", "warmup_most", EVERY_POINT, Time(0.0, YEAR))
-        .about("ends an automatic warm-up that is not steady")
+        .about("auto: ends a warm-up that is not steady")
         .or("30m")
         .sets(|plan| Some(time(plan.sweep.warmup.limits()?.1))),
     PlanKey::new("sweep", "repeats", POINTS, Count(1, 100))
-        .about("how often the whole sweep is measured")
+        .about("runs of each point; verdicts need 4")
         .or("1")
         .flag(13, "--repeats", "COUNT")
-        .help("How often the whole sweep is measured")
+        .help("Runs of each point; verdicts need 4")
         .sets(|plan| Some(plan.sweep.repeats.to_string())),
     PlanKey::new("sweep", "order", POINTS, Choice(Order::NAMES))
-        .about("how systems take turns; interleaved where there are repeats")
+        .about("how systems take turns; interleaved if there are repeats")
         .or_else(|inputs| Some(Order::of_repeats(inputs.repeats).name().to_owned()))
         .flag(14, "--order", "ORDER")
-        .help("How systems take turns: interleaved (A B, B A, ...) or systems, one after the other")
+        .help(
+            "How systems take turns: interleaved (A B, B A, ...) or systems (one after the other)",
+        )
         .sets(order),
     PlanKey::new("sweep", "rate", POINTS, Number(RATE_MIN, RATE_MAX))
-        .about("operations per second at every thread count; none: as fast as the clients can")
+        .about("operations per second at every thread count; without it, as fast as possible")
         .flag(8, "--rate", "OPS")
-        .help("Operations per second over all clients; without it, as fast as the clients can")
+        .help("Operations per second over all clients; without it, as fast as possible")
         .sets(|plan| Some(plan.sweep.rate?.to_string())),
     PlanKey::new("sweep", "rates", POINTS, Rates)
-        .about("rates that are points of their own; a percentage is of a measured peak")
+        .about("adds a point for each rate; a percentage refers to the measured peak")
         .flag(9, "--rates", "RATES")
-        .help("Rates that are points of their own, with commas between: 10k,20k,60%")
+        .help("Add a point for each rate: 10k,20k,60% (of the measured peak)")
         .sets(asked_rates),
     PlanKey::new("sweep", "rate_threads", POINTS, Count(1, THREADS_MAX))
-        .about("clients of a point of `rates`: the most operations in flight")
+        .about("clients at `rates`: the most operations in flight")
         .or("64")
         .flag(10, "--rate-threads", "COUNT")
-        .help("Clients of a point of --rates: the most operations in flight")
+        .help("Clients at --rates: the most operations in flight")
         .sets(|plan| asked_rates(plan).map(|_| plan.sweep.rate_threads.to_string())),
     PlanKey::new("sweep", "rates_of", POINTS, Text)
-        .about("the system whose peak percentages are of, measured first; none: each its own")
+        .about("system whose peak the percentages refer to; without it, each its own")
         .flag(11, "--rates-of", "SYSTEM")
-        .help("The system whose peak percentages of --rates are of; without it, each its own")
+        .help("System whose peak the percentages of --rates refer to; without it, each its own")
         .sets(|plan| plan.sweep.rates_of.clone()),
     PlanKey::new("sweep", "arrivals", POINTS, Choice(ARRIVALS))
         .about("how operations arrive at a rate")
@@ -128,19 +127,16 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         WORKLOAD,
         Number(RATE_MIN, RATE_MAX),
     )
-    .about(
-        "operations per second of background clients, such as the writer of \
-             readwhilewriting",
-    )
+    .about("operations per second of background clients, as in readwhilewriting")
     .sets(background_rate),
     PlanKey::new("sweep", "seed", POINTS, Count(0, i64::MAX as u64))
-        .about("of every random draw")
+        .about("seed of all random draws")
         .or("1")
         .flag(15, "--seed", "NUMBER")
-        .help("Of every random draw; the same seed gives the same operations")
+        .help("Seed of all random draws; the same seed gives the same operations")
         .sets(|plan| Some(plan.sweep.seed.to_string())),
     PlanKey::new("sweep", "reload", EVERY_POINT, Choice(Reload::NAMES))
-        .about("when the data set is loaded again")
+        .about("when to load the data set again")
         .or("never")
         .sets(|plan| Some(plan.sweep.reload.name().to_owned())),
     PlanKey::new("sweep", "load_threads", EVERY_POINT, Count(1, THREADS_MAX))
@@ -148,15 +144,15 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         .or("16")
         .sets(|plan| Some(plan.sweep.load_threads.to_string())),
     PlanKey::new("sweep", "settle", EVERY_POINT, Time(0.0, YEAR))
-        .about("how long background work may take to come to rest")
+        .about("longest wait for background work to settle")
         .or("30m")
         .sets(|plan| Some(time(plan.sweep.settle))),
     PlanKey::new("sweep", "ready_timeout", POINTS, Time(0.1, YEAR))
-        .about("how long a server may take until it answers")
+        .about("longest wait for a server to answer")
         .or("5m")
         .sets(|plan| Some(time(plan.sweep.ready_timeout))),
     PlanKey::new("sweep", "allow_errors", POINTS, Percent(0.0, 100.0))
-        .about("operations that may fail in a point that is a peak and in comparisons")
+        .about("with more failed operations, a point is excluded from peaks and comparisons")
         .or("0.1%")
         .sets(|plan| Some(units::percent_text(plan.sweep.allow_errors))),
 ];

@@ -25,44 +25,37 @@ use toml::Value;
 
 /// The keys of `system`.
 pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
-    PlanKey::new("system", "name", SYSTEM, Text).about("its name in the report; unique"),
-    PlanKey::new("system", "path", SYSTEM, Paths).about(
-        "the directory that the database is made in; of a server on this machine: what is \
-             watched, one or several",
-    ),
-    PlanKey::new("system", "device", SYSTEM, Paths).about(
-        "the block device that the driver writes itself; of a server: what is watched, devices or \
-         NVMe controllers",
-    ),
+    PlanKey::new("system", "name", SYSTEM, Text).about("unique name in the report"),
+    PlanKey::new("system", "path", SYSTEM, Paths)
+        .about("where to make the database; of a server: directories to watch"),
+    PlanKey::new("system", "device", SYSTEM, Paths)
+        .about("block device that the driver writes itself; of a server: devices to watch"),
     PlanKey::new("system", "contact_points", SYSTEM, Words)
-        .about("the contact points of a server: [\"host:port\", ...]"),
-    PlanKey::new("system", "ssh", HOSTS, Words).about(
-        "where its server runs, one or several, as `ssh` takes them (\"root@db1\"): what is done and \
-             sampled there",
-    )
-    .sets_in_system(|system| joined(&system.ssh)),
+        .about("contact points of a server: [\"host:port\", ...]"),
+    PlanKey::new("system", "ssh", HOSTS, Words)
+        .about("where the server runs, one or several logins for `ssh`: [\"root@db1\"]")
+        .sets_in_system(|system| joined(&system.ssh)),
     PlanKey::new("system", "agent", RUN, FlagOrPath)
         .about(
-            "whether a small program may be copied to `ssh`, where it samples while it runs; or \
-             which, for another processor",
+            "allow a small program there to sample and prepare; a path: one for another processor",
         )
         .or("true"),
     PlanKey::new("system", "placeholder", RUN, Flag)
-        .about("its place is an example: nothing is measured until --system NAME=WHERE gives one")
+        .about("the place is an example; --system NAME=WHERE must replace it")
         .or("false"),
     PlanKey::new("system", "ceiling_for", SYSTEM, Text)
-        .about("the system whose device ceiling this one measures, in the same place")
+        .about("measures the device ceiling of that system, in its place")
         .sets_in_system(|system| system.ceiling_for.clone()),
     PlanKey::new("system", "optional", RUN, Flag)
-        .about("left out with a message where its place is missing or too small")
+        .about("skip the system if its place is missing or too small")
         .or("false"),
-    PlanKey::new("system", "database", SYSTEM, Table)
-        .about("keys of [database] that differ for this system"),
-    PlanKey::new("system", "service", COMMAND, Table).about("what is stopped and started around its points"),
+    PlanKey::new("system", "database", SYSTEM, Table).about("keys of [database] for this system"),
+    PlanKey::new("system", "service", COMMAND, Table)
+        .about("server to stop and start around points"),
     PlanKey::new("system", "expect", PREPARATION, Table)
-        .about("what its place must be, looked up before anything is measured"),
+        .about("what the place must be, checked before the run"),
     PlanKey::new("system", "prepare", PREPARATION, Table)
-        .about("what is done to its devices before it is measured; what differs from [prepare]"),
+        .about("keys of [prepare] for this system"),
 ];
 
 /// One system under test.

@@ -15,15 +15,15 @@ use toml::Value;
 /// The keys of `threads`.
 pub(super) const THREADS_KEYS: &[PlanKey] = &[
     PlanKey::new("threads", "from", POINTS, Count(1, THREADS_MAX))
-        .about("the first client count")
+        .about("first thread count")
         .or("1"),
     PlanKey::new("threads", "to", POINTS, Count(1, THREADS_MAX))
-        .about("the last client count, at most; 1,024 with `until`"),
+        .about("highest thread count; 1,024 with `until`"),
     PlanKey::new("threads", "factor", POINTS, Number(1.01, 1024.0))
-        .about("from one client count to the next")
+        .about("from one thread count to the next")
         .or("2"),
     PlanKey::new("threads", "until", POINTS, Choice(&[NO_GAIN]))
-        .about("ends the series sooner: each is measured, and the next where there was a gain"),
+        .about("stop when there is no gain"),
 ];
 
 /// The least factor from one rung to the next: one of less than a tenth more clients could not gain

@@ -13,53 +13,48 @@ use crate::{
 /// The keys at the top.
 pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "title", REPORT, Text)
-        .about("the headline of the report")
+        .about("headline of the report")
         .flag(18, "--title", "TEXT")
-        .help("The title of the report")
+        .help("Title of the report")
         .or_else(|inputs| (!inputs.names.is_empty()).then(|| inputs.names.join(" against "))),
     PlanKey::new("", "assumed", REPORT, Words)
-        .about("dotted keys whose values the described study does not publish"),
+        .about("keys whose values the described study does not publish"),
     PlanKey::new("", "scale", POINTS, Number(1e-9, 1e3))
         .about("multiplies records, operations, caches and memory limits")
         .or("1")
         .flag(26, "--scale", "FACTOR")
-        .help("Multiplies records, operations, caches and memory limits")
+        .help("Multiply records, operations, caches and memory limits")
         .sets(|plan| Some(plan.general.scale.to_string())),
     PlanKey::new("", "time_scale", POINTS, Number(1e-9, 1e3))
-        .about("multiplies durations, which stay at 10 s or more")
+        .about("multiplies durations; one of 10 s or more stays at 10 s or more")
         .or("1")
         .flag(27, "--time-scale", "FACTOR")
-        .help("Multiplies durations; those of 10 s or more stay so")
+        .help("Multiply durations; one of 10 s or more stays at 10 s or more")
         .sets(|plan| Some(plan.general.time_scale.to_string())),
     PlanKey::new("", "same_device", RUN, Flag)
-        .about(
-            "whether systems may share one physical device: settings are compared, not \
-             devices",
-        )
+        .about("allow two systems on one physical device, to compare settings")
         .or("false"),
     PlanKey::new("", "unexpected", RUN, Choice(Unexpected::NAMES))
-        .about("what a system that is not as `expect` says is: an error, or a finding")
+        .about("what to do if a system is not as `expect` says: an error, or a finding")
         .or(Unexpected::Error.name())
         .flag(30, "--unexpected", "WHAT")
-        .help("What a system that is not as the plan expects is: error or finding")
+        .help("What to do if a system is not as the plan expects: error or finding")
         .sets(|plan| {
             let is_finding = plan.general.unexpected == Unexpected::Finding;
             is_finding.then(|| plan.general.unexpected.name().to_owned())
         }),
-    PlanKey::new("", "database", SYSTEM, Table)
-        .about("the database of every system, and its settings"),
-    PlanKey::new("", "dataset", DATA_SET, Table).about("what is loaded"),
+    PlanKey::new("", "database", SYSTEM, Table).about("database and settings of every system"),
+    PlanKey::new("", "dataset", DATA_SET, Table).about("what to load"),
     PlanKey::new("", "sweep", POINTS, Table)
-        .about("what is run: the axes and the budget of each point"),
-    PlanKey::new("", "machine", EVERY_POINT, Table).about("what is done to the machine"),
-    PlanKey::new("", "prepare", EVERY_POINT, Table)
-        .about("what is done to the machine and to devices before systems are measured"),
+        .about("what to run: the axes and the budget of each point"),
+    PlanKey::new("", "machine", EVERY_POINT, Table).about("memory, caches and probes"),
+    PlanKey::new("", "prepare", EVERY_POINT, Table).about("preparation of machine and devices"),
     PlanKey::new("", "report", REPORT, Table).about("what the report states and compares"),
     PlanKey::new("", "slo", TRIALS, Table)
-        .about("the search for the highest rate that holds limits"),
-    PlanKey::new("", "abort", RUN, Table).about("what ends the run at once"),
+        .about("search for the highest rate within latency limits"),
+    PlanKey::new("", "abort", RUN, Table).about("limits that end the run"),
     PlanKey::new("", "system", SYSTEM, Tables).about("a system under test; at least one"),
-    PlanKey::new("", "workload", WORKLOAD, Tables).about("a workload of one's own"),
+    PlanKey::new("", "workload", WORKLOAD, Tables).about("a custom workload"),
 ];
 
 /// What the keys at the top of a plan say of the whole run.

@@ -8,7 +8,7 @@ use crate::{
 
 /// The keys of `workload`.
 pub(super) const WORKLOAD_KEYS: &[PlanKey] = &[
-    PlanKey::new("workload", "name", WORKLOAD, Text).about("its name in `sweep.workloads`"),
+    PlanKey::new("workload", "name", WORKLOAD, Text).about("name for `sweep.workloads`"),
     PlanKey::new("workload", "about", REPORT, Text)
         .about("one line for the report")
         .or_else(|inputs| inputs.names.first().map(ToString::to_string)),
@@ -25,16 +25,16 @@ pub(super) const WORKLOAD_KEYS: &[PlanKey] = &[
         .about("weight of scans")
         .or("0"),
     PlanKey::new("workload", "read_modify_write", WORKLOAD, Number(0.0, 1e9))
-        .about("weight of reads followed by an update of the same record")
+        .about("weight of reads that then update the record")
         .or("0"),
     PlanKey::new("workload", "distribution", DISTRIBUTION, Distribution)
         .about("how keys are drawn")
         .or("uniform"),
     PlanKey::new("workload", "scan_length_min", WORKLOAD, Count(1, 1_000_000))
-        .about("the fewest records of a scan")
+        .about("fewest records per scan")
         .or("1"),
     PlanKey::new("workload", "scan_length_max", WORKLOAD, Count(1, 1_000_000))
-        .about("the most records of a scan")
+        .about("most records per scan")
         .or("100"),
     PlanKey::new(
         "workload",
@@ -42,19 +42,19 @@ pub(super) const WORKLOAD_KEYS: &[PlanKey] = &[
         WORKLOAD,
         Choice(&["uniform", "zipfian"]),
     )
-    .about("how the length of a scan is drawn")
+    .about("how scan lengths are drawn")
     .or("uniform"),
     PlanKey::new("workload", "read_all_fields", WORKLOAD, Flag)
-        .about("whether a read asks for all fields instead of one")
+        .about("a read asks for all fields, not one")
         .or("true"),
 ];
 
 /// The keys of `distribution`.
 pub(super) const DISTRIBUTION_KEYS: &[PlanKey] = &[
     PlanKey::new("distribution", "name", DISTRIBUTION, Text)
-        .about("a name from `list distributions`"),
+        .about("a name from `tailmark list distributions`"),
     PlanKey::new("distribution", "theta", DISTRIBUTION, Number(0.01, 10.0))
-        .about("true-zipfian: the skew")
+        .about("true-zipfian: exponent")
         .or("0.99"),
     PlanKey::new(
         "distribution",
@@ -62,7 +62,7 @@ pub(super) const DISTRIBUTION_KEYS: &[PlanKey] = &[
         DISTRIBUTION,
         Number(0.0, 1.0),
     )
-    .about("hotspot: the part of the records that is hot")
+    .about("hotspot: part of the records that is hot")
     .or("0.2"),
     PlanKey::new(
         "distribution",
@@ -70,7 +70,7 @@ pub(super) const DISTRIBUTION_KEYS: &[PlanKey] = &[
         DISTRIBUTION,
         Number(0.0, 1.0),
     )
-    .about("hotspot: the part of the draws that go there")
+    .about("hotspot: part of the draws that hit hot records")
     .or("0.8"),
     PlanKey::new(
         "distribution",
@@ -78,9 +78,9 @@ pub(super) const DISTRIBUTION_KEYS: &[PlanKey] = &[
         DISTRIBUTION,
         Number(0.01, 99.999),
     )
-    .about("exponential: the part of the draws, in percent, ...")
+    .about("exponential: percentage of draws within `fraction`")
     .or("95"),
     PlanKey::new("distribution", "fraction", DISTRIBUTION, Number(1e-9, 1.0))
-        .about("exponential: ... that fall into this part of the records")
+        .about("exponential: this part of the records, the newest")
         .or("0.8571428571"),
 ];

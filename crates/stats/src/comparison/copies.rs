@@ -1,7 +1,7 @@
-//! Runs that are copies of others: the same file imported again, or the same point twice in a merged
-//! study. Two runs never have the same histograms to the last nanosecond, so equal ones are one run.
-//! Published figures of a few digits do repeat, so runs without a histogram are copies only where they
-//! are also the same repeat, as in a copy of a study.
+//! Detects copied runs: the same file imported again, or the same point twice in a merged study.
+//! Two real runs never have the same histograms to the last nanosecond, so equal ones are one run.
+//! Published figures have few digits and do repeat. So runs without a histogram are copies only if
+//! they also have the same repeat number, as in a copied study.
 
 use std::{
     collections::HashSet,
@@ -9,13 +9,13 @@ use std::{
 };
 use tailmark_model::{KindResult, Latencies, Load, Phase, Point, PointName, Summary};
 
-/// The runs and loads that were read so far. Whoever reads runs leaves out those that are not new, so
-/// that a copy is in no value, interval, verdict or count.
+/// The runs and loads read so far. Readers skip runs that are not new, so that a copy enters no
+/// value, interval, verdict or count.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RunsRead(HashSet<u64>);
 
 impl RunsRead {
-    /// Whether no run of this point that was read before has the same content.
+    /// Whether no earlier run of this point has the same content.
     pub fn is_new(&mut self, point: &Point) -> bool {
         let mut hasher = DefaultHasher::new();
         (&point.key.system, PointName::from(&point.key)).hash(&mut hasher);
@@ -28,7 +28,7 @@ impl RunsRead {
         self.0.insert(hasher.finish())
     }
 
-    /// The same of a load.
+    /// The same for a load.
     pub fn is_new_load(&mut self, load: &Load) -> bool {
         let mut hasher = DefaultHasher::new();
         ("load", &load.system).hash(&mut hasher);
@@ -37,7 +37,7 @@ impl RunsRead {
     }
 }
 
-/// What only copies have in common: all that was measured over the whole phase.
+/// Hashes everything measured over the whole phase, which only copies have in common.
 fn add_phase(phase: &Phase, hasher: &mut DefaultHasher) {
     let counts = (phase.operations, phase.failed, phase.drained);
     (phase.started_ms, phase.duration_s.to_bits(), counts).hash(hasher);
@@ -74,7 +74,7 @@ mod tests {
         (found.verdict, found.runs_a, found.p)
     }
 
-    /// A repeat with these operations, all of them reads of 1 us if they have a histogram.
+    /// A repeat with these operations. With a histogram, all of them are reads of 1 us.
     fn run(repeat: u32, operations: u64, has_histogram: bool) -> Point {
         let key = runs("a", 4, 1.0, true)[repeat as usize].key.clone();
         let mut read = KindResult::default();

@@ -1,11 +1,11 @@
-//! How many comparisons p is adjusted for: those that could give a verdict.
+//! The number of comparisons for which p is adjusted: those that could give a verdict.
 //!
-//! That follows from what was asked for and from how often it was measured, never from what came out. A
-//! point that failed, that did not reach its rate or whose value is a bound counts as a test that shows
-//! nothing. If it were left out, outcomes would choose the family: where requests fail in slow runs, the
-//! points that remain are those that were fast by chance, and the chance of a false verdict among them
-//! is more than 5 %. A point with too few runs can have no verdict whatever its runs are, so leaving it
-//! out chooses nothing.
+//! It follows from the plan and the number of runs, never from results. A point that failed, that
+//! missed its rate or whose value is a bound counts as a test that shows nothing. If such points
+//! were left out, results would choose the family. For example, if requests fail in slow runs, the
+//! remaining points were fast by chance, and the chance of a false verdict among them exceeds 5 %.
+//! A point with too few runs cannot have a verdict whatever its results, so leaving it out chooses
+//! nothing.
 
 use crate::{Run, statistics::RUNS_MIN};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,15 +14,14 @@ use tailmark_model::{Kind, Metric, PointKey, PointName};
 /// The sizes of all families.
 #[derive(Debug, Default)]
 pub(super) struct Families {
-    /// Pairs at points, and those of them that have a subject in both.
+    /// Pairs at points, if both have the subject.
     points: usize,
     subjects: BTreeMap<Subject, usize>,
     /// Pairs at peaks.
     peaks: usize,
 }
 
-/// What the metrics of a point are of: requests of a kind that it was asked for, and what is sampled of
-/// it.
+/// The subject of a metric at a point: requests of a kind, or samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
     Requests(Kind),
@@ -38,7 +37,7 @@ impl Subject {
     }
 }
 
-/// A point of a system that has runs enough for a verdict.
+/// The points of a system with enough runs for a verdict.
 type Enough = BTreeMap<PointName, BTreeSet<Subject>>;
 
 impl Families {
@@ -61,7 +60,7 @@ impl Families {
         families
     }
 
-    /// The size of the one of a metric at points, or at peaks.
+    /// The size of the family of a metric, at points or at peaks.
     pub(super) fn size(&self, metric: Metric, are_peaks: bool) -> usize {
         if are_peaks {
             return self.peaks;
@@ -93,7 +92,7 @@ fn systems(runs: &[Run]) -> BTreeMap<&str, Enough> {
         .collect()
 }
 
-/// The workloads that a system has a peak in.
+/// The workloads in which a system has a peak.
 fn workloads(points: &Enough) -> BTreeSet<(&str, &str)> {
     let closed = points.keys().filter(|name| name.target_rate().is_none());
     closed
@@ -115,7 +114,7 @@ mod tests {
             .collect()
     }
 
-    /// What is found at one thread.
+    /// The result at one thread.
     fn first(runs: &[Run], pairs: &[(String, String)]) -> Comparison {
         let found = comparisons(runs, pairs, 0.03).into_iter();
         let mut points =

@@ -1,6 +1,6 @@
-//! How two systems compare at each point that both were measured at, and at their peaks: the ratio,
-//! its interval, and the verdict. The one place that computes them; reports, exports, the terminal
-//! and gates read them from here.
+//! Compares two systems at each point that both were measured at, and at their peaks: the ratio,
+//! its interval, and the verdict. Computed here only; reports, exports, the terminal and gates use
+//! it.
 //!
 //! A verdict is about the runs that were made: these devices, under this load, on these days.
 
@@ -26,16 +26,17 @@ pub enum Place {
     Point {
         /// Clients.
         threads: u32,
-        /// Operations per second over all clients; none: a closed loop.
+        /// Operations per second over all clients; `None` for a closed loop.
         target_rate: Option<f64>,
-        /// How they arrive.
+        /// How operations arrive.
         arrivals: Option<Arrivals>,
     },
-    /// Each at its peak over the thread counts of a closed loop.
+    /// At the peak of each over the thread counts of a closed loop.
     Peak {
-        /// Where the first has it; [`tailmark_model::PointKey::PEAK`] where that is not known, as of the second.
+        /// The thread count of the first peak; [`tailmark_model::PointKey::PEAK`] if unknown. The
+        /// same applies to the second.
         threads_a: u32,
-        /// Where the second has it.
+        /// The thread count of the second peak.
         threads_b: u32,
     },
 }
@@ -43,26 +44,26 @@ pub enum Place {
 /// The verdict on two systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// The first is better: p, adjusted, is under 0.05, and the ratio lies outside the band of
+    /// The first is better: the adjusted p is under 0.05, and the ratio lies outside the band of
     /// practical equivalence.
     Better,
-    /// The first is worse, by the same rule.
+    /// The first is worse by the same rule.
     Worse,
     /// The whole interval of the ratio lies within the band.
     Equivalent,
     /// None of these.
     NoDifferenceShown,
-    /// Fewer than four runs of one of them, copies of a run not counted. Or no run of either differs
-    /// from the others, so that nothing is known of their noise.
+    /// One of them has fewer than four runs, not counting copies. Or no run of either differs from
+    /// the others, so that their noise is unknown.
     TooFewRuns,
-    /// A value is a bound, because requests failed, operations were due and never done, or the clients
-    /// were the limit, and the runs do not show which one is better whatever lies beyond it. Or a peak
-    /// is above another whose system has no valid point at some of the thread counts.
+    /// A value is a bound, because requests failed, operations were never done, or the clients were
+    /// the limit, and the true values could decide either way. Or a peak is above that of a system
+    /// without valid points at some of the thread counts.
     NotTestable,
 }
 
 impl Verdict {
-    /// In words, and in exports.
+    /// The verdict in words, and in exports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +82,7 @@ impl Verdict {
         matches!(self, Self::Better | Self::Worse)
     }
 
-    /// The same, said of the second against the first.
+    /// The verdict on the second against the first.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -92,19 +93,19 @@ impl Verdict {
     }
 }
 
-/// How interval and p of a comparison are found.
+/// The test that gives interval and p.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
     /// Welch's t test.
     Welch,
-    /// Least squares with the trend that both systems share, where they took turns.
+    /// Least squares with a trend that both systems share, if they took turns.
     InTurns,
-    /// The simultaneous interval over the thread counts that may be the peak.
+    /// The simultaneous interval over all thread counts that may be the peak.
     Peaks,
 }
 
 impl Test {
-    /// In exports.
+    /// The name in exports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -115,14 +116,14 @@ impl Test {
     }
 }
 
-/// What other tests say, which no verdict goes by.
+/// Results of other tests. Verdicts do not use them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Diagnostics {
     /// The ratio with its interval by the bootstrap.
     pub bootstrap: Estimate,
     /// The rank-sum test of Mann and Whitney.
     pub rank_sum_p: f64,
-    /// Student's paired test over repeats, where systems took turns at a point.
+    /// Student's paired test over repeats, if systems took turns at a point.
     pub paired_p: Option<f64>,
 }
 
@@ -133,45 +134,45 @@ pub struct Comparison {
     pub workload: String,
     /// How its keys are drawn.
     pub distribution: String,
-    /// At which point.
+    /// The place of comparison.
     pub place: Place,
-    /// In what.
+    /// The metric.
     pub metric: Metric,
     /// The system that is compared.
     pub a: String,
-    /// The one it is compared with.
+    /// The system that it is compared with.
     pub b: String,
     /// The geometric means of `values`.
     pub centers: [Bounded; 2],
-    /// What the test estimates: the geometric mean of the runs of `a` to that of `b`, without the
-    /// drift where systems took turns. One-sided where values are bounds.
+    /// The estimate of the test: the geometric mean of the runs of `a` relative to that of `b`,
+    /// without drift if the systems took turns. One-sided if values are bounds.
     pub ratio: Bounded,
-    /// By which test.
+    /// The test.
     pub test: Test,
-    /// The 95 % interval of the ratio; none under two runs, and of bounds.
+    /// The 95 % interval of the ratio; `None` under two runs, and for bounds.
     pub interval: Option<(f64, f64)>,
-    /// The one-sided ends with 95 %: the true ratio is not below, and not above. Of a bound one of them
-    /// is 0 or infinite.
+    /// The one-sided 95 % ends: the true ratio is not below the first and not above the second. For
+    /// a bound, one of them is 0 or infinite.
     pub one_sided: Option<(f64, f64)>,
-    /// Runs of `a`.
+    /// The number of runs of `a`.
     pub runs_a: usize,
-    /// Runs of `b`.
+    /// The number of runs of `b`.
     pub runs_b: usize,
-    /// By the test; none where there is no verdict.
+    /// The p of the test; `None` if there is no verdict.
     pub p: Option<f64>,
-    /// After Holm, over its family.
+    /// The p after Holm's adjustment over its family.
     pub p_adjusted: Option<f64>,
-    /// How many comparisons of the metric at points, or at peaks, could give a verdict.
+    /// The number of comparisons of the metric, at points or at peaks, that could give a verdict.
     pub family: usize,
-    /// What is said.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The value of each run, those of `a` and those of `b`; of a latency, nanoseconds. Of a peak the
-    /// value of each repeat at the thread count that the others choose.
+    /// The value of each run of `a`, and of each run of `b`; latencies in nanoseconds. For a peak,
+    /// the value of each repeat at the thread count that the other repeats choose.
     pub values: [Vec<f64>; 2],
 }
 
 impl Comparison {
-    /// Of two values that were read off curves, which nothing tests.
+    /// A comparison of two values that were read off curves and cannot be tested.
     #[must_use]
     pub fn of_readings(metric: Metric, (a, b): (&str, &str), ratio: Bounded) -> Self {
         Self {
@@ -200,7 +201,7 @@ impl Comparison {
         }
     }
 
-    /// The point that it is at; none at peaks.
+    /// The point; `None` at peaks.
     #[must_use]
     pub fn point(&self) -> Option<PointName> {
         let Place::Point {
@@ -221,7 +222,7 @@ impl Comparison {
         ))
     }
 
-    /// What other tests say; none where there is no verdict, and of bounds.
+    /// Results of other tests; `None` if there is no verdict, and for bounds.
     #[must_use]
     pub fn diagnostics(&self) -> Option<Diagnostics> {
         let [a, b] = &self.values;
@@ -236,8 +237,8 @@ impl Comparison {
         })
     }
 
-    /// Makes a bound of the ratio, whose values were tested as they stand. What lies beyond it can only
-    /// make the better one better still, so a difference that they show is one; anything else is open.
+    /// Turns the tested ratio into a bound. True values can only make the better system better
+    /// still, so a difference that was found remains; anything else stays open.
     fn bound_by(&mut self, bound: Bound) {
         let beyond = |low: f64, high: f64| match bound {
             Bound::Exact => true,
@@ -260,13 +261,13 @@ impl Comparison {
         }
     }
 
-    /// Takes back what was tested. What the ratio is not below, or not above, stays.
+    /// Removes the test's result. One-sided ends of the ratio stay.
     fn leave_open(&mut self) {
         self.verdict = Verdict::NotTestable;
         (self.p, self.p_adjusted, self.interval) = (None, None, None);
     }
 
-    /// The same, said of the second against the first.
+    /// The comparison of the second against the first.
     #[must_use]
     pub fn reversed(&self) -> Self {
         let turned = |ends: (f64, f64)| (1.0 / ends.1, 1.0 / ends.0);
@@ -299,15 +300,14 @@ impl Comparison {
     }
 }
 
-/// The runs of each system at each point; none of a point of which a run is not
-/// valid.
+/// The runs of each system at each point; empty if a run of the point is not valid.
 type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 
-/// Compares each pair of systems, the first with the second, in everything that is known of both.
+/// Compares each pair of systems, the first with the second, in every metric that both have.
 ///
-/// `pairs` names them; all of them together are one family of tests for each metric, by Holm over
-/// their points, and for the peaks over the workloads (`family.rs` says what counts). `band` is that of
-/// practical equivalence: 0.03 takes ratios from 1 / 1.03 to 1.03 for the same.
+/// `pairs` names them. For each metric, all of them are one family of tests in Holm's adjustment:
+/// over their points, and over the workloads for peaks (`family.rs` says what counts). `band` is
+/// the band of practical equivalence: with 0.03, ratios from 1 / 1.03 to 1.03 count as equal.
 #[must_use]
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
     let cells = cells(runs);
@@ -343,7 +343,7 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
     found
 }
 
-/// Each pair of these, the earlier one first.
+/// Each pair of these systems, the earlier one first.
 #[must_use]
 pub fn all_pairs(systems: &[&str]) -> Vec<(String, String)> {
     let behind = |i: usize| systems[i + 1..].iter();
@@ -372,15 +372,15 @@ fn cells(runs: &[Run]) -> Cells<'_> {
 /// A system with its runs.
 type Side<'a, R> = (&'a str, R);
 
-/// A metric of every run; none where one of them does not have it.
+/// A metric of every run; `None` if a run lacks it.
 fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Bounded>> {
     runs.iter()
         .map(|run| run.values.get(&metric).copied())
         .collect()
 }
 
-/// What runs come to together: their geometric mean, bounded where one of them is. None of nothing,
-/// where one of them is not positive, and where they are bounded on different sides.
+/// The geometric mean of runs, bounded if one of them is. `None` without runs, if one is not
+/// positive, or if they are bounded on different sides.
 #[must_use]
 pub fn center(values: &[Bounded]) -> Option<Bounded> {
     let numbers: Vec<f64> = values.iter().map(|bounded| bounded.value).collect();
@@ -391,8 +391,8 @@ pub fn center(values: &[Bounded]) -> Option<Bounded> {
     })
 }
 
-/// A comparison whose p is not adjusted yet, and whose verdict is not given; none where one of the
-/// systems does not have the metric in every run, or bounds of both leave no ratio.
+/// A comparison without adjusted p and verdict. `None` if a run of either system lacks the metric,
+/// or if bounds of both leave no ratio.
 fn compare(
     (a, runs_a): Side<'_, &Vec<&Run>>,
     (b, runs_b): Side<'_, &Vec<&Run>>,
@@ -445,7 +445,7 @@ fn compare(
     Some(found)
 }
 
-/// Adjusts p over each family of tests and gives the verdicts.
+/// Adjusts p over each family of tests and sets the verdicts.
 fn judge(comparisons: &mut [Comparison], families: &Families, band: f64) {
     let mut tested: BTreeMap<(Metric, bool), Vec<(usize, f64)>> = BTreeMap::new();
     for (index, comparison) in comparisons.iter_mut().enumerate() {
@@ -468,7 +468,8 @@ fn judge(comparisons: &mut [Comparison], families: &Families, band: f64) {
     }
 }
 
-/// Whether a ratio is none in practice: from 1 / 1.03 to 1.03, both included, for a band of 0.03.
+/// Whether a ratio makes no practical difference: from 1 / 1.03 to 1.03, inclusive, for a band of
+/// 0.03.
 #[must_use]
 pub fn is_within(ratio: f64, band: f64) -> bool {
     // Quotients are not exact.
@@ -494,7 +495,7 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     }
 }
 
-/// The band of practical equivalence that a plan asks for, as a fraction: 0.03 is 3 %.
+/// The band of practical equivalence of a plan, as a fraction: 0.03 is 3 %.
 #[must_use]
 pub fn equivalence(header: &Header) -> f64 {
     header.settings.report.equivalence.unwrap_or(EQUIVALENCE)

@@ -1,4 +1,4 @@
-//! How the peaks of two systems compare, whatever the thread counts where they are.
+//! Compares the peaks of two systems, whatever the thread counts of those peaks.
 
 use super::{
     Comparison, Place, Positions, Side, Test, Verdict, center, compare, is_within, values,
@@ -10,10 +10,10 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Bound, Metric, PointKey, PointName};
 
-/// The peaks of both in each workload that they have in common, in closed loops. Where one leads that
-/// has a valid point at a thread count at which the other has none, the other might have had a higher
-/// one there: nothing is tested then. Two are equivalent only where both have the same thread counts,
-/// since the one that leads might be higher still where it has none.
+/// Compares peaks in each workload that both systems have, in closed loops. Nothing is tested if
+/// the leading system has a valid point at a thread count where the other has none, because the
+/// other might peak there. Two peaks are equivalent only if both systems have the same thread
+/// counts, because the leader might be higher still where it has none.
 pub(super) fn at_peaks<'r>(
     (a, of_a): Side<'_, &BTreeMap<PointName, Vec<&'r Run>>>,
     (b, of_b): Side<'_, &BTreeMap<PointName, Vec<&'r Run>>>,
@@ -52,8 +52,8 @@ pub(super) fn at_peaks<'r>(
     common.collect()
 }
 
-/// Two peaks: the ratio of what each repeat has where the others have theirs, and where there are
-/// several thread counts the test over all of them.
+/// Compares two peaks: the ratio of cross-validated repeats and, with several thread counts, the
+/// test over all of them.
 fn of_two<'r>(
     (a, of_a): Side<'_, &Peak<'_, 'r>>,
     (b, of_b): Side<'_, &Peak<'_, 'r>>,
@@ -107,7 +107,7 @@ fn of_two<'r>(
     Some(found)
 }
 
-/// The thread counts at which a workload has a point in a closed loop whose runs are all valid.
+/// The thread counts of a workload at which all runs of the closed-loop point are valid.
 fn thread_counts(
     cells: &BTreeMap<PointName, Vec<&Run>>,
     (workload, distribution): &(&str, &str),
@@ -119,7 +119,7 @@ fn thread_counts(
 
 /// The thread counts of a system in a closed loop of one workload.
 struct Peak<'c, 'r> {
-    /// Where the geometric mean is highest, the one with fewer clients of equals.
+    /// The thread count with the highest geometric mean; of equal ones the lowest.
     threads: u32,
     highest: f64,
     /// The runs of each thread count that has a value.
@@ -127,7 +127,7 @@ struct Peak<'c, 'r> {
 }
 
 impl<'r> Peak<'_, 'r> {
-    /// A lower bound where the client was the limit at a thread count that may be the peak.
+    /// A lower bound if the clients were the limit at a thread count that may be the peak.
     fn bound(&self) -> Bound {
         let value = |run: &&Run| run.values[&Metric::OPS_PER_SEC].value;
         let values = |runs: &&Vec<&Run>| runs.iter().map(value).collect();
@@ -141,7 +141,7 @@ impl<'r> Peak<'_, 'r> {
         }
     }
 
-    /// Of each repeat the run at the thread count that the other repeats choose.
+    /// For each repeat, its run at the thread count that the other repeats choose.
     fn runs(&self) -> Vec<&'r Run> {
         let value = |run: &&Run| (run.key.repeat, run.values[&Metric::OPS_PER_SEC].value);
         let counts = self.counts.iter();
@@ -157,7 +157,7 @@ impl<'r> Peak<'_, 'r> {
     }
 }
 
-/// Of each workload and distribution the thread counts of closed loops whose value is known.
+/// The closed-loop thread counts with a known value, for each workload and distribution.
 fn peaks<'c, 'r>(
     cells: &'c BTreeMap<PointName, Vec<&'r Run>>,
 ) -> BTreeMap<(&'c str, &'c str), Peak<'c, 'r>> {

@@ -9,26 +9,26 @@ use tailmark_model::{
 /// The numbers of one run of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Which point, of which system.
+    /// The system and point.
     pub key: PointKey,
-    /// Whether it is a peak and in comparisons; see [`tailmark_model::failure`].
+    /// Whether it may be a peak and take part in comparisons; see [`tailmark_model::failure`].
     pub is_valid: bool,
-    /// Whether the client was the limit: the system may do more.
+    /// Whether the clients were the limit, so that the system may do more.
     pub is_client_limit: bool,
     /// When it began, milliseconds since 1970 UTC.
     pub started_ms: Option<u64>,
     /// Whether the systems of its study take turns.
     pub takes_turns: bool,
-    /// What is known of it.
+    /// The known values.
     pub values: BTreeMap<Metric, Bounded>,
-    /// Whether its rate was reached, where it has one: otherwise a latency says how long it was.
+    /// Whether its rate was reached, if it has one. If not, latency only shows how long it ran.
     pub is_rate_met: bool,
-    /// Bytes that a read found on average; see [`tailmark_model::Phase::read_bytes`].
+    /// Mean bytes that a read found; see [`tailmark_model::Phase::read_bytes`].
     pub read_bytes: Option<f64>,
 }
 
 impl Run {
-    /// The numbers of a point, of whose operations this part may fail.
+    /// The numbers of a point, of whose operations this share may fail.
     #[must_use]
     pub fn from_point(point: &Point, allow_errors: f64) -> Self {
         let known = |metric: Metric| Some((metric, metric.value(&point.phase)?));
@@ -47,7 +47,7 @@ impl Run {
         }
     }
 
-    /// The same of a study of this header, whose plan says whether systems take turns.
+    /// The same with the header of its study, whose plan says whether systems take turns.
     #[must_use]
     pub fn of_study(point: &Point, header: &Header) -> Self {
         Self {

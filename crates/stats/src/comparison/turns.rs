@@ -1,9 +1,8 @@
-//! Which runs of two systems came in turns, and in which order.
+//! Finds the runs of two systems that took turns, and their order.
 
 use super::Run;
 
-/// Which runs came in which order, of those that began in turns: of each its number, by the instant
-/// at which it began.
+/// The order of runs that took turns: the number of each, by its start.
 pub(super) struct Positions(Vec<u64>);
 
 impl Positions {
@@ -18,14 +17,14 @@ impl Positions {
         Some(self.0.partition_point(|instant| *instant < turn) as f64)
     }
 
-    /// The mean position of runs that have one; 0 of none.
+    /// The mean position of runs that have one; 0 if none has.
     pub(super) fn mean(&self, runs: &[&Run]) -> f64 {
         let known: Vec<f64> = runs.iter().filter_map(|run| self.of_run(run)).collect();
         known.iter().sum::<f64>() / known.len().max(1) as f64
     }
 
-    /// Of each run; none where two systems did not take turns: also where one of them was measured
-    /// before the other, because both keep one data set.
+    /// The position of each run; `None` if two systems did not take turns, even if only because
+    /// they share a data set.
     pub(super) fn of_turns(&self, a: &[&Run], b: &[&Run]) -> Option<[Vec<f64>; 2]> {
         let positions = |runs: &[&Run]| -> Option<Vec<f64>> {
             runs.iter().map(|run| self.of_run(run)).collect()
@@ -40,7 +39,7 @@ impl Positions {
     }
 }
 
-/// When a run began, of a study whose systems take turns.
+/// When a run began, if the systems of its study take turns.
 fn turn(run: &Run) -> Option<u64> {
     run.started_ms.filter(|_| run.takes_turns)
 }
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
     use tailmark_model::{Bounded, Metric};
 
-    /// Runs of 5 % less, with 3 % of drift from repeat to repeat, begun at these instants.
+    /// Runs with 5 % less, with 3 % of drift per repeat, started at these instants.
     fn drifting(system: &str, ops: f64, began: [u64; 4]) -> Vec<Run> {
         let mut all = runs(system, 4, 100.0, true);
         for ((run, at), noise) in all.iter_mut().zip(began).zip([1.001, 0.999, 1.0, 1.001]) {
@@ -90,7 +89,7 @@ mod tests {
         );
     }
 
-    /// What is compared at each point, and at the peaks.
+    /// The result at each point, and at the peaks.
     fn ratio_and_interval(all: &[Run]) -> Vec<(f64, (f64, f64), Verdict)> {
         let found = comparisons(all, &all_pairs(&["a", "b"]), 0.03);
         let one = |own: &Comparison| {

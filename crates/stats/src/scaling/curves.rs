@@ -1,5 +1,5 @@
-//! The curves to which laws are fitted: operations per second by client count, in closed loops, of
-//! each system in each workload.
+//! The curves to which laws are fitted: operations per second by client count, in closed loops, for
+//! each system and workload.
 
 use super::Scaling;
 use crate::statistics::geometric_mean;
@@ -9,8 +9,8 @@ use tailmark_model::{Point, finding::CLIENT_SATURATED};
 /// System, workload and distribution.
 type CurveName = (String, String, String);
 
-/// The curves of points, whichever they are of. A client count of which a run is not valid, or where
-/// the client was the limit, is in none: it says nothing of how the system scales.
+/// The curves of all points. A client count is excluded if one of its runs is not valid or was
+/// limited by the clients, because it does not show how the system scales.
 #[derive(Debug, Default)]
 pub struct Curves(BTreeMap<CurveName, BTreeMap<u32, Option<Vec<f64>>>>);
 
@@ -23,14 +23,14 @@ pub struct SystemScaling {
     pub workload: String,
     /// How its keys were drawn.
     pub distribution: String,
-    /// The most clients of the points that it is fitted to.
+    /// The highest client count among the fitted points.
     pub threads_max: u32,
     /// The law.
     pub scaling: Scaling,
 }
 
 impl Curves {
-    /// Takes up a point, of whose operations this part may fail.
+    /// Adds a point, of whose operations this share may fail.
     pub fn add(&mut self, point: &Point, allow_errors: f64) {
         let Point { key, phase } = point;
         if key.is_peak() || key.target_rate.is_some() {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use tailmark_model::{Phase, PointKey};
 
-    /// A point of a law, with this many of a thousand operations failed.
+    /// A point on a law, with this many of a thousand operations failed.
     fn point(threads: u32, repeat: u32, failed: f64) -> Point {
         let n = f64::from(threads);
         let ops = 1e6 * n / (1.0 + 0.05 * (n - 1.0) + 0.001 * n * (n - 1.0));

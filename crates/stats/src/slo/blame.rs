@@ -1,31 +1,31 @@
-//! Whether it was the client that made requests late, or the system that it waited for.
+//! Decides whether late requests were the fault of the clients or of the system.
 //!
-//! A limit may hold from when requests were sent and not from when they were due. Then what counts is
-//! by how much they were sent late, and why; that an operation has a cause says nothing, since every
-//! operation has one and most are on time.
+//! A limit may be broken from when requests were due but hold from when they were sent. Then what
+//! matters is how late they were sent, and why. The cause of a single operation proves nothing,
+//! because every operation has one and most are on time.
 
 use tailmark_model::{Latencies, Limit, Phase, PointKey, finding::DATABASE_SATURATED};
 
-/// What makes a trial no answer about the system.
+/// Why a trial says nothing about the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// In words.
+    /// The reason in words.
     pub text: String,
-    /// No client was free to send what was due.
+    /// No client was free to send operations that were due.
     pub is_no_client: bool,
 }
 
-/// How the clients of a point were to send.
+/// The clients of a point and their rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Clients {
-    /// How many there were.
+    /// The number of clients.
     pub count: u32,
     /// Operations per second that were due.
     pub rate: f64,
 }
 
 impl Clients {
-    /// Those of a trial.
+    /// The clients of a trial.
     pub fn from_key(key: &PointKey) -> Self {
         Self {
             count: key.threads,
@@ -37,14 +37,14 @@ impl Clients {
 /// Why operations were sent late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reason {
-    /// No client was free, and there were too few of them.
+    /// No client was free, because there were too few.
     TooFewClients,
-    /// A client was free, and its machine woke it late.
+    /// A client was free, but its machine woke it late.
     WokenLate,
 }
 
-/// Why the client is to blame that limits were broken which all held from when requests were sent;
-/// none where it is not, for each of them.
+/// Why the clients are to blame for broken limits that all hold from when requests were sent;
+/// `None` if they are not to blame for each of them.
 pub fn late(phase: &Phase, clients: Clients, broken: &[Limit]) -> Option<Cause> {
     let reasons = broken.iter().map(|limit| reason(phase, clients, *limit));
     let reasons: Vec<Reason> = reasons.collect::<Option<_>>()?;
@@ -60,10 +60,10 @@ pub fn late(phase: &Phase, clients: Clients, broken: &[Limit]) -> Option<Cause> 
     Some(Cause { text, is_no_client })
 }
 
-/// What of the client broke a limit; none where nothing did.
+/// The cause in the clients that broke a limit; `None` if there is none.
 ///
-/// An operation is late by a cause if it was sent later than the limit leaves time for, beside a
-/// request of mean service time. The cause by which more of them are late is looked at.
+/// An operation is late by a cause if it was sent so late that a request of mean service time would
+/// exceed the limit. The cause with more late operations is considered.
 fn reason(phase: &Phase, clients: Clients, limit: Limit) -> Option<Reason> {
     let causes = phase.start_lag.as_ref()?.causes.as_ref()?;
     let limit_ns = limit.latency.as_nanos() as f64;
@@ -79,9 +79,9 @@ fn reason(phase: &Phase, clients: Clients, limit: Limit) -> Option<Reason> {
     (no_client > 0 && are_too_few(phase, clients, limit, service)).then_some(Reason::TooFewClients)
 }
 
-/// Whether there were too few clients even without a stall: then as many as the limit allows, or more,
-/// would have been over it, each by its own time and its wait for a free client. Where not, all
-/// clients waited for the system at once, as in a stall, and more would have waited with them.
+/// Whether there were too few clients even without a stall: as many requests as the limit allows,
+/// or more, would have exceeded it by their own time and the wait for a free client. If not, all
+/// clients waited for the system at once, as in a stall, and more clients would have waited too.
 fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencies) -> bool {
     let each_ns = phase.busy_ns() / phase.operations.max(1) as f64;
     let busy = clients.rate * each_ns / 1e9;
@@ -106,7 +106,7 @@ fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencie
     over.sum::<f64>() / service.len().max(1) as f64 >= limit.allowed()
 }
 
-/// The share of operations that find none of that many clients free, where they arrive at random and so
+/// The share of operations that find no free client, if they arrive at random and `busy` of that
 /// many clients are busy on average: Erlang's C formula (M/M/n), by the recursion of his B.
 fn erlang_c(clients: u32, busy: f64) -> f64 {
     let lost = (1..=clients).fold(1.0, |lost, n| busy * lost / (f64::from(n) + busy * lost));

@@ -1,22 +1,22 @@
-//! How many requests of a phase are over a limit, second by second.
+//! Counts requests over a limit, second by second.
 
 use tailmark_model::{Interval, Kind, KindResult, Latencies, Limit, Phase, Rule, TimeBasis};
 
-/// The requests of a stretch of time, and those of them that are over a limit.
+/// The requests in a stretch of time, and those over a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Count {
-    /// How long the stretch is.
+    /// The length of the stretch.
     pub seconds: f64,
-    /// Requests, those that failed or were never done included.
+    /// Requests, including those that failed or were never done.
     pub requests: u64,
-    /// Those that took longer, failed, or were never done.
+    /// Requests that took longer, failed, or were never done.
     pub over: u64,
-    /// What those took together that were done, nanoseconds.
+    /// The total time of completed requests, nanoseconds.
     pub latency_ns: f64,
 }
 
 impl Count {
-    /// The share that is over the limit; 0 where nothing was asked.
+    /// The share over the limit; 0 without requests.
     #[must_use]
     pub fn share(self) -> f64 {
         match self.requests {
@@ -34,8 +34,8 @@ impl Count {
     }
 }
 
-/// The requests of a limit's kind in each of these intervals. A latency is known to the two digits
-/// of an interval's histogram: one that is within 1 % of the limit may count as within it.
+/// The requests of a limit's kind in each interval. Latencies have the two digits of an interval's
+/// histogram, so a latency within 1 % of the limit may count as within it.
 pub fn of_intervals<'a>(
     intervals: impl IntoIterator<Item = &'a Interval>,
     limit: Limit,
@@ -64,9 +64,9 @@ fn of_interval(interval: &Interval, limit: Limit, basis: TimeBasis) -> Count {
     count
 }
 
-/// The requests of a limit's kind in each interval of a phase, with those that were never done:
-/// they are over it, where they were due. What was done behind the end counts with the last
-/// interval before it.
+/// The requests of a limit's kind in each interval of a phase. Requests that were never done are
+/// over the limit in the interval in which they were due. Requests done after the end count in the
+/// last interval before it.
 #[must_use]
 pub fn of_phase(phase: &Phase, limit: Limit, basis: TimeBasis) -> Vec<Count> {
     let mut counts = of_intervals(&phase.intervals, limit, basis);
@@ -84,7 +84,8 @@ pub fn of_phase(phase: &Phase, limit: Limit, basis: TimeBasis) -> Vec<Count> {
     counts
 }
 
-/// Adds what was never done in the second in which it was due: the youngest at the end.
+/// Adds requests that were never done to the second in which they were due, the youngest at the
+/// end.
 fn add_never_done(counts: &mut [Count], phase: &Phase, kind: Kind, basis: TimeBasis) {
     let ages = phase
         .kinds
@@ -118,15 +119,15 @@ fn over(latencies: &Latencies, limit: Limit) -> u64 {
     latencies.len() - latencies.count_between(0, limit_ns)
 }
 
-/// The blocks of what was counted second by second, and how long each is at least: that of the rule,
-/// or the autocorrelation time where that is longer.
+/// The blocks of these counts, and the shortest length of a block: that of the rule, or the
+/// autocorrelation time if it is longer.
 #[must_use]
 pub fn independent_blocks(counts: &[Count], rule: &Rule) -> (Vec<Count>, f64) {
     let block_s = rule.block.as_secs_f64().max(autocorrelation_s(counts));
     (blocks(counts, block_s), block_s)
 }
 
-/// Merges stretches to as many as fit of this length, each of at least it, as equal as they can be.
+/// Merges stretches into as many equal blocks as possible, each at least this long.
 #[must_use]
 pub fn blocks(counts: &[Count], block_s: f64) -> Vec<Count> {
     let whole_s: f64 = counts.iter().map(|count| count.seconds).sum();
@@ -147,7 +148,8 @@ pub fn blocks(counts: &[Count], block_s: f64) -> Vec<Count> {
 
 /// The integrated autocorrelation time of the shares, seconds: 1 + 2 times the sum of the
 /// autocorrelations up to the first that is not positive (Geyer's initial positive sequence), in
-/// intervals. As many intervals as it spans say as little of the mean as one that is independent.
+/// intervals. As many intervals as it spans carry as much information about the mean as one
+/// independent interval.
 #[must_use]
 pub fn autocorrelation_s(counts: &[Count]) -> f64 {
     let shares: Vec<f64> = counts.iter().map(|count| count.share()).collect();

@@ -1,5 +1,5 @@
-//! The highest rate that holds service level objectives, measured: what a
-//! trial of a rate says, and the search over rates. `docs/METHOD.md` has the rules.
+//! The highest rate that holds service level objectives: judging a trial, and searching over rates.
+//! `docs/METHOD.md` has the rules.
 
 mod blame;
 pub mod counts;

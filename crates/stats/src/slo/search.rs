@@ -1,5 +1,5 @@
-//! The search for the highest rate at which limits hold: which rate is tried next, and what is known
-//! in the end. It knows nothing but the rates that were tried and what they said.
+//! The search for the highest rate at which limits hold. It picks the next rate and states the
+//! result. It knows only the rates that were tried and their verdicts.
 
 mod answer;
 
@@ -9,18 +9,18 @@ use super::Verdict;
 use std::{cmp::Ordering, time::Duration};
 use tailmark_model::Bounds;
 
-/// How many tries of a rate must say the same before it is a bound, and how many undecided ones
-/// make it none.
+/// How many tries of a rate must agree to make it a bound, and how many undecided tries rule it
+/// out.
 const CONFIRMED: u32 = 2;
-/// The most that a rate is multiplied by, or divided, from one try to the next.
+/// The largest factor between one try and the next.
 const FACTOR_MAX: f64 = 4.0;
-/// By what, where a sweep has said about where to look.
+/// The factor if a sweep has shown roughly where to look.
 const FACTOR_NEAR: f64 = 1.25;
-/// By what, where nothing has.
+/// The factor if nothing has.
 const FACTOR_FAR: f64 = 2.0;
-/// Where no lowest rate is given, it is this part of the first that is tried.
+/// The lowest rate as a fraction of the first, if none is given.
 const LOWEST: f64 = 0.01;
-/// The first rate that is tried where nothing says where to look, operations per second.
+/// The first rate if nothing shows where to look, operations per second.
 const FIRST: f64 = 1_000.0;
 
 /// A rate that was tried.
@@ -28,29 +28,29 @@ const FIRST: f64 = 1_000.0;
 pub struct Tried {
     /// Operations per second.
     pub rate: f64,
-    /// What it said.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// The share over the limit to what is allowed of it, of the limit that is worst.
+    /// The share over the limit relative to the allowed share, for the worst limit.
     pub part: f64,
-    /// What it says together with the tries of the same rate before it.
+    /// The verdict of this try together with earlier tries of the same rate.
     pub together: Verdict,
 }
 
-/// What is to be done, or known.
+/// The next action, or the result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
-    /// This rate is to be tried.
+    /// Try this rate.
     Try {
         /// Operations per second.
         rate: f64,
-        /// How many tries are wanted after it, so that both ends are confirmed.
+        /// How many further tries are needed to confirm both ends.
         to_follow: usize,
     },
     /// The search is over.
     Done(Answer),
 }
 
-/// What all tries of one rate say.
+/// All tries of one rate.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     rate: f64,
@@ -59,15 +59,15 @@ struct Rate {
     limited: u32,
     unsteady: u32,
     others: u32,
-    /// The sum of what they say of the share over the limit.
+    /// The sum of their relative shares over the limit.
     parts: f64,
-    /// What all of them say, taken as one.
+    /// Their verdict when taken as one.
     together: Verdict,
 }
 
 impl Rate {
-    /// How many tries say that the limits hold; 0 if all of them together do not, or one says the
-    /// contrary.
+    /// How many tries say that the limits hold; 0 if all tries together do not, or if one says the
+    /// opposite.
     fn holds(&self) -> u32 {
         let is_contradicted = self.failed + self.limited + self.unsteady > 0;
         if is_contradicted || self.is_given_up() || self.together != Verdict::Pass {
@@ -77,7 +77,7 @@ impl Rate {
         }
     }
 
-    /// How many say likewise that they do not, whoever is to blame.
+    /// How many tries say that the limits do not hold, whoever is to blame.
     fn breaks(&self) -> u32 {
         let is_broken = matches!(self.together, Verdict::Fail | Verdict::ClientLimit);
         let is_contradicted = self.passed + self.unsteady > 0;
@@ -88,12 +88,13 @@ impl Rate {
         }
     }
 
-    /// Whether too many tries were undecided to try it again: it lies too near the answer.
+    /// Whether too many tries were undecided to try it again, because it lies too close to the
+    /// answer.
     fn is_given_up(&self) -> bool {
         self.others >= CONFIRMED
     }
 
-    /// How many more times it must say the same before it is a bound.
+    /// How many more tries must agree to make it a bound.
     fn missing(&self, times: u32) -> u32 {
         CONFIRMED.saturating_sub(times)
     }
@@ -107,7 +108,7 @@ impl Rate {
     }
 }
 
-/// The rates between which the answer lies, and those between them that are not decided.
+/// The rates between which the answer lies, and undecided rates between them.
 struct Bracket {
     rates: Vec<Rate>,
     low: Option<Rate>,
@@ -157,10 +158,10 @@ impl Bracket {
         Self { rates, low, high }
     }
 
-    /// A rate between the ends that makes the bracket smaller; none where that cannot be expected.
+    /// A rate between the ends that narrows the bracket; `None` if no rate is expected to.
     ///
-    /// Around where the limit is likely to be broken the ends are wanted as far apart as the
-    /// resolution. Where a rate turned out undecided, the next is tried on its far side.
+    /// The ends should be as far apart as the resolution, around where the limit is likely to
+    /// break. If a rate was undecided, the next one is on its far side.
     fn between(&self, low: Rate, high: Rate, resolution: f64) -> Option<f64> {
         let half = with_slack(resolution).sqrt();
         let within = |rate: &&Rate| low.rate < rate.rate && rate.rate < high.rate;
@@ -189,10 +190,10 @@ impl Bracket {
         (below.max(above) > with_slack(resolution)).then(|| rounded(rate))
     }
 
-    /// Where the share over the limit is likely to be what is allowed: on the line through the
-    /// logarithms of rates and shares near that, and otherwise between the ends.
+    /// Where the share over the limit probably equals the allowed share: on the line through the
+    /// logarithms of rates and shares near the limit, otherwise between the ends.
     fn crossing(&self, low: Rate, high: Rate) -> f64 {
-        /// Shares farther from the limit say which side they are on, and not how far.
+        /// Shares farther from the limit show only on which side they are.
         const NEAR: f64 = 5.0;
         let point = |rate: &Rate| {
             (
@@ -218,7 +219,7 @@ impl Bracket {
         }
     }
 
-    /// How many tries are wanted after one of this rate, so that both ends are confirmed.
+    /// How many more tries after one of this rate are needed to confirm both ends.
     fn to_follow(&self, rate: f64) -> usize {
         let missing = |end: Option<Rate>, times: fn(&Rate) -> u32| match end {
             Some(end) if end.rate == rate => end.missing(times(&end) + 1),
@@ -235,13 +236,13 @@ impl Bracket {
         }
     }
 
-    /// Whether all that was tried was undecided with hardly anything over the limit.
+    /// Whether all tries were undecided with hardly anything over the limit.
     fn is_too_little(&self) -> bool {
         let is_far_below = |rate: &Rate| rate.others == rate.tries() && rate.mean_part() < 0.5;
         self.rates.iter().all(is_far_below)
     }
 
-    /// What is known when nothing is tried any more.
+    /// The result when no further rate is tried.
     fn answer(&self, bounds: &Bounds, floor: f64) -> Answer {
         let is_below = |rate: &&Rate| self.high.is_none_or(|high| rate.rate < high.rate);
         let mut below = self.rates.iter().filter(is_below);
@@ -272,8 +273,8 @@ fn with_slack(resolution: f64) -> f64 {
     (1.0 + resolution) * (1.0 + 1e-3)
 }
 
-/// What is to be tried next. `hint` is where a sweep says that the answer is, operations per
-/// second, and `left` how many more tries there is time for.
+/// The next rate to try, or the result. `hint` is the answer that a sweep suggests, operations per
+/// second. `left` is the number of tries for which there is time.
 #[must_use]
 pub fn next(bounds: &Bounds, hint: Option<f64>, tried: &[Tried], left: usize) -> Next {
     let bracket = Bracket::from_tried(tried);
@@ -375,15 +376,15 @@ fn next_rate(
     }
 }
 
-/// A rate between one that is decided and one that is not, a quarter of the way from the latter; none
-/// where they are no farther apart than the resolution.
+/// A rate between a decided and an undecided one, a quarter of the way from the latter; `None` if
+/// they are within the resolution.
 fn towards(decided: f64, undecided: f64, bounds: &Bounds) -> Option<f64> {
     let gap = undecided / decided;
     let is_far = gap.max(1.0 / gap) > with_slack(bounds.resolution);
     is_far.then(|| rounded(undecided / gap.sqrt().sqrt()))
 }
 
-/// Four significant digits: a rate that people can name.
+/// Rounds to four significant digits, for readable rates.
 fn rounded(rate: f64) -> f64 {
     let text = format!("{rate:.3e}");
     text.parse().unwrap_or(rate)
@@ -394,7 +395,7 @@ fn within(bounds: &Bounds, rate: f64) -> f64 {
     bounds.min_rate.map_or(rate, |min| rate.max(min))
 }
 
-/// How many more tries there is time for, where each takes at least so long.
+/// How many more tries there is time for, if each takes at least that long.
 #[must_use]
 pub fn tries_left(limit: Duration, spent: Duration, each: Duration) -> usize {
     let left = limit.saturating_sub(spent);
@@ -405,8 +406,8 @@ pub fn tries_left(limit: Duration, spent: Duration, each: Duration) -> usize {
     }
 }
 
-/// Where a sweep says that the answer is: the highest operations per second of a point that held the
-/// limits, and where none did, half of the lowest.
+/// The answer that a sweep suggests: the highest operations per second of a point that held the
+/// limits, or half of the lowest if none did.
 #[must_use]
 pub fn hint(points: &[(f64, bool)]) -> Option<f64> {
     let order = |a: &f64, b: &f64| -> Ordering { a.total_cmp(b) };

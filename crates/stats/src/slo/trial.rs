@@ -1,4 +1,4 @@
-//! A trial: a rate, what was measured at it, and what that says of the limits.
+//! A trial: a rate, its measurements, and its verdicts on the limits.
 
 use super::{
     Answer, Next, ShareOver, Status, Verdict,
@@ -13,46 +13,46 @@ use tailmark_model::{
     finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 
-/// What a trial of a study says.
+/// The result of a trial in a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// Which system, workload and rate; its repeat counts the trials of that rate.
+    /// System, workload and rate. The repeat counts the trials of that rate.
     pub key: PointKey,
-    /// What it says of all limits.
+    /// The verdict on all limits.
     pub verdict: Verdict,
-    /// What it says of each, in the order of the plan; none where nothing was asked of its kind.
+    /// The verdict on each limit, in the order of the plan; empty if its kind was never requested.
     pub limits: Vec<TrialResult>,
-    /// Operations per second that were done.
+    /// Completed operations per second.
     pub ops_per_sec: f64,
-    /// How long it took with its warm-up.
+    /// Its duration with the warm-up.
     pub took: Duration,
-    /// What makes the client the limit, where it is, or the trial no answer.
+    /// Why the clients are the limit or the trial gives no answer, if so.
     pub evidence: Option<String>,
-    /// What qualifies it.
+    /// Findings that qualify it.
     pub findings: Vec<Finding>,
-    /// How long a request took on average from when it was sent, nanoseconds.
+    /// Mean time of a request from when it was sent, nanoseconds.
     service_ns: f64,
-    /// Whether the client is the limit because none was free.
+    /// Whether the clients are the limit because none was free.
     had_no_client: bool,
 }
 
-/// What a trial says of one limit.
+/// The result of a trial for one limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialResult {
-    /// Of which.
+    /// The limit.
     pub limit: Limit,
-    /// The share over it; none where too little was measured.
+    /// The share over it; `None` if too little was measured.
     pub over: Option<ShareOver>,
-    /// The quantile that was measured; none where too few samples are beyond it.
+    /// The measured quantile; `None` if too few samples lie beyond it.
     pub value: Option<Bounded>,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// What was counted, block by block.
+    /// The counts of each block.
     pub blocks: Vec<Count>,
 }
 
 impl Trial {
-    /// What the phase of a trial says.
+    /// The result of the phase of a trial.
     #[must_use]
     pub fn from_point(point: &Point, settings: &SloSettings) -> Self {
         let Point { key, phase } = point;
@@ -70,9 +70,9 @@ impl Trial {
         }
     }
 
-    /// Judges it by what is known of the whole search: a limit of requests that are sent, but were not
-    /// here, is not decided; and where all clients waited although requests take so much longer than
-    /// they can, it is the system that they waited for.
+    /// Corrects the verdict using the whole search. A limit of a kind that is sent, but was not
+    /// sent here, is undecided. If all clients waited and requests took much longer than they can,
+    /// the system is to blame.
     fn with(&mut self, settings: &SloSettings, kinds: &BTreeSet<Kind>, service_ns: f64) {
         let requested = settings.latency.iter();
         let requested = requested.filter(|limit| kinds.contains(&limit.kind));
@@ -90,25 +90,25 @@ impl Trial {
         }
     }
 
-    /// Operations per second that were asked for.
+    /// Requested operations per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.key.target_rate.unwrap_or_default()
     }
 
-    /// What it says of the limit that is nearest to being broken, or farthest over.
+    /// The result for the limit that is closest to breaking, or farthest exceeded.
     #[must_use]
     pub fn worst(&self) -> Option<&TrialResult> {
         let results = self.limits.iter();
         results.max_by(|a, b| a.part().total_cmp(&b.part()))
     }
 
-    /// The share over that limit to what is allowed of it.
+    /// The share over that limit relative to the allowed share.
     fn part(&self) -> f64 {
         self.worst().map_or(0.0, TrialResult::part)
     }
 
-    /// What it says of one limit alone; none if that is not among its limits.
+    /// The result for one limit alone; `None` if it is not among the limits.
     fn of_limit(&self, limit: Limit) -> Option<Self> {
         let own = self.limits.iter().find(|r| r.limit == limit)?.clone();
         let says_nothing = self.verdict == Verdict::Undecided && self.evidence.is_some();
@@ -126,10 +126,10 @@ impl Trial {
     }
 }
 
-/// From this many times the least service time, clients that are all busy wait for the system.
+/// If service time reaches this multiple of the lowest, busy clients are waiting for the system.
 const SLOWED: f64 = 2.0;
 
-/// The mean service time of all requests, nanoseconds; infinite where there were none.
+/// The mean service time of all requests, nanoseconds; infinite without requests.
 fn service_ns(phase: &Phase) -> f64 {
     let kinds = phase.kinds.iter();
     let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
@@ -145,7 +145,7 @@ fn service_ns(phase: &Phase) -> f64 {
 }
 
 impl TrialResult {
-    /// Of a limit on requests of which there were none.
+    /// The result of a limit without requests.
     const fn none(limit: Limit) -> Self {
         Self {
             limit,
@@ -156,15 +156,15 @@ impl TrialResult {
         }
     }
 
-    /// The share over the limit to what is allowed of it.
+    /// The share over the limit relative to the allowed share.
     fn part(&self) -> f64 {
         self.over
             .map_or(0.0, |over| over.share / self.limit.allowed())
     }
 }
 
-/// What a phase at a rate says of the limits, of all of them together, and why that is no answer
-/// where it is none.
+/// The results of a phase at a rate for each limit and for all together, and why it gives no answer
+/// if it does not.
 fn judge(point: &Point, settings: &SloSettings) -> (Vec<TrialResult>, Verdict, Option<Cause>) {
     let Point { key, phase } = point;
     let judged = |limit: &Limit, basis| {
@@ -224,7 +224,7 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<TrialResult>, Verdict, O
     (limits, verdict, None)
 }
 
-/// The search of one system and workload: its trials so far, and what is known.
+/// The search for one system and workload: its trials so far, and the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slo {
     /// The system's name.
@@ -233,14 +233,14 @@ pub struct Slo {
     pub workload: String,
     /// How keys are drawn.
     pub distribution: String,
-    /// In the order in which they were made.
+    /// Trials in order.
     pub trials: Vec<Trial>,
-    /// Where a sweep says that the answer is, operations per second.
+    /// The answer that a sweep suggests, operations per second.
     hint: Option<f64>,
 }
 
 impl Slo {
-    /// A search whose trials, and points of a sweep, are among these.
+    /// A search with its trials, and the points of a sweep, from these.
     #[must_use]
     pub fn new(
         (system, workload, distribution): (&str, &str, &str),
@@ -282,13 +282,13 @@ impl Slo {
         }
     }
 
-    /// Where the name of the system stands.
+    /// The places of the system's name.
     pub fn systems_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let trials = self.trials.iter_mut().map(|trial| &mut trial.key.system);
         std::iter::once(&mut self.system).chain(trials)
     }
 
-    /// What is to be tried next, or what is known.
+    /// The next rate to try, or the result.
     #[must_use]
     pub fn next(&self, settings: &SloSettings) -> Next {
         search::next(
@@ -309,7 +309,8 @@ impl Slo {
         self.trials.iter().enumerate().map(tried).collect()
     }
 
-    /// What a trial and those of its rate before it say together, all their blocks taken as one.
+    /// The verdict of a trial together with earlier trials of its rate, with all blocks taken as
+    /// one.
     fn together(&self, index: usize, settings: &SloSettings) -> Verdict {
         let (before, last) = (&self.trials[..index], &self.trials[index]);
         let same = || before.iter().filter(|trial| trial.rate() == last.rate());
@@ -333,7 +334,7 @@ impl Slo {
         Verdict::of_all(&verdicts)
     }
 
-    /// What is known so far.
+    /// The result so far.
     #[must_use]
     pub fn answer(&self, settings: &SloSettings) -> Answer {
         match self.next(settings) {
@@ -349,8 +350,8 @@ impl Slo {
         }
     }
 
-    /// What is known of one of several limits alone. The search looks for where any of them breaks, so of
-    /// a limit that another one breaks before, only a lower end is known.
+    /// The result for one of several limits. The search looks for the rate at which any limit
+    /// breaks, so a limit that breaks later has only a lower end.
     #[must_use]
     pub fn answer_of(&self, limit: Limit, settings: &SloSettings) -> Answer {
         let of_all = self.answer(settings);
@@ -388,7 +389,7 @@ impl Slo {
         (low.max_by(f64::total_cmp), high)
     }
 
-    /// How long the trials so far took.
+    /// The total duration of the trials so far.
     #[must_use]
     pub fn took(&self) -> Duration {
         self.trials.iter().map(|trial| trial.took).sum()
@@ -398,7 +399,7 @@ impl Slo {
         tries_left(settings.time, self.took(), settings.shortest_trial())
     }
 
-    /// How many trials of a rate there are.
+    /// The number of trials at a rate.
     #[must_use]
     pub fn tries_of(&self, rate: f64) -> u32 {
         let tries = self.trials.iter().filter(|trial| trial.rate() == rate);
@@ -406,7 +407,7 @@ impl Slo {
     }
 }
 
-/// Whether a point of a sweep held the limits, as far as its quantiles tell.
+/// Whether a point of a sweep held the limits, as far as its quantiles show.
 fn holds(phase: &Phase, settings: &SloSettings) -> bool {
     settings.latency.iter().all(|limit| {
         let value = limit.metric().and_then(|metric| metric.value(phase));

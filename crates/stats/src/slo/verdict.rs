@@ -1,31 +1,31 @@
-//! What a trial says of a limit: it holds, it does not, or that is not known yet.
+//! The verdict of a trial on a limit: it holds, it does not, or it is undecided.
 
 use super::counts::Count;
 use crate::statistics::{t_half_width, t_two_sided};
 use statrs::distribution::{ContinuousCDF, Gamma};
 use tailmark_model::{Limit, Rule};
 
-/// From how many independent blocks on a limit may be said not to hold.
+/// The fewest independent blocks for a verdict that a limit does not hold.
 const FAILS_FROM: usize = 5;
 
-/// What a trial says of a limit.
+/// The verdict on a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The limit holds.
     Pass,
     /// It does not.
     Fail,
-    /// It is not known.
+    /// It is undecided.
     Undecided,
-    /// It held, but what was measured was still changing.
+    /// It held, but measurements were still changing.
     NotSteady,
-    /// It did not hold because of the client: requests were sent too late, or its processors were
+    /// It did not hold because of the clients: requests were sent too late, or the processors were
     /// all busy.
     ClientLimit,
 }
 
 impl Verdict {
-    /// What the verdicts on several limits come to: all must hold, and one that does not is enough.
+    /// The combined verdict on several limits: all must hold, and one failure is enough.
     #[must_use]
     pub fn of_all(limits: &[Self]) -> Self {
         match limits {
@@ -49,32 +49,33 @@ impl Verdict {
     }
 }
 
-/// The share of the requests that are over a limit, with its 95 % interval.
+/// The share of requests over a limit, with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShareOver {
-    /// Requests over the limit to all.
+    /// Requests over the limit, as a share of all.
     pub share: f64,
     /// The lower end of the interval.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// How many blocks it is of.
+    /// The number of blocks.
     pub blocks: usize,
-    /// How long each of them is at least: that of the rule, or the autocorrelation time where that
-    /// is longer; seconds.
+    /// The shortest length of a block: that of the rule, or the autocorrelation time if it is
+    /// longer; seconds.
     pub block_s: f64,
     /// Requests.
     pub requests: u64,
-    /// Those over the limit.
+    /// Requests over the limit.
     pub over: u64,
 }
 
 impl ShareOver {
-    /// Of blocks, each of at least this length; none with fewer than two, or without requests.
+    /// The share over these blocks, each of at least this length; `None` with fewer than two, or
+    /// without requests.
     ///
-    /// The interval is the wider one of two. Student's t over the blocks takes requests that are
-    /// late together for what they are; the interval of a Poisson count knows that of few requests
-    /// none late is not none ever.
+    /// The interval is the wider one of two. Student's t over the blocks accounts for requests that
+    /// are late together. The interval of a Poisson count accounts for rare events: seeing no late
+    /// request in a small sample does not prove that there are none.
     #[must_use]
     pub fn new(blocks: &[Count], block_s: f64) -> Option<Self> {
         let sum = |field: fn(&Count) -> u64| blocks.iter().map(field).sum::<u64>();
@@ -100,11 +101,11 @@ impl ShareOver {
         })
     }
 
-    /// Whether the limit holds, where that is known.
+    /// Whether the limit holds, if that is known.
     ///
-    /// It fails with fewer blocks than it takes to pass: where a queue grows without end, what is
-    /// late is late together, and there are few blocks that are as long as that. The interval is
-    /// wider by as much, so that one long stall is no failure.
+    /// A failure needs fewer blocks than a pass. If a queue grows without end, requests are late
+    /// together, and there are few blocks that long. The interval is correspondingly wider, so one
+    /// long stall is not a failure.
     #[must_use]
     pub fn verdict(&self, limit: Limit, rule: &Rule) -> Verdict {
         let allowed = limit.allowed();
@@ -116,8 +117,9 @@ impl ShareOver {
     }
 }
 
-/// Whether the mean latency of blocks rises by more than 10 % of its mean from the first to the last,
-/// more than noise explains: the slope of the line through them is above 0 at 1 % (Student's t).
+/// Whether the mean latency of blocks rises by more than 10 % of its mean from the first to the
+/// last, and more than noise explains: the slope of the line through them is above 0 at 1 %
+/// (Student's t).
 #[must_use]
 pub fn is_rising(blocks: &[Count]) -> bool {
     const RISE: f64 = 0.1;

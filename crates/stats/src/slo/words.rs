@@ -20,7 +20,7 @@ impl Answer {
         }
     }
 
-    /// What is to be said of it.
+    /// The statement about the result.
     #[must_use]
     pub fn remark(&self) -> &'static str {
         match self.status {
@@ -40,8 +40,8 @@ impl Answer {
 }
 
 impl TrialResult {
-    /// The share over the limit with its interval, and what is allowed:
-    /// `0.0031 % over 15ms (0.001 to 0.006 %; 0.01 % allowed)`.
+    /// The share over the limit with its interval, and the allowed share: `0.0031 % over 15ms
+    /// (0.001 to 0.006 %; 0.01 % allowed)`.
     #[must_use]
     pub fn share_text(&self) -> String {
         let allowed = percent(self.limit.allowed());
@@ -75,7 +75,7 @@ pub fn percent(share: f64) -> String {
 }
 
 impl Trial {
-    /// One line: the rate, what was measured of the limit that is worst, and what that says.
+    /// One line: the rate, the measurement for the worst limit, and the verdict.
     #[must_use]
     pub fn text(&self) -> String {
         let rate = number::ops(self.rate());
@@ -100,7 +100,7 @@ impl Trial {
 }
 
 impl Slo {
-    /// What is known so far: the bracket.
+    /// The result so far: the bracket.
     #[must_use]
     pub fn bracket_text(&self) -> String {
         match self.bracket() {

@@ -1,18 +1,19 @@
-//! Change points of a series: where its level is another one from then on.
+//! Change points of a series: where its level changes lastingly.
 //!
-//! Binary segmentation: of all places to cut a series in two, the one at which Student's t test on the
-//! logarithms is surest is a change point where that is significant after Bonferroni (over all the places of
-//! the segment), and the levels are further apart than the band of equivalence; then either side is looked at
-//! alone. A. J. Scott and M. Knott, "A Cluster Analysis Method for Grouping Means in the Analysis of
-//! Variance", Biometrics 30 (1974); in place of their criterion stands a t test. The noise is taken to be the
-//! same on both sides: with three values on one, its own would be a guess.
+//! Binary segmentation: consider all places to cut a series in two, and take the one where
+//! Student's t test on the logarithms is most certain. It is a change point if the test is
+//! significant after Bonferroni (over all places of the segment) and the levels differ by more than
+//! the band of equivalence. Then each side is searched separately. A. J. Scott and M. Knott, "A
+//! Cluster Analysis Method for Grouping Means in the Analysis of Variance", Biometrics 30 (1974); a
+//! t test replaces their criterion. Noise is assumed equal on both sides, because three values on
+//! one side give no estimate of their own.
 
 use super::{Logs, geometric_mean, t_two_sided};
 
-/// The chance of a change that is none, in each segment.
+/// The chance of a false change in each segment.
 pub const CHANGE_SIGNIFICANCE: f64 = 0.01;
 
-/// A side of a change has at least this many values: with fewer, their spread is not known.
+/// The fewest values on either side of a change. With fewer, their spread is unknown.
 pub const SIDE_MIN: usize = 3;
 
 /// Where the level of a series changes.
@@ -20,12 +21,13 @@ pub const SIDE_MIN: usize = 3;
 pub struct ChangePoint {
     /// The first value of the new level: an index into the series.
     pub index: usize,
-    /// The new level to that before it: geometric means of the values up to the next changes.
+    /// The new level relative to the previous one: geometric means of the values up to the next
+    /// changes.
     pub ratio: f64,
 }
 
-/// The change points of a series of positive values, in their order; `band` is the fraction by which levels
-/// that are practically equal may differ.
+/// The change points of a series of positive values, in order. `band` is the fraction by which
+/// practically equal levels may differ.
 #[must_use]
 pub fn change_points(values: &[f64], band: f64) -> Vec<ChangePoint> {
     let mut cuts = Vec::new();
@@ -65,8 +67,8 @@ fn cut(values: &[f64], offset: usize, band: f64, cuts: &mut Vec<usize>) {
     }
 }
 
-/// The logarithm of the ratio of two levels, and how probable one as large is where there is none; none where
-/// a value is not positive.
+/// The logarithm of the ratio of two levels, and the probability of one as large by chance; `None`
+/// if a value is not positive.
 fn difference(before: &[f64], behind: &[f64]) -> Option<(f64, f64)> {
     let (a, b) = (Logs::from_values(before)?, Logs::from_values(behind)?);
     let freedom = a.count + b.count - 2.0;

@@ -1,10 +1,11 @@
-//! Holm's adjustment of several tests: the chance of any false verdict among them is that of one.
+//! Holm's adjustment for several tests: the chance of any false verdict among them equals that of a
+//! single test.
 //!
 //! S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
 //! Statistics 6 (1979).
 
-/// The adjusted p of each test of a family of `tests`, of which those in `p` were made; the others
-/// count as tests that show nothing.
+/// The adjusted p of each test in a family of `tests`. Those in `p` were made; the others count as
+/// tests that show nothing.
 #[must_use]
 pub fn holm(p: &[f64], tests: usize) -> Vec<f64> {
     let tests = tests.max(p.len());

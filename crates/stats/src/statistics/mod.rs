@@ -1,8 +1,8 @@
-//! The statistics of a comparison of runs, at the few runs people can afford.
+//! Statistics for comparing runs, when only a few runs are affordable.
 //!
-//! The unit is a run: operations within one are not independent, since a compaction holds up
-//! thousands in a row. What one run differs from the next by is a factor, so that everything here
-//! is on logarithms, and differences are ratios. `docs/METHOD.md` shows how well it holds.
+//! The unit is a run. Operations within a run are not independent, because a compaction delays
+//! thousands in a row. Variation between runs is multiplicative, so everything works on logarithms,
+//! and differences are ratios. `docs/METHOD.md` shows how well this holds.
 
 mod change;
 mod holm;
@@ -26,20 +26,20 @@ pub use welch::{Difference, welch};
 
 use student::t_quantile;
 
-/// The chance of a false verdict that is taken, over all tests of one metric.
+/// The accepted chance of a false verdict over all tests of one metric.
 pub const SIGNIFICANCE: f64 = 0.05;
 
-/// With fewer runs on either side there is no verdict.
+/// The fewest runs on either side for a verdict.
 pub const RUNS_MIN: usize = 4;
 
-/// So many repeats find as good as every difference of peaks that matters: 10 % at 3 % noise in nine
-/// studies of ten, with four repeats in seven.
+/// With this many repeats, nearly every difference of peaks that matters is found: 10 % at 3 %
+/// noise in nine studies of ten, with four repeats in seven.
 pub const PEAK_RUNS: usize = 5;
 
-/// The band of practical equivalence where the plan does not say: ratios within 3 % either way.
+/// The band of practical equivalence if the plan does not set one: ratios within 3 % either way.
 pub const EQUIVALENCE: f64 = 0.03;
 
-/// A number and the interval that holds the true one with a confidence of 95 %.
+/// A number with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The number.
@@ -50,7 +50,7 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// The geometric mean of runs; none of nothing, and where one of them is not positive.
+/// The geometric mean of runs; `None` without runs, or if one is not positive.
 #[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logs = Logs::from_values(values)?;
@@ -61,7 +61,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     })
 }
 
-/// The geometric mean of runs with its 95 % interval, by Student's t on logarithms; none under
+/// The geometric mean of runs with its 95 % interval, by Student's t on logarithms; `None` under
 /// [`RUNS_MIN`] runs.
 #[must_use]
 pub fn mean_of_runs(values: &[f64]) -> Option<Estimate> {
@@ -74,9 +74,8 @@ pub fn mean_of_runs(values: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The noise of runs: the standard deviation of their logarithms, over several points of which each
-/// has a mean of its own, and how many degrees of freedom it has. None where no point has two
-/// positive runs.
+/// The noise of runs: the standard deviation of their logarithms, pooled over points with separate
+/// means, and its degrees of freedom. `None` if no point has two positive runs.
 #[must_use]
 pub fn noise<'a>(points: impl IntoIterator<Item = &'a [f64]>) -> Option<(f64, usize)> {
     let (mut squares, mut freedom) = (0.0, 0.0);
@@ -87,7 +86,7 @@ pub fn noise<'a>(points: impl IntoIterator<Item = &'a [f64]>) -> Option<(f64, us
     (freedom > 0.0).then(|| ((squares / freedom).sqrt(), freedom as usize))
 }
 
-/// Logarithms of runs: how many, their mean and their variance (0 of a single one).
+/// Logarithms of runs: their number, mean and variance (0 for a single run).
 #[derive(Debug, Clone, Copy)]
 struct Logs {
     count: f64,
@@ -96,7 +95,7 @@ struct Logs {
 }
 
 impl Logs {
-    /// None of nothing, and where one of the values has no logarithm.
+    /// `None` without values, or if one has no logarithm.
     fn from_values(values: &[f64]) -> Option<Self> {
         if values.is_empty() || !values.iter().all(|value| has_logarithm(*value)) {
             return None;
@@ -105,7 +104,7 @@ impl Logs {
         Some(Self::of_logarithms(&logs))
     }
 
-    /// Of at least one logarithm.
+    /// Statistics of at least one logarithm.
     fn of_logarithms(logs: &[f64]) -> Self {
         let count = logs.len() as f64;
         let mean = logs.iter().sum::<f64>() / count;
@@ -117,7 +116,7 @@ impl Logs {
         }
     }
 
-    /// Of the mean.
+    /// The squared standard error of the mean.
     fn squared_error(self) -> f64 {
         self.variance / self.count
     }

@@ -1,18 +1,19 @@
-//! Peaks: the highest of several client counts, which the same runs choose and measure.
+//! Peaks: the highest of several client counts, chosen and measured by the same runs.
 //!
-//! The highest of several means is too high by chance, and a test of it as if it had been chosen
-//! beforehand finds differences that are none. So the value of a peak is cross-validated: each repeat
-//! is taken at the count that the other repeats choose. The interval of the ratio of two peaks is a
-//! simultaneous one over all counts that may be the peak:
+//! The highest of several means is too high by chance, and a test that ignores this choice finds
+//! false differences. So the value of a peak is cross-validated: each repeat is taken at the count
+//! that the other repeats choose. The interval of the ratio of two peaks is simultaneous over all
+//! counts that may be the peak:
 //!
 //! - lower end: max over i of min over j of d(i, j) - t(1 - share * alpha / K of a) * se(i, j)
 //! - upper end: min over j of max over i of d(i, j) + t(1 - share * alpha / K of b) * se(i, j)
 //!
-//! d, se and the freedom of t are Welch's, of the logarithms of count i of the one and count j of the
-//! other; K is how many counts are plausible, which is how many means are not below the highest by
-//! more than t(1 - alpha / 10 / counts) standard errors of their difference. The lower end is wrong only
-//! where one of at most K bounds against the true peak of the other is, or a count was taken for
-//! implausible: 0.4 + 0.1 of alpha on either side, by Bonferroni. `docs/METHOD.md` shows how well it holds.
+//! d, se and the degrees of freedom of t are Welch's, for the logarithms of count i of one system
+//! and count j of the other. K is the number of plausible counts: those whose mean is not below the
+//! highest by more than t(1 - alpha / 10 / counts) standard errors of their difference. The lower
+//! end is wrong only if one of at most K bounds against the true peak of the other system is wrong,
+//! or if a count was wrongly judged implausible: 0.4 + 0.1 of alpha on either side, by Bonferroni.
+//! `docs/METHOD.md` shows how well this holds.
 
 mod trend;
 
@@ -26,29 +27,29 @@ use trend::Trend;
 
 use std::collections::BTreeSet;
 
-/// The part of alpha for taking a count for implausible, for each system that has several.
+/// The share of alpha for judging counts implausible, for each system with several.
 const IMPLAUSIBLE: f64 = 0.1;
 
-/// How the peaks of two systems stand to each other.
+/// The comparison of two systems' peaks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeakRatio {
     /// The 95 % interval of the ratio.
     pub interval: (f64, f64),
-    /// The one-sided ends with 95 %: the true ratio is not below, and not above.
+    /// The one-sided 95 % ends: the true ratio is not below the first and not above the second.
     pub one_sided: (f64, f64),
     /// The lowest alpha at which the interval excludes 1.
     pub p: f64,
     /// The fewest runs of a count that may be a peak.
     pub runs_min: usize,
-    /// By how much logarithms rise from one position in the study to the next; 0 without positions.
+    /// How much logarithms rise from one position in the study to the next; 0 without positions.
     pub slope: f64,
 }
 
-/// The ratio of the peak of `a` to that of `b`, of each the runs by client count. Where all have
-/// positions, and the counts took turns too, the linear trend that they share is removed first. On a
-/// ladder, whose counts follow each other, none is: over such a distance its error would be larger
-/// than what is compared. None where a count has fewer than
-/// two runs, a value is not positive, or no run differs from the others of its count.
+/// The ratio of the peak of `a` to that of `b`, given the runs of each by client count. If all have
+/// positions and the counts took turns too, their common linear trend is removed first. On a
+/// ladder, counts follow each other and no trend is removed: over such a distance its error would
+/// exceed the differences. `None` if a count has fewer than two runs, a value is not positive, or
+/// no run differs from the others of its count.
 #[must_use]
 pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio> {
     let (a, b, slope) = logs_of(a, b)?;
@@ -74,8 +75,8 @@ pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio>
     })
 }
 
-/// The 95 % interval of one peak, of the runs by client count, as [`peak_ratio`] has it of two. None
-/// under two runs of a count, and where a value is not positive.
+/// The 95 % interval of one peak, given the runs by client count, computed as in [`peak_ratio`].
+/// `None` under two runs of a count, or if a value is not positive.
 #[must_use]
 pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
     let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
@@ -90,8 +91,8 @@ pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
     Some((low.exp(), high.exp()))
 }
 
-/// Whether each of the counts of a system may be its peak, as [`peak_ratio`] takes them for it; where
-/// one has a single run, the highest alone.
+/// Whether each count of a system may be its peak, judged as in [`peak_ratio`]. If one has a single
+/// run, only the highest may.
 #[must_use]
 pub fn may_be_peak(counts: &[Vec<f64>]) -> Vec<bool> {
     let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
@@ -108,10 +109,10 @@ pub fn may_be_peak(counts: &[Vec<f64>]) -> Vec<bool> {
     chances.map(|chance| chance >= limit).collect()
 }
 
-/// Of each repeat, the count with the highest geometric mean over the other repeats: its index, and
-/// the repeat. A repeat that this count does not have is left out. Where fewer than two are left,
-/// every run of the highest count. Of equal counts the first. `counts` has the repeats and values of each count;
-/// counts with a value that is not positive are never chosen.
+/// For each repeat, the count with the highest geometric mean over the other repeats: its index,
+/// and the repeat. A repeat without that count is left out. If fewer than two remain, every run of
+/// the highest count is returned. Of equal counts, the first is taken. `counts` has the repeats and
+/// values of each count. Counts with a value that is not positive are never chosen.
 #[must_use]
 pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
     let mean_without = |runs: &[(u32, f64)], skipped: Option<u32>| {
@@ -153,8 +154,8 @@ pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
     chosen
 }
 
-/// The logarithms of the runs of each count, without their common trend where positions are known,
-/// and its slope.
+/// The logarithms of the runs of each count, without their common trend if positions are known, and
+/// its slope.
 fn logs_of(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<(Vec<Logs>, Vec<Logs>, f64)> {
     let all: Vec<&Vec<CountRun>> = a.iter().chain(b).collect();
     let has_logarithm = |(_, value): &CountRun| value.is_finite() && *value > 0.0;
@@ -170,13 +171,13 @@ fn logs_of(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<(Vec<Logs>, Vec<L
     Some((of_a, of_b, trend.slope))
 }
 
-/// Two systems by client count: what a bound and a p of their peaks follow from.
+/// Two systems by client count, from which bounds and p of their peaks follow.
 struct Peaks {
-    /// Of each count of the first and each of the second.
+    /// For each count of the first system, the difference to each of the second.
     gaps: Vec<Vec<Gap>>,
-    /// Of each count: how probable it is to lie this far below the highest, or farther, by chance.
+    /// For each count, the probability of lying this far or farther below the highest by chance.
     chances: [Vec<f64>; 2],
-    /// The part of alpha that each end has.
+    /// The share of alpha for each end.
     share: f64,
 }
 
@@ -198,7 +199,7 @@ impl Peaks {
         chances.iter().map(|chance| *chance >= limit).collect()
     }
 
-    /// The interval of the logarithm of the ratio with a confidence of 1 - alpha.
+    /// The interval of the logarithm of the ratio, with confidence 1 - alpha.
     fn interval(&self, alpha: f64) -> (f64, f64) {
         let sides = [0, 1].map(|side| self.plausible(side, alpha));
         let level = |side: usize| {
@@ -267,8 +268,8 @@ fn highest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, f64::max)
 }
 
-/// Of each count how probable it is that it lies this far below the highest, or farther, where it is
-/// as high; of the highest 1.
+/// For each count, the probability of lying this far or farther below the highest although it is as
+/// high; for the highest, 1.
 fn chances(counts: &[Logs]) -> Vec<f64> {
     let order = |a: &&Logs, b: &&Logs| a.mean.total_cmp(&b.mean);
     let Some(highest) = counts.iter().max_by(order) else {
@@ -285,7 +286,7 @@ fn chances(counts: &[Logs]) -> Vec<f64> {
 }
 
 impl Gap {
-    /// How probable a difference as high is, or a higher one, where there is none.
+    /// The probability of a difference this high or higher by chance.
     fn p_above(&self) -> f64 {
         if self.has_noise() {
             t_above(self.mean / self.error, self.freedom)
@@ -302,7 +303,7 @@ impl Gap {
         reversed.p_above()
     }
 
-    /// From the difference to the end of its one-sided interval of this level.
+    /// The distance from the difference to the end of its one-sided interval of this level.
     fn half_width(&self, level: f64) -> f64 {
         if self.has_noise() {
             t_quantile(level, self.freedom) * self.error
@@ -319,7 +320,7 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// How many are drawn of each kind.
+    /// The number of simulated studies of each sort.
     const STUDIES: u32 = 4_000;
 
     fn untimed(counts: &[&[f64]]) -> Vec<Vec<CountRun>> {

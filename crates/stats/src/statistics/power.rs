@@ -1,31 +1,31 @@
-//! What a plan can show: the smallest true difference that a number of repeats usually finds.
+//! The power of a plan: the smallest true difference that a number of repeats usually finds.
 
 use super::{RUNS_MIN, SIGNIFICANCE, student::t_quantile};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// How often the smallest difference is found where it is there.
+/// How often the smallest difference is found if it exists.
 pub const POWER: f64 = 0.9;
 
 /// The smallest true difference, as a fraction (0.05 is 5 %), that is found with a chance of
-/// [`POWER`] or more: `noise` is the standard deviation of the logarithm of a run's value, `runs`
-/// the runs of each system, `tests` the size of the family by which p is adjusted (Holm's first
-/// step, the strictest), and `band` that of practical equivalence, beyond which the ratio that is
-/// found must lie. None under [`RUNS_MIN`] runs, where there is no verdict.
+/// [`POWER`] or more. `noise` is the standard deviation of the logarithm of a run's value, `runs`
+/// the number of runs of each system, `tests` the size of the family for the adjustment of p
+/// (Holm's first step, the strictest), and `band` the band of practical equivalence, which the
+/// ratio must exceed. `None` under [`RUNS_MIN`] runs, which give no verdict.
 ///
-/// The standard error is `e = noise sqrt(2 / n)`. With k = n - 1, two sides of equal noise have about
-/// `f = 2 k (k + 1) / (k + 2)` of Welch's degrees of freedom on average. A difference d of the means
-/// of logarithms is found with that chance where `d / e = c + z(0.9) sqrt(1 + c² / 2f)` with
-/// `c = t(1 - 0.05 / tests / 2)`: the noncentral t distribution by Johnson and Welch, "Applications of
-/// the non-central t-distribution", Biometrika 31 (1940). The ratio that is found lies outside the
-/// band with that chance where `d = ln(1 + band) + z(0.9) e`. The higher d is taken.
+/// The standard error is `e = noise sqrt(2 / n)`. With k = n - 1, two sides of equal noise have
+/// about `f = 2 k (k + 1) / (k + 2)` of Welch's degrees of freedom on average. A difference d of
+/// the means of logarithms is found with that chance if `d / e = c + z(0.9) sqrt(1 + c² / 2f)` with
+/// `c = t(1 - 0.05 / tests / 2)`: the noncentral t distribution by Johnson and Welch, "Applications
+/// of the non-central t-distribution", Biometrika 31 (1940). The ratio lies outside the band with
+/// that chance if `d = ln(1 + band) + z(0.9) e`. The higher d is taken.
 #[must_use]
 pub fn smallest_difference(noise: f64, runs: usize, tests: usize, band: f64) -> Option<f64> {
     let significance = SIGNIFICANCE / tests.max(1) as f64;
     smallest_beyond(noise, runs, 1.0 - significance / 2.0, band)
 }
 
-/// The same of a difference that a one-sided 95 % bound rules out, which is adjusted for nothing: its
-/// distance from the true one.
+/// The same for a difference that an unadjusted one-sided 95 % bound rules out: its distance from
+/// the true difference.
 #[must_use]
 pub fn smallest_ruled_out(noise: f64, runs: usize) -> Option<f64> {
     smallest_beyond(noise, runs, 1.0 - SIGNIFICANCE, 0.0)

@@ -1,17 +1,17 @@
-//! The rank-sum test of Mann and Whitney, a diagnostic that takes nothing for granted of how runs
-//! are distributed. With five runs a side its smallest p is 0.0079, so that it cannot carry a family
-//! of tests.
+//! The rank-sum test of Mann and Whitney, a diagnostic that assumes nothing about the distribution
+//! of runs. With five runs per side its smallest p is 0.0079, so it cannot reach significance in a
+//! family of tests.
 //!
 //! H. B. Mann, D. R. Whitney, "On a test of whether one of two random variables is stochastically
 //! larger than the other", Annals of Mathematical Statistics 18 (1947).
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// From this many runs on both sides together, the normal distribution replaces the exact one.
+/// Above this many runs on both sides together, the normal distribution replaces the exact one.
 const RUNS_EXACT_MAX: usize = 60;
 
-/// How probable rank sums as far apart are, or farther, where both sides are of one distribution:
-/// two-sided, ties at their middle rank, exact up to 60 runs. None where a side is empty.
+/// The probability of rank sums this far apart or farther if both sides have one distribution:
+/// two-sided, ties at their middle rank, exact up to 60 runs. `None` if a side is empty.
 #[must_use]
 pub fn rank_sum_p(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
@@ -28,7 +28,7 @@ pub fn rank_sum_p(a: &[f64], b: &[f64]) -> Option<f64> {
     })
 }
 
-/// Twice the rank of each value among all, first those of `a`: whole numbers, whatever is tied.
+/// Twice the rank of each value among all, `a` first: whole numbers even with ties.
 fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<usize> {
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
     let rank = |value: &f64| {
@@ -39,7 +39,8 @@ fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<usize> {
     all.iter().map(rank).collect()
 }
 
-/// The part of all choices of `chosen` ranks whose sum is as far from the mean, by counting them.
+/// The share of all choices of `chosen` ranks whose sum is this far or farther from the mean, by
+/// counting them.
 fn exact(ranks: &[usize], chosen: usize, mean: usize, away: usize) -> f64 {
     let top: usize = ranks.iter().sum();
     // How many choices of that many ranks have this sum.
@@ -58,7 +59,7 @@ fn exact(ranks: &[usize], chosen: usize, mean: usize, away: usize) -> f64 {
     far.map(|(_, count)| count).sum::<f64>() / all
 }
 
-/// By the normal distribution, its variance lowered by ties, with a correction for continuity.
+/// The same by the normal distribution, with variance reduced for ties and a continuity correction.
 fn normal(ranks: &[usize], chosen: usize, away: usize) -> f64 {
     let count = ranks.len() as f64;
     let mean = count + 1.0;

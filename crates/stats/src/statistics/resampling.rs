@@ -1,6 +1,5 @@
-//! The bootstrap, a diagnostic: the ratio of geometric means over runs that are drawn again from
-//! those that were measured. At a handful of runs its interval is too narrow, which is why no
-//! verdict goes by it.
+//! The bootstrap, a diagnostic: the ratio of geometric means over resampled runs. With a handful of
+//! runs its interval is too narrow, so no verdict uses it.
 //!
 //! B. Efron, R. Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13: percentiles.
 
@@ -11,9 +10,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Draws.
 const DRAWS: usize = 2_000;
 
-/// The ratio of geometric means, the first to the second, with the middle 95 % of draws of as many
-/// runs from each side; the same runs give the same interval. None where a side is empty or a value
-/// is not positive.
+/// The ratio of geometric means, first to second, with the middle 95 % of resamples of the same
+/// size from each side. The same runs always give the same interval. `None` if a side is empty or a
+/// value is not positive.
 #[must_use]
 pub fn resampled_ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
     let value = (super::Logs::from_values(a)?.mean - super::Logs::from_values(b)?.mean).exp();
@@ -31,7 +30,7 @@ pub fn resampled_ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The mean of as many runs as there are, each drawn from all of them.
+/// The mean of a resample of the same size.
 fn mean_of_draw(runs: &[f64], random: &mut Xoshiro256PlusPlus) -> f64 {
     let count = runs.len();
     let below = |bits: u64| ((u128::from(bits) * count as u128) >> 64) as usize;

@@ -3,27 +3,27 @@
 use super::SIGNIFICANCE;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The distribution with these degrees of freedom, which need not be whole.
+/// The distribution with these degrees of freedom, which may be fractional.
 fn distribution(freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, freedom).expect("at least two runs leave a degree of freedom")
 }
 
-/// The value that a t is below with probability `p`, 0 to 1.
+/// The quantile of t at probability `p`, 0 to 1.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
     distribution(freedom).inverse_cdf(p)
 }
 
-/// How probable a t as far from 0 as this one is, or farther, on either side.
+/// The probability of a t this far or farther from 0, on either side.
 pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
     (2.0 * distribution(freedom).sf(t.abs())).min(1.0)
 }
 
-/// How probable a t as high as this one is, or a higher one.
+/// The probability of a t this high or higher.
 pub fn t_above(t: f64, freedom: f64) -> f64 {
     distribution(freedom).sf(t)
 }
 
-/// Half the width of the 95 % interval of the mean of these values, of which there are at least two.
+/// Half the width of the 95 % interval of the mean of these values, at least two.
 #[must_use]
 pub fn t_half_width(values: &[f64]) -> f64 {
     let n = values.len() as f64;

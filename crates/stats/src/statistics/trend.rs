@@ -1,10 +1,10 @@
-//! Two systems that took turns: their ratio by least squares on logarithms, with a mean for each
-//! system and a linear trend in the position of a run, which both share.
+//! The ratio of two systems that took turns: least squares on logarithms, with a mean for each
+//! system and a common linear trend in the position of a run.
 //!
-//! What drifts during a study (temperature, wear, a neighbour) is then no noise. With as many runs of
-//! equal noise on both sides the estimate has 2n - 3 degrees of freedom. Fewer count where the noise of
-//! the systems differs, after Satterthwaite, as in Welch's test: 2n - 3 of three times the noise on
-//! one side would find 7 % false differences instead of 5 %.
+//! Drift during a study (temperature, wear, a neighbour) then does not count as noise. With equal
+//! numbers of runs and equal noise, the estimate has 2n - 3 degrees of freedom. If the systems'
+//! noise differs, there are fewer, after Satterthwaite, as in Welch's test. With three times the
+//! noise on one side, 2n - 3 would give 7 % false differences instead of 5 %.
 
 use super::{Difference, has_logarithm, welch::Gap};
 
@@ -13,7 +13,7 @@ struct Side {
     count: f64,
     at: f64,
     mean: f64,
-    /// Position and logarithm, less their means.
+    /// Position and logarithm, minus their means.
     runs: Vec<(f64, f64)>,
 }
 
@@ -46,8 +46,8 @@ impl Side {
     }
 }
 
-/// The difference of two systems' runs, of each the position in the study and the value; none under
-/// two runs on a side, where a value is not positive, and where all have one position.
+/// The difference of two systems' runs, each given as its position in the study and its value;
+/// `None` under two runs on a side, if a value is not positive, or if all have one position.
 #[must_use]
 pub fn in_turns(a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<Difference> {
     let (a, b) = (Side::from_runs(a)?, Side::from_runs(b)?);
@@ -76,9 +76,9 @@ pub fn in_turns(a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<Difference> {
     gap.difference()
 }
 
-/// How probable a mean of the differences of pairs as far from 0 is, or farther, where there is none:
-/// Student's paired test, a diagnostic. None under two pairs, where the numbers of runs differ, and
-/// where a value is not positive.
+/// The probability of a mean of paired differences this far or farther from 0 by chance: Student's
+/// paired test, a diagnostic. `None` under two pairs, if the numbers of runs differ, or if a value
+/// is not positive.
 #[must_use]
 pub fn paired_p(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.len() != b.len() || a.len() < 2 || !a.iter().chain(b).all(|value| has_logarithm(*value)) {

@@ -1,18 +1,18 @@
-//! Welch's t test on the logarithms of two systems' runs: a test of their ratio which does not take
-//! their noise to be the same.
+//! Welch's t test on the logarithms of two systems' runs: a test of their ratio that does not
+//! assume equal noise.
 //!
 //! B. L. Welch, "The generalization of Student's problem when several different population
 //! variances are involved", Biometrika 34 (1947); degrees of freedom by Satterthwaite.
 
 use super::{Estimate, Logs, SIGNIFICANCE, student};
 
-/// How two systems' runs differ.
+/// The difference of two systems' runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// The ratio of the first to the second, with its 95 % interval: of Welch's test that of the
-    /// geometric means.
+    /// The ratio of the first to the second, with its 95 % interval. In Welch's test it is the
+    /// ratio of the geometric means.
     pub ratio: Estimate,
-    /// How probable a difference as large is, or a larger one, where there is none.
+    /// The probability of a difference this large or larger by chance.
     pub p: f64,
     mean: f64,
     error: f64,
@@ -20,14 +20,13 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The end of the one-sided 95 % interval of the ratio: with that confidence the true one is not
-    /// above it.
+    /// The upper end of the one-sided 95 % interval of the ratio: the true ratio is not above it.
     #[must_use]
     pub fn at_most(&self) -> f64 {
         (self.mean + self.one_sided()).exp()
     }
 
-    /// The same on the other side: the true one is not below it.
+    /// The lower end: the true ratio is not below it.
     #[must_use]
     pub fn at_least(&self) -> f64 {
         (self.mean - self.one_sided()).exp()
@@ -38,7 +37,7 @@ impl Difference {
     }
 }
 
-/// The difference of two means of logarithms, and how certain it is.
+/// The difference of two means of logarithms, with its uncertainty.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gap {
     pub mean: f64,
@@ -48,17 +47,17 @@ pub(super) struct Gap {
     pub freedom: f64,
 }
 
-/// A standard error of logarithms that is no more than this is what rounding leaves of runs that do not
-/// differ: doubles have 16 digits.
+/// A standard error of logarithms up to this size is rounding, from runs that do not differ:
+/// doubles have 16 digits.
 pub(super) const ROUNDING: f64 = 1e-12;
 
 impl Gap {
-    /// Whether runs differ from the others of their system.
+    /// Whether runs of a system differ from each other.
     pub fn has_noise(self) -> bool {
         self.error > ROUNDING
     }
 
-    /// Of two systems whose noise need not be the same.
+    /// The difference of two systems whose noise may be unequal.
     pub fn new(a: Logs, b: Logs) -> Self {
         let (of_a, of_b) = (a.squared_error(), b.squared_error());
         let of_both = of_a + of_b;
@@ -73,8 +72,8 @@ impl Gap {
         }
     }
 
-    /// With its interval and p; none where no run of either side differs from the others: nothing is
-    /// known of their noise then, so nothing is certain.
+    /// The difference with interval and p; `None` if the runs of neither side differ, because their
+    /// noise is then unknown and nothing is certain.
     pub fn difference(self) -> Option<Difference> {
         let Self {
             mean,
@@ -99,7 +98,7 @@ impl Gap {
     }
 }
 
-/// The difference of two systems' runs; none under two runs on a side, where a value is not
+/// The difference of two systems' runs; `None` under two runs on a side, if a value is not
 /// positive, and without any noise.
 #[must_use]
 pub fn welch(a: &[f64], b: &[f64]) -> Option<Difference> {

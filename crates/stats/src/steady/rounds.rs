@@ -1,14 +1,14 @@
-//! Steady state by rounds, as SNIA's SSS PTS 2.0.2 has it for preconditioning by a workload: rounds
-//! of one length follow each other without a pause, until the last five lie close together.
+//! Steady state by rounds, as in SNIA's SSS PTS 2.0.2 for preconditioning by a workload: rounds of
+//! equal length follow each other without a pause, until the last five lie close together.
 //!
-//! In those five, neither may the highest and the lowest be further apart than a fifth of their
-//! mean, nor may the least-squares line through them rise or fall by more than a tenth of it from
-//! the first to the last. Where that is not reached in 25 rounds, it is told as that.
+//! In those five, the highest and the lowest may differ by at most a fifth of their mean, and the
+//! least-squares line through them may rise or fall by at most a tenth of it. If 25 rounds do not
+//! reach this, the verdict says so.
 //!
-//! A drive that has been filled in order is flat too until its spare area is full, and slows down when
-//! it begins to collect garbage. So the five rounds count only after that area was written, or where
-//! the drive tells that it collects: it writes more to its media than it is sent, and no longer more
-//! from round to round.
+//! A drive that was filled in order is also flat until its spare area is full, and slows down when
+//! it starts to collect garbage. So the five rounds count only after that area was written, or if
+//! the drive reports that it collects: it writes more to its media than it receives, and the excess
+//! no longer grows from round to round.
 
 use super::{EXCURSION_MAX, Movement, SLOPE_MAX, WINDOWS};
 use tailmark_model::number;
@@ -16,41 +16,41 @@ use tailmark_model::number;
 /// The most rounds.
 pub const ROUNDS_MAX: usize = 25;
 
-/// From this many bytes to the media for each byte that is sent, a drive collects garbage. One that does
-/// not writes little more than its own tables.
+/// The bytes written to media per byte received from which on a drive is collecting garbage.
+/// Otherwise it writes little more than its own tables.
 const COLLECTS: f64 = 1.1;
 
-/// What one round did.
+/// The results of one round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Round {
     /// Operations per second.
     pub per_sec: f64,
-    /// How long it took, seconds.
+    /// Its duration, seconds.
     pub length_s: f64,
-    /// Bytes that were written in it.
+    /// Bytes written in it.
     pub written: u64,
-    /// Bytes that the drive wrote to its media meanwhile, where it tells.
+    /// Bytes that the drive wrote to its media meanwhile, if it reports them.
     pub media: Option<u64>,
 }
 
 impl Round {
-    /// Bytes to the media for each byte that was written.
+    /// Bytes to the media per byte written.
     fn amplification(&self) -> Option<f64> {
         let media = self.media.filter(|_| self.written > 0)?;
         Some(media as f64 / self.written as f64)
     }
 }
 
-/// What each round did, in order.
+/// The results of all rounds, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rounds {
     rounds: Vec<Round>,
-    /// Bytes that are to be written before rounds count.
+    /// Bytes that must be written before rounds count.
     spare: u64,
 }
 
 impl Rounds {
-    /// Of a device with a spare area of this many bytes; 0 where nothing is written.
+    /// Rounds on a device with a spare area of this many bytes; 0 if nothing is written.
     #[must_use]
     pub fn new(spare: u64) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Rounds {
         }
     }
 
-    /// Takes a further round.
+    /// Adds a round.
     pub fn push(&mut self, round: Round) {
         self.rounds.push(round);
     }
@@ -70,7 +70,7 @@ impl Rounds {
         self.rounds.iter().map(|round| round.per_sec).collect()
     }
 
-    /// How far the last five rounds are apart; none before there are five, or where their mean is
+    /// How far the last five rounds are apart; `None` before there are five, or if their mean is
     /// not above 0.
     #[must_use]
     pub fn movement(&self) -> Option<Movement> {
@@ -78,7 +78,7 @@ impl Rounds {
         Movement::from_values(&last.map(|round| round.per_sec))
     }
 
-    /// Whether the last five rounds are of a drive whose spare area is in use.
+    /// Whether the last five rounds used the spare area.
     fn is_after_spare(&self) -> bool {
         let before = self.rounds.len().saturating_sub(WINDOWS);
         let written: u64 = self.rounds[..before]
@@ -88,7 +88,7 @@ impl Rounds {
         written >= self.spare || self.collects()
     }
 
-    /// Whether the drive tells of the last five rounds that it collects garbage, evenly.
+    /// Whether the drive reports steady garbage collection in the last five rounds.
     fn collects(&self) -> bool {
         let Some(last) = self.rounds.last_chunk::<WINDOWS>() else {
             return false;
@@ -101,8 +101,8 @@ impl Rounds {
         })
     }
 
-    /// How much of the spare area is still to be written, and for how long at the rate of the last round;
-    /// none where that is done.
+    /// How much of the spare area remains to be written, and for how long at the rate of the last
+    /// round; `None` if it is done.
     #[must_use]
     pub fn spare_left(&self) -> Option<String> {
         let written: u64 = self.rounds.iter().map(|round| round.written).sum();
@@ -134,7 +134,7 @@ impl Rounds {
         self.movement().is_some_and(Movement::is_steady) && self.is_after_spare()
     }
 
-    /// Whether no further round is measured: it is steady, or there were as many as there may be.
+    /// Whether the rounds are over, because they are steady or the most allowed.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_steady() || self.rounds.len() >= ROUNDS_MAX
@@ -183,8 +183,8 @@ mod tests {
         }
     }
 
-    /// A drive that was filled in order: it takes 1 GB/s until its spare area is full, and then what
-    /// garbage collection leaves, a third.
+    /// A drive that was filled in order: it takes 1 GB/s until its spare area is full, then a
+    /// third, which is what garbage collection leaves.
     struct FilledDrive {
         spare: u64,
         written: u64,

@@ -1,5 +1,5 @@
-//! What the samples of a phase say of its windows: bytes that were written, compactions that are
-//! put off, and how long a cycle of flushes and compactions takes.
+//! What samples of a phase show about its windows: bytes written, pending compactions, and the
+//! length of a cycle of flushes and compactions.
 
 use super::windows::Window;
 use tailmark_model::{
@@ -8,8 +8,8 @@ use tailmark_model::{
     server::leave_out_no_host,
 };
 
-/// Bytes written to the disks in a window; none where they were not sampled throughout, and on each host
-/// of a server.
+/// Bytes written to the disks in a window; `None` unless they were sampled throughout, on each
+/// server host.
 pub fn bytes_written(series: &[Series], window: &Window<'_>) -> Option<f64> {
     let is_it =
         |s: &&Series| s.probe == "disk" && s.name == "write_bytes" && s.kind == SeriesKind::Counter;
@@ -21,8 +21,8 @@ pub fn bytes_written(series: &[Series], window: &Window<'_>) -> Option<f64> {
     sum.filter(|_| leave_out_no_host(disks(), series))
 }
 
-/// A counter at an instant, between the samples around it. An instant up to two seconds beyond the
-/// first or the last sample has its value: sampling is not on time to the last.
+/// The interpolated value of a counter at an instant. Up to two seconds before the first or after
+/// the last sample, it has the value of that sample, because sampling is not exactly on time.
 fn value_at(series: &Series, at_s: f64) -> Option<f64> {
     let (times, values) = (&series.at_s, &series.values);
     let next = times.partition_point(|time| *time < at_s);
@@ -45,8 +45,7 @@ fn of_database<'a>(series: &'a [Series], name: &str) -> Option<&'a Series> {
         .find(|s| s.probe == DATABASE && s.name == name)
 }
 
-/// The mean of what compactions had yet to rewrite in a window, bytes; none where it was not
-/// sampled.
+/// Mean bytes that compactions still had to rewrite in a window; `None` if they were not sampled.
 pub fn mean_pending(series: &[Series], window: &Window<'_>) -> Option<f64> {
     let pending = of_database(series, PENDING_COMPACTION)?;
     let samples = pending.at_s.iter().zip(&pending.values);
@@ -55,15 +54,16 @@ pub fn mean_pending(series: &[Series], window: &Window<'_>) -> Option<f64> {
     (!inside.is_empty()).then(|| super::mean(&inside))
 }
 
-/// In what time a flush and a compaction were done, seconds: the longest in which one of them was
-/// not, from the first sample to the last. None where neither ever was, or nobody tells.
+/// The time in which at least one flush and one compaction complete, seconds: the longest pause of
+/// either, from the first sample to the last. `None` if neither ever happened, or if neither is
+/// reported.
 pub fn longest_cycle_s(series: &[Series]) -> Option<f64> {
     let counters = [FLUSHES, COMPACTIONS];
     let counted = counters.iter().filter_map(|name| of_database(series, name));
     counted.filter_map(longest_pause_s).reduce(f64::max)
 }
 
-/// The longest time in which a counter stood still; none where it always did.
+/// The longest time in which a counter did not change; `None` if it never did.
 fn longest_pause_s(counter: &Series) -> Option<f64> {
     let (first, last) = (*counter.at_s.first()?, *counter.at_s.last()?);
     let rises = (1..counter.values.len().min(counter.at_s.len()))

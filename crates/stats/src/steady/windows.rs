@@ -2,20 +2,20 @@
 
 use tailmark_model::{Interval, Kind, Latencies, packed::new_interval_latencies};
 
-/// No phase has more intervals; what does is imported, and not looked at.
+/// More intervals than any phase has. An import that exceeds it is not examined.
 const SLOTS_MAX: f64 = 100_000.0;
 
-/// The intervals of a phase by their place in time: equally long, empty where nothing was done.
+/// The intervals of a phase in slots of equal length, empty where nothing was done.
 #[derive(Clone)]
 pub struct Slots<'a> {
     length_s: f64,
     slots: Vec<Option<&'a Interval>>,
-    /// Of the first slot, seconds since the start of the phase.
+    /// The start of the first slot, seconds since the start of the phase.
     start_s: f64,
 }
 
 impl<'a> Slots<'a> {
-    /// Of intervals in order of time; none where there are none.
+    /// Slots from intervals in order of time; `None` if there are none.
     pub fn new(intervals: &[&'a Interval]) -> Option<Self> {
         let (first, last) = (intervals.first()?, intervals.last()?);
         let length_s = first.length_s;
@@ -34,7 +34,7 @@ impl<'a> Slots<'a> {
         })
     }
 
-    /// Those that begin at an instant or later, seconds since the start of the phase.
+    /// The slots that begin at an instant or later, seconds since the start of the phase.
     pub fn from(&self, from_s: f64) -> Self {
         let skipped = ((from_s / self.length_s).ceil() as usize).min(self.slots.len());
         Self {
@@ -52,7 +52,7 @@ impl<'a> Slots<'a> {
         self.slots.len() as f64 * self.length_s
     }
 
-    /// How many slots are at least so long together; one or more.
+    /// The number of slots that together last at least this long; at least one.
     pub fn count_of(&self, time_s: f64) -> usize {
         ((time_s / self.length_s).ceil() as usize).max(1)
     }
@@ -67,7 +67,7 @@ impl<'a> Slots<'a> {
         writes(&self.slots)
     }
 
-    /// The last five windows of this many slots each; there must be slots enough.
+    /// The last five windows of this many slots each. There must be enough slots.
     pub fn last_windows(&self, length: usize) -> Vec<Window<'_>> {
         let skipped = self.slots.len() - super::WINDOWS * length;
         let windows = self.slots[skipped..].chunks_exact(length).enumerate();
@@ -116,7 +116,7 @@ impl Window<'_> {
         writes(self.slots)
     }
 
-    /// Operations that succeeded.
+    /// Successful operations.
     pub fn succeeded(&self) -> u64 {
         self.slots.iter().flatten().map(|i| i.succeeded()).sum()
     }
@@ -128,7 +128,7 @@ impl Window<'_> {
         self.succeeded() as f64 / time_s
     }
 
-    /// Of a kind: response times where they differ from service times.
+    /// Latencies of a kind: response times if they differ from service times.
     pub fn latencies(&self, kind: Kind) -> Latencies {
         let mut all = new_interval_latencies();
         let slots = self.slots.iter().flatten();

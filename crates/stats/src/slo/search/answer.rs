@@ -1,4 +1,4 @@
-//! What a search has found.
+//! The result of a search.
 
 /// The highest rate at which the limits hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,9 +12,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What searches for the same say together, in whichever order they come: the highest lower end
-    /// and the lowest upper one. Where one held at a rate at which another did not, nothing. `None`
-    /// without a search.
+    /// The combined result of several searches for the same: the highest lower end and the lowest
+    /// upper end, in any order. `None` without a search, or if limits held in one search at a rate
+    /// at which they did not in another.
     #[must_use]
     pub fn of_all(all: &[Self]) -> Option<Self> {
         let low = all.iter().filter_map(|one| one.low).reduce(f64::max);
@@ -40,22 +40,22 @@ impl Answer {
     }
 }
 
-/// How a search ended; what says more comes first.
+/// How a search ended. The more informative status comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// Both ends are known, and are no farther apart than the resolution.
+    /// Both ends are known and within the resolution.
     Found,
-    /// Both ends are known, and farther apart: time was up, or rates between them were undecided.
+    /// Both ends are known but farther apart: time ran out, or rates between them were undecided.
     Wide,
     /// The limits held at the highest rate that was asked for.
     MaxRate,
     /// They did not hold at the lowest rate.
     NotAtAnyRate,
-    /// Beyond the lower end the client was the limit.
+    /// Beyond the lower end the clients were the limit.
     ClientLimit,
     /// No rate was confirmed to hold, because the measurements never became steady.
     NotSteady,
-    /// One end is not known, or neither.
+    /// One or both ends are unknown.
     Undecided,
     /// The search continues.
     Unfinished,

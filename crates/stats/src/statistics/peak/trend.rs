@@ -1,15 +1,15 @@
-//! What drifts while systems and their client counts take turns.
+//! Drift while systems and their client counts take turns.
 
 use crate::statistics::Logs;
 
-/// A run at one client count: its position in the study, where systems took turns, and its value.
+/// A run at one client count: its position in the study if systems took turns, and its value.
 pub type CountRun = (Option<f64>, f64);
 
-/// A trend that all counts of both systems share, by least squares with a mean for each count.
+/// A trend shared by all counts of both systems, by least squares with a mean for each count.
 pub(super) struct Trend {
     pub slope: f64,
     center: f64,
-    /// What the degree of freedom that it takes adds to the variance that is left.
+    /// The factor by which its degree of freedom increases the remaining variance.
     inflation: f64,
 }
 
@@ -63,7 +63,7 @@ impl Trend {
     }
 }
 
-/// From the first to the last of these positions.
+/// The distance from the first to the last of these positions.
 fn extent(positions: &[f64]) -> f64 {
     let ends = positions
         .iter()
