@@ -213,7 +213,7 @@ fn read_set(scratch: &Path) -> PathBuf {
             2,
             Budget::Load,
         );
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
     }
     {
         let database = raw(&place);

@@ -113,16 +113,16 @@ fn add_all(
     digests: &BTreeMap<PathBuf, String>,
     origin: Origin<'_>,
 ) -> Result<Vec<PathBuf>, Error> {
-    let (had_study, had_directory) = (Study::exists(out), out.exists());
+    let had_directory = out.exists();
     let remove_directory = || {
         if !had_directory {
             let _ = fs::remove_dir(out);
         }
     };
-    let study = if had_study {
-        Study::open(out)?
-    } else {
-        Study::create(out, &header(origin, &all), &[]).inspect_err(|_| remove_directory())?
+    let (study, is_new) = match Study::create(out, &header(origin, &all), &[]) {
+        // It was there, or another import made it just now.
+        Err(Error::Exists { .. }) => (Study::open(out)?, false),
+        made => (made.inspect_err(|_| remove_directory())?, true),
     };
     let mut copies = Vec::new();
     let added = Contents::from_study(&study).and_then(|mut known| {
@@ -142,7 +142,7 @@ fn add_all(
             study.points().map(drop)
         })
     });
-    if added.is_err() && !had_study {
+    if added.is_err() && is_new {
         drop(study);
         let _ = fs::remove_file(out.join(Study::FILE));
         remove_directory();

@@ -41,7 +41,7 @@ pub fn use_tool(
             .iter()
             .try_for_each(|name| console.say(&format!("{name}: {}", report(name)))),
         Tool::Flush => {
-            database.flush()?;
+            database.flush(&|| false)?;
             console.say("flush memtable")
         }
         Tool::Compact => {

@@ -297,9 +297,11 @@ pub trait Database: Send + Sync {
         Ok(())
     }
 
-    /// Writes all that is held in memory to where it is kept, as at the end of a load.
-    fn flush(&self) -> Result<(), Error> {
-        self.sync()
+    /// Writes all that is held in memory to where it is kept, as at the end of a load. Returns whether
+    /// that is done: a wait for a server ends some tenths of a second after `stop` says so.
+    fn flush(&self, stop: Stopped<'_>) -> Result<bool, Error> {
+        let _ = stop;
+        self.sync().map(|()| true)
     }
 
     /// Waits until background work (flushes, compactions) has come to rest, at most for `timeout`,

@@ -222,7 +222,7 @@ impl SettingKind {
         match self {
             Self::Flag => "true or false".to_owned(),
             Self::Bytes { .. } => {
-                "a size such as `64MiB`, or a share of the data such as `5%`".into()
+                "a size up to 64TiB such as `64MiB`, or a share of the data such as `5%`".into()
             }
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
             Self::Number { min, max } => format!("a number from {min} to {max}"),
@@ -241,6 +241,9 @@ pub(crate) fn directory(path: &str) -> String {
 }
 
 /// A size in bytes as text: absolute times `scale`, or a share of `data` (which is scaled already).
+/// No cache or buffer is larger: allocators abort the process at sizes beyond the address space.
+const BYTES_MAX: u64 = 64 << 40;
+
 fn bytes(value: &str, data: &DataSet, scale: f64) -> Option<String> {
     if let Some(share) = value.strip_suffix('%') {
         let share: f64 = share
@@ -251,7 +254,7 @@ fn bytes(value: &str, data: &DataSet, scale: f64) -> Option<String> {
         return Some(((data.bytes() as f64 * share / 100.0) as u64).to_string());
     }
     let size = value.parse::<bytesize::ByteSize>().ok()?.as_u64();
-    Some(((size as f64 * scale) as u64).to_string())
+    (size <= BYTES_MAX).then(|| ((size as f64 * scale) as u64).to_string())
 }
 
 #[cfg(test)]

@@ -18,8 +18,12 @@ impl RawPlan {
     /// The plan as it takes effect.
     ///
     /// # Errors
-    /// Names the first key that is wrong, its value and what is accepted.
+    /// Names the first key that is wrong, its value, what is accepted, and the line in the file.
     pub fn check(&self) -> Result<Plan, Error> {
+        self.checked().map_err(|error| self.locate(error))
+    }
+
+    fn checked(&self) -> Result<Plan, Error> {
         let top = TableReader::top(self)?;
         let general = General::read(&top)?;
         let scale = general.scale;

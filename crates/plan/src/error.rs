@@ -32,6 +32,14 @@ pub enum Error {
         /// What the parser says.
         message: String,
     },
+    /// Of a key of the plan file, where it stands.
+    #[error("{place}: {error}")]
+    At {
+        /// The plan and the line.
+        place: String,
+        /// What is wrong there.
+        error: Box<Error>,
+    },
     /// What `--set` was given is not `KEY=VALUE`.
     #[error("--set is `{given}`, but it must be KEY=VALUE, such as `dataset.records=100k`")]
     BadAssignment {

@@ -19,6 +19,7 @@ mod hosts;
 mod key;
 mod keys;
 mod limits;
+mod lines;
 mod logins;
 mod points;
 mod rate;

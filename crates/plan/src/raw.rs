@@ -4,6 +4,7 @@
 use super::{
     Accept, Error, PlanKey, keys,
     limits::DRIVER_DEFAULT,
+    lines::Lines,
     logins::showable,
     shipped::{self, PLANS},
     units,
@@ -29,6 +30,7 @@ pub struct RawPlan {
     source: Option<String>,
     /// By dotted key, the flag that set it.
     flags: BTreeMap<String, String>,
+    lines: Lines,
 }
 
 impl RawPlan {
@@ -82,12 +84,12 @@ impl RawPlan {
                 message: error.message().replace('\n', ", "),
             }
         })?;
-        let (name, source) = (Some(name.to_owned()), Some(text.to_owned()));
         Ok(Self {
-            name,
+            name: Some(name.to_owned()),
             table,
-            source,
+            source: Some(text.to_owned()),
             flags: BTreeMap::new(),
+            lines: Lines::new(name, text),
         })
     }
 
@@ -347,6 +349,11 @@ impl RawPlan {
     /// The dotted keys that flags have set; `system` stands for the places of --system.
     pub(super) fn flags(&self) -> impl Iterator<Item = &str> {
         self.flags.keys().map(String::as_str)
+    }
+
+    /// An error about a key of the file, with the line where it stands.
+    pub(super) fn locate(&self, error: Error) -> Error {
+        self.lines.locate(error)
     }
 
     pub(super) fn table(&self) -> &Table {

@@ -83,11 +83,19 @@ impl Cleaning {
         }
         let (mut remains, mut not_touched, mut may_be_left) = (Vec::new(), Vec::new(), Vec::new());
         let hosts = hosts(&study)?;
+        let loads = study.loads()?;
+        let points = study.point_keys()?;
         for system in study.systems()? {
+            // A system that has points and no load was measured on data of another study.
+            let has_loaded = loads.iter().any(|load| load.system == system.name)
+                || points.iter().all(|key| key.system != system.name);
             for (place, other_host) in places(&system.place, &hosts) {
                 match look_at(&system, &place, plan, &id) {
                     Ok(found) => remains.extend(found),
                     Err(Untouched::Gone(why)) if other_host.is_empty() => {
+                        not_touched.push((place, why));
+                    }
+                    Err(Untouched::Gone(why) | Untouched::Left(why)) if !has_loaded => {
                         not_touched.push((place, why));
                     }
                     Err(Untouched::Gone(why) | Untouched::Left(why)) => {

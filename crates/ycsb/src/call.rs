@@ -105,8 +105,8 @@ impl Call {
         }
         let measured = self.measure(database.as_ref(), &system, point.as_ref())?;
         let kept = match self.core.action {
-            Action::Load => database.flush(),
-            Action::Run => Ok(()),
+            Action::Load => database.flush(&|| self.stop.requested()),
+            Action::Run => Ok(true),
         };
         let facts = database.facts();
         let found = match &point {

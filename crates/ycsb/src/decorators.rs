@@ -80,8 +80,8 @@ impl Database for Decorated {
         self.database.sync()
     }
 
-    fn flush(&self) -> Result<(), Error> {
-        self.database.flush()
+    fn flush(&self, stop: Stopped<'_>) -> Result<bool, Error> {
+        self.database.flush(stop)
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {

@@ -363,9 +363,9 @@ fn a_workload_that_a_driver_cannot_do_is_refused_with_both_names() {
         ))
     };
     for workload in ["seekrandom", "readseq", "multireadrandom", "mixgraph"] {
-        let error = message(&simulated(workload).unwrap_err());
-        let is_named = error.contains(workload) && error.contains("batches and iterators");
-        assert!(is_named, "{error}");
+        let refusal = message(&simulated(workload).unwrap_err());
+        let is_named = refusal.contains(workload) && refusal.contains("batches and iterators");
+        assert!(is_named, "{refusal}");
     }
     simulated("readwhilewriting").unwrap();
 }

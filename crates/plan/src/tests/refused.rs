@@ -10,6 +10,14 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     ("+[swep]\nthreads = [1]", &["swep", "did you mean `sweep`?"]),
     (
+        "[sweep]\nthreads = [1]\nduration = 5\n[[system]]\nname = 'a'",
+        &["test, line 3: sweep.duration is `5`"],
+    ),
+    (
+        "[[system]]\nname = 'a'\n[[system]]\nname = 'b'\ncolour = 'red'",
+        &["test, line 5: there is no key `system.b.colour`"],
+    ),
+    (
         "+[machine]\nmemory = '1GiB'",
         &["machine.memory", "memory_limit"],
     ),

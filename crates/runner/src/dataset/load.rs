@@ -104,11 +104,11 @@ impl Dataset<'_> {
             return Err(self.load_failed(&phase, from, loaded));
         }
         observer.step("flushing what was loaded");
-        if loaded < records {
+        let is_stopped = || ending.requested();
+        if loaded < records || !database.flush(&is_stopped)? {
             self.mark(database.as_ref(), &started, loaded)?;
             return Ok(None);
         }
-        database.flush()?;
         if ranks.sets_of(self.system) > 1 {
             // Another rank may have been stopped before its last record: this one goes on from here.
             self.write(Some(database.as_ref()), &started, loaded, false)?;

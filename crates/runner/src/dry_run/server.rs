@@ -54,7 +54,7 @@ pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
         && system.service.is_none()
     {
         lines.push(format!(
-            "this dry run sends the server the password in `{file}` if it asks for one"
+            "this dry run sends the server the password in `{file}`"
         ));
     }
     if let Some(why) = unreached {

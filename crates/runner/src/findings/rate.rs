@@ -179,7 +179,8 @@ fn part_known(result: &KindResult) -> Option<f64> {
         0 => 0,
         age => done.count_between(0, age - 1),
     };
-    (!ages.is_empty()).then(|| below as f64 / all as f64)
+    // The value at a quantile is known if one of those below has its rank.
+    (!ages.is_empty()).then(|| below.saturating_sub(1) as f64 / all as f64)
 }
 
 /// `p99.88`: no more than what is known, to three decimals.

@@ -122,6 +122,14 @@ impl Log {
             self.found(Some(tag), held)?.unlogged = Some(unlogged);
             return Ok(());
         }
+        // Other programs call ends of intervals, in other units, by a legend that begins alike.
+        if line.starts_with("\"StartTimestamp\"") && !line.contains("\"Interval_Length\"") {
+            return Err(format!(
+                "its legend is `{}`, and that of a histogram log is `\"StartTimestamp\",\
+                 \"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"`",
+                line.trim_end()
+            ));
+        }
         let Some(entry) = IntervalLogIterator::new(line.as_bytes()).next() else {
             return Ok(());
         };

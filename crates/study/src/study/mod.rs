@@ -206,9 +206,12 @@ impl Study {
     /// As [`Study::open`] and [`Study::create`].
     pub fn open_or_create(dir: &Path, header: &Header, systems: &[System]) -> Result<Self, Error> {
         if Self::exists(dir) {
-            Self::open(dir)
-        } else {
-            Self::create(dir, header, systems)
+            return Self::open(dir);
+        }
+        match Self::create(dir, header, systems) {
+            // Another program made it in between.
+            Err(Error::Exists { .. }) => Self::open(dir),
+            made => made,
         }
     }
 

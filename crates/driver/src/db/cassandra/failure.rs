@@ -39,9 +39,17 @@ fn refusal(refused: &DbError) -> Cause {
     }
 }
 
+/// A table of another program stands where tailmark would have its own.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}; give another `keyspace`")]
+pub(super) struct ForeignTable(pub(super) String);
+
 /// Whether an error is an answer of the server that no second attempt changes. An invalid statement is
 /// none: a node that does not know a new table yet says that too.
 pub(super) fn is_final(error: &(dyn std::error::Error + 'static)) -> bool {
+    if error.is::<ForeignTable>() {
+        return true;
+    }
     matches!(
         error.downcast_ref(),
         Some(ExecutionError::LastAttemptError(

@@ -25,6 +25,7 @@ use crate::{
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
 use attempts::Attempts;
+use failure::ForeignTable;
 use schema::{Existing, MARKERS, Tables};
 use scylla::client::session::Session as Connection;
 use session::{CassandraSession, Lost, Opened, OpenedTable, Prepared};
@@ -104,11 +105,11 @@ impl Cassandra {
                 }
                 if existing.has_foreign_markers() {
                     let keyspace = &tables.keyspace;
-                    return Err(format!(
+                    let why = format!(
                         "another program created the table `{keyspace}.{MARKERS}`, in which tailmark \
-                         would write its marker; give another `keyspace`"
-                    )
-                    .into());
+                         would write its marker"
+                    );
+                    return Err(ForeignTable(why).into());
                 }
                 tables.make(&connection, settings, &existing).await?;
                 existing = tables.existing(&connection).await?;

@@ -4,6 +4,7 @@ mod markers;
 
 use super::{
     comment::{MadeFor, is_id},
+    failure::ForeignTable,
     settings::{NAME, is_name},
 };
 use crate::{Look, Made, Params, Settings, error::BoxError};
@@ -348,11 +349,11 @@ impl Tables {
                 ("marker", "text", "regular"),
             ];
             if columns != columns_of(ours) {
-                return Err(format!(
+                let why = format!(
                     "table `{keyspace}.{MARKERS}` is not the one of tailmark's markers: it has other \
-                     columns; give another `keyspace`"
-                )
-                .into());
+                     columns"
+                );
+                return Err(ForeignTable(why).into());
             }
         }
         if existing.table.is_none() {
@@ -364,11 +365,9 @@ impl Tables {
             .filter(|(_, _, kind)| kind != "regular" && kind != "static");
         let keys: BTreeSet<_> = keys.cloned().collect();
         if keys != columns_of([("y_id", "text", "partition_key")]) {
-            return Err(format!(
-                "table `{keyspace}.{table}` has another primary key than `y_id`, a text; give another \
-                 `keyspace`"
-            )
-            .into());
+            let why =
+                format!("table `{keyspace}.{table}` has another primary key than `y_id`, a text");
+            return Err(ForeignTable(why).into());
         }
         let field_type = match settings.text("field_type") {
             Some("blob") => "blob",

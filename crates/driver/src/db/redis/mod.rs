@@ -213,10 +213,14 @@ impl Database for Redis {
     }
 
     /// Also has a server that keeps snapshots alone save one.
-    fn flush(&self) -> Result<(), Error> {
+    fn flush(&self, stop: Stopped<'_>) -> Result<bool, Error> {
         self.sync()?;
-        let saved = self.pool.wait(server::save(&self.nodes));
-        saved.map_err(|source| self.failed("save", source))
+        match self.pool.wait_unless(stop, server::save(&self.nodes)) {
+            Some(saved) => saved
+                .map(|()| true)
+                .map_err(|source| self.failed("save", source)),
+            None => Ok(false),
+        }
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {

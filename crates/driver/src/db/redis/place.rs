@@ -235,7 +235,9 @@ pub(super) fn look(params: &Params, existing: &Existing) -> Look {
             || vec![format!("HSET {OWN} id ... study ... in {name}")],
             |_| Vec::new(),
         ),
-        marks: format!("HSET {OWN} marker ... in {name}"),
+        marks: format!(
+            "BGSAVE, if the server keeps snapshots alone, and HSET {OWN} marker ... in {name}"
+        ),
         removes: (own.is_some() || existing.keys == 0).then(|| removal(params)),
         marker,
         name,

@@ -357,8 +357,9 @@ pub(super) async fn remarks(nodes: &Nodes) -> Vec<Remark> {
         remarks.push(Remark {
             code: RemarkCode::DataEvicted,
             text: format!(
-                "The server evicted {evicted} keys since it was started, because its memory was full: \
-                 reads of these records miss. Give it more memory (`maxmemory`), or load fewer records."
+                "The server has evicted {evicted} keys since it started, because its memory was full. \
+                 If they were records of this data set, reads of them miss. Give it more memory \
+                 (`maxmemory`), or load fewer records."
             ),
         });
     }

@@ -300,13 +300,13 @@ impl Database for RocksDb {
         .map_err(|e| self.failed("sync", e))
     }
 
-    fn flush(&self) -> Result<(), Error> {
-        if self.read_only.is_some() {
-            return Ok(());
+    fn flush(&self, _stop: Stopped<'_>) -> Result<bool, Error> {
+        if self.read_only.is_none() {
+            self.flush_memtables()
+                .map_err(|e| self.failed("flush", e))?;
+            self.sync()?;
         }
-        self.flush_memtables()
-            .map_err(|e| self.failed("flush", e))?;
-        self.sync()
+        Ok(true)
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {

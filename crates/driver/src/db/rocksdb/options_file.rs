@@ -7,7 +7,7 @@ use std::path::Path;
 /// Tries the options without a database. The log directory of an options file becomes a setting; other
 /// directories that it names are refused.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
-    refuse_directories(settings)?;
+    refuse_lines(settings)?;
     options::load(settings, "usertable", None)
         .map(drop)
         .map_err(|e| refused(settings, e))?;
@@ -24,25 +24,34 @@ pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
 /// database and is not of this one: those of another database there.
 const DIRECTORIES: &[&str] = &["cf_paths", "db_log_dir", "db_paths"];
 
-fn refuse_directories(settings: &Settings) -> Result<(), Error> {
+/// Refuses the lines of an options file with which RocksDB would touch files of other databases, or
+/// leave none by which this one is known.
+fn refuse_lines(settings: &Settings) -> Result<(), Error> {
     let Some(path) = settings.text("options_file") else {
         return Ok(());
     };
     let Ok(text) = read_text(Path::new(path), INPUT_BYTES_MAX) else {
         return Ok(()); // RocksDB's parser says so.
     };
-    match Ini::parse(&text).named(DIRECTORIES) {
-        None => Ok(()),
-        Some((key, value)) => Err(Error::BadSetting {
-            name: "options_file".to_owned(),
-            value: path.to_owned(),
-            accepted: format!(
-                "an options file without {key}, which is `{value}` there: RocksDB would remove files \
-                 of other databases in it; use a copy of the file without that line, and the database \
-                 keeps everything in its own directory"
-            ),
-        }),
-    }
+    let file = Ini::parse(&text);
+    let accepted = if let Some((key, value)) = file.named(DIRECTORIES) {
+        format!(
+            "an options file without {key}, which is `{value}` there: RocksDB would remove files \
+             of other databases in it; use a copy of the file without that line, and the database \
+             keeps everything in its own directory"
+        )
+    } else if file.says("write_identity_file", "false") {
+        "an options file in which write_identity_file is not `false`: tailmark knows a database by \
+         its file IDENTITY"
+            .to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::BadSetting {
+        name: "options_file".to_owned(),
+        value: path.to_owned(),
+        accepted,
+    })
 }
 
 /// Only an options file can be refused: every other setting is checked by its row. Without one,

@@ -288,7 +288,7 @@ fn what_is_saved_by_snapshots_alone_is_saved_after_a_load() {
     let database = own.bench(&[]).open();
     assert!(codes(&*database).is_empty());
     insert(&mut *database.session().unwrap(), 1).unwrap();
-    database.flush().unwrap();
+    assert!(database.flush(&|| false).unwrap());
     own.act("kill");
     own.act("start");
     let found = read(

@@ -29,7 +29,7 @@ fn the_tree_of_another_program_keeps_its_levels() {
     let database = (bench.driver.open)(&params).unwrap();
     for number in 0..8 {
         insert(&mut *database.session().unwrap(), number).unwrap();
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
     }
     let waits = Duration::from_secs(20);
     database.settle(waits, &|| false).unwrap();
@@ -258,7 +258,7 @@ fn with_prepared(place: &Path, is_committed: bool) {
     theirs.put("before", "1").unwrap();
     let family = theirs.cf_handle("usertable").unwrap();
     theirs.put_cf(family, "before", "1").unwrap();
-    theirs.flush().unwrap();
+    assert!(theirs.flush(&|| false).unwrap());
     theirs.flush_cf(family).unwrap();
     if is_committed {
         transaction.commit().unwrap();
@@ -294,7 +294,7 @@ fn transactions_in_two_phases_outlive_a_run_or_are_refused() {
             for number in 0..10 {
                 insert(&mut *database.session().unwrap(), number).unwrap();
             }
-            database.flush().unwrap();
+            assert!(database.flush(&|| false).unwrap());
         }
         let theirs = transactions(bench.data_path(), false);
         let prepared = theirs.prepared_transactions();

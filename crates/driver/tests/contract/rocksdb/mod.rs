@@ -141,7 +141,7 @@ fn flushes_and_compactions_are_told_while_it_is_open() {
         for key in 0..50 {
             insert(&mut *session, key + round).unwrap();
         }
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
     }
     assert_eq!(told("flushes"), before.0 + 2.0);
     assert!(told("compactions") >= before.1);
@@ -177,7 +177,7 @@ fn counters_of_its_own_are_exact() {
     for key in 0..50 {
         insert(&mut *session, key).unwrap();
     }
-    database.flush().unwrap();
+    assert!(database.flush(&|| false).unwrap());
     let after = database.statistics().unwrap();
     let rise = |name: &str| {
         let value = |told: &[Statistic]| told.iter().find(|one| one.name == name).unwrap().value;
@@ -236,7 +236,7 @@ fn compactions_that_wait_are_not_waited_for_where_data_is_only_read() {
     let database = bench.open();
     for record in 0..8 {
         insert(&mut *database.session().unwrap(), record).unwrap();
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
     }
     drop(database);
     (bench.params.settings, bench.params.access) = (usual, Access::Read);
@@ -261,7 +261,7 @@ fn a_compaction_that_finds_no_room_ends_the_wait_with_its_error() {
         if file == 3 {
             small.fill(6 << 20);
         }
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
     }
     let settled = database.settle(Duration::from_secs(600), &|| false);
     let error = settled.unwrap_err();

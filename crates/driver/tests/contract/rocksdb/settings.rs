@@ -115,7 +115,7 @@ fn every_compression_and_checksum_is_in_the_build() {
             let database = bench.open();
             let mut session = database.session().unwrap();
             insert(&mut *session, 1).unwrap();
-            database.flush().unwrap();
+            assert!(database.flush(&|| false).unwrap());
             assert_eq!(
                 read(&mut *session, 1, Fields::All).unwrap().records,
                 1,

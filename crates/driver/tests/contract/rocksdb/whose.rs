@@ -161,7 +161,7 @@ fn records_of_another_program_make_a_database_that_programs_and_a_look_at_it_doe
         let bench = Bench::new("rocksdb");
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 1).unwrap();
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
         drop(database);
         let families = ["default", "usertable"];
         let theirs = DB::open_cf(&Options::default(), bench.data_path(), families).unwrap();
@@ -169,7 +169,7 @@ fn records_of_another_program_make_a_database_that_programs_and_a_look_at_it_doe
             theirs.put("years", "of work").unwrap();
         }
         if flushes {
-            theirs.flush().unwrap();
+            assert!(theirs.flush(&|| false).unwrap());
         }
         drop(theirs);
         let found = identity(&bench).unwrap();
@@ -257,7 +257,7 @@ fn a_removal_that_was_killed_is_known_by_its_note_and_is_finished() {
     let bench = Bench::new("rocksdb");
     let database = bench.open();
     insert(&mut *database.session().unwrap(), 1).unwrap();
-    database.flush().unwrap();
+    assert!(database.flush(&|| false).unwrap());
     drop(database);
     let first = id(&bench);
     let file = |name: &str| bench.data_path().join(name);

@@ -290,7 +290,7 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
     let text = found.text("censored");
     let parts = [
         "20 of 10,000 operations were due and never done",
-        "quantiles of reads above p99 are lower bounds",
+        "quantiles of reads above p98.99 are lower bounds",
     ];
     assert_says(&text, &parts);
     let young = with(5 * MS);
@@ -330,7 +330,7 @@ fn requests_of_background_clients_that_were_never_done_are_named_as_theirs() {
     phase.kinds.insert(Kind::Update, update);
     let parts = [
         "100 requests of background clients were due and never done",
-        "quantiles of updates above p99 are lower bounds",
+        "quantiles of updates above p98.99 are lower bounds",
     ];
     assert_says(&Found::from_phase(phase).text("censored"), &parts);
 }
@@ -357,7 +357,7 @@ fn what_failed_ranks_above_the_quantiles_that_are_known_beside_operations_never_
     };
     let parts = [
         "500 of 60,000 operations were due and never done",
-        "quantiles of reads above p98.698 are lower bounds",
+        "quantiles of reads above p98.697 are lower bounds",
     ];
     assert_says(&Found::from_phase(phase).text("censored"), &parts);
 }

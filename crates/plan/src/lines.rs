@@ -1,0 +1,78 @@
+//! Where each key of a plan file stands, so that an error names file and line.
+
+use super::Error;
+use std::collections::BTreeMap;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// The lines of the keys of one text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lines {
+    /// The file or shipped plan.
+    name: String,
+    /// By dotted key, the line from 1 up. A table of a list goes by its `name`, as in errors.
+    of_key: BTreeMap<String, usize>,
+}
+
+impl Lines {
+    /// Those of a text; none if it is not TOML.
+    pub(super) fn new(name: &str, text: &str) -> Self {
+        let mut lines = Self {
+            name: name.to_owned(),
+            ..Self::default()
+        };
+        if let Ok(table) = DeTable::parse(text) {
+            lines.add("", table.get_ref(), text);
+        }
+        lines
+    }
+
+    fn add(&mut self, above: &str, table: &DeTable<'_>, text: &str) {
+        for (key, value) in table {
+            let path = match above {
+                "" => key.get_ref().to_string(),
+                above => format!("{above}.{}", key.get_ref()),
+            };
+            let line = line_of(text, key.span().start);
+            match value.get_ref() {
+                DeValue::Table(inner) => self.add(&path, inner, text),
+                DeValue::Array(items) => {
+                    for (index, item) in items.iter().enumerate() {
+                        if let DeValue::Table(inner) = item.get_ref() {
+                            let name = inner.get("name").map(Spanned::get_ref);
+                            let name = name.and_then(|name| name.as_str());
+                            let own = name.map_or_else(
+                                || format!("{path}[{index}]"),
+                                |name| format!("{path}.{name}"),
+                            );
+                            self.add(&own, inner, text);
+                        }
+                    }
+                }
+                _ => {}
+            }
+            self.of_key.entry(path).or_insert(line);
+        }
+    }
+
+    /// An error about a key of the text, with its place.
+    pub(super) fn locate(&self, error: Error) -> Error {
+        let key = match &error {
+            Error::UnknownKey { key, .. } | Error::BadValue { key, .. } => key,
+            _ => return error,
+        };
+        match self.of_key.get(key) {
+            Some(line) => Error::At {
+                place: format!("{}, line {line}", self.name),
+                error: Box::new(error),
+            },
+            None => error,
+        }
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at.min(text.len())].matches('\n').count() + 1
+}
