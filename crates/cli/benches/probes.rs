@@ -64,7 +64,7 @@ fn main() {
             2,
             Budget::Load,
         );
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
         path
     };
     let path = load("disk", RECORDS);

@@ -128,7 +128,7 @@ fn data_outlives_the_database_that_wrote_it() {
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 3).unwrap();
         database.sync().unwrap();
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
         drop(database);
         bench.params.access = Access::Write;
         let reopened = bench.open();
@@ -227,7 +227,7 @@ fn background_work_comes_to_rest() {
         let bench = Bench::new(driver.name);
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 3).unwrap();
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
         let settled = database.settle(Duration::from_secs(60), &|| false).unwrap();
         assert_eq!(settled, Settled::Yes, "{}", driver.name);
     }
@@ -242,7 +242,7 @@ fn the_files_of_a_database_are_there_and_within_the_space_it_names() {
         for number in 0..100 {
             insert(&mut *session, number).unwrap();
         }
-        database.flush().unwrap();
+        assert!(database.flush(&|| false).unwrap());
         let files = database.files();
         assert!(!files.is_empty(), "{}", driver.name);
         let bytes: u64 = files

@@ -155,7 +155,7 @@ fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker
     insert(&mut *new.session().unwrap(), 7).unwrap();
     new.set_marker("seven").unwrap();
     new.sync().unwrap();
-    new.flush().unwrap();
+    assert!(new.flush(&|| false).unwrap());
     drop(new);
     let database = bench.open();
     assert_eq!(database.marker().unwrap().as_deref(), Some("seven"));

@@ -49,7 +49,7 @@ fn a_version_that_could_not_read_it_any_more_is_not_locked_out() {
     assert_eq!(facts["access"], "read-only");
     let error = insert(&mut *database.session().unwrap(), 2);
     assert!(error.is_err(), "it is open for reading alone");
-    database.flush().unwrap();
+    assert!(database.flush(&|| false).unwrap());
     drop(database);
     assert_eq!(contents(bench.data_path()), before);
     bench.params.access = Access::Upgrade;
