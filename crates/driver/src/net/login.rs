@@ -83,9 +83,9 @@ pub(crate) fn credentials(settings: &Settings) -> Result<Option<(&str, String)>,
     Ok(Some((user, password(file).map_err(refused)?)))
 }
 
-/// The password in a file; what is accepted if it is no file of a password. A plan can come from a
-/// stranger, and the first server that asks gets what it names: so only a file that its owner keeps
-/// from others, as keys of ssh are, and that holds nothing else.
+/// The password in a file, or what is accepted if the file is unsuitable. A plan can come from a
+/// stranger, and any server that asks gets the content. So the file must be private to its owner,
+/// like ssh keys, and contain nothing else.
 fn password(path: &str) -> Result<String, String> {
     let unreadable = |error: std::io::Error| format!("a file that can be read ({error})");
     // That of a FIFO would wait for its writer.
