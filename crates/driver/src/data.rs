@@ -16,7 +16,7 @@ pub struct DataSet {
     pub schema: Schema,
     /// How many records are loaded.
     pub records: u64,
-    /// The length of one field's value, bytes (the longest, where lengths vary).
+    /// The length of one field's value, bytes; the longest if lengths vary.
     pub field_length: u32,
 }
 
@@ -24,18 +24,18 @@ impl DataSet {
     /// The longest key name: `user` and up to 19 digits.
     pub(crate) const KEY_BYTES_MAX: u64 = 23;
 
-    /// Bytes of all field values of one record.
+    /// Bytes of all field values in one record.
     #[must_use]
     pub fn value_bytes(&self) -> u64 {
         self.schema.fields.len() as u64 * u64::from(self.field_length)
     }
 
-    /// Bytes of one record as the user counts them: key and field values.
+    /// Bytes of one record as users count them: key and field values.
     pub(crate) fn record_bytes(&self) -> u64 {
         Self::KEY_BYTES_MAX + self.value_bytes()
     }
 
-    /// Bytes of the whole data set as the user counts them.
+    /// Bytes of the whole data set as users count them.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.records.saturating_mul(self.record_bytes())

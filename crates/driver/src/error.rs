@@ -1,9 +1,9 @@
-//! What can go wrong in opening, setting or keeping a database.
+//! Errors of opening, configuring or maintaining a database.
 
 /// A cause of any type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An error of the crate. Failures of single requests are [`crate::Failure`], not this.
+/// An error of this crate. Failures of single requests are [`crate::Failure`] instead.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database could not be opened.
@@ -11,19 +11,19 @@ pub enum Error {
     Open {
         /// The driver's name.
         driver: &'static str,
-        /// Where.
+        /// The place.
         place: String,
-        /// Why.
+        /// The reason.
         source: BoxError,
     },
-    /// The server answered, and refuses what every attempt would ask of it again.
+    /// The server answered with a refusal that every further attempt would get too.
     #[error("the {driver} server at `{place}` refuses")]
     Refused {
         /// The driver's name.
         driver: &'static str,
-        /// Where.
+        /// The place.
         place: String,
-        /// What it says.
+        /// The answer.
         source: BoxError,
     },
     /// Another process holds the database.
@@ -31,9 +31,9 @@ pub enum Error {
     Locked {
         /// The driver's name.
         driver: &'static str,
-        /// Where.
+        /// The place.
         place: String,
-        /// ` (pid N, NAME)` where it can be told, or empty.
+        /// ` (pid N, NAME)` if it is known, or empty.
         holder: String,
     },
     /// The version that wrote the database could not read it afterwards.
@@ -44,23 +44,23 @@ pub enum Error {
     Upgrade {
         /// The driver's name.
         driver: &'static str,
-        /// Where.
+        /// The place.
         place: String,
         /// The version that wrote it.
         writer: String,
-        /// What this program would have done: `added ...`.
+        /// The change that this program would have made: `added ...`.
         change: String,
     },
-    /// Something other than an open or a request failed.
+    /// An action other than an opening or a request failed.
     #[error("failed to {action} the {driver} database at `{place}`")]
     Database {
         /// `flush`, `remove`, ...
         action: &'static str,
         /// The driver's name.
         driver: &'static str,
-        /// Where.
+        /// The place.
         place: String,
-        /// Why.
+        /// The reason.
         source: BoxError,
     },
     /// No driver has this name.

@@ -1,5 +1,5 @@
-//! A directory that is held, so that its files are removed and not those of another one that takes its
-//! name meanwhile, by a move or a mount.
+//! A directory that is held open, so that its own files are removed, and not those of another
+//! directory that takes its name by a move or a mount.
 
 use rustix::fs::OFlags;
 use std::{
@@ -12,14 +12,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// An open directory. A path below [`Self::path`] stays in it, whatever its name comes to mean.
+/// An open directory. A path below [`Self::path`] stays in it, even if its name is reused.
 pub(crate) struct HeldDirectory {
     directory: File,
     path: PathBuf,
 }
 
 impl HeldDirectory {
-    /// Holds a directory; none if nothing is there.
+    /// Holds a directory; `None` if there is nothing.
     pub(crate) fn open(place: &Path) -> io::Result<Option<Self>> {
         let mut options = File::options();
         options

@@ -1,6 +1,6 @@
-//! What a misspelt word may have meant.
+//! Suggestions for misspelt words.
 
-/// `; did you mean ...?`, or empty where no known word is near.
+/// `; did you mean ...?`, or empty if no known word is similar.
 #[must_use]
 pub fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest(word, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))

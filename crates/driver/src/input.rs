@@ -1,7 +1,7 @@
-//! Reads files that a plan, a flag, a setting or a property names.
+//! Reads files named by a plan, a flag, a setting or a property.
 //!
-//! A name can lead to anything: a pipe that no program writes, a device without an end, a file of
-//! gigabytes. None of them may hang a run or fill the memory.
+//! A name can lead to anything: a pipe that no program writes, an endless device, a file of
+//! gigabytes. None of them may block a run or fill the memory.
 
 use rustix::fs::OFlags;
 use std::{
@@ -11,7 +11,7 @@ use std::{
     path::Path,
 };
 
-/// The most bytes of a file that is read whole.
+/// The largest file that is read as a whole, bytes.
 pub const INPUT_BYTES_MAX: u64 = 16 << 20;
 
 /// The bytes of a regular file, which it opens without waiting.
@@ -43,8 +43,8 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     text(read_file(path, bytes_max)?)
 }
 
-/// The bytes of a file that may be a pipe too, such as `/dev/stdin` or `<(...)` of a shell. It waits for
-/// the program that writes a pipe.
+/// The bytes of a file that may also be a pipe, such as `/dev/stdin` or `<(...)` in a shell. Waits
+/// for the program that writes a pipe.
 ///
 /// # Errors
 /// If it has more than [`INPUT_BYTES_MAX`] bytes, or cannot be read.

@@ -1,7 +1,7 @@
-//! What can be asked of a database, and every database.
+//! The interface of a database, and all databases.
 //!
-//! The contract is small on purpose: one request is an [`Operation`], one client's connection is a
-//! [`Session`], an open database is a [`Database`], and a [`Driver`] is a row of [`db::DRIVERS`]
+//! The contract is deliberately small: one request is an [`Operation`], one client's connection is
+//! a [`Session`], an open database is a [`Database`], and a [`Driver`] is a row of [`db::DRIVERS`]
 //! that opens one. Nothing here knows a clock, a workload or a study.
 
 mod data;

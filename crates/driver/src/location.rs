@@ -7,13 +7,13 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Where the data of a system is. Displayed as users write it: studies keep that text, and compare
-/// it.
+/// Where the data of a system is. Displayed as users write it, because studies store and compare
+/// that text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
-    /// Nowhere: the driver keeps nothing.
+    /// Nowhere: the driver stores nothing.
     None,
-    /// A directory on a file system; of what is opened, the database's own directory or file in it.
+    /// A directory on a file system. In an opened database, its own directory or file.
     Directory(PathBuf),
     /// A block device.
     Device(PathBuf),
@@ -21,7 +21,7 @@ pub enum Location {
     Hosts(Vec<HostPort>),
 }
 
-/// Whether a directory is that of a RocksDB database.
+/// Whether a directory belongs to a RocksDB database.
 #[must_use]
 pub fn is_rocksdb(directory: &Path) -> bool {
     let current = read_text(&directory.join("CURRENT"), INPUT_BYTES_MAX);
@@ -35,11 +35,11 @@ impl Location {
         Self::Hosts(text.split(',').map(HostPort::parse).collect())
     }
 
-    /// The directory of a database, as it is typed.
+    /// The directory of a database, as typed.
     ///
     /// # Errors
-    /// Why it is none: it goes back (`..`) from a directory that is not there, so that it means another
-    /// place once that is made, or it is in the directory of another database.
+    /// If it goes back (`..`) from a directory that does not exist, so that it would mean another
+    /// place once that is created. Or if it is inside the directory of another database.
     pub fn of_directory(text: &str) -> Result<Self, String> {
         let path = PathBuf::from(text);
         let mut before = PathBuf::new();
@@ -63,7 +63,7 @@ impl Location {
         }
     }
 
-    /// The directory or device, where it is one.
+    /// The directory or device, if it is one.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -72,7 +72,7 @@ impl Location {
         }
     }
 
-    /// The contact points; none where it is no server.
+    /// The contact points; none unless it is a server.
     pub fn hosts(&self) -> impl Iterator<Item = &HostPort> {
         let hosts = match self {
             Self::Hosts(hosts) => &hosts[..],
@@ -82,13 +82,14 @@ impl Location {
         hosts.iter().filter(|point| !point.host().is_empty())
     }
 
-    /// The contact points as `host:port`, in which the driver's port stands where none is named.
+    /// The contact points as `host:port`, with the driver's port as the default.
     #[must_use]
     pub fn addresses(&self, port: u16) -> Vec<String> {
         self.hosts().map(|point| point.address(port)).collect()
     }
 
-    /// Whether it is on this machine: no server, or one that is asked over the loopback alone.
+    /// Whether it is on this machine: not a server, or a server that is reached only over the
+    /// loopback.
     #[must_use]
     pub fn is_here(&self) -> bool {
         match self {
@@ -114,8 +115,9 @@ impl fmt::Display for Location {
     }
 }
 
-/// Why a directory is another user's trap, if it may be one: that user made it, one above it or a
-/// link to it where everybody can make files, and can put links in the place of what is written there.
+/// Why a directory may be another user's trap: that user created it, a directory above it or a link
+/// to it in a place where everybody can create files. So that user can replace what is written
+/// there by links.
 #[must_use]
 pub fn of_another_user(directory: &Path) -> Option<String> {
     let sudo = std::env::var("SUDO_UID")

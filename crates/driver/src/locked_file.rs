@@ -1,4 +1,4 @@
-//! A file that no other program may use.
+//! A file that no other program may use at the same time.
 
 use std::{
     fs::{File, TryLockError},
@@ -8,16 +8,16 @@ use std::{
 
 /// A file with an exclusive lock (`flock`), held until this is dropped.
 ///
-/// The lock is given back, not merely closed: a process that is just being started has a copy of
+/// The lock is released explicitly, not only by closing the file. A starting process has a copy of
 /// every descriptor until it executes its program, and would hold the lock that long.
 #[derive(Debug)]
 pub struct LockedFile(File);
 
 impl LockedFile {
-    /// Takes the lock without waiting; none where another has it.
+    /// Takes the lock without waiting; `None` if another program has it.
     ///
     /// # Errors
-    /// Where the file system knows no locks.
+    /// If the file system does not support locks.
     pub fn new(file: File) -> io::Result<Option<Self>> {
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),

@@ -1,10 +1,10 @@
-//! What was made around a data set, so that it can be removed with it.
+//! What was created around a data set, so that it can be removed with it.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Something that was not there before a load. A marker keeps it, and `tailmark clean` removes it
-/// again if nothing else is in it.
+/// Something that did not exist before a load. A marker lists it, and `tailmark clean` removes it
+/// if nothing else is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Made {

@@ -3,14 +3,14 @@
 //! An operation is `Copy` and borrows its key and its values from the stream that drew it, so that
 //! nothing is allocated between the draw and the database.
 
-/// What kinds of request there are.
+/// The kinds of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationKind {
     /// Fetch one record by its key.
     Read,
-    /// Change some or all fields of a record that exists.
+    /// Change some or all fields of an existing record.
     Update,
-    /// Write a whole record; one that exists is overwritten.
+    /// Write a whole record, overwriting an existing one.
     Insert,
     /// Fetch consecutive records in the key order of the store.
     Scan,
@@ -40,7 +40,7 @@ impl OperationKind {
         }
     }
 
-    /// Whether it changes what is stored.
+    /// Whether it changes stored data.
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Update | Self::Insert | Self::Delete)
@@ -49,7 +49,7 @@ impl OperationKind {
 
 /// A key: its number in the key space, and the name that the database stores.
 ///
-/// A driver that addresses by position (`file`) uses the number, all others the name.
+/// A driver that addresses records by position (`file`) uses the number, all others the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key<'a> {
     /// From 0; loaded records are `0..records`, inserts of a run start at `records`.
@@ -58,7 +58,7 @@ pub struct Key<'a> {
     pub name: &'a [u8],
 }
 
-/// Which fields a read or a scan asks for.
+/// The fields of a read or a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fields {
     /// The whole record.
@@ -90,7 +90,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Names of keys, all of one length, one after the other.
+/// Names of keys, all of equal length, in sequence.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a> {
     /// The names; a multiple of `length`.
@@ -106,7 +106,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Which way records are walked.
+/// The direction of a walk over records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// In the key order of the store.
@@ -116,7 +116,7 @@ pub enum Direction {
     Backward,
 }
 
-/// Requests that only databases with iterators and batches know; others answer
+/// Requests that only databases with iterators and batches support. Others answer
 /// [`crate::Cause::Unsupported`].
 #[derive(Debug, Clone, Copy)]
 pub enum Special<'a> {
@@ -129,7 +129,7 @@ pub enum Special<'a> {
     InsertMany {
         /// Which records.
         keys: Keys<'a>,
-        /// One value a key.
+        /// One value for each key.
         values: Values<'a>,
     },
     /// Remove several records in one request.
@@ -137,8 +137,8 @@ pub enum Special<'a> {
         /// Which records.
         keys: Keys<'a>,
     },
-    /// Find a position and walk from it. The outcome has one record where the key itself is there,
-    /// none otherwise, and the bytes of the records walked.
+    /// Find a position and walk from it. The outcome has one record if the key itself exists,
+    /// otherwise none, and the bytes of the records walked.
     Seek {
         /// The position.
         start: Key<'a>,
@@ -146,18 +146,18 @@ pub enum Special<'a> {
         records: u32,
         /// Which way to walk.
         direction: Direction,
-        /// Bytes of the name of the key at which the walk ends, exclusive, where there is one.
+        /// The name of the key at which the walk ends, exclusive, if there is one.
         bound: Option<&'a [u8]>,
     },
-    /// Fetch the record after the one that this session fetched so last, or the first one.
+    /// Fetch the record after the last one that this session fetched in this way, or the first one.
     Next {
-        /// Which way to walk; what comes first follows from it.
+        /// The direction, which also determines the first record.
         direction: Direction,
     },
 }
 
 impl Special<'_> {
-    /// The kind that it is counted as.
+    /// The kind under which it is counted.
     #[must_use]
     pub const fn kind(&self) -> OperationKind {
         match self {

@@ -1,13 +1,14 @@
-//! Whether a text can say where the data of a driver is: an address given to an embedded database
-//! would become a directory of that name, and a path given to a server is a host that does not exist.
+//! Checks whether a text can be the place of a driver's data. An address given to an embedded
+//! database would become a directory of that name, and a path given to a server would be an unknown
+//! host.
 
 use crate::{Driver, HostPort, Place, db::DRIVERS};
 use std::net::IpAddr;
 
 impl Driver {
-    /// What is accepted in place of `text`, if that cannot be where the data of this driver is: an
-    /// address for an embedded database, or a path for a server. Names the driver that was probably
-    /// meant.
+    /// What is accepted instead of `text`, if it cannot be the place of this driver's data: an
+    /// address for an embedded database, or a path for a server. Suggests the driver that was
+    /// probably meant.
     #[must_use]
     pub fn refuses_place(&self, text: &str) -> Option<String> {
         let name = self.name;
@@ -53,13 +54,14 @@ fn meant(is_meant: impl Fn(&Driver) -> bool) -> String {
     }
 }
 
-/// No contact point holds a slash or begins as the path of this or the home directory does.
+/// Whether it is a path: no contact point contains a slash or begins like a path relative to this
+/// or the home directory.
 fn is_path(text: &str) -> bool {
     text.contains('/') || text.starts_with(['.', '~'])
 }
 
-/// Contact points that each name a port, or that are addresses or the local host: a plain word may
-/// be a directory.
+/// Whether it is a list of contact points: each names a port, or is an address or the local host. A
+/// plain word may be a directory.
 fn is_address(text: &str) -> bool {
     let is_one = |point: &str| {
         let point = HostPort::parse(point);

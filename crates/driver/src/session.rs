@@ -1,40 +1,40 @@
-//! An open database, one client's connection to it, and what comes back.
+//! An open database, one client's connection to it, and replies.
 
 use crate::{Error, Key, Made, Operation, VirtualClock};
 use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
 
-/// What a request that did not fail found.
+/// The outcome of a successful request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// Records found by a read or a scan; 1 for a write. A read that missed has 0.
+    /// Records found by a read or a scan; 1 for a write, 0 for a read that found nothing.
     pub records: u32,
     /// Bytes of keys and values that were read or written.
     pub bytes: u64,
 }
 
-/// Why a request failed, coarse enough to count by.
+/// Why a request failed, in categories for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// No answer in time.
     Timeout,
-    /// Too few replicas, or the node is down.
+    /// Too few replicas are available, or the node is down.
     Unavailable,
-    /// The server refused for load.
+    /// The server refused because of its load.
     Overloaded,
     /// The connection was lost or refused.
     Connection,
     /// The driver cannot do this kind of request.
     Unsupported,
-    /// What was read is not what was written.
+    /// The data that was read is not what was written.
     Corruption,
     /// The device or file system returned an error.
     Io,
-    /// Anything else; the message tells.
+    /// Anything else; see the message.
     Other,
 }
 
 impl Cause {
-    /// The name used in reports and exports.
+    /// The name in reports and exports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,18 +50,18 @@ impl Cause {
     }
 }
 
-/// A request that failed. It is counted; it never ends a run.
+/// A failed request. It is counted and never ends a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", cause.name())]
 pub struct Failure {
-    /// What it is counted by.
+    /// The category for counting.
     pub cause: Cause,
-    /// What the database said.
+    /// The database's message.
     pub message: String,
 }
 
 impl Failure {
-    /// The answer to a request that the database does not know.
+    /// The reply to a request that the database does not support.
     #[cold]
     pub(crate) fn unsupported(driver: &str) -> Self {
         Self {
@@ -71,21 +71,21 @@ impl Failure {
     }
 }
 
-/// What a request comes back with.
+/// The reply to a request.
 pub type Reply = Result<Outcome, Failure>;
 
-/// A request on its way: answered at once (embedded databases), or later (network databases).
+/// A request in progress: answered at once (embedded databases), or later (servers).
 pub enum Completion<'a> {
-    /// Answered; nothing was allocated.
+    /// Answered, without any allocation.
     Ready(Reply),
     /// To be awaited.
     Pending(Pin<Box<dyn Future<Output = Reply> + 'a>>),
 }
 
-/// A client on its way to be connected.
+/// A client that is being connected.
 pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Session>, Error>> + 'a>>;
 
-/// What is given each field of a record: its index in the schema, and its value.
+/// Receives each field of a record: its index in the schema, and its value.
 pub type FieldVisitor<'a> = &'a mut (dyn FnMut(u32, &[u8]) + 'a);
 
 /// One client's connection, with at most one request in flight.
@@ -93,8 +93,8 @@ pub trait Session: Send {
     /// Sends one request.
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a>;
 
-    /// Reads a whole record and hands each field's index in the schema and its value to `visit`: to
-    /// check what was written. Fields that the schema does not have are left out.
+    /// Reads a whole record and passes each field's index in the schema and its value to `visit`,
+    /// to verify what was written. Fields outside the schema are left out.
     fn read_verified<'a>(&'a mut self, key: Key<'a>, visit: FieldVisitor<'a>) -> Completion<'a> {
         let _ = (key, visit);
         Completion::Ready(Err(Failure {
@@ -104,44 +104,44 @@ pub trait Session: Send {
     }
 }
 
-/// Whether background work came to rest.
+/// Whether background work has settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// None is left.
+    /// It has.
     Yes,
     /// Some was left when the time was up.
     No,
-    /// The database cannot tell, or it was not waited for to the end.
+    /// Unknown, because the database cannot tell, or because the wait was cut short.
     Unknown,
 }
 
-/// Asked whether a wait is to be ended, as by Ctrl-C.
+/// Asked whether to end a wait, as after Ctrl-C.
 pub type Stopped<'a> = &'a dyn Fn() -> bool;
 
-/// Something a user must know beside the numbers, for example that a fallback was taken.
+/// A remark that users must see next to the numbers, for example that a fallback was used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// The code of the finding that is made of it.
+    /// The code of its finding.
     pub code: RemarkCode,
     /// What was seen, and the remedy.
     pub text: String,
 }
 
-/// What a remark is of. Its name is the code of a finding, whose table is above this crate: a test
-/// of `runner` looks up each.
+/// The code of a remark. Its name is the code of a finding. That table is above this crate, so a
+/// test of `runner` checks that each code is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemarkCode {
     /// Flushes or compactions failed.
     BackgroundErrors,
     /// Reads and writes went through the page cache against the plan.
     BufferedIo,
-    /// The database dropped records, because its memory was full.
+    /// The database dropped records because its memory was full.
     DataEvicted,
-    /// Nodes of a cluster took no connection.
+    /// Nodes of a cluster accepted no connection.
     NodesDown,
-    /// The database keeps its data in memory alone.
+    /// The database keeps its data only in memory.
     NotPersistent,
-    /// Checksums are computed without the processor's instruction.
+    /// Checksums are computed in software.
     SoftwareCrc,
 }
 
@@ -156,7 +156,7 @@ impl RemarkCode {
         Self::SoftwareCrc,
     ];
 
-    /// The stable word of the finding.
+    /// The stable name of the finding.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -179,14 +179,13 @@ pub enum StatisticKind {
     Gauge,
 }
 
-/// A number that a database tells of itself: of the work that it does beside requests, of its caches
-/// and its queues.
+/// A number that a database reports about itself: about its background work, caches and queues.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistic {
-    /// The node of a cluster that it is of; none where the database is one.
+    /// The node of a cluster; `None` if the database has only one.
     pub node: Option<String>,
-    /// What it is, its unit last: `pending_compaction_bytes`. `flushes`, `compactions` and that one
-    /// mean the same of every database.
+    /// Its name, with the unit last: `pending_compaction_bytes`. This name, `flushes` and
+    /// `compactions` mean the same for every database.
     pub name: String,
     /// Whether it only grows.
     pub kind: StatisticKind,
@@ -195,7 +194,7 @@ pub struct Statistic {
 }
 
 impl Statistic {
-    /// One that only grows.
+    /// A statistic that only grows.
     pub fn counter(name: impl Into<String>, value: f64) -> Self {
         Self {
             node: None,
@@ -205,7 +204,7 @@ impl Statistic {
         }
     }
 
-    /// One that goes up and down.
+    /// A statistic that goes up and down.
     pub fn gauge(name: impl Into<String>, value: f64) -> Self {
         Self {
             kind: StatisticKind::Gauge,
@@ -214,7 +213,7 @@ impl Statistic {
     }
 }
 
-/// What a phase is for.
+/// The purpose of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The data set is written.
@@ -223,76 +222,76 @@ pub enum Stage {
     Run,
 }
 
-/// An open database, shared by all clients; dropped, it is closed.
+/// An open database, shared by all clients. Dropping it closes it.
 pub trait Database: Send + Sync {
     /// Connects one more client.
     fn session(&self) -> Result<Box<dyn Session>, Error>;
 
-    /// Connects one more client whose requests are awaited on the runtime that awaits this: what
-    /// the driver needs beside them (sockets, tasks) is then driven by the same thread. Drivers
-    /// whose clients are threads leave it at [`Self::session`].
+    /// Connects one more client whose requests are awaited on the current runtime, so that the same
+    /// thread also drives its sockets and tasks. Drivers whose clients are threads keep the
+    /// default, [`Self::session`].
     fn connect(&self) -> Connecting<'_> {
         Box::pin(std::future::ready(self.session()))
     }
 
-    /// The clock that its requests take time of, where that is not the machine's: every client is
-    /// then a task of one thread, which moves the clock.
+    /// The clock of its requests, if it is not the machine's. Every client is then a task of one
+    /// thread, which advances the clock.
     fn virtual_clock(&self) -> Option<VirtualClock> {
         None
     }
 
-    /// Called before the clients of a phase are connected. What a simulated database draws follows
-    /// from the seed, which no other phase of the plan has.
+    /// Called before the clients of a phase are connected. A simulated database draws from the
+    /// seed, which is unique within the plan.
     fn begin_phase(&self, stage: Stage, seed: u64) {
         let _ = (stage, seed);
     }
 
-    /// What [`Self::set_marker`] kept beside the data. Only databases without a directory of their
-    /// own keep one: servers, and those on a block device.
+    /// The text that [`Self::set_marker`] stored with the data. Only databases without a directory
+    /// of their own store one: servers, and those on a block device.
     fn marker(&self) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    /// Keeps a text beside the data, in a table or set of its own, as durable as a write; on a
-    /// block device, durable when it returns.
+    /// Stores a text with the data, in a separate table or set, as durably as a write; on a block
+    /// device, durable when it returns.
     fn set_marker(&self, text: &str) -> Result<(), Error> {
         let _ = text;
         Ok(())
     }
 
-    /// What a server names the table by that was opened, if it names tables: one that is dropped and
-    /// created again has another name, and so has one of another cluster at the same address.
+    /// The server's id of the opened table, if it has ids. A table that is dropped and created
+    /// again has another id, and so does a table of another cluster at the same address.
     fn id(&self) -> Option<String> {
         None
     }
 
-    /// What tailmark made on a server, by this or an earlier opening, and still exists there: keyspaces,
-    /// tables, sets.
+    /// Everything that tailmark created on a server, in this or an earlier opening, and that still
+    /// exists: keyspaces, tables, sets.
     fn made(&self) -> Vec<Made> {
         Vec::new()
     }
 
-    /// The statements that remove from a server what a load put there: the records, their marker, and
-    /// of `made` what then holds nothing else. Nothing is changed.
+    /// The statements that remove from a server what a load put there: the records, their marker,
+    /// and the items of `made` that then hold nothing else. Changes nothing.
     fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
         let _ = made;
         Ok(Vec::new())
     }
 
-    /// Carries out what [`Self::removal`] says, and returns the statements that it did. What holds
-    /// something else by then stays.
+    /// Executes the statements of [`Self::removal`], and returns those that it executed. Items that
+    /// hold something else by then stay.
     fn remove(&self, made: &[Made]) -> Result<Vec<String>, Error> {
         let _ = made;
         Ok(Vec::new())
     }
 
-    /// Whether the table holds no record at all; asked only where there is no marker.
+    /// Whether the table holds no record at all. Asked only if there is no marker.
     fn is_empty(&self) -> Result<bool, Error> {
         Ok(false)
     }
 
-    /// Makes every acknowledged write survive a crash of the machine. Cheap enough to be called
-    /// every few seconds of a load.
+    /// Makes every acknowledged write survive a crash of the machine. Cheap enough for every few
+    /// seconds of a load.
     fn sync(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -304,47 +303,47 @@ pub trait Database: Send + Sync {
         self.sync().map(|()| true)
     }
 
-    /// Waits until background work (flushes, compactions) has come to rest, at most for `timeout`,
-    /// and no longer than some tenths of a second after `stop` says so. Where it cannot come to
-    /// rest, for example on a full disk, that is an error.
+    /// Waits until background work (flushes, compactions) has settled, for at most `timeout`, and
+    /// no longer than some tenths of a second after `stop` says so. An error if it cannot settle,
+    /// for example on a full disk.
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
         let _ = (timeout, stop);
         Ok(Settled::Unknown)
     }
 
-    /// Ends requests that wait until the database's background work catches up, which on a full disk
-    /// never happens. They return an error. Called when clients are still busy some seconds
-    /// after a stop. Afterwards the database is only closed.
+    /// Ends requests that wait for the database's background work, which never catches up on a full
+    /// disk. They return an error. Called if clients are still busy some seconds after a stop.
+    /// Afterwards the database is only closed.
     fn end_held_requests(&self) {}
 
-    /// Version and effective settings, as the database itself tells them, for the study.
+    /// Version and effective settings, as reported by the database, for the study.
     fn facts(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
 
-    /// What the user must know beside the numbers.
+    /// Remarks that users must see next to the numbers.
     fn remarks(&self) -> Vec<Remark> {
         Vec::new()
     }
 
-    /// Counters since the database was opened, by name, where it keeps any (statistics).
+    /// Counters since the database was opened, by name, if it keeps any (statistics).
     fn counters(&self) -> BTreeMap<String, u64> {
         BTreeMap::new()
     }
 
-    /// What it tells of itself, where it does; asked once a second while it works, beside its
-    /// clients. It never takes longer than half a second: what is not told by then is left out.
+    /// The database's statistics, if it has any. Asked once a second while clients are at work. It
+    /// never takes longer than half a second; statistics that are missing by then are left out.
     fn statistics(&self) -> Option<Vec<Statistic>> {
         None
     }
 
-    /// How many nodes of the cluster are down, as far as its client knows; none if it cannot tell.
-    /// Asked once a second while clients are at work: it sends nothing.
+    /// How many nodes of the cluster are down, as far as its client knows; `None` if it cannot
+    /// tell. Asked once a second while clients are at work, without sending anything.
     fn nodes_down(&self) -> Option<u64> {
         None
     }
 
-    /// The files that hold the data, whose cached pages are to be dropped between points.
+    /// The data files, whose cached pages are dropped between points.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! What can be set of a driver: declared as data, checked once, read by type.
+//! Settings of drivers: declared as data, checked once, read by type.
 //!
 //! Values arrive as text (a plan's TOML value or the right side of `--set`), so that one check
 //! serves every source. A size may be absolute (`64MiB`) or a share of the data set (`5%`).
@@ -6,7 +6,7 @@
 use crate::{DataSet, Error};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One thing that can be set.
+/// One setting.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// The key under `[database]`.
@@ -15,7 +15,7 @@ pub struct Setting {
     pub about: &'static str,
     /// What is accepted.
     pub kind: SettingKind,
-    /// The value where none is given; empty: the database's own default.
+    /// The default; empty means the database's own default.
     pub default: &'static str,
 }
 
@@ -43,17 +43,17 @@ pub enum SettingKind {
     Flag,
     /// A size, `64MiB` or `5%` of the data set. With `scales`, `--scale` multiplies it.
     Bytes {
-        /// Whether it is a cache or a buffer that shrinks with the data set.
+        /// Whether it is a cache or buffer that shrinks with the data set.
         scales: bool,
     },
-    /// A whole number in this range, both ends included.
+    /// A whole number in this range, inclusive.
     Integer {
         /// The minimum.
         min: i64,
         /// The maximum.
         max: i64,
     },
-    /// A number in this range, both ends included.
+    /// A number in this range, inclusive.
     Number {
         /// The minimum.
         min: f64,
@@ -64,7 +64,7 @@ pub enum SettingKind {
     Choice(&'static [&'static str]),
     /// A file whose content takes effect.
     File,
-    /// A directory in which the database keeps a part of what it stores.
+    /// A directory in which the database stores a part of its data.
     Directory,
     /// A path or any other text.
     Text,
@@ -79,8 +79,8 @@ impl SettingKind {
     };
 }
 
-/// A driver's settings, checked: text as effective, by name. A setting that was not given and has
-/// no default is absent.
+/// A driver's checked settings: effective values as text, by name. A setting that was not given and
+/// has no default is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     values: BTreeMap<&'static str, String>,
@@ -88,8 +88,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What takes effect of these rows: sizes become bytes, shares of `data` and those that scale are
-    /// resolved.
+    /// The effective values of these rows: sizes become bytes; shares of `data` and scaled sizes
+    /// are resolved.
     pub(crate) fn effective(
         rows: &'static [Setting],
         given: &BTreeMap<String, String>,
@@ -110,7 +110,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The same with other paths and texts, by what `named` makes of each.
+    /// The same with each path and text replaced by the result of `named`.
     #[must_use]
     pub fn renamed(&self, named: impl Fn(&str) -> String) -> Self {
         let values = self
@@ -143,14 +143,14 @@ impl Settings {
         self
     }
 
-    /// Another value for a setting that was not given: a default of the caller's own.
+    /// Sets the caller's own default for a setting that was not given.
     pub fn set_default(&mut self, name: &'static str, value: &str) {
         if !self.given(name) {
             self.values.insert(name, value.to_owned());
         }
     }
 
-    /// A flag; false where it is absent.
+    /// A flag; false if it is absent.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         self.text(name) == Some("true")
@@ -168,7 +168,7 @@ impl Settings {
         self.text(name)?.parse().ok()
     }
 
-    /// The error that a value of a setting is not what is accepted.
+    /// The error that a setting's value is not accepted.
     #[cfg(feature = "net")]
     pub(crate) fn refuse(&self, name: &str, accepted: &str) -> Error {
         Error::BadSetting {
@@ -187,7 +187,7 @@ impl Settings {
 }
 
 impl Setting {
-    /// The value as it takes effect.
+    /// The effective value.
     fn effective(&self, value: &str, data: &DataSet, scale: f64) -> Result<String, Error> {
         let refuse = || Error::BadSetting {
             name: self.name.to_owned(),
@@ -234,7 +234,7 @@ impl SettingKind {
     }
 }
 
-/// The same directory wherever the program continues.
+/// The directory as an absolute path, so that it stays the same if the program changes its own.
 pub(crate) fn directory(path: &str) -> String {
     let absolute = std::path::absolute(path);
     absolute.map_or_else(|_| path.to_owned(), |path| path.display().to_string())

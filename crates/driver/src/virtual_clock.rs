@@ -1,7 +1,7 @@
-//! A clock that stands still while anything can be done, and then goes on to the next instant that
-//! somebody waits for: an hour takes as long as what happens in it.
+//! A clock that stands still while anything can be done, then jumps to the next instant that a task
+//! waits for. So an hour takes only as long as the work in it.
 //!
-//! All that wait for it are tasks of one thread, whose executor moves the clock; nothing else does.
+//! All tasks that wait for it run on one thread, whose executor alone advances the clock.
 
 use crate::WakeQueue;
 use std::{
@@ -13,7 +13,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Nanoseconds since the start of a run, the same for all who have a copy.
+/// Nanoseconds since the start of a run, shared by all copies.
 #[derive(Debug, Clone, Default)]
 pub struct VirtualClock(Arc<Shared>);
 
@@ -40,13 +40,13 @@ impl VirtualClock {
         }
     }
 
-    /// The earliest instant that anybody waits for.
+    /// The earliest instant that a task waits for.
     #[must_use]
     pub fn next(&self) -> Option<u64> {
         self.waiting().next()
     }
 
-    /// Goes on to an instant and wakes who waits for no later one.
+    /// Advances to an instant and wakes tasks that are due by then.
     pub fn advance(&self, to: u64) {
         debug_assert!(to >= self.now(), "time does not go back");
         self.0.now.store(to, Relaxed);
@@ -56,7 +56,7 @@ impl VirtualClock {
         }
     }
 
-    /// Goes back to 0 for a new run, for which no client waits yet.
+    /// Resets to 0 for a new run, before any client waits.
     pub fn restart(&self) {
         *self.waiting() = WakeQueue::default();
         self.0.now.store(0, Relaxed);

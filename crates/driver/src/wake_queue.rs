@@ -1,8 +1,9 @@
-//! Futures that wait for an instant, to be woken in order.
+//! Futures that wait for an instant and are woken in order.
 
 use std::{cmp::Ordering, collections::BinaryHeap, task::Waker};
 
-/// Who waits, and until when. Those of one instant are woken in the order in which they came.
+/// The waiting futures, each with its instant. Those of the same instant are woken in order of
+/// arrival.
 #[derive(Debug)]
 pub struct WakeQueue<T> {
     waiting: BinaryHeap<Waiting<T>>,
@@ -17,7 +18,7 @@ struct Waiting<T> {
 }
 
 impl<T: Ord + Copy> WakeQueue<T> {
-    /// Adds one that waits.
+    /// Adds a waiting future.
     pub fn push(&mut self, until: T, waker: Waker) {
         let number = self.entered;
         self.entered += 1;
@@ -28,13 +29,13 @@ impl<T: Ord + Copy> WakeQueue<T> {
         });
     }
 
-    /// The earliest instant that anybody waits for.
+    /// The earliest instant that is waited for.
     #[must_use]
     pub fn next(&self) -> Option<T> {
         self.waiting.peek().map(|first| first.until)
     }
 
-    /// Takes out who waits for no later than `now`, one at a time.
+    /// Removes a future that is due by `now`, one at a time.
     pub fn pop_due(&mut self, now: T) -> Option<Waker> {
         self.next().filter(|next| *next <= now)?;
         self.waiting.pop().map(|first| first.waker)
@@ -74,7 +75,7 @@ impl<T: Ord> PartialOrd for Waiting<T> {
 }
 
 impl<T: Ord> Ord for Waiting<T> {
-    /// The heap has its greatest on top: that is the one to be woken first.
+    /// The heap has its greatest element on top, so the first to be woken must be the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.rank().cmp(&self.rank())
     }

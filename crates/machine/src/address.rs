@@ -1,4 +1,4 @@
-//! Which addresses are this machine's.
+//! The addresses of this machine.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 

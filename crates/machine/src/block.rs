@@ -1,7 +1,7 @@
-//! Block devices, as `/sys` has them: disks, partitions, loop devices, and what is made of them.
+//! Block devices from `/sys`: disks, partitions, loop devices, and devices built on them.
 //!
-//! A directory's device is found by the device number of its files. btrfs and overlay give their
-//! files numbers of no device; there the mount table names it.
+//! A directory's device is found by the device number of its files. Files on btrfs and overlay have
+//! numbers without a device; then the mount table names it.
 
 use crate::{mount, sysfs, transport};
 use std::{

@@ -1,4 +1,4 @@
-//! Dropping cached data, so that a point does not profit from the one before it.
+//! Drops cached data, so that a point does not profit from the previous one.
 
 use rustix::fs::{Access, Advice};
 use std::{

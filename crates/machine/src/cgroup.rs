@@ -1,4 +1,4 @@
-//! The control groups that account and limit this process, of whichever version.
+//! The control groups that account for and limit this process, in version 1 or 2.
 
 use crate::{
     mount::{self, Mount},

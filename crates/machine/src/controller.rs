@@ -1,8 +1,8 @@
-//! NVMe controllers: which namespaces are of one.
+//! NVMe controllers and their namespaces.
 //!
 //! A namespace `nvme0n1` is found in the directory of its controller `nvme0`. With the kernel's
-//! multipath it is there as a path, `nvme0c0n1`, and the disk is `nvme1n1` of the subsystem that the
-//! first number of the path stands for.
+//! multipath it is there as a path, `nvme0c0n1`, and the disk is `nvme1n1` of the subsystem given
+//! by the first number of the path.
 
 use crate::{BlockDevice, block::SYS, sysfs};
 use std::path::{Path, PathBuf};

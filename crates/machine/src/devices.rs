@@ -1,4 +1,4 @@
-//! Every block device of the machine, and who uses it.
+//! Every block device of the machine, and its users.
 
 use crate::{
     BlockDevice,

@@ -1,4 +1,4 @@
-//! What can go wrong when the machine is examined or changed.
+//! Errors of examining or changing the machine.
 
 use bytesize::ByteSize;
 use std::{io, path::PathBuf};

@@ -1,6 +1,6 @@
-//! What a study says of the machine and of the place of each system.
+//! Facts about the machine and about the place of each system.
 //!
-//! A fact that the machine does not report is left out; none is guessed, but for the kind of
+//! A fact that the machine does not report is left out. None is guessed, except the kind of
 //! virtualisation, which says that it is a guess.
 
 mod device;

@@ -1,7 +1,7 @@
 //! The machine under test: facts, devices, file systems, caches, a memory limit, probes.
 //!
-//! Everything is read from `/proc` and `/sys` at the moment it is asked for. The crate has no
-//! threads and no clock of its own: whoever samples a probe knows when.
+//! Everything is read from `/proc` and `/sys` on demand. The crate has no threads and no clock: the
+//! caller that samples a probe knows the time.
 
 mod address;
 pub mod block;

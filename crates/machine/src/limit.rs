@@ -1,10 +1,10 @@
-//! A memory limit for this process, page cache included: a control group of its own.
+//! A memory limit for this process, including the page cache, by a control group.
 //!
-//! A new group is made where the kernel allows it. In version 1 that is below the group of this
-//! process. In version 2 a group has either processes or groups with controllers (the "no
-//! internal processes" rule of `Documentation/admin-guide/cgroup-v2.rst`), so it is made below the
-//! nearest group that hands the memory controller on, or, where this process is alone in its
-//! group, below that one, which then hands it on.
+//! A new group is created where the kernel allows it. In version 1 that is below the group of this
+//! process. In version 2 a group has either processes or groups with controllers (the "no internal
+//! processes" rule of `Documentation/admin-guide/cgroup-v2.rst`). So the group is created below the
+//! nearest group that delegates the memory controller. If this process is alone in its group, it is
+//! created below that one, which then delegates the controller.
 
 use crate::{
     cgroup::{Hierarchy, Version},

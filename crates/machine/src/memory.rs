@@ -1,4 +1,4 @@
-//! How much memory there is for the run.
+//! The memory available to a run.
 
 use crate::cgroup::Hierarchy;
 use procfs::{Current, Meminfo};

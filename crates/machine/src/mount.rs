@@ -1,7 +1,7 @@
-//! Mounted file systems, as `/proc/self/mountinfo` has them.
+//! Mounted file systems from `/proc/self/mountinfo`.
 //!
-//! Parsed here, because the order of the options and names with spaces in them are required
-//! (proc(5): fields separated by spaces, odd characters as three octal digits).
+//! Parsed here, because the order of the options and names with spaces matter (proc(5): fields
+//! separated by spaces, special characters as three octal digits).
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use std::{

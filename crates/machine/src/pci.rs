@@ -1,4 +1,4 @@
-//! The PCI Express link of a device: its generation and width, and what the device could do.
+//! The PCI Express link of a device: its current generation and width, and the device's maximum.
 
 use crate::{BlockDevice, block::SYS, controller, sysfs};
 use std::{

@@ -1,7 +1,7 @@
-//! The physical devices at the bottom of a place: what two places are compared by.
+//! The physical devices at the bottom of a place, by which two places are compared.
 //!
 //! A place is followed down through its file system, partitions, LVM, RAID, encryption and loop
-//! devices, whose files are places themselves. The NVMe namespaces of one controller are one
+//! devices, whose files are places themselves. All NVMe namespaces of one controller count as one
 //! device.
 
 use crate::{

@@ -1,4 +1,4 @@
-//! What the control groups of this process leave it of processors and of devices.
+//! The quotas of this process's control groups for processors and devices.
 
 use crate::{
     cgroup::{Hierarchy, Version},

@@ -1,4 +1,4 @@
-//! How much room there is for a data set.
+//! The free space for a data set.
 
 use crate::{
     block, block_device_of,

@@ -1,4 +1,4 @@
-//! Attributes of `/sys` and `/proc/sys`: files of one line, absent where they do not apply.
+//! Attributes of `/sys` and `/proc/sys`: one-line files, missing where they do not apply.
 
 use std::{fs, path::Path, str::FromStr};
 

@@ -1,5 +1,5 @@
-//! How a disk is attached: by its directory below `/sys/devices`, whose parts name the buses on the
-//! way to it.
+//! How a disk is attached, derived from its directory below `/sys/devices`, whose components name
+//! the buses to it.
 
 use crate::sysfs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How the machine is tuned, and what comes of it: frequencies, temperature, swap, huge pages.
+//! Tuning of the machine and its effects: frequencies, temperature, swap, huge pages.
 
 use crate::sysfs;
 use procfs::{Current, Meminfo};

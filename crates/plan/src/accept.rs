@@ -1,5 +1,4 @@
-//! What a key accepts, and how a value of it is read: by the same code whether it is given or the
-//! default.
+//! What a key accepts, and how its value is read. Given values and defaults use the same code.
 
 use super::{
     limits::{AUTO, RATE_MAX, RATE_MIN, RATE_PERCENT_MAX, THREADS_MAX},
@@ -26,23 +25,23 @@ pub enum Accept {
     FlagOrPath,
     /// `true`, `false` or this word.
     FlagOr(&'static str),
-    /// A whole number from the first to the last, both included.
+    /// A whole number in this range, inclusive.
     Count(u64, u64),
-    /// A number from the first to the last, both included.
+    /// A number in this range, inclusive.
     Number(f64, f64),
-    /// Bytes from the first to the last, both included.
+    /// Bytes in this range, inclusive.
     Size(u64, u64),
-    /// Seconds from the first to the last, both included.
+    /// Seconds in this range, inclusive.
     Time(f64, f64),
-    /// Seconds from the first to the last, both included, or that a rule says when.
+    /// Seconds in this range, inclusive, or a rule that decides.
     TimeOrAuto(f64, f64),
-    /// A percentage from the first to the last, both included.
+    /// A percentage in this range, inclusive.
     Percent(f64, f64),
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Client counts.
     Threads,
-    /// Seconds from the first to the last, both included, any number of them.
+    /// Any number of times in seconds, in this range, inclusive.
     Times(f64, f64),
     /// Rates.
     FixedRates,
@@ -62,9 +61,9 @@ pub enum Accept {
     Tables,
 }
 
-/// What a value of a plan is read into.
+/// A type that values of a plan are read into.
 pub(super) trait Accepted: Sized {
-    /// The value, where it is one that is accepted.
+    /// The value, if it is accepted.
     fn read(value: &Value, accept: Accept) -> Option<Self>;
 }
 
@@ -81,7 +80,7 @@ impl Accepted for String {
     }
 }
 
-/// A list of words or paths, none of them empty. A path may have commas in it.
+/// A list of words or paths, none of them empty. A path may contain commas.
 impl Accepted for Vec<String> {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
         let words = match (accept, value) {
@@ -111,14 +110,14 @@ impl Accepted for u64 {
     }
 }
 
-/// A count, or bytes, of a range that fits.
+/// A count or bytes in a range that fits.
 impl Accepted for u32 {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
         u64::read(value, accept)?.try_into().ok()
     }
 }
 
-/// A number, or the part of one that a percentage is.
+/// A number, or a percentage as a fraction.
 impl Accepted for f64 {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
         match accept {

@@ -1,4 +1,4 @@
-//! Which agent a system with `ssh` may have there.
+//! The agent that may be copied to the host of a system with `ssh`.
 
 use super::accept::{Accept, Accepted};
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use toml::Value;
 /// The agent that is copied to the host of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Agent {
-    /// That of this program.
+    /// The agent of this program.
     #[default]
     Own,
-    /// This file of the client's machine: one that was built for another processor.
+    /// A file on the clients' machine, for another processor architecture.
     File(PathBuf),
-    /// None may be copied.
+    /// No agent may be copied.
     None,
 }
 

@@ -1,10 +1,10 @@
-//! Which values of a plan are marked as assumed: those that `assumed` names and that the user did
-//! not give.
+//! Values of a plan that are marked as assumed: those that `assumed` names and that the user did
+//! not set.
 //!
 //! `assumed` names keys as a plan writes them (`database.block_cache`, `system.a.database.sync`,
-//! `workload.mine.read`); a study shows keys as they take effect (`system.a.database.block_cache`,
-//! `workload.mine.mix`). A name covers every effective key that its value becomes; the name of a
-//! table covers all that is in it.
+//! `workload.mine.read`). A study shows effective keys (`system.a.database.block_cache`,
+//! `workload.mine.mix`). A name covers every effective key that its value becomes. The name of a
+//! table covers everything in it.
 
 use super::{
     Accept, Error, Plan, PlanKey, SystemPlan, keys,
@@ -17,10 +17,10 @@ use toml::{Table, Value};
 /// The words of a key: `["system", "a", "database", "sync"]`.
 type KeyPath = Vec<String>;
 
-/// The names that are assumed still, and the effective keys that they cover, sorted.
+/// The names that are still assumed, and the effective keys that they cover, sorted.
 ///
 /// # Errors
-/// Where a name is of no key of this plan; names the nearest.
+/// If a name matches no key of this plan. Suggests the nearest.
 pub(super) fn marked(raw: &RawPlan, plan: &Plan, names: &[String]) -> Result<Vec<String>, Error> {
     let names_of = Names { raw, plan };
     let known = names_of.known();
@@ -65,7 +65,7 @@ pub(super) fn marked(raw: &RawPlan, plan: &Plan, names: &[String]) -> Result<Vec
     Ok(marked)
 }
 
-/// What a plan's keys are called, as written and in effect.
+/// The names of a plan's keys, as written and effective.
 struct Names<'a> {
     raw: &'a RawPlan,
     plan: &'a Plan,
@@ -121,7 +121,7 @@ impl Names<'_> {
         db::find(name.unwrap_or(DRIVER_DEFAULT)).ok()
     }
 
-    /// Whether an effective key is what the value of a key becomes, or a part of it.
+    /// Whether an effective key results from the value of a key, at least in part.
     fn covers(&self, path: &KeyPath, key: &str) -> bool {
         let words: Vec<&str> = path.iter().map(String::as_str).collect();
         if let ["sweep", "distribution", ..] = words[..] {
@@ -133,7 +133,7 @@ impl Names<'_> {
         })
     }
 
-    /// The effective keys that a key becomes.
+    /// The effective keys of a key.
     fn effective(&self, words: &[&str]) -> Vec<String> {
         match words {
             ["database"] => self.all_of_database(|name| self.effective(&["database", name])),
@@ -171,7 +171,7 @@ impl Names<'_> {
         }
     }
 
-    /// What `effective` makes of every key and setting of a `database` table.
+    /// The result of `effective` for every key and setting of a `database` table.
     fn all_of_database(&self, effective: impl Fn(&str) -> Vec<String>) -> Vec<String> {
         let keys = keys::in_table("database").map(|key| key.name);
         let drivers = self.plan.systems.iter().map(|system| system.driver);
@@ -181,7 +181,7 @@ impl Names<'_> {
         keys.chain(settings).flat_map(effective).collect()
     }
 
-    /// Whether a system has this from `[database]`.
+    /// Whether a system takes this key from `[database]`.
     fn takes(&self, system: &SystemPlan, name: &str) -> bool {
         let systems = self.raw.table().get("system").and_then(Value::as_array);
         let is_own = |table: &Table| {
@@ -198,7 +198,7 @@ impl Names<'_> {
         is_shared && !tables.any(is_own)
     }
 
-    /// Whether a flag has changed a value without naming its key: a scale, or --system a place.
+    /// Whether a flag changed a value without naming its key: a scale, or --system for a place.
     fn is_scaled_or_placed(&self, key: &str, value: &str) -> bool {
         let has = |name: &str| self.raw.flags().any(|flag| flag == name);
         let is_scaled = || {
@@ -227,7 +227,7 @@ impl Names<'_> {
     }
 }
 
-/// The effective key of a setting or key of a system's database.
+/// The effective key for a setting or key of a system's database.
 fn of_system(system: &str, name: &str) -> String {
     if keys::in_table("database").any(|key| key.name == name) {
         format!("system.{system}.{name}")
@@ -236,7 +236,7 @@ fn of_system(system: &str, name: &str) -> String {
     }
 }
 
-/// What the keys of a workload become.
+/// The effective name for a key of a workload.
 fn in_effect(name: &str) -> &str {
     match name {
         "read" | "update" | "insert" | "scan" | "read_modify_write" => "mix",

@@ -10,9 +10,9 @@ pub enum DropCaches {
     /// None.
     #[default]
     Never,
-    /// Those of databases that the run opens itself, and of servers that it starts.
+    /// Caches of databases that the run opens itself, and of servers that it starts.
     Own,
-    /// Those of every machine that can be reached, whatever else runs there.
+    /// Caches of every reachable machine, whatever else runs there.
     Always,
 }
 
@@ -41,8 +41,9 @@ impl Accepted for DropCaches {
 }
 
 impl Plan {
-    /// Whether the caches of a system are dropped. A server that the plan does not start serves others
-    /// too: the page cache of its machine is left alone unless the plan says `always`.
+    /// Whether the caches of a system are dropped. A server that the plan does not start may serve
+    /// other programs. So the page cache of its machine is left alone unless the plan says
+    /// `always`.
     #[must_use]
     pub fn drops_caches_of(&self, system: &SystemPlan) -> bool {
         match self.machine.drop_caches {

@@ -1,4 +1,4 @@
-//! From a plan as written to the plan as it takes effect.
+//! Turns a plan as written into the effective plan.
 
 use super::{
     AbortLimit, Consent, DataSetPlan, DefaultInputs, Error, General, MachinePlan, MachineSettings,
@@ -15,7 +15,7 @@ use tailmark_model::{Header, StudySettings, new_study_id};
 use tailmark_workload::Workload;
 
 impl RawPlan {
-    /// The plan as it takes effect.
+    /// The effective plan.
     ///
     /// # Errors
     /// Names the first key that is wrong, its value, what is accepted, and the line in the file.
@@ -102,8 +102,8 @@ impl RawPlan {
     }
 }
 
-/// At a rate ops/s do not rise with the clients, and where a rung has all its repeats before the next
-/// is decided, none of them goes over the whole sweep.
+/// Refuses keys that contradict a ladder. At a fixed rate ops/s do not rise with the clients. And a
+/// rung needs all its repeats before the next is decided, so a repeat cannot cover the whole sweep.
 fn refuse_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Error> {
     let refused = match sweep.ladder {
         None => return Ok(()),
@@ -128,7 +128,7 @@ fn refuse_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Err
     })
 }
 
-/// Every workload must be one that every system's driver can do.
+/// Every system's driver must support every workload.
 fn refuse_unsupported(systems: &[SystemPlan], workloads: &[Arc<Workload>]) -> Result<(), Error> {
     for system in systems {
         for workload in workloads {

@@ -1,11 +1,11 @@
-//! Keys whose values are one of some words.
+//! Keys whose values are one of several words.
 
 use super::{Accept, accept::Accepted};
 use tailmark_model::Arrivals;
 use toml::Value;
 
-/// Whether data that tailmark did not load is used. Such data is never loaded or removed, and nothing
-/// is created next to it.
+/// Whether data that tailmark did not load is used. Such data is never loaded or removed, and
+/// nothing is created next to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Adopt {
     /// It is refused.
@@ -13,12 +13,12 @@ pub enum Adopt {
     No,
     /// Workloads read it.
     Read,
-    /// Workloads may write to it too.
+    /// Workloads may also write to it.
     Overwrite,
 }
 
 impl Adopt {
-    /// The word in plans that allows workloads to write.
+    /// The word that allows workloads to write.
     pub(super) const OVERWRITE: &str = "overwrite";
 
     /// The value in plans.
@@ -52,7 +52,7 @@ impl Accepted for Adopt {
 pub enum Reload {
     /// Loaded once.
     Never,
-    /// Before each repeat but the first, which has what is there.
+    /// Before each repeat except the first, which uses the existing data.
     Repeat,
     /// Before each workload.
     Workload,
@@ -83,12 +83,11 @@ impl Reload {
     }
 }
 
-/// In which order the points of several systems are measured.
+/// The order in which the points of several systems are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Each point on all systems, there and back: A B, then B A. What changes with time, such as the
-    /// temperature of a room, the wear of a device or another load on the machine, then falls on all
-    /// systems alike.
+    /// Each point on all systems, there and back: A B, then B A. Gradual changes, such as room
+    /// temperature, wear of a device or other load on the machine, then affect all systems alike.
     Interleaved,
     /// All points of one system, then all of the next.
     Systems,
@@ -109,8 +108,7 @@ impl Order {
         }
     }
 
-    /// That of a plan which does not say: points that are repeated are compared run by run, and are
-    /// interleaved.
+    /// The default. Repeated points are compared run by run, so they are interleaved.
     pub(super) const fn of_repeats(repeats: u32) -> Self {
         match repeats {
             0 | 1 => Self::Systems,

@@ -1,13 +1,13 @@
-//! What a plan with db_bench's workloads must say: they store other records than the rest.
+//! Requirements of plans with db_bench's workloads, which store a different sort of record.
 
 use super::{Error, Sweep, SystemPlan, reader::TableReader};
 use std::sync::Arc;
 use tailmark_workload::{Workload, db_bench::RecordLayout};
 
-/// The sweep with db_bench's workloads as the data set and the rate have them.
+/// The sweep with db_bench's workloads adapted to the data set and the rate.
 ///
 /// # Errors
-/// Where they are mixed with others, or the records have several fields.
+/// If they are mixed with others, or the records have several fields.
 pub(super) fn with_layout(
     mut sweep: Sweep,
     dataset: &TableReader<'_>,
@@ -69,10 +69,10 @@ pub(super) fn with_layout(
     Ok(sweep)
 }
 
-/// Refuses a system whose driver would store db_bench's records in YCSB's layout, or the other way.
+/// Refuses a system whose driver would store db_bench's records in YCSB's layout, or vice versa.
 ///
 /// # Errors
-/// Names the setting and what it must be.
+/// Names the setting and its required value.
 pub(super) fn refuse_other_layout(systems: &[SystemPlan], sweep: &Sweep) -> Result<(), Error> {
     let required = if sweep
         .workloads

@@ -1,5 +1,5 @@
-//! A workload of db_bench as text: everything that shapes its requests, so that two workloads that
-//! differ read differently.
+//! A workload of db_bench as text, with everything that shapes its requests, so that different
+//! workloads have different texts.
 
 use tailmark_driver::{Direction, Semantics};
 use tailmark_workload::db_bench::{DbBenchWorkload, MixGraph, Op, Order, Pareto, Sizes};

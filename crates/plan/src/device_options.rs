@@ -1,15 +1,15 @@
-//! Options of `mkfs` and `mount` that concern the device alone.
+//! Allowed options of `mkfs` and `mount`: those that concern only the device.
 //!
-//! A plan may come from a stranger. A word that names a file, or an option that takes the device as its
-//! value, makes `mkfs` write to something that nobody agreed to lose. So only options of these lists
+//! A plan may come from a stranger. A word that names a file, or an option whose value is a device,
+//! would make `mkfs` write to something that nobody agreed to lose. So only options in these lists
 //! are passed on, each with its value.
 
-/// Options of a program that makes a file system, by their letters.
+/// One-letter options of a program that creates a file system.
 struct MakeOptions {
     file_system: &'static str,
-    /// Those without a value.
+    /// Options without a value.
     flags: &'static str,
-    /// Those with one.
+    /// Options with a value.
     valued: &'static str,
 }
 
@@ -83,7 +83,7 @@ const MOUNT: &[&str] = &[
     "wsync",
 ];
 
-/// Those with one.
+/// Options of `mount` with a value.
 const MOUNT_VALUED: &[&str] = &[
     "allocsize",
     "barrier",
@@ -102,7 +102,7 @@ const MOUNT_VALUED: &[&str] = &[
     "swidth",
 ];
 
-/// The first word that `mkfs` of a file system is not given; none if all are fine.
+/// The first refused word for `mkfs` of a file system; `None` if all are allowed.
 pub(crate) fn refused_by_mkfs<'a>(file_system: &str, words: &'a [String]) -> Option<&'a String> {
     let known = MAKE.iter().find(|known| known.file_system == file_system);
     let mut words = words.iter();
@@ -133,7 +133,7 @@ pub(crate) fn refused_by_mkfs<'a>(file_system: &str, words: &'a [String]) -> Opt
     None
 }
 
-/// The first option that `mount` is not given; none if all are fine.
+/// The first refused option for `mount`; `None` if all are allowed.
 pub(crate) fn refused_by_mount(options: &[String]) -> Option<&String> {
     let is_fine = |option: &str| match option.split_once('=') {
         None => MOUNT.contains(&option),
@@ -144,7 +144,7 @@ pub(crate) fn refused_by_mount(options: &[String]) -> Option<&String> {
         .find(|options| !options.split(',').all(is_fine))
 }
 
-/// Whether a value is a size, a word or a list of them, and no other option.
+/// Whether a value is a size, a word or a list of them, and not another option.
 fn is_plain(value: &str) -> bool {
     let is_of_value = |c: char| c.is_ascii_alphanumeric() || "_.,=:^%+-".contains(c);
     !value.is_empty()

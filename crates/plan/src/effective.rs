@@ -1,6 +1,6 @@
-//! The plan as it takes effect, as dotted keys and text: what the study keeps, and what a run on
-//! the same directory is compared with. Every key that shapes a point is in it, and the content of
-//! every file that does, by its SHA-256; the title and what is assumed may change, and are not.
+//! The effective plan as dotted keys and text. A study stores it, and compares it when a run uses
+//! the directory again. It has every key that shapes a point, and the SHA-256 of every file that
+//! does. The title and the assumed keys may change, and are not in it.
 
 use super::{KEYS, Order, Plan, SystemPlan, db_bench_text, keys::role, requests::is_of_background};
 use sha2::{Digest, Sha256};
@@ -37,7 +37,7 @@ pub(super) fn keys(plan: &Plan) -> BTreeMap<String, PlanValue> {
     keys
 }
 
-/// What a plan says to those who read its study.
+/// Settings of a plan for readers of its study.
 pub(super) fn settings(plan: &Plan) -> StudySettings {
     let data = plan.systems.first().map(|system| &system.data);
     StudySettings {
@@ -101,7 +101,7 @@ fn put_mixed(mixed: &MixedOperations, put: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// The weights that are not 0: `read 0.5, update 0.5`.
+/// The weights other than 0: `read 0.5, update 0.5`.
 fn mix(mix: &Mix) -> String {
     let weights = [
         ("read", mix.read),
@@ -117,7 +117,7 @@ fn mix(mix: &Mix) -> String {
         .join(", ")
 }
 
-/// A distribution with its parameters.
+/// A distribution and its parameters.
 fn distribution(distribution: &Distribution) -> String {
     let name = distribution.name();
     match distribution {
@@ -180,7 +180,7 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, Role, String)) {
     }
 }
 
-/// Of each setting that names a file: the SHA-256 of its content, where it can be read.
+/// For each setting that names a file, the SHA-256 of its content, if it can be read.
 pub fn file_sums(system: &SystemPlan) -> impl Iterator<Item = (&'static str, String)> {
     let settings = system.driver.settings.iter();
     let files = settings.filter(|setting| setting.kind == SettingKind::File);

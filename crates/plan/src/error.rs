@@ -1,9 +1,9 @@
-//! What can be wrong with a plan: each error names the key, the value and what is accepted.
+//! Errors in plans. Each names the key, the value and what is accepted.
 
 use std::{io, path::PathBuf};
 use tailmark_driver::Location;
 
-/// An error in a plan; nothing was done yet.
+/// An error in a plan. Nothing has been done yet.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Neither a file nor a shipped plan has this name.
@@ -19,9 +19,9 @@ pub enum Error {
     /// The plan file cannot be read.
     #[error("failed to read the plan `{}`", path.display())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The plan is not TOML.
@@ -29,7 +29,7 @@ pub enum Error {
     Syntax {
         /// The plan, line and column.
         at: String,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
     /// Of a key of the plan file, where it stands.
@@ -46,7 +46,7 @@ pub enum Error {
         /// As given.
         given: String,
     },
-    /// What `--system` was given is not `NAME=WHERE`.
+    /// The argument of `--system` is not `NAME=WHERE`.
     #[error("--system is `{given}`, but it must be NAME=WHERE, such as `disk=/mnt/nvme0`")]
     BadSystem {
         /// As given.
@@ -72,7 +72,7 @@ pub enum Error {
         /// What is accepted.
         accepted: String,
     },
-    /// A key that must be there is not.
+    /// A required key is missing.
     #[error("{key} is missing: {accepted}")]
     Missing {
         /// Its dotted path.
@@ -117,10 +117,10 @@ pub enum Error {
         second: String,
         /// The driver of both.
         driver: &'static str,
-        /// Where both are.
+        /// The place of both.
         location: Location,
     },
-    /// A driver cannot do what a workload asks for.
+    /// A driver does not support a request of a workload.
     #[error(
         "workload `{workload}` needs `{kind}`, which driver `{driver}` of system `{system}` \
          cannot do; \
@@ -141,7 +141,7 @@ pub enum Error {
     Driver {
         /// The table of the settings.
         key: String,
-        /// Why.
+        /// The reason.
         source: tailmark_driver::Error,
     },
     /// A workload or distribution is not accepted.
@@ -149,7 +149,7 @@ pub enum Error {
     Workload {
         /// Its dotted path.
         key: String,
-        /// Why.
+        /// The reason.
         source: tailmark_workload::Error,
     },
 }

@@ -1,8 +1,8 @@
-//! The plan, checked: the systems under test and what is done to all of them.
+//! The checked plan: the systems under test and everything that is done to them.
 //!
-//! [`RawPlan`] is the plan as written (TOML, flags); [`RawPlan::check`] makes of it the [`Plan`] as
-//! it takes effect, with every default filled in, every unit resolved, scales applied and every
-//! driver and workload looked up. What a plan can say is the table [`KEYS`].
+//! [`RawPlan`] is the plan as written (TOML, flags). [`RawPlan::check`] turns it into the effective
+//! [`Plan`], with defaults filled in, units resolved, scales applied, and drivers and workloads
+//! looked up. The table [`KEYS`] has everything that a plan can contain.
 
 mod accept;
 mod agent;
@@ -59,39 +59,39 @@ use tailmark_model::{Header, ReportSettings, SloSettings};
 /// A checked plan.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What the study keeps of the plan: title, effective keys, source, assumed keys.
+    /// The part of the plan that the study stores: title, effective keys, source, assumed keys.
     pub header: Header,
-    /// What the keys at the top say of the whole run.
+    /// Settings for the whole run.
     pub general: General,
     /// At least one; names are unique.
     pub systems: Vec<SystemPlan>,
-    /// What is loaded, and what may be done to data that is there.
+    /// The data set, and what may be done to existing data.
     pub dataset: DataSetPlan,
     /// The axes and the budget of the sweep.
     pub sweep: Sweep,
-    /// What is done to the machine.
+    /// Settings for the machine.
     pub machine: MachinePlan,
-    /// What the report is about.
+    /// Report settings.
     pub report: ReportSettings,
-    /// What the highest rate that holds is searched for.
+    /// Settings of the search for the highest rate that holds.
     pub slo: Option<SloSettings>,
     /// Limits that end the run when they are broken.
     pub abort: Vec<AbortLimit>,
     /// The data set before `scale`, where it differs.
     pub unscaled: Option<DataSet>,
-    /// Whether points of the study that are not valid are measured again.
+    /// Whether invalid points of the study are measured again.
     pub retry_failed: bool,
-    /// The systems on whose servers the study that is resumed began to create something.
+    /// The systems on whose servers the resumed study began to create something.
     pub begun_on: BTreeSet<String>,
     /// Settings of the machine while the plan is carried out.
     pub settings: MachineSettings,
-    /// What whoever runs it agrees to: nothing, as a plan is read.
+    /// The consent of the user who runs it. A plan that was just read has none.
     pub consent: Consent,
 }
 
 impl Plan {
     /// The plan of one of several processes: `{rank}` and `{host}` in the places of its systems are
-    /// its number and the name of its machine.
+    /// replaced by its number and the name of its machine.
     #[must_use]
     pub fn at_rank(mut self, rank: u32, host: &str) -> Self {
         for system in &mut self.systems {

@@ -1,4 +1,4 @@
-//! The limits and words of values that several modules know.
+//! Limits and words that several modules use.
 
 use tailmark_model::Arrivals;
 
@@ -8,11 +8,11 @@ pub const THREADS_MAX: u64 = 1024;
 pub const RATE_MIN: f64 = 0.1;
 /// The highest rate, operations per second.
 pub const RATE_MAX: f64 = 1e9;
-/// The most that a rate may be of a peak, percent.
+/// The highest rate relative to a peak, percent.
 pub const RATE_PERCENT_MAX: f64 = 1_000.0;
 /// The most records of a data set.
 pub const RECORDS_MAX: u64 = 1_000_000_000_000;
-/// The driver where a plan names none.
+/// The default driver.
 pub const DRIVER_DEFAULT: &str = "rocksdb";
 /// A year, seconds: longer than any phase.
 pub const YEAR: f64 = 365.0 * 86_400.0;
@@ -20,5 +20,5 @@ pub const YEAR: f64 = 365.0 * 86_400.0;
 pub const ARRIVALS: &[&str] = &[Arrivals::Even.name(), Arrivals::Poisson.name()];
 /// The word for a warm-up that ends by rule.
 pub const AUTO: &str = "auto";
-/// What a ladder is climbed until: the one word for it in plans.
+/// The only end of a ladder in plans.
 pub const NO_GAIN: &str = "no gain";

@@ -1,4 +1,4 @@
-//! A login of `ssh` as errors repeat it: no password gets from there into an error or a study.
+//! Logins of `ssh` in errors. No password gets from there into an error or a study.
 
 use std::net::Ipv6Addr;
 use toml::Value;
@@ -6,8 +6,8 @@ use toml::Value;
 /// The key that has logins.
 pub(super) const KEY: &str = "ssh";
 
-/// A host as an error repeats it: without what may be a password, which is all from the first colon (or
-/// what `ssh` may take for one, or for parameters) to the last `@`, or to the end.
+/// A host for an error, without anything that may be a password: everything from the first colon
+/// (or from what `ssh` may take for one, or for parameters) to the last `@`, or to the end.
 pub(super) fn shown(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
@@ -25,7 +25,7 @@ pub(super) fn shown(text: &str) -> String {
     }
 }
 
-/// The value of a key as an error repeats it: of a `ssh` in it, what may be shown.
+/// The value of a key for an error. Of `ssh` in it, only what may be shown.
 pub(super) fn showable(key: &str, value: &Value) -> Value {
     let is_host = key == KEY;
     match value {

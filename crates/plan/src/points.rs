@@ -8,20 +8,20 @@ use tailmark_workload::Workload;
 /// One point of every system: a workload at a number of threads or at a rate.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanPoint<'a> {
-    /// What its clients do.
+    /// Its workload.
     pub workload: &'a Arc<Workload>,
-    /// How many clients; at a rate of the axis, the most operations in flight.
+    /// Its clients. At a rate of the axis, the most operations in flight.
     pub threads: u32,
-    /// At which rate; none: as fast as the clients can.
+    /// Its rate; `None`: as fast as the clients can.
     pub rate: Option<AskedRate>,
-    /// From 1.
+    /// The repeat, from 1.
     pub repeat: u32,
-    /// Whether it is the first of its workload, of this repeat.
+    /// Whether it is the first point of its workload in this repeat.
     pub begins_workload: bool,
 }
 
 impl PlanPoint<'_> {
-    /// The rate in operations per second, where no peak must be known for it; none in a closed loop
+    /// The rate in operations per second, if it does not depend on a peak; `None` in a closed loop,
     /// too.
     #[must_use]
     pub fn fixed_rate(&self) -> Option<f64> {
@@ -47,7 +47,7 @@ impl PlanPoint<'_> {
 }
 
 impl Sweep {
-    /// What each workload is measured at: thread counts in the order of the plan, then rates.
+    /// The axis of each workload: thread counts in the order of the plan, then rates.
     pub fn axis(&self) -> impl Iterator<Item = (u32, Option<AskedRate>)> {
         let rate = self.rate.map(AskedRate::Fixed);
         let threads = self.threads.iter().map(move |&threads| (threads, rate));
@@ -58,7 +58,7 @@ impl Sweep {
         threads.chain(rates)
     }
 
-    /// The system whose peak a percentage is of, at a point of `system`.
+    /// The system whose peak a percentage refers to, at a point of `system`.
     #[must_use]
     pub fn peak_of<'a>(&'a self, system: &'a SystemPlan) -> &'a str {
         self.rates_of.as_deref().unwrap_or(&system.name)
@@ -66,15 +66,15 @@ impl Sweep {
 }
 
 impl Plan {
-    /// The points of one system in the order in which they are measured: workloads in the order of
-    /// the plan, each over all thread counts and then all rates, and all of that again for each
-    /// repeat. On a ladder all repeats of one come before the next, because it is decided by them
-    /// whether there is a next; all rungs are points here, wherever it ends.
+    /// The points of one system in the order in which they are measured: for each repeat, the
+    /// workloads in the order of the plan, each over all thread counts and then all rates. On a
+    /// ladder, all repeats of a rung come before the next, because they decide whether there is a
+    /// next. All rungs are points here, wherever the ladder ends.
     pub fn points(&self) -> impl Iterator<Item = PlanPoint<'_>> {
         self.numbered_points().map(|(_, point)| point)
     }
 
-    /// The points of one system but for repeats: each in its first.
+    /// The points of one system without repeats: each in its first.
     pub fn grid(&self) -> impl Iterator<Item = PlanPoint<'_>> {
         self.sweep.workloads.iter().flat_map(move |workload| {
             let points = self.sweep.axis().enumerate();
@@ -88,7 +88,7 @@ impl Plan {
         })
     }
 
-    /// The points of one system in their order, each with its place among [`Self::grid`].
+    /// The points of one system in order, each with its place in [`Self::grid`].
     fn numbered_points(&self) -> Box<dyn Iterator<Item = (usize, PlanPoint<'_>)> + '_> {
         let repeats = 1..=self.sweep.repeats;
         let at = |point, repeat| PlanPoint { repeat, ..point };
@@ -113,13 +113,13 @@ impl Plan {
         }))
     }
 
-    /// The points of so many systems in the order in which they are measured, each with the place of
-    /// its system, from 0. Every system has its points in the order of [`Self::points`].
+    /// The points of several systems in the order in which they are measured, each with the index
+    /// of its system. Every system has its points in the order of [`Self::points`].
     ///
-    /// Interleaved, each point goes over all systems, forwards or backwards: the direction changes
-    /// from point to point, and of one point from repeat to repeat, so that no system always comes
-    /// first. All systems have the thread counts of a workload behind them before its first rate, so
-    /// every peak is known that a percentage is of.
+    /// If interleaved, each point goes over all systems, forward or backward. The direction changes
+    /// from point to point, and for one point from repeat to repeat, so that no system always comes
+    /// first. All systems have measured the thread counts of a workload before its first rate, so
+    /// that every peak is known.
     #[must_use]
     pub fn points_of(
         &self,
@@ -146,9 +146,9 @@ impl Plan {
         }
     }
 
-    /// The systems in the order in which they are measured one after the other: that of the plan,
-    /// but the one whose peak the rates of all are parts of comes first. Each with its place in the
-    /// plan.
+    /// The systems in the order in which they are measured one after the other: the order of the
+    /// plan, except that the system whose peak the rates of all refer to comes first. Each has its
+    /// index in the plan.
     #[must_use]
     pub fn systems_in_order(&self) -> Vec<(usize, &SystemPlan)> {
         let mut systems: Vec<_> = self.systems.iter().enumerate().collect();
@@ -156,7 +156,7 @@ impl Plan {
         systems
     }
 
-    /// Whether a system is measured first, because the rates of all are parts of its peak.
+    /// Whether a system is measured first, because the rates of all refer to its peak.
     #[must_use]
     pub fn is_first(&self, system: &SystemPlan) -> bool {
         self.sweep.rates_of.as_ref() == Some(&system.name)

@@ -1,4 +1,4 @@
-//! A rate as a plan asks for it: operations per second, or a part of a peak that is measured first.
+//! The rates of a plan: operations per second, or a percentage of a peak that is measured first.
 
 use super::{
     Error,
@@ -11,24 +11,23 @@ use tailmark_driver::did_you_mean;
 use tailmark_model::{Arrivals, number};
 use toml::Value;
 
-/// A rate as it is asked for. Its text is that of the effective plan and of the study: `20000`,
-/// `60%`.
+/// A requested rate. The effective plan and the study write it as `20000` or `60%`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AskedRate {
     /// Operations per second over all clients.
     Fixed(f64),
-    /// This part of a peak, from above 0 to 10.
+    /// This fraction of a peak, from above 0 to 10.
     OfPeak(f64),
 }
 
 impl AskedRate {
-    /// Whether a peak must be known before it is a rate.
+    /// Whether it depends on a peak.
     #[must_use]
     pub const fn is_of_peak(self) -> bool {
         matches!(self, Self::OfPeak(_))
     }
 
-    /// For a person: `20,000 ops/s`, `60% of the peak of a`.
+    /// For display: `20,000 ops/s`, `60% of the peak of a`.
     #[must_use]
     pub fn described(self, of_system: &str) -> String {
         match self {
@@ -56,22 +55,22 @@ impl fmt::Display for AskedRate {
     }
 }
 
-/// What a plan says of rates.
+/// The rates in a plan.
 pub(super) struct Rates {
-    /// Of every thread point.
+    /// The rate of every thread point.
     pub rate: Option<f64>,
-    /// The axis beside the thread counts.
+    /// The axis besides the thread counts.
     pub rates: Vec<AskedRate>,
     /// Clients of a point of that axis.
     pub threads: u32,
-    /// Whose peak percentages are of; none: of the same system.
+    /// The system whose peak percentages refer to; `None`: the same system.
     pub of: Option<String>,
     /// How operations arrive.
     pub arrivals: Arrivals,
 }
 
 impl Rates {
-    /// Reads the keys of rates, and refuses those that would say nothing.
+    /// Reads the keys of rates, and refuses keys without effect.
     pub fn read(sweep: &TableReader<'_>) -> Result<Self, Error> {
         let rates = rates(sweep)?;
         let read = Self {
@@ -129,7 +128,7 @@ fn rates(sweep: &TableReader<'_>) -> Result<Vec<AskedRate>, Error> {
     Ok(rates)
 }
 
-/// Refuses `rates_of` where the plan has no such system.
+/// Refuses `rates_of` if the plan has no such system.
 pub(super) fn refuse_unknown_peak(
     sweep: &TableReader<'_>,
     system: Option<&str>,

@@ -1,5 +1,5 @@
-//! A plan as it is written: TOML from a file or a shipped plan, with the flags of the command line
-//! put into the same table, so that one check serves every source.
+//! A plan as written: TOML from a file or a shipped plan, with command-line flags merged into the
+//! same table, so that one check serves every source.
 
 use super::{
     Accept, Error, PlanKey, keys,
@@ -14,28 +14,28 @@ use tailmark_driver::{did_you_mean, read_text_stream};
 use tailmark_model::secret::masked;
 use toml::{Table, Value};
 
-/// The keys that say where a system is.
+/// The keys that name a system's place.
 const PLACES: &[&str] = &["path", "device", "contact_points"];
 
-/// The most bytes of a plan: the study keeps its text.
+/// The largest plan in bytes. The study stores its text.
 pub const PLAN_BYTES_MAX: usize = 4 << 20;
 
-/// A plan that is not checked yet.
+/// An unchecked plan.
 #[derive(Debug, Clone, Default)]
 pub struct RawPlan {
-    /// What the plan is called: its file's stem or its shipped name; none from flags alone.
+    /// The plan's name: its file's stem or its shipped name; `None` for flags alone.
     pub name: Option<String>,
     table: Table,
-    /// The text that was read, as long as it still says the same.
+    /// The text that was read, as long as it is still equivalent.
     source: Option<String>,
-    /// By dotted key, the flag that set it.
+    /// The flag that set each dotted key.
     flags: BTreeMap<String, String>,
     lines: Lines,
 }
 
 impl RawPlan {
-    /// A shipped plan by its name, or a plan by its path. A file that is called like a shipped plan is
-    /// found by `./NAME`: another user may have put it into this directory.
+    /// A shipped plan by name, or a plan file by path. A file with the name of a shipped plan is
+    /// found only as `./NAME`, because another user may have put it into this directory.
     ///
     /// # Errors
     /// If there is neither, the file has more than [`PLAN_BYTES_MAX`] bytes, or it is not TOML.
@@ -73,7 +73,7 @@ impl RawPlan {
     /// A plan from its text.
     ///
     /// # Errors
-    /// Where it is not TOML; names line and column.
+    /// If it is not TOML. Names line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
         let table = text.parse::<Table>().map_err(|error| {
             let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
@@ -93,11 +93,11 @@ impl RawPlan {
         })
     }
 
-    /// Sets the key at a dotted path. Of `system` and `workload`, the second word is the name of a
-    /// table that the plan has.
+    /// Sets the key at a dotted path. For `system` and `workload`, the second word is the name of
+    /// an existing table.
     ///
     /// # Errors
-    /// Where the path leads through something that is no table.
+    /// If the path leads through something that is not a table.
     pub fn set(&mut self, flag: &str, key: &str, value: Value) -> Result<(), Error> {
         let words = split(key).ok_or_else(|| Error::UnknownKey {
             key: key.to_owned(),
@@ -157,7 +157,7 @@ impl RawPlan {
     /// Sets a key by its flag.
     ///
     /// # Errors
-    /// Where its table is something else.
+    /// If its table is something else.
     pub fn set_flag(&mut self, key: &PlanKey, value: &str) -> Result<(), Error> {
         let path = key.path();
         let flag = key.flag.map_or("", |flag| flag.name);
@@ -172,8 +172,8 @@ impl RawPlan {
         }
     }
 
-    /// Makes `driver` that of the plan. Settings of another driver would mean nothing to it, and
-    /// go.
+    /// Sets the driver of the plan. Settings of another driver are removed, because they would have
+    /// no meaning.
     pub fn set_driver(&mut self, driver: &str) {
         let database = self
             .table
@@ -201,7 +201,7 @@ impl RawPlan {
             .insert("database.driver".to_owned(), "--driver".to_owned());
     }
 
-    /// Takes names out of `assumed` whose keys a flag has taken out of the plan.
+    /// Removes names from `assumed` whose keys a flag has removed from the plan.
     fn forget_assumed(&mut self, is_gone: impl Fn(&str) -> bool) {
         if let Some(Value::Array(names)) = self.table.get_mut("assumed") {
             names.retain(|name| {
@@ -211,10 +211,10 @@ impl RawPlan {
         }
     }
 
-    /// Sets what `KEY=VALUE` says; a value that is not TOML is text.
+    /// Applies `KEY=VALUE`. A value that is not TOML is text.
     ///
     /// # Errors
-    /// Where it is not such an assignment.
+    /// If it is not such an assignment.
     pub fn assign(&mut self, given: &str) -> Result<(), Error> {
         let parts = given
             .split_once('=')
@@ -236,12 +236,12 @@ impl RawPlan {
         )
     }
 
-    /// Makes the systems of the plan those given as `NAME=WHERE`. One that the plan names already
-    /// keeps its other keys, but for what was expected of its place, and the ceilings of those named
-    /// stay.
+    /// Replaces the systems of the plan by those given as `NAME=WHERE`. A system that the plan
+    /// already names keeps its other keys, except the expectations about its place. Ceilings of the
+    /// named systems stay.
     ///
     /// # Errors
-    /// Where one is not `NAME=WHERE`.
+    /// If one is not `NAME=WHERE`.
     pub fn set_systems(&mut self, given: &[String]) -> Result<(), Error> {
         if given.is_empty() {
             return Ok(());
@@ -306,7 +306,7 @@ impl RawPlan {
         Ok(())
     }
 
-    /// What `report` says of a system goes with it, unless a flag says it.
+    /// Removes what `report` says about removed systems, unless a flag said it.
     fn forget_in_report(&mut self, gone: &[String]) {
         let Some(Value::Table(report)) = self.table.get_mut("report") else {
             return;
@@ -329,7 +329,7 @@ impl RawPlan {
         }
     }
 
-    /// Which key says where a system is, as its driver takes it.
+    /// The key for the place of a system, according to its driver.
     fn place_key(&self, system: &Table) -> &'static str {
         let driver = |table: &Table| {
             table
@@ -346,7 +346,7 @@ impl RawPlan {
         }
     }
 
-    /// The dotted keys that flags have set; `system` stands for the places of --system.
+    /// The dotted keys that flags have set. `system` stands for the places of --system.
     pub(super) fn flags(&self) -> impl Iterator<Item = &str> {
         self.flags.keys().map(String::as_str)
     }
@@ -360,7 +360,7 @@ impl RawPlan {
         &self.table
     }
 
-    /// How an error names a key: `--threads (sweep.threads)` where a flag set it.
+    /// The name of a key in errors: `--threads (sweep.threads)` if a flag set it.
     pub(super) fn label(&self, key: &str) -> String {
         match self.flags.get(key) {
             Some(flag) => format!("{flag} ({key})"),
@@ -368,8 +368,8 @@ impl RawPlan {
         }
     }
 
-    /// TOML that says what the plan says, without the secrets in its commands: the text that was read
-    /// where each command stands in it as it is, or one that says the same.
+    /// TOML that is equivalent to the plan, without secrets in its commands: the text that was read
+    /// if each command appears in it unchanged, otherwise a generated one.
     pub(super) fn source(&self) -> String {
         let mut table = self.table.clone();
         let mut text = self.source.clone();

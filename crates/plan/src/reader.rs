@@ -1,4 +1,4 @@
-//! One table of a plan while it is read: knows where it stands and what its keys accept.
+//! One table of a plan while it is read. It knows its path and what its keys accept.
 
 use super::{
     DefaultInputs, DefaultValue, Error, PlanKey, RawPlan, accept::Accepted, keys, logins::showable,
@@ -14,11 +14,11 @@ pub(super) struct TableReader<'a> {
     table: &'a Table,
     /// Its name in the table of keys.
     name: &'static str,
-    /// Its dotted path, as errors name it.
+    /// Its dotted path, for errors.
     path: String,
 }
 
-/// What an absent table holds.
+/// The content of an absent table.
 static NOTHING: LazyLock<Table> = LazyLock::new(Table::new);
 
 impl<'a> TableReader<'a> {
@@ -56,7 +56,7 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// The table under `name`, empty where there is none; `database` may hold `more` keys.
+    /// The table `name`, empty if it is absent. `database` may have `more` keys.
     pub fn table(&self, name: &'static str, more: &[&str]) -> Result<TableReader<'a>, Error> {
         let table = match self.table.get(name) {
             None => &NOTHING,
@@ -99,7 +99,7 @@ impl<'a> TableReader<'a> {
         Ok(readers)
     }
 
-    /// The name of a `[[system]]` or `[[workload]]`; files are named after it.
+    /// The name of a `[[system]]` or `[[workload]]`. Files are named after it.
     fn own_name(&self) -> Result<String, Error> {
         let accepted = || "a name of 1 to 64 characters without `/`, `=` or `,`".to_owned();
         let Some(value) = self.table.get("name") else {
@@ -126,7 +126,7 @@ impl<'a> TableReader<'a> {
         self.own_name()
     }
 
-    /// What is given in this table.
+    /// The given values of this table.
     pub fn given(&self) -> &'a Table {
         self.table
     }
@@ -139,12 +139,12 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// How errors name a key: by its flag too, where one set it.
+    /// The name of a key in errors, with the flag that set it.
     pub fn label(&self, name: &str) -> String {
         self.raw.label(&self.full(name))
     }
 
-    /// That a value is not what its key accepts.
+    /// The error that a value is not accepted by its key.
     pub fn refuse(&self, name: &str, value: &Value) -> Error {
         Error::BadValue {
             key: self.label(name),
@@ -153,7 +153,7 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// That the value that is given, or the default, is not accepted here.
+    /// The error that the given value, or the default, is not accepted here.
     pub fn refuse_given(&self, name: &str, accepted: String) -> Error {
         let value = self.value(name);
         Error::BadValue {
@@ -167,7 +167,7 @@ impl<'a> TableReader<'a> {
         keys::find(self.name, name).expect("only keys of the table of keys are read")
     }
 
-    /// The value that is given, or the default that is always the same.
+    /// The given value, or the fixed default.
     pub fn value(&self, name: &str) -> Option<Cow<'a, Value>> {
         let default = match self.key(name).default {
             DefaultValue::Fixed(default) => Some(Cow::Owned(default.into())),
@@ -176,19 +176,19 @@ impl<'a> TableReader<'a> {
         self.table.get(name).map(Cow::Borrowed).or(default)
     }
 
-    /// What a key has, given or by default.
+    /// The value of a key, given or by default.
     pub fn get<T: Accepted>(&self, name: &str) -> Result<T, Error> {
         let read = self.optional(name)?;
         Ok(read.expect("a key that is read so has a default"))
     }
 
-    /// What a key has, none where it is not given and has no default.
+    /// The value of a key; `None` if it is not given and has no default.
     pub fn optional<T: Accepted>(&self, name: &str) -> Result<Option<T>, Error> {
         let value = self.value(name);
         value.map(|value| self.accepted(name, &value)).transpose()
     }
 
-    /// What a key has, given or as its row computes it.
+    /// The value of a key, given or computed by its row.
     pub fn computed<T: Accepted>(
         &self,
         name: &str,
@@ -206,7 +206,7 @@ impl<'a> TableReader<'a> {
         T::read(value, self.key(name).accept).ok_or_else(|| self.refuse(name, value))
     }
 
-    /// The table that a value is, of the keys of `name`.
+    /// A value as a table with the keys of `name`.
     pub fn inline<'b>(
         &self,
         key: &str,

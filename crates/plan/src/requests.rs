@@ -1,5 +1,5 @@
-//! How many requests of a kind the operations of a workload send: by these a plan is long enough for
-//! a quantile of their latencies, or not.
+//! How many requests of a kind a workload's operations send. They decide whether a plan is long
+//! enough for a quantile of their latencies.
 
 use tailmark_model::Kind;
 use tailmark_workload::{
@@ -7,9 +7,9 @@ use tailmark_workload::{
     db_bench::{MixGraph, Op},
 };
 
-/// Requests of a kind for each operation of a point of that many clients, on average, from 0 to 1;
-/// background clients, whose requests are no operations, are left out. None where that is not known
-/// beforehand: groups of clients that do different things are not equally fast.
+/// Mean requests of a kind per operation of a point with that many clients, from 0 to 1. Background
+/// clients are left out, because their requests are not operations. `None` if it is unknown in
+/// advance: groups of clients with different work are not equally fast.
 ///
 /// A read-modify-write is one operation, and one request of each of its three kinds.
 #[must_use]
@@ -59,7 +59,7 @@ fn of_mix(mix: &Mix, kind: Kind) -> f64 {
     weight / mix.sum()
 }
 
-/// Of one of db_bench's benchmarks.
+/// The same for one of db_bench's benchmarks.
 fn of_op(op: &Op, kind: Kind) -> Option<f64> {
     let all = |own: Kind| if kind == own { 1.0 } else { 0.0 };
     Some(match op {
@@ -76,8 +76,8 @@ fn of_op(op: &Op, kind: Kind) -> Option<f64> {
     })
 }
 
-/// The weights are met where the request does not depend on the key, which some are drawn more often
-/// than others.
+/// The weights hold if the request does not depend on the key, because some keys are drawn more
+/// often than others.
 fn of_mix_graph(graph: &MixGraph, kind: Kind) -> Option<f64> {
     let sum: f64 = graph.weights.iter().sum();
     let share = match kind {

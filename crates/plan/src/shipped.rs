@@ -1,9 +1,9 @@
-//! The plans that come with tailmark, found by name.
+//! The plans that ship with tailmark, by name.
 
-/// A plan that comes with tailmark.
+/// A plan that ships with tailmark.
 #[derive(Debug)]
 pub struct ShippedPlan {
-    /// What `tailmark run` finds it by.
+    /// Its name for `tailmark run`.
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,

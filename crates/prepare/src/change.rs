@@ -1,4 +1,4 @@
-//! A change of the machine: how the journal says it, and how it is put back.
+//! A change of the machine: how the journal records it, and how it is undone.
 
 use super::{Error, Kernel, Log, real_path, signature, watch::Logged};
 use serde_json::{Value, json};

@@ -1,9 +1,8 @@
-//! A device that everything speaks for touching, open and held: no step that destroys anything can
-//! be called without one.
+//! A device that may be overwritten, open and held. No destructive step can be called without one.
 //!
-//! The device is opened exclusively first and looked at then: from there on nobody can mount it or
-//! make something of it. What the open file is, is asked again right before each step, because a
-//! name may have become another device between the look and the opening.
+//! The device is first opened exclusively, then examined, so that nobody can mount it or build on
+//! it afterwards. Right before each step, the open file is identified again, because a name may
+//! have moved to another device between the look and the opening.
 
 use super::nvme;
 use super::{

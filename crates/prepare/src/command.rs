@@ -1,4 +1,4 @@
-//! Programs of the system, run to their end.
+//! Runs programs of the system to completion.
 
 use super::watch::{Waited, Watch, wait_until};
 use std::{

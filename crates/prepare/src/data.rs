@@ -1,8 +1,8 @@
-//! The data that preconditioning writes: random, so that no drive can compress it, and known again as
-//! ours wherever it lies.
+//! The data of preconditioning: random, so that no drive can compress it, but recognisable as ours
+//! anywhere.
 //!
-//! Each 4 KiB begin with a number of their own, from which the rest follows. So what a later look
-//! finds behind our mark is told from what somebody else has written there since.
+//! Every 4 KiB begin with a number, from which the rest follows. So a later look can tell our data
+//! after our mark from data that others have written since.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

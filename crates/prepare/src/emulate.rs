@@ -1,11 +1,11 @@
-//! A block device that is as slow as it is asked to be: a file behind a throttle, as a loop device.
+//! A block device of limited speed: a file behind a throttle, as a loop device.
 //!
-//! `qemu-storage-daemon` holds every request to its limits, whoever sends it and through whichever
-//! cache, and shows the file by FUSE; a loop device over that is a block device. A throttle limits
-//! rates and is no delay: where each request is to take its time, it hands the requests to
-//! `nbdkit`, whose filter lets each wait, and `nbdfuse` shows that. It needs root, FUSE and no module
-//! of the kernel. What there is of it is in one directory, by which it is removed, also by another
-//! process when the one that made it was killed.
+//! `qemu-storage-daemon` holds every request to its limits, whoever sends it and through any cache,
+//! and exposes the file by FUSE. A loop device makes it a block device. A throttle limits rates but
+//! adds no delay. For a delay per request it passes requests on to `nbdkit`, whose filter delays
+//! each of them, and `nbdfuse` exposes the result. This needs root and FUSE, but no kernel module.
+//! Everything is in one directory. With it, any process can remove the device, even after its
+//! creator was killed.
 
 use super::{
     Error, Watch,

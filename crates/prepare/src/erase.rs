@@ -1,5 +1,5 @@
-//! What erases a device: discard, an NVMe format, an NVMe sanitize. Each takes a [`Claim`], asks it
-//! again what it holds right before, and marks the device as ours behind it.
+//! Erases a device by discard, NVMe format or NVMe sanitize. Each takes a [`Claim`], checks again
+//! right before what it holds, and afterwards marks the device as ours.
 
 use super::nvme::{self, Drive, Sanitize, SanitizeState};
 use super::{Claim, Error, Reach, Target, Watch, claim, ioctl, tag};

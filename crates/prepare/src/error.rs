@@ -1,4 +1,4 @@
-//! Why a device is not touched, or a step failed.
+//! Why a device was not touched, or a step failed.
 
 use std::{io, path::PathBuf};
 

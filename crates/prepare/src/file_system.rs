@@ -1,9 +1,10 @@
-//! File systems: made on a device that is held, mounted, unmounted.
+//! File systems: created on a held device, mounted, unmounted.
 //!
-//! They are made by the programs of the system, which open the device exclusively themselves: for
-//! that moment the hold is given up, while the device stays open here, so that its number cannot be
-//! another's. Its signatures are gone before, so that the program need not be forced, and refuses
-//! what somebody else has made there in between. Our label says afterwards that it was this device.
+//! Programs of the system create them and open the device exclusively themselves. For that moment
+//! the exclusive hold is released, but the device stays open here, so that its number cannot pass
+//! to another one. Signatures are removed first. So the program needs no force option, and refuses
+//! anything that others have created in the meantime. Afterwards our label shows that it was this
+//! device.
 
 use super::{
     Claim, Error, LABEL, Target, Watch, claim,

@@ -1,7 +1,7 @@
-//! The interlock: every reason not to touch a device, as rows over one scene.
+//! The guards: every reason not to touch a device, as rows over one set of facts.
 //!
-//! A row that finds something names its evidence. What cannot be told counts as a reason too. All
-//! rows are asked, so that one refusal says everything.
+//! A row that objects names its evidence. Anything unknown counts as an objection. All rows are
+//! asked, so that one refusal says everything.
 
 use super::{
     Identity, Objection, Signature, Target,

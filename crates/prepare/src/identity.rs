@@ -1,5 +1,5 @@
-//! Which device it is: what stays the same when the kernel's names change, and the device that a
-//! plan's word for it leads to.
+//! The identity of a device, which survives changes of the kernel's names, and the lookup of the
+//! device that a plan names.
 
 use super::nvme;
 use super::{Error, Watch, ioctl, watch::wait_until};

@@ -1,4 +1,4 @@
-//! Who else uses a device: what the guards about its use say, where nothing on it is destroyed.
+//! Other users of a device, as guards report them when nothing on it will be destroyed.
 
 use super::{
     Consent, Error, Objection, Target, Watch,

@@ -1,4 +1,4 @@
-//! The calls of the kernel that this needs of block devices, each a few lines over its number.
+//! The ioctls for block devices that this crate needs, each in a few lines.
 
 use rustix::{
     fd::AsFd,

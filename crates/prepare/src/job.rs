@@ -1,8 +1,7 @@
-//! One job of preparing: what is asked for of the devices of a system and of the machine. `steps.rs`
-//! carries it out.
+//! A preparation job for the devices of a system and the machine. `steps.rs` carries it out.
 //!
-//! A request owns all that it says, and names its devices as the plan does: so it can be sent to the
-//! machine that it is of, which finds them there.
+//! A request owns everything that it says, and names devices as the plan does. So it can be sent to
+//! another machine, which finds them there.
 
 use super::{
     Claim, Consent, Erase, Error, FileSystem, Kernel, Mix, Objection, Over, Reach, Setting, Target,

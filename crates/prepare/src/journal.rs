@@ -1,11 +1,10 @@
-//! The journal of what is changed on this machine for a run, and how it is put back, whatever ends the
-//! run.
+//! The journal of changes that a run makes to this machine. It restores them however the run ends.
 //!
-//! Before a value is changed, the old one is in the journal, on the disk. A run puts back what it has
-//! changed when it ends; where it was killed, the next one that changes something does, or
-//! `tailmark restore`. Only a value that is still ours is put back: it is as we left it, or as we
-//! asked for. After a restart nothing of it is in effect any more, which the journal knows by the
-//! kernel's boot identifier.
+//! Before a value is changed, the old one is written to the journal on disk. A run restores its
+//! changes when it ends. If it was killed, the next run that changes something does, or `tailmark
+//! restore`. A value is restored only if it is still ours: as we left it, or as we requested it. A
+//! restart of the machine undoes all changes, which the journal detects by the kernel's boot
+//! identifier.
 
 use super::{
     Error, Kernel, Log, Setting,

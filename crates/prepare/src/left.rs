@@ -1,7 +1,7 @@
-//! The file `left`: what a run has changed on this machine and not put back, for every user to read.
+//! The file `left`: changes to this machine that a run has not restored, readable for every user.
 //!
-//! The journal is root's. A run of another user must know all the same that the settings of the
-//! machine are those of a run that was killed: what it measures is that machine.
+//! The journal is root's. But a run of another user must also know that the machine still has the
+//! settings of a killed run, because it measures that machine.
 
 use super::{
     JOURNAL_DIRECTORY,

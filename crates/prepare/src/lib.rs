@@ -1,8 +1,8 @@
-//! Preparing a device: what may be erased, and the steps that do it.
+//! Prepares devices: what may be erased, and the steps that do it.
 //!
-//! A [`Target`] is a device that a plan names, found. A [`Claim`] is one that is open and held, after
-//! every row of [`GUARDS`] found nothing against it. Steps that destroy take a claim and nothing
-//! else. In doubt a device is left as it is: a wrong erase is the worst that this program can do.
+//! A [`Target`] is a device that a plan names and that was found. A [`Claim`] is one that is open
+//! and held, after no row of [`GUARDS`] objected. Destructive steps take a claim and nothing else.
+//! In doubt a device is left alone: a wrong erase is the worst that this program can do.
 
 mod change;
 mod claim;

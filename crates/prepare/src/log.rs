@@ -1,4 +1,4 @@
-//! The log of the machine: what was done to which device, which is there when the study is not.
+//! The machine's own log of what was done to which device. It remains even if the study is gone.
 
 use super::{JOURNAL_DIRECTORY, state};
 use rustix::fs::OFlags;

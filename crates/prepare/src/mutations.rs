@@ -1,4 +1,4 @@
-//! Whatever `wipefs`, a journal, a drive or the kernel says, it is read or refused.
+//! Any output of `wipefs`, a journal, a drive or the kernel is either parsed or refused.
 
 use super::nvme::{Controller, Namespace, SanitizeState};
 use super::{change, signature, uses};

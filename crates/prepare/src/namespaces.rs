@@ -1,5 +1,5 @@
-//! The namespaces of an NVMe drive replaced: all are removed, and so many equal ones are made and
-//! attached. No drive that is emulated can do it, so this is tested on recorded answers.
+//! Replaces the namespaces of an NVMe drive: all are removed, then a number of equal ones are
+//! created and attached. No emulated drive supports this, so it is tested on recorded answers.
 
 use super::nvme::{self, Drive};
 use super::{Claim, Error, Reach, Target, Watch, claim};

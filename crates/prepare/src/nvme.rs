@@ -1,7 +1,8 @@
-//! Admin commands that say what an NVMe drive is, and those that erase it: what is sent and what is
-//! read of the answer, apart from the sending, so that what no drive here can do is tested by bytes.
+//! Admin commands that describe an NVMe drive, and those that erase it. Building requests and
+//! parsing answers is separate from sending, so that features of missing drives are tested by
+//! bytes.
 //!
-//! Numbers and places of fields are those of the NVM Express Base Specification 2.0 and the NVM
+//! Field numbers and offsets are those of the NVM Express Base Specification 2.0 and the NVM
 //! Command Set Specification 1.0.
 
 use rustix::fd::AsFd;

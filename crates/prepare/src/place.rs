@@ -1,5 +1,5 @@
-//! What speaks against mounting a device where the plan says: looked at before the first device is
-//! touched, for afterwards it is too late to say no.
+//! Reasons against mounting a device at the place in the plan. They are checked before the first
+//! device is touched, because later is too late.
 
 use super::{Error, Job, file_system_on, in_use, real_path, watch::Unwatched};
 use std::{fs, io, path::Path};

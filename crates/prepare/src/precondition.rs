@@ -1,8 +1,8 @@
-//! Sequential preconditioning: the whole device written, so that what is measured is a drive in use
-//! and not one fresh from its box.
+//! Sequential preconditioning: writes the whole device, so that a drive in use is measured and not
+//! a fresh one.
 //!
-//! SNIA's workload-independent preconditioning (SSS PTS 2.0.2) writes twice the capacity in blocks of
-//! 128 KiB. The data is random, so that a drive cannot compress it, and another in each pass.
+//! SNIA's workload-independent preconditioning (SSS PTS 2.0.2) writes twice the capacity in blocks
+//! of 128 KiB. The data is random, so that a drive cannot compress it, and different in each pass.
 
 use super::{Claim, Error, Watch, data::Data, erase, tag};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};

@@ -1,7 +1,7 @@
-//! A block device that a driver writes itself: it is overwritten from its first byte on.
+//! A block device that a driver writes directly. It is overwritten from its first byte on.
 //!
-//! A device that carries our stamp or our mark, or that this run has made, needs no consent. Every other
-//! one is taken as erasing it would: with every guard and the same consent.
+//! A device with our stamp or our mark, or one that this run created, needs no consent. Every other
+//! device needs the same guards and consent as erasing.
 
 use super::{
     Claim, Consent, Error, Identity, Objection, Reach, Signature, Target, Uses, Watch,

@@ -1,4 +1,4 @@
-//! A path as the kernel names it.
+//! A path under the name that the kernel uses.
 
 use std::path::{Path, PathBuf};
 

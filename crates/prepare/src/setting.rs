@@ -1,4 +1,4 @@
-//! Values of the kernel that a plan can set: where each is, and what it may be.
+//! Kernel settings that a plan can change: their files and permitted values.
 
 use super::Error;
 use std::{

@@ -1,10 +1,10 @@
-//! What is on a device: signatures of file systems, partition tables, RAID and the like, what is
-//! ours, or data that has no signature.
+//! The content of a device: signatures of file systems, partition tables, RAID and the like, our
+//! own data, or data without a signature.
 //!
-//! Signatures are looked for by `wipefs` of util-linux, which knows some hundred of them; it is
-//! asked to look only, and through the file that is open. What it does not know (the raw device of a
-//! database) is seen by samples: a device that is not one byte over and over holds data, and one with
-//! our mark holds data of others where a sample is neither empty nor what preconditioning writes.
+//! `wipefs` of util-linux, which knows about a hundred signatures, looks for them. It only looks,
+//! through the open file. Unknown content (the raw device of a database) is detected by samples. A
+//! device whose bytes are not all equal holds data. A device with our mark holds foreign data if a
+//! sample is neither empty nor from preconditioning.
 
 use super::{Error, Identity, command, data, tag, watch::Unwatched};
 use serde_json::Value;

@@ -1,8 +1,8 @@
-//! The directory in which tailmark keeps what it has changed on a machine.
+//! The directory in which tailmark records its changes to a machine.
 //!
-//! Root restores settings by what stands there, so only its owner may write it, whatever the umask of
-//! the run that made it. The lock and the journal are private: another user who could open the lock
-//! could hold it.
+//! Root restores settings from it, so only its owner may write to it, whatever the umask of the run
+//! that created it. The lock and the journal are private, because another user who could open the
+//! lock could hold it.
 
 use rustix::fs::OFlags;
 use std::{

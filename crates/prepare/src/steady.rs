@@ -1,9 +1,10 @@
-//! Preconditioning by a mix of requests, in rounds, until the device is steady: what a drive does when
-//! it is fresh, full or idle is not what it does after hours of the same work.
+//! Preconditioning by a mix of requests, in rounds, until the device is steady. A drive that is
+//! fresh, full or idle behaves differently from one after hours of the same work.
 //!
-//! The requests are those of the driver `file`: each client has one in flight, past the page cache,
-//! and draws its places uniformly. Rounds follow each other without a pause; the rule is that of
-//! [`Rounds`]. Over the device it takes a claim; over a file system, a file that is removed again.
+//! Requests are like those of the driver `file`: each client has one in flight, bypasses the page
+//! cache, and draws places uniformly. Rounds follow each other without a pause, and [`Rounds`] has
+//! the rule. On a device it needs a claim. On a file system it uses a file, which is removed
+//! afterwards.
 
 use super::nvme::{self, Drive};
 use super::{

@@ -1,8 +1,8 @@
-//! The steps of preparing, as rows: what each does, what undoes it, its dry run, and itself; and how
-//! those that a job asks for are carried out.
+//! The steps of preparation as rows: what each does, what undoes it, its dry run, and its action;
+//! and how the steps of a job are carried out.
 //!
-//! A row that destroys is carried out for a device whose serial number is confirmed alone, with a
-//! claim that the interlock has given.
+//! A destructive row is carried out only for a device whose serial number is confirmed, with a
+//! claim from the guards.
 
 use super::{
     Claim, Done, Error, Job, Journal, Log, Reach, Setting, Target, Watch,

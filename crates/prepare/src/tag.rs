@@ -1,8 +1,8 @@
-//! Our own mark on a device: that we have erased it, and may again.
+//! Our mark on a device: we have erased it, and may do so again.
 //!
 //! It lies between the stamp of the driver `file` and the data (`driver/src/db/file/stamp.rs`: 192
-//! KiB to 1 MiB are not used), and says whose serial number it was written for, so that a copy of a
-//! device is not taken for the device.
+//! KiB to 1 MiB are unused). It contains the serial number of its device, so that a copy of a
+//! device is not mistaken for the device.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 

@@ -1,9 +1,9 @@
-//! Who uses the devices of this machine: everything that is mounted in any mount namespace, swap,
-//! what is made of what, and who has a device open.
+//! Users of this machine's devices: all mounts in any mount namespace, swap, devices built on
+//! others, and programs that have a device open.
 //!
-//! An exclusive open sees none of a loop device over a disk, of a file system that another host
-//! has mounted, and of a program that has the device open without asking to be alone. So all of it
-//! is looked up, and what cannot be seen is told as that.
+//! An exclusive open detects neither a loop device over a disk, nor a file system mounted by
+//! another host, nor a program that opened the device without exclusive access. So all of these are
+//! looked up, and anything that cannot be seen is reported as unknown.
 
 use super::ioctl;
 use std::{

@@ -1,4 +1,4 @@
-//! Who watches a step: hears how far it is and what it waits for, and says whether to stop.
+//! The observer of a step: it learns of the progress and of waits, and can request a stop.
 
 use std::{
     thread,

@@ -1,4 +1,4 @@
-//! One agent at the other end: requests and answers, samples, and what its clock says.
+//! One agent at the other end: requests and answers, samples, and its clock.
 
 use crate::agent::{
     Answer, Ask, Hello, Line, PROTOCOL, Request, now_ns,

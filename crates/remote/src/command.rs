@@ -1,7 +1,7 @@
-//! Commands that go on at the other end: started, looked at, ended, and what they print.
+//! Commands that continue at the other end: started, checked and ended, with their output.
 //!
-//! Each is the leader of a session of its own there, and a shell beside it keeps how it ended; so it
-//! goes on when the connection is lost, and whoever knows its number can still end it.
+//! Each leads its own session there, and a shell next to it records how it ended. So it survives a
+//! lost connection, and anyone who knows its number can still end it.
 
 use crate::{
     Error, Server,

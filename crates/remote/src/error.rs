@@ -1,4 +1,4 @@
-//! What can go wrong with the host of a server.
+//! Errors of a server's host.
 
 /// Something could not be done on the host of a server.
 #[derive(Debug, thiserror::Error)]

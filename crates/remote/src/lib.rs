@@ -1,9 +1,9 @@
-//! The host of a server: what is done and sampled there, through the user's own OpenSSH.
+//! The host of a server: actions and samples there, through the user's own OpenSSH.
 //!
-//! `ssh` makes the connection, with the keys, the configuration, the jump hosts and the known hosts of
-//! the user; nothing listens anywhere, and no password is asked for. Over it an agent is copied to the
-//! host and started (`tailmark-agent`), which ends with the connection, and leaves nothing there. Where
-//! no agent can be copied, plain commands do what they can.
+//! `ssh` connects with the user's keys, configuration, jump hosts and known hosts. Nothing listens
+//! anywhere, and no password is requested. An agent (`tailmark-agent`) is copied to the host and
+//! started. It ends with the connection and leaves nothing behind. If no agent can be copied, plain
+//! commands do what they can.
 
 pub mod agent;
 mod channel;

@@ -1,6 +1,6 @@
-//! Text from another machine: read with limits, and without what a terminal would obey.
+//! Text from another machine, read with limits and without terminal control.
 //!
-//! A host that was broken into may send anything. A line has a limit, lines have a rate, and no
+//! A compromised host may send anything. The length and the rate of lines are limited, and no
 //! control character reaches a message, a fact or a log.
 
 use serde_json::Value;

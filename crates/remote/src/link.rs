@@ -1,4 +1,4 @@
-//! What one connection to a host consists of: the shared `ssh`, and over it a shell there that makes a
+//! The parts of a connection to a host: the shared `ssh`, and a shell over it that creates a
 //! directory, runs the agent in it, and removes it when the connection ends.
 
 use crate::{

@@ -1,4 +1,4 @@
-//! What plain commands can do of what an agent would.
+//! Parts of the agent's work that plain commands can do.
 
 use crate::{
     Error,

@@ -1,4 +1,5 @@
-//! The agent as a program that can be copied: part of this one, a file beside it, or one that was named.
+//! The agent program to be copied: embedded in this program, a file beside it, or a file named in
+//! the plan.
 
 use crate::Error;
 use std::{

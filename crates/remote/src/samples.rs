@@ -1,4 +1,4 @@
-//! What was sampled on a host, and its clock, as this machine's clock has them.
+//! Samples from a host and its clock, converted to this machine's clock.
 
 use crate::agent::now_ns;
 use crate::channel::Taken;

@@ -1,5 +1,5 @@
-//! The scripts that start a command at the other end, look at it, and end it. They are for every `sh`:
-//! dash takes `-PID` after `--` only where the signal is given by `-s`.
+//! Scripts that start a command at the other end, check it and end it. They work with every `sh`:
+//! dash accepts `-PID` after `--` only if the signal is given by `-s`.
 
 /// Starts what follows `$1` (where its log and its end are kept) and prints its number, once it is the
 /// leader of its group.

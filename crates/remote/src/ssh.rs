@@ -1,9 +1,9 @@
-//! `ssh` itself: one connection that all commands share.
+//! `ssh` itself: one connection shared by all commands.
 //!
-//! The first `ssh` holds the connection (`ControlMaster`); each command is a further one over its
-//! socket, which takes some milliseconds. All are in process groups of their own, so that Ctrl-C ends
-//! a run and not its connections. A run that is killed leaves the first one behind, which ends when
-//! nothing has used it for a minute.
+//! The first `ssh` holds the connection (`ControlMaster`). Each command is a further `ssh` over its
+//! socket, which takes some milliseconds. All have their own process groups, so that Ctrl-C ends a
+//! run but not its connections. A killed run leaves the first one behind, which ends after a minute
+//! without use.
 
 use crate::{Error, lines};
 use rustix::{fs::OFlags, process::geteuid};

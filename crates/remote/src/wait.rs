@@ -1,4 +1,4 @@
-//! Waiting for what comes from another thread, for as long as it is needed.
+//! Waits for another thread's result, as long as it is needed.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},

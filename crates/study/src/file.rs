@@ -1,9 +1,9 @@
-//! Files that appear whole or not at all.
+//! Files that appear completely or not at all.
 //!
-//! What is written goes to a draft in the directory of the file asked for, is brought to the disk and
-//! renamed: a full disk or a kill leaves the file that was there before, and no half of the new one.
-//! A draft is a new file with a random name. It never opens, follows or replaces a file of another
-//! program, and two programs that write the same file do not share it.
+//! Content is written to a draft in the target's directory, synced to the disk and renamed. A full
+//! disk or a kill leaves the old file, and never half of the new one. A draft is a new file with a
+//! random name. It never opens, follows or replaces another program's file, and two programs that
+//! write the same file do not share a draft.
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::{

@@ -1,4 +1,4 @@
-//! The study file: how everything of one plan is kept, imported, exported and shown to others.
+//! The study file: how everything about one plan is stored, imported, exported and shared.
 
 pub mod encoding;
 mod error;

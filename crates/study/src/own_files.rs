@@ -1,15 +1,15 @@
-//! The files that tailmark writes under names of its own choosing, such as those of a report.
+//! Files that tailmark writes under names of its own choice, such as those of a report.
 //!
-//! A name does not say who wrote a file. So the directory has a list of the files that tailmark wrote
-//! there, each with its SHA-256, as `sha256sum` prints and checks it. Only a file that still is what
-//! was written is replaced or removed.
+//! A name does not show who wrote a file. So the directory has a list of the files that tailmark
+//! wrote there, each with its SHA-256, in the format of `sha256sum`. A file is replaced or removed
+//! only if it is unchanged.
 //!
-//! The list is input: it may come with a study from a stranger. It can name only files beside it, and
-//! only those whose content its author knows.
+//! The list is input: it may come with a study from a stranger. It can name only files beside it,
+//! and only those whose content its author knows.
 //!
-//! A new hash is listed beside the old one before its file is renamed, and the old one goes when all
-//! files are there: whenever a kill comes, the file that is there is in the list. The list is locked
-//! meanwhile, so that two reports into one directory come one after the other.
+//! A new hash is listed beside the old one before its file is renamed. The old one is removed when
+//! all files are there. So the existing file is in the list even after a kill. The list is locked
+//! meanwhile, so that two reports into one directory run one after the other.
 
 use crate::{
     Error,

@@ -1,7 +1,7 @@
-//! Whose the files of a run are: under `sudo` they belong to the user who called it.
+//! The owner of a run's files: under `sudo` they belong to the calling user.
 //!
-//! Only files and directories that this program has just made are given away, and by their open
-//! file: a path could lead elsewhere by then.
+//! Only files and directories that this program has just created change owner, and only through
+//! their open file, because a path could lead elsewhere by then.
 
 use std::{
     env,

@@ -1,9 +1,9 @@
-//! What a report or an export leaves out where it is to be shown to others: serial numbers, host
-//! names and addresses.
+//! Removes serial numbers, host names and addresses from a report or an export for others.
 //!
-//! Private facts ([`PRIVATE_FACTS`](tailmark_model::PRIVATE_FACTS)) are left out whole. What they say, the contact points of servers and whatever
-//! looks like an address is taken out of every other text as well (errors quote addresses, a plan
-//! names its servers): each such value has a label of its own, so that what differed still differs.
+//! Private facts ([`PRIVATE_FACTS`](tailmark_model::PRIVATE_FACTS)) are removed entirely. Their
+//! values, the contact points of servers and anything that looks like an address are also removed
+//! from all other texts, because errors quote addresses and a plan names its servers. Each such
+//! value gets a label, so that different values stay different.
 
 use std::net::{IpAddr, SocketAddr};
 use tailmark_model::{

@@ -1,6 +1,7 @@
-//! What a histogram log has no line for: failures, misses, bytes, operations that were never done, the
-//! failures of each interval, quantiles over blocks, and the findings that make a point invalid. Our export writes it as a comment before the lines of a phase, as JSON, and our import
-//! reads it again. Without it a point of which half failed would come back as a good one.
+//! Data for which a histogram log has no line: failures, misses, bytes, operations that were never
+//! done, the failures of each interval, quantiles over blocks, and the findings that make a point
+//! invalid. Our export writes it as a JSON comment before the lines of a phase, and our import
+//! reads it. Without it, a point with half of its operations failed would come back as a good one.
 
 use crate::study::BlockQosRow;
 use serde::{Deserialize, Serialize};

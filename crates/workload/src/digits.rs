@@ -1,13 +1,14 @@
-//! The decimal digits of a number, where they are required.
+//! Fast decimal digits of a number.
 //!
-//! A library's conversion has a buffer of its own, and copying the digits out of it at once reads
-//! what was just written in smaller pieces: processors wait for that, for longer than a conversion
-//! takes and by how the two lie in memory. Here eight digits are made at a time and stored as one.
+//! A library's conversion writes small pieces into its own buffer. Copying the digits out at once
+//! reads what was just written in smaller pieces. Processors stall on that, for longer than a
+//! conversion takes, depending on how both lie in memory. This code makes eight digits at a time
+//! and stores them as one word.
 
-/// Digits that are always written: those of the maximum 64-bit number, and zeros in front.
+/// The digits that are always written: those of the largest 64-bit number, with leading zeros.
 pub const WRITTEN: usize = 24;
 
-/// Digits of a number without zeros in front.
+/// Digits of a number without leading zeros.
 #[inline]
 #[must_use]
 pub const fn count(number: u64) -> usize {
@@ -17,7 +18,7 @@ pub const fn count(number: u64) -> usize {
     }
 }
 
-/// Writes a number with zeros in front.
+/// Writes a number with leading zeros.
 #[inline]
 pub fn write(number: u64, into: &mut [u8; WRITTEN]) {
     const PART: u64 = 100_000_000;
@@ -28,10 +29,10 @@ pub fn write(number: u64, into: &mut [u8; WRITTEN]) {
     }
 }
 
-/// The digits of a number below 10^8, halved again and again, all halves at once: two numbers of
-/// four digits, four of two, eight of one, each in its share of the 64 bits, the first one lowest.
-/// The multiplications divide by 100 and by 10: 10,486 / 2^20 and 103 / 2^10 are that near enough
-/// for four and for two digits.
+/// The digits of a number below 10^8, by repeated halving of all parts at once: two numbers of four
+/// digits, four of two, eight of one, each in its share of the 64 bits, the first one lowest.
+/// Multiplications replace the divisions by 100 and by 10: 10,486 / 2^20 and 103 / 2^10 are precise
+/// enough for four and for two digits.
 #[inline]
 const fn eight_digits(number: u64) -> [u8; 8] {
     let (high, low) = (number / 10_000, number % 10_000);

@@ -1,6 +1,6 @@
-//! What can be wrong with a workload.
+//! Errors of workloads.
 
-/// An error of the crate. All of them are found before anything is measured.
+/// An error of this crate. All of them are detected before anything is measured.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// No workload has this name.
@@ -28,14 +28,14 @@ pub enum Error {
     BadNumber {
         /// The workload's name.
         workload: String,
-        /// What has the number, for example `weight of read`.
+        /// The name of the number, for example `weight of read`.
         what: &'static str,
         /// As given.
         got: f64,
         /// What is accepted.
         accepted: &'static str,
     },
-    /// A workload asks for nothing.
+    /// A workload has no work.
     #[error("workload `{workload}` has no {what}")]
     Empty {
         /// The workload's name.
@@ -43,14 +43,14 @@ pub enum Error {
         /// What it lacks.
         what: &'static str,
     },
-    /// A client was given a group that the workload does not have.
+    /// A client was given a group that does not exist.
     #[error("workload `{workload}` has {groups} groups, but group {group} was asked for")]
     NoSuchGroup {
         /// The workload's name.
         workload: String,
-        /// How many there are.
+        /// The number of groups.
         groups: usize,
-        /// Which was asked for, from 0.
+        /// The requested group, from 0.
         group: usize,
     },
     /// A histogram of field lengths cannot be read.

@@ -1,22 +1,22 @@
-//! Clients of a workload that do the same, and what they do.
+//! Groups of clients with the same work.
 
 use crate::{Distribution, Error, Mix, SineRate, db_bench::DbBenchWorkload};
 use tailmark_driver::OperationKind;
 
-/// Clients that do the same.
+/// Clients with the same work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClientGroup {
-    /// Which of the clients are in it.
+    /// The clients in it.
     pub clients: GroupClients,
-    /// What they do.
+    /// Their work.
     pub operations: GroupOperations,
-    /// Operations per second over the clients of the group, in place of the point's rate.
+    /// Operations per second over all clients of the group, replacing the point's rate.
     pub rate: Option<f64>,
-    /// What a sinusoidal rate adds to it.
+    /// The sine added to the rate.
     pub sine: Option<SineRate>,
 }
 
-/// What the operations of a group are drawn from.
+/// The source of a group's operations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GroupOperations {
     /// Weights, as in YCSB's workloads.
@@ -30,27 +30,27 @@ pub enum GroupOperations {
 pub struct MixedOperations {
     /// The weights.
     pub mix: Mix,
-    /// Which records they are done to.
+    /// The distribution of their records.
     pub distribution: Distribution,
-    /// How many records a scan fetches.
+    /// The number of records per scan.
     pub scan: ScanLength,
     /// Whether reads and scans fetch the whole record, or one uniformly chosen field.
     pub read_all_fields: bool,
 }
 
-/// Which clients of a point are in a group.
+/// The clients of a point in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupClients {
-    /// Those that no other group names; several such groups share them evenly.
+    /// Clients that no other group names. Several such groups share them evenly.
     Rest,
-    /// So many.
+    /// This many.
     Exactly(u32),
-    /// So many background clients, more than the point has. What they do is recorded by kind, but
-    /// is no operation of the point, and they end when its clients have ended.
+    /// This many background clients, in addition to the point's. Their work is recorded by kind,
+    /// but does not count as operations of the point. They end when the point's clients have ended.
     Background(u32),
 }
 
-/// How many records a scan fetches: `min..=max`.
+/// The number of records per scan: `min..=max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanLength {
     /// The minimum, from 1.
@@ -80,8 +80,8 @@ impl ScanLength {
 }
 
 impl ClientGroup {
-    /// Whether each of its clients goes through the same keys in order, so that each has its own
-    /// share of the operations and none may do a part of another's.
+    /// Whether each client goes through the same keys in order, so that each has its own share of
+    /// operations and none can do part of another's.
     #[must_use]
     pub fn is_done_by_each(&self) -> bool {
         use crate::db_bench::{Op, Order};
@@ -91,7 +91,7 @@ impl ClientGroup {
         )
     }
 
-    /// All clients, whole records, and YCSB's default lengths of scans.
+    /// All clients, whole records, and YCSB's default scan lengths.
     #[must_use]
     pub const fn new(mix: Mix, distribution: Distribution) -> Self {
         Self::mixed(MixedOperations {
@@ -108,7 +108,7 @@ impl ClientGroup {
         Self::from_operations(GroupOperations::Mix(operations))
     }
 
-    /// All clients, as fast as they can.
+    /// All clients, as fast as possible.
     pub(crate) const fn from_operations(operations: GroupOperations) -> Self {
         Self {
             clients: GroupClients::Rest,
@@ -118,7 +118,7 @@ impl ClientGroup {
         }
     }
 
-    /// What is drawn by weights, where that is so.
+    /// The weighted operations, if there are any.
     #[must_use]
     pub const fn mix(&self) -> Option<&MixedOperations> {
         match &self.operations {
@@ -127,7 +127,7 @@ impl ClientGroup {
         }
     }
 
-    /// The same, to change it.
+    /// The same, mutable.
     pub const fn mix_mut(&mut self) -> Option<&mut MixedOperations> {
         match &mut self.operations {
             GroupOperations::Mix(mixed) => Some(mixed),
@@ -135,7 +135,7 @@ impl ClientGroup {
         }
     }
 
-    /// Which of db_bench's workloads it does, where it does one.
+    /// The db_bench workload, if it has one.
     #[must_use]
     pub const fn db_bench(&self) -> Option<&DbBenchWorkload> {
         match &self.operations {
@@ -144,7 +144,7 @@ impl ClientGroup {
         }
     }
 
-    /// The same, to change it.
+    /// The same, mutable.
     pub const fn db_bench_mut(&mut self) -> Option<&mut DbBenchWorkload> {
         match &mut self.operations {
             GroupOperations::Mix(_) => None,
@@ -152,7 +152,7 @@ impl ClientGroup {
         }
     }
 
-    /// How its keys are drawn.
+    /// The distribution of its keys.
     #[must_use]
     pub const fn distribution(&self) -> Distribution {
         match &self.operations {

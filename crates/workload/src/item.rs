@@ -1,43 +1,44 @@
-//! What the stream of a client draws, and from what.
+//! The items of a client's stream, and their sources.
 
 use crate::{KeySpace, Workload};
 use std::sync::Arc;
 use tailmark_driver::{DataSet, Operation};
 
-/// What a client does next; counts as one operation.
+/// The next action of a client. Counts as one operation.
 #[derive(Debug, Clone, Copy)]
 pub enum Item<'a> {
     /// One request.
     One(Operation<'a>),
-    /// Two requests for the same record, one after the other. As in YCSB, the second does not
-    /// depend on the first, and is sent even where that failed.
+    /// Two consecutive requests for the same record. As in YCSB, the second does not depend on the
+    /// first, and is sent even if that failed.
     ReadModifyWrite {
         /// Sent first.
         read: Operation<'a>,
-        /// Sent when the read is answered.
+        /// Sent after the read is answered.
         update: Operation<'a>,
     },
 }
 
-/// What a stream is made of.
+/// The sources of a stream.
 #[derive(Debug, Clone)]
 pub struct StreamConfig {
-    /// What is done.
+    /// The workload.
     pub workload: Arc<Workload>,
-    /// Which group of the workload the client is in, from 0.
+    /// The client's group in the workload, from 0.
     pub group: usize,
-    /// The data set that it is done to.
+    /// The data set.
     pub data: DataSet,
     /// The keys, shared with the other clients.
     pub keys: Arc<KeySpace>,
-    /// Of every random draw, with `client`.
+    /// The seed of every random draw, together with `client`.
     pub seed: u64,
     /// The number of the client, from 0.
     pub client: u32,
-    /// Operations expected of all clients together. Only `zipfian` uses it, as YCSB does: it draws
-    /// from as many keys as there will be, twice the expected inserts included, and redraws those
-    /// that are not there yet. With none (a point that ends by time) no inserts are expected, as in
-    /// YCSB with an operation count of 0: the loaded records are drawn from, not the new ones.
+    /// The expected number of operations of all clients together. Only `zipfian` uses it, like
+    /// YCSB. It draws from as many keys as there will be, including twice the expected inserts, and
+    /// redraws keys that do not exist yet. Without it (a point that ends by time) no inserts are
+    /// expected, as in YCSB with an operation count of 0: loaded records are drawn, but not new
+    /// ones.
     pub operations: Option<u64>,
     /// Whether an update writes all fields, or one uniformly chosen.
     pub write_all_fields: bool,

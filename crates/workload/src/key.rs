@@ -1,18 +1,18 @@
 //! Keys as YCSB names them: `user` and the hash of the number.
 //!
-//! Hashed names scatter consecutive numbers over the order of the store. They are not of one
-//! length: the hash is printed as it is, and has 15 to 19 digits. A data set may be named otherwise
-//! ([`KeyFormat`]): numbers as they are, more digits, another prefix.
+//! Hashed names scatter consecutive numbers over the store. Their lengths differ, because the hash
+//! is printed without padding and has 15 to 19 digits. A data set may use other names
+//! ([`KeyFormat`]): plain numbers, more digits, another prefix.
 
 use crate::digits;
 use std::borrow::Cow;
 use tailmark_driver::Key;
 
-/// What every name starts with.
+/// The prefix of every name.
 const PREFIX: &str = "user";
 
-/// YCSB's hash of a number (`Utils.fnvhash64`): FNV-1a over its eight bytes, lowest first, and the
-/// absolute value of that as a signed number. Below 2^63, but for a hash of exactly 2^63.
+/// YCSB's hash of a number (`Utils.fnvhash64`): FNV-1a over its eight bytes, lowest first, then the
+/// absolute value as a signed number. Below 2^63, except for a hash of exactly 2^63.
 #[inline]
 #[must_use]
 pub const fn hash(number: u64) -> u64 {
@@ -42,15 +42,15 @@ pub const fn hash(number: u64) -> u64 {
 /// How numbers become names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFormat {
-    /// What every name starts with.
+    /// The prefix of every name.
     pub prefix: Cow<'static, str>,
-    /// In which order consecutive numbers lie in the store.
+    /// The order of consecutive numbers in the store.
     pub order: KeyOrder,
-    /// The minimum number of digits of a name; shorter numbers get zeros in front. At most 1,000.
+    /// The least number of digits in a name; shorter numbers get leading zeros. At most 1,000.
     pub digits_min: u16,
 }
 
-/// In which order consecutive numbers lie in the store.
+/// The order of consecutive numbers in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyOrder {
     /// Scattered: a name has the digits of the number's hash.
@@ -81,9 +81,9 @@ pub struct KeyName {
     order: KeyOrder,
     digits_min: usize,
     prefix: Box<[u8]>,
-    /// Where the name is in `bytes`.
+    /// The start of the name in `bytes`.
     start: usize,
-    /// Where every name ends: at the end of a cache line, so that short ones lie in one.
+    /// The end of every name: the end of a cache line, so that short names fit into one.
     end: usize,
     bytes: Box<[u8]>,
 }

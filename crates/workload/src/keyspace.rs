@@ -1,20 +1,20 @@
-//! Which keys exist: what the clients of a point share.
+//! The existing keys, shared by the clients of a point.
 //!
-//! Inserts take their numbers from one counter and are acknowledged in any order. What may be read
-//! is all below the *watermark*, the number below which every insert is acknowledged. Numbers that
-//! are acknowledged ahead of it wait in a window of 2^20 bits, as wide as YCSB's. Where YCSB throws
-//! when the window is passed (one client stalls while the others go on), the rest is kept as runs
-//! of consecutive numbers, so that the watermark is right as soon as the gap closes. An insert that
-//! failed is never acknowledged, and the watermark stays below it.
+//! Inserts take their numbers from one counter and are acknowledged in any order. All numbers below
+//! the *watermark* may be read: every insert below it is acknowledged. Numbers acknowledged ahead
+//! of it are kept in a window of 2^20 bits, as wide as YCSB's. If one client stalls while others
+//! continue, acknowledgements can pass the window. YCSB then throws. Here they are kept as runs of
+//! consecutive numbers, so that the watermark is right as soon as the gap closes. A failed insert
+//! is never acknowledged, and the watermark stays below it.
 //!
 //! Several processes that insert into one data set have a key space each, and take turns
-//! ([`Turns`]): of n processes each takes every n-th number, so that all together insert the numbers
-//! that one would. A process knows its own inserts at once, and those of the others up to the number
-//! that it was told; between that and its newest insert it reads its own alone, so that no read
-//! misses.
+//! ([`Turns`]). Each of n processes takes every n-th number, so that all together insert the same
+//! numbers as a single process. A process knows its own inserts at once, and those of the others up
+//! to a number that it was told. Between that number and its newest insert it reads only its own,
+//! so that no read misses.
 //!
-//! Each thing that is written has cache lines of its own. A workload without inserts writes none of
-//! them, so that its clients share only lines that stay as they are.
+//! Each written field has its own cache lines. A workload without inserts writes none of them, so
+//! its clients share only lines that never change.
 
 use crossbeam_utils::CachePadded;
 use std::{
@@ -31,39 +31,40 @@ use std::{
 /// How far ahead of the watermark acknowledgements are kept as bits.
 const WINDOW: u64 = 1 << 20;
 
-/// Which of the numbers that are inserted are those of one process.
+/// Which inserted numbers belong to one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turns {
-    /// Which of them this one is, from 0.
+    /// The number of this process, from 0.
     pub own: u64,
-    /// How many take turns, at least 1.
+    /// The number of processes that take turns, at least 1.
     pub processes: u64,
 }
 
 impl Turns {
-    /// All numbers are one process's.
+    /// All numbers belong to one process.
     pub const ALONE: Self = Self {
         own: 0,
         processes: 1,
     };
 }
 
-/// The numbers of the keys of a load or a point; shared by its clients.
+/// The numbers of the keys of a load or a point, shared by its clients.
 ///
-/// Within, its own inserts are counted without a gap, from `first_insert`: alone these are the
-/// numbers themselves.
+/// Internally, a process counts its own inserts without gaps from `first_insert`. With a single
+/// process these are the numbers themselves.
 #[derive(Debug)]
 pub struct KeySpace {
     records: u64,
     first_insert: u64,
     turns: Turns,
-    /// Below it every insert of the other processes is acknowledged; without others, the highest.
+    /// Below it, every insert of the other processes is acknowledged; without others, the highest
+    /// number.
     others: CachePadded<AtomicU64>,
     next_insert: CachePadded<AtomicU64>,
     next_in_sequence: CachePadded<AtomicU64>,
     /// Written only by the holder of `beyond`.
     watermark: CachePadded<AtomicU64>,
-    /// Acknowledged at or above the watermark and beyond the window: starts and ends of runs.
+    /// Acknowledged numbers beyond the window, as starts and ends of runs.
     beyond: CachePadded<Mutex<BTreeMap<u64, u64>>>,
     /// Bit n mod 2^20 is set while n is acknowledged and at or above the watermark.
     window: Box<[AtomicU64]>,
@@ -71,7 +72,7 @@ pub struct KeySpace {
 
 impl KeySpace {
     /// A key space in which `0..records` exist and inserts start at `first_insert`: `records` for a
-    /// point, what is loaded already for a load.
+    /// point, and the number already loaded for a load.
     #[must_use]
     pub fn new(first_insert: u64, records: u64) -> Self {
         Self {
@@ -87,8 +88,8 @@ impl KeySpace {
         }
     }
 
-    /// A key space of one of several processes that insert into one data set, behind `records` that
-    /// exist.
+    /// The key space of one of several processes that insert into one data set, after `records`
+    /// existing ones.
     #[must_use]
     pub fn taking_turns(records: u64, turns: Turns) -> Self {
         let others = match turns.processes {
@@ -102,7 +103,7 @@ impl KeySpace {
         }
     }
 
-    /// Which of the numbers are its own.
+    /// The numbers of this process.
     #[must_use]
     pub const fn turns(&self) -> Turns {
         self.turns
@@ -114,23 +115,25 @@ impl KeySpace {
         self.number(self.next_insert.fetch_add(1, Relaxed))
     }
 
-    /// The number of an insert of its own.
+    /// The number of one of this process's inserts.
     #[inline]
     const fn number(&self, count: u64) -> u64 {
         self.first_insert + (count - self.first_insert) * self.turns.processes + self.turns.own
     }
 
-    /// The next number of the sequence that all clients walk together, from 0; processes take turns.
+    /// The next number of the sequence that all clients walk together, from 0. Processes take
+    /// turns.
     #[inline]
     pub(crate) fn next_in_sequence(&self) -> u64 {
         let Turns { own, processes } = self.turns;
         self.next_in_sequence.fetch_add(1, Relaxed) * processes + own
     }
 
-    /// The highest number of a key that may be read. Alone, every one below it exists; else those
-    /// that [`Self::nearest`] gives.
+    /// The highest key number that may be read. With a single process every key below it exists;
+    /// otherwise [`Self::nearest`] gives the existing ones.
     ///
-    /// As in YCSB, an acknowledgement that meets another one at work may show only with the next.
+    /// As in YCSB, an acknowledgement that coincides with another may become visible only with the
+    /// next one.
     #[inline]
     #[must_use]
     pub fn last(&self) -> u64 {
@@ -147,9 +150,9 @@ impl KeySpace {
         end.saturating_sub(1)
     }
 
-    /// The highest number up to `number`, which is not above [`Self::last`], whose key exists for
-    /// certain: itself, or where it may be another process's that this one has not heard of, the
-    /// last one of its own before it.
+    /// The highest number up to `number`, which is not above [`Self::last`], whose key certainly
+    /// exists: `number` itself or, if that may be an unknown insert of another process, the last
+    /// one of this process before it.
     #[inline]
     #[must_use]
     pub fn nearest(&self, number: u64) -> u64 {
@@ -165,28 +168,28 @@ impl KeySpace {
         }
     }
 
-    /// Below it every key exists, as far as is known here of those of others.
+    /// Below it every key exists, as far as this process knows about the others.
     #[inline]
     fn known(&self) -> u64 {
         let own = self.number(self.watermark.load(Acquire));
         own.min(self.others.load(Acquire))
     }
 
-    /// Tells it that every insert of the other processes below `number` is acknowledged.
+    /// Reports that every insert of the other processes below `number` is acknowledged.
     pub fn others_have(&self, number: u64) {
         self.others.fetch_max(number, Release);
     }
 
-    /// The first number of its own that is not acknowledged: the other processes may be told so.
-    /// Exact, as [`Self::acknowledged`].
+    /// The first unacknowledged number of this process, which the other processes may be told.
+    /// Exact, like [`Self::acknowledged`].
     #[must_use]
     pub fn own_acknowledged(&self) -> u64 {
         self.advance(&mut self.beyond());
         self.number(self.watermark.load(Acquire))
     }
 
-    /// Says that the insert of `number`, drawn from this key space, succeeded. Never waits within
-    /// the window.
+    /// Reports that the insert of `number`, drawn from this key space, succeeded. Never waits
+    /// within the window.
     pub fn acknowledge(&self, number: u64) {
         let Some(above) = number.checked_sub(self.first_insert + self.turns.own) else {
             return;
@@ -210,8 +213,8 @@ impl KeySpace {
         }
     }
 
-    /// The watermark: every insert below it is acknowledged, those of other processes as far as it
-    /// was told. Exact, and may wait for a moment: for the marker of a load, not for every
+    /// The watermark: every insert below it is acknowledged, those of other processes as far as
+    /// reported. Exact, but it may wait a moment: for the marker of a load, not for every
     /// operation.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
@@ -226,7 +229,7 @@ impl KeySpace {
         self.beyond.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves the watermark up to the first number that is not acknowledged.
+    /// Moves the watermark up to the first unacknowledged number.
     fn advance(&self, beyond: &mut BTreeMap<u64, u64>) {
         let mut watermark = self.watermark.load(Relaxed);
         loop {
@@ -249,13 +252,13 @@ impl KeySpace {
     }
 }
 
-/// The word of the window and the bit in it that stand for a number.
+/// The word of the window, and its bit, for a number.
 #[inline]
 const fn place(number: u64) -> (usize, u64) {
     ((number % WINDOW / 64) as usize, 1 << (number % 64))
 }
 
-/// Adds one number to runs, joining those that it touches.
+/// Adds one number to runs, joining adjacent ones.
 fn add(runs: &mut BTreeMap<u64, u64>, number: u64) {
     let end = runs.remove(&(number + 1)).unwrap_or(number + 1);
     match runs.range_mut(..number).next_back() {

@@ -1,9 +1,9 @@
 //! Which operations on which keys: workloads, distributions, keys and values.
 //!
-//! A [`Workload`] is data: a row of [`WORKLOADS`] or one of the user's own. A [`Stream`] is one
-//! client's operations drawn from it; the same seed and client draw the same operations. What the
-//! clients of a point share is a [`KeySpace`]. Nothing here knows a clock or does I/O, and drawing
-//! an operation allocates nothing.
+//! A [`Workload`] is data: a row of [`WORKLOADS`] or a custom one. A [`Stream`] draws one client's
+//! operations from it; the same seed and client draw the same operations. The clients of a point
+//! share a [`KeySpace`]. Nothing here knows a clock or does I/O, and drawing an operation allocates
+//! nothing.
 
 pub mod db_bench;
 mod digits;

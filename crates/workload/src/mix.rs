@@ -3,8 +3,8 @@
 use crate::{Error, random::Random};
 use tailmark_driver::OperationKind;
 
-/// How often each operation is chosen, as weights: `{ read: 0.95, update: 0.05, .. }` and
-/// `{ read: 95.0, update: 5.0, .. }` are the same. Each is finite and at least 0.
+/// The weights of operations: `{ read: 0.95, update: 0.05, .. }` and `{ read: 95.0, update: 5.0, ..
+/// }` are the same. Each is finite and at least 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Mix {
     /// Weight of reading a record.
@@ -20,7 +20,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// No operation; the base of the others: `Mix { read: 1.0, ..Mix::NONE }`.
+    /// No operation, as a base: `Mix { read: 1.0, ..Mix::NONE }`.
     pub const NONE: Self = Self {
         read: 0.0,
         update: 0.0,
@@ -41,7 +41,7 @@ impl Mix {
         self.insert / self.sum()
     }
 
-    /// Whether any operation is on a record that exists already.
+    /// Whether any operation is on an existing record.
     #[must_use]
     pub fn draws_keys(&self) -> bool {
         self.read > 0.0 || self.update > 0.0 || self.scan > 0.0 || self.read_modify_write > 0.0
@@ -59,7 +59,7 @@ impl Mix {
         }
     }
 
-    /// Names and weights in YCSB's order, which is the order of the choice.
+    /// Names and weights in YCSB's order, in which they are chosen.
     const fn weights(&self) -> [(Choice, &'static str, f64); 5] {
         [
             (Choice::Read, "weight of read", self.read),
@@ -96,7 +96,7 @@ impl Mix {
     }
 }
 
-/// What to do next.
+/// The kind of the next item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
     Read,
@@ -106,11 +106,11 @@ pub(crate) enum Choice {
     ReadModifyWrite,
 }
 
-/// Draws from a mix as YCSB does (`DiscreteGenerator`): one uniform number, and a walk along the
-/// weights above 0 in their order.
+/// Draws from a mix like YCSB (`DiscreteGenerator`): one uniform number, and a walk along the
+/// positive weights in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Chooser {
-    /// Each choice with the end of its share of [0, 1); the last one takes what is left.
+    /// Each choice with the end of its share of [0, 1). The last one takes the rest.
     ends: Vec<(f64, Choice)>,
     last: Choice,
 }

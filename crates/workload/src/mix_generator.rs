@@ -27,7 +27,7 @@ pub(crate) struct MixGenerator {
 }
 
 impl MixGenerator {
-    /// The operations of this client, of a configuration that was checked.
+    /// The operations of this client, from a checked configuration.
     pub fn new(mixed: &MixedOperations, config: &StreamConfig) -> Self {
         let StreamConfig { workload, data, .. } = config;
         let space = Space {
@@ -57,7 +57,7 @@ impl MixGenerator {
         }
     }
 
-    /// What to do next.
+    /// The next item.
     #[inline]
     pub fn next_item(&mut self, keys: &KeySpace) -> Item<'_> {
         match self.chooser.draw(&mut self.random) {
@@ -107,7 +107,7 @@ impl MixGenerator {
         }
     }
 
-    /// Draws the key of a record that exists.
+    /// Draws the key of an existing record.
     #[inline]
     fn draw_key(&mut self, keys: &KeySpace) {
         self.inserting = None;
@@ -123,7 +123,7 @@ impl MixGenerator {
         }
     }
 
-    /// Makes the values of an update: the first of its fields, and how many.
+    /// Makes the values of an update. Returns the first field and the number of fields.
     #[inline]
     fn draw_written(&mut self) -> (u32, usize) {
         let (first, count) = if self.write_all_fields {
@@ -136,8 +136,8 @@ impl MixGenerator {
     }
 }
 
-/// How many inserts YCSB provides for: twice the expected ones. Where groups differ, the largest
-/// share counts.
+/// The number of inserts that YCSB allows for: twice the expected ones. If groups differ, the
+/// largest share counts.
 fn inserts_expected(config: &StreamConfig) -> u64 {
     let shares = config
         .workload

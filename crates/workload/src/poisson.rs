@@ -1,4 +1,4 @@
-//! When the operations of a Poisson process are due.
+//! The due times of operations in a Poisson process.
 
 use crate::{Seed, random::mix};
 use rand_core::utils::fill_bytes_via_next_word;
@@ -6,8 +6,8 @@ use rand_distr::{Distribution, Exp1};
 
 /// Instants whose distances are independent and exponentially distributed.
 ///
-/// Each follows from the one before alone, so that many clients can take the next one of a shared
-/// sequence with a single atomic exchange, and the same seed gives the same instants to all of them.
+/// Each depends only on the previous one. So many clients can take the next instant of a shared
+/// sequence with a single atomic exchange, and the same seed gives all of them the same instants.
 #[derive(Debug, Clone, Copy)]
 pub struct Poisson {
     seed: u64,
@@ -15,7 +15,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// So many a second on average.
+    /// This many per second on average.
     #[must_use]
     pub fn new(rate: f64, seed: u64) -> Self {
         Self {
@@ -24,7 +24,7 @@ impl Poisson {
         }
     }
 
-    /// The instant that follows another, nanoseconds; at least one later.
+    /// The instant after another, nanoseconds; at least one later.
     #[inline]
     #[must_use]
     pub fn after(&self, instant_ns: u64) -> u64 {
@@ -35,7 +35,7 @@ impl Poisson {
     }
 }
 
-/// Random bits that follow from a number: the output function of SplitMix64, over its sequence.
+/// Random bits derived from a number: the output function of SplitMix64, over its sequence.
 struct Bits(u64);
 
 impl rand_core::TryRng for Bits {

@@ -5,12 +5,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A client's generator.
 ///
-/// Every client has two, one for what it does and one for the bytes it writes, so that the length
-/// or compressibility of values changes no key.
+/// Every client has two, one for its operations and one for the bytes that it writes, so that the
+/// length or compressibility of values changes no key.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(Xoshiro256PlusPlus);
 
-/// What a generator is for; those of one client are independent.
+/// The purpose of a generator. Those of one client are independent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     /// Operations, keys, fields and lengths.
@@ -22,15 +22,15 @@ pub(crate) enum Purpose {
 impl Random {
     /// The generator of one client.
     ///
-    /// The client's number is added to the mixed seed and mixed again. Mixing is one to one, so
-    /// that no two clients or purposes of a seed share a state.
+    /// The client's number is added to the mixed seed, then mixed again. Mixing is one to one, so
+    /// no two clients or purposes of a seed share a state.
     pub fn new(seed: u64, client: u32, purpose: Purpose) -> Self {
         let stream = u64::from(client) << 1 | u64::from(matches!(purpose, Purpose::Values));
         let state = mix(mix(seed).wrapping_add(stream));
         Self(Xoshiro256PlusPlus::seed_from_u64(state))
     }
 
-    /// Another generator, whose numbers are independent of this one's.
+    /// Another generator with independent numbers.
     pub fn fork(&self) -> Self {
         let mut other = self.clone();
         other.0.long_jump();
@@ -43,8 +43,8 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// Uniform in `0..n`; 0 where n is 0. The product of n and 64 random bits, its upper half: off
-    /// from uniform by less than n / 2^64.
+    /// Uniform in `0..n`; 0 if n is 0. It is the upper half of the product of n and 64 random bits,
+    /// which differs from uniform by less than n / 2^64.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64

@@ -1,11 +1,11 @@
-//! How the records of a data set look: the names of their keys, the lengths and the bytes of their
+//! The format of a data set's records: the names of their keys, and the lengths and bytes of their
 //! values.
 
 use crate::{Error, key::KeyFormat};
 use std::sync::Arc;
 
-/// The format of a data set's records. The default is YCSB's names, fields of one length, random
-/// bytes.
+/// The format of a data set's records. The default has YCSB's names, fields of one length, and
+/// random bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordFormat {
     /// The names of the keys.
@@ -16,13 +16,13 @@ pub struct RecordFormat {
     pub bytes: ValueBytes,
 }
 
-/// How long the value of a field is.
+/// The length of a field's value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum FieldLengths {
-    /// All are of the data set's field length.
+    /// All have the data set's field length.
     #[default]
     Constant,
-    /// From `min` to the field length, both included, equally often.
+    /// From `min` to the field length, inclusive, with equal probability.
     Uniform {
         /// The minimum length in bytes.
         min: u32,
@@ -33,35 +33,35 @@ pub enum FieldLengths {
         /// The minimum length in bytes.
         min: u32,
     },
-    /// As often as a histogram says; the field length is at least its longest.
+    /// According to a histogram. The field length is at least its longest.
     Histogram(Arc<LengthHistogram>),
 }
 
-/// What the values are made of.
+/// The content of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValueBytes {
-    /// Random bytes, of which a share can be compressed as the stream's configuration says.
+    /// Random bytes, of which a share can be compressed according to the stream's configuration.
     #[default]
     Random,
     /// The printable bytes of YCSB's generator: at most 5.33 random bits each, so that an entropy
     /// coder saves about a third.
     Printable,
-    /// YCSB's values that can be checked when they are read: a function of key and field.
+    /// YCSB's values that can be verified on reading: a function of key and field.
     Checked,
 }
 
 /// How often each length occurs: YCSB's file of field lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LengthHistogram {
-    /// Bytes from one bucket to the next, at least 1.
+    /// Bytes per bucket, at least 1.
     block: u32,
     /// The count of each bucket.
     buckets: Vec<u64>,
 }
 
 impl LengthHistogram {
-    /// Reads a histogram: `BlockSize`, a tab and a number of bytes; then a line for each bucket
-    /// from 0 up: its number, a tab, its count.
+    /// Parses a histogram: `BlockSize`, a tab and a number of bytes; then a line for each bucket
+    /// from 0 up with its number, a tab and its count.
     ///
     /// # Errors
     /// Names the first line that is none of these.
@@ -94,7 +94,7 @@ impl LengthHistogram {
         Ok(Self { block, buckets })
     }
 
-    /// The longest length that can be drawn, bytes.
+    /// The longest possible length, bytes.
     #[must_use]
     pub fn longest(&self) -> u32 {
         let longest = (self.buckets.len() as u32).saturating_sub(1).max(1);
@@ -106,10 +106,11 @@ impl LengthHistogram {
         self.buckets.iter().sum()
     }
 
-    /// The length of the draw `number`, below the total.
+    /// The length for the draw `number`, below the total.
     ///
-    /// As in YCSB's `HistogramGenerator`: a bucket stands for its upper edge, the last one for its
-    /// lower edge, and a draw that exactly uses up the counts so far still belongs to the bucket.
+    /// As in YCSB's `HistogramGenerator`, a bucket stands for its upper edge, except the last one,
+    /// which stands for its lower edge. A draw that exactly uses up the counts so far still belongs
+    /// to the bucket.
     pub(crate) fn length(&self, number: u64) -> u32 {
         let mut left = number;
         let last = self.buckets.len() - 1;
@@ -124,7 +125,7 @@ impl LengthHistogram {
 }
 
 impl FieldLengths {
-    /// The minimum length in bytes.
+    /// The shortest length in bytes.
     pub(crate) fn min(&self, field_length: u32) -> u32 {
         match self {
             Self::Constant => field_length,

@@ -1,14 +1,13 @@
-//! The seed of a part of something larger: one number for each part, from the user's one seed.
+//! Seeds for the parts of a run, derived from the user's one seed.
 //!
-//! A part that was drawn with the same seed as another would repeat its keys and its bytes: what
-//! the first one read is then in every cache, and what it wrote is stored already. A [`Seed`]
-//! takes up labelled parts, one after the other, each mixed in by the output function of
-//! SplitMix64. Neither the clock nor the machine takes part, so that the same parts give the same
-//! seed everywhere.
+//! Two parts with the same seed would repeat keys and bytes: keys that the first one read would be
+//! in every cache, and values that it wrote would already be stored. A [`Seed`] takes labelled
+//! parts one after the other, each mixed in by the output function of SplitMix64. It depends
+//! neither on the clock nor on the machine, so the same parts give the same seed everywhere.
 
 use crate::random::mix;
 
-/// A seed that takes up what it is for.
+/// A seed, refined by labelled parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Seed(u64);
 
@@ -19,8 +18,8 @@ impl Seed {
         Self(mix(seed))
     }
 
-    /// The same for a part: `label` says what kind of part it is, `part` which one. The order of
-    /// parts counts.
+    /// The seed of a part: `label` is the kind of part, `part` says which one. The order of parts
+    /// matters.
     #[must_use]
     pub fn with(self, label: &str, part: impl AsRef<[u8]>) -> Self {
         let absorb = |state: u64, bytes: &[u8]| {
@@ -35,19 +34,19 @@ impl Seed {
         Self(absorb(absorb(self.0, label.as_bytes()), part.as_ref()))
     }
 
-    /// The same for a numbered part.
+    /// The seed of a numbered part.
     #[must_use]
     pub fn with_number(self, label: &str, part: u64) -> Self {
         self.with(label, part.to_le_bytes())
     }
 
-    /// The seed whose [`Self::value`] is this.
+    /// The seed with this [`Self::value`].
     #[must_use]
     pub const fn of_value(value: u64) -> Self {
         Self(value)
     }
 
-    /// What a generator is seeded with.
+    /// The number that seeds a generator.
     #[must_use]
     pub const fn value(self) -> u64 {
         self.0

@@ -1,23 +1,23 @@
-//! A sinusoidal rate, as the load of a service does over a day.
+//! A sinusoidal rate, like the load of a service over a day.
 //!
-//! It is held for a step at a time, so that the rate that was required in an interval is known.
+//! It is constant within each step, so that the required rate of an interval is known.
 
 use crate::Error;
 
 /// Added to a rate: `amplitude * sin(speed * t + phase)`, where `t` is the start of the step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SineRate {
-    /// Operations per second over all clients; a rate below 0 is none.
+    /// Operations per second over all clients. Rates below 0 count as 0.
     pub amplitude: f64,
     /// Radians per second.
     pub speed: f64,
     /// Radians at the start.
     pub phase: f64,
-    /// Seconds for which a rate is held, above 0.
+    /// Length of a step in seconds, above 0.
     pub step_s: f64,
 }
 
-/// Steps without an operation after which none is expected any more.
+/// The number of steps without operations after which none is expected any more.
 const IDLE_STEPS: u32 = 1_000_000;
 
 impl SineRate {
@@ -28,8 +28,8 @@ impl SineRate {
         (mean + self.amplitude * (self.speed * start + self.phase).sin()).max(0.0)
     }
 
-    /// When, in seconds after the start, so many more operations are due than at `seconds`;
-    /// infinite where the rate stays at 0.
+    /// When, in seconds after the start, this many more operations are due than at `seconds`;
+    /// infinite if the rate stays at 0.
     #[must_use]
     pub fn after(&self, mean: f64, seconds: f64, operations: f64) -> f64 {
         let (mut at, mut left) = (seconds, operations);
@@ -45,8 +45,8 @@ impl SineRate {
         f64::INFINITY
     }
 
-    /// The number of the step in which an instant is. An end of a step is the start of the next,
-    /// whichever way its product was rounded.
+    /// The step of an instant. The end of a step is the start of the next, however its product was
+    /// rounded.
     fn step_of(&self, seconds: f64) -> f64 {
         (seconds / self.step_s + 1e-9).floor()
     }
@@ -69,7 +69,8 @@ impl SineRate {
 mod tests {
     use super::*;
 
-    /// 100 a second, plus and minus 50 with a period of 40 s, held for 10 s: 100, 150, 100, 50.
+    /// 100 per second, plus and minus 50 with a period of 40 s, in steps of 10 s: 100, 150, 100,
+    /// 50.
     const SINE: SineRate = SineRate {
         amplitude: 50.0,
         speed: std::f64::consts::TAU / 40.0,

@@ -6,15 +6,15 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Draws one client's operations. The same configuration draws the same ones, but for the keys of
-/// inserts, `sequential` and `latest`, which depend on the other clients too.
+/// Draws one client's operations. The same configuration draws the same operations, except for the
+/// keys of inserts, `sequential` and `latest`, which also depend on other clients.
 #[derive(Debug)]
 pub struct Stream {
     keys: Arc<KeySpace>,
     generator: Generator,
 }
 
-/// What a stream draws from.
+/// The source of a stream.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -29,7 +29,7 @@ impl Stream {
     /// A client's operations.
     ///
     /// # Errors
-    /// Where the workload or the data set leaves nothing to draw from.
+    /// If the workload or the data set leaves nothing to draw from.
     pub fn new(config: &StreamConfig) -> Result<Self, Error> {
         let group = group(config)?;
         let generator = match &group.operations {
@@ -44,7 +44,7 @@ impl Stream {
         })
     }
 
-    /// What to do next.
+    /// The next item.
     #[inline]
     pub fn next_item(&mut self) -> Item<'_> {
         match &mut self.generator {
@@ -53,8 +53,8 @@ impl Stream {
         }
     }
 
-    /// Says that the insert drawn last succeeded: its record may be read from now on. Does nothing
-    /// where the operation drawn last is no insert.
+    /// Reports that the last drawn insert succeeded, so that its record may be read. Does nothing
+    /// if the last drawn operation is not an insert.
     #[inline]
     pub fn acknowledge(&mut self) {
         let inserting = match &mut self.generator {
@@ -66,8 +66,8 @@ impl Stream {
         }
     }
 
-    /// Draws what follows as `next` does: from a part of a phase on, by another seed. Orders that a
-    /// client walks on its own go on where they are.
+    /// Draws like `next` from now on: with another seed for another part of a phase. Orders that a
+    /// client walks by itself continue where they are.
     pub fn follow(&mut self, mut next: Self) {
         if let (Generator::DbBench(before), Generator::DbBench(next)) =
             (&self.generator, &mut next.generator)
@@ -78,7 +78,7 @@ impl Stream {
     }
 }
 
-/// The group of the client, checked with the data that it draws from.
+/// The client's group, checked against the data that it draws from.
 fn group(config: &StreamConfig) -> Result<&ClientGroup, Error> {
     let StreamConfig { workload, data, .. } = config;
     workload.validate()?;

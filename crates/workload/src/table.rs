@@ -118,7 +118,7 @@ const YCSB: &[WorkloadRow] = &[
     },
 ];
 
-/// What the published studies of devices say that these workloads stand for; of E, YCSB itself.
+/// What these workloads stand for, according to published device studies; E according to YCSB.
 const USE_CASES: &[(&str, &str)] = &[
     ("ycsb-a", "recording user sessions"),
     ("ycsb-b", "adding metadata"),
@@ -136,8 +136,8 @@ pub fn use_case(workload: &str) -> Option<&'static str> {
     known.map(|(_, use_case)| *use_case)
 }
 
-/// The name of the shipped workload that a text names as a table does: `YCSB A`, or what it stands for,
-/// `Recording user sessions`.
+/// The name of the shipped workload that a text describes as tables do: `YCSB A`, or by its use
+/// case, `Recording user sessions`.
 #[must_use]
 pub fn named(text: &str) -> Option<&'static str> {
     let plain = text.trim().to_lowercase().replace([' ', '_'], "-");
@@ -149,7 +149,7 @@ pub fn named(text: &str) -> Option<&'static str> {
     row.map(|row| row.name).or_else(stands_for)
 }
 
-/// The workload of this name.
+/// The workload with this name.
 ///
 /// # Errors
 /// Names the known workloads, and the nearest one.

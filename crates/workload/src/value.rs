@@ -1,9 +1,9 @@
-//! The bytes of field values: random, fresh, and as compressible as asked.
+//! The bytes of field values: random, fresh, and as compressible as requested.
 //!
-//! A value is a stretch of a pool of random words, each xored with the same fresh 64 random bits.
-//! Stretch and bits are drawn again for at most 4 KiB, so that no value repeats another: neither
-//! compression nor deduplication finds anything, and making one costs little more than writing it
-//! down. What is to be compressible is zeros, dealt out evenly in pieces of at most 128 bytes, so
+//! A value is a stretch of a pool of random words, each xored with the same fresh 64 random bits. A
+//! new stretch and new bits are drawn at least every 4 KiB, so that no value repeats another.
+//! Neither compression nor deduplication finds anything, and making a value costs little more than
+//! writing it. The compressible share is zeros, spread evenly in pieces of at most 128 bytes, so
 //! that every block that a database or a device compresses shrinks alike.
 
 mod checked;
@@ -23,15 +23,15 @@ use tailmark_driver::Values;
 
 /// Words of the pool: 64 KiB, small enough for a second-level cache.
 const POOL_WORDS: usize = 8 << 10;
-/// Bytes made from one draw, at most.
+/// The most bytes made from one draw.
 const DRAW_BYTES: usize = 4 << 10;
-/// Words of the pool that one draw may use: those of its bytes, and what pieces that end within a
-/// word leave.
+/// Words of the pool that one draw may use: those for its bytes, and the rest of words in which
+/// pieces end.
 const DRAW_WORDS: usize = DRAW_BYTES / 4;
-/// Every stretch of this many bytes has the random and the compressible share that was asked for.
+/// Every stretch of this many bytes has the requested random and compressible shares.
 const PIECE_BYTES: usize = 128;
 
-/// Random words that all clients share; only read.
+/// Random words, shared by all clients and only read.
 static POOL: LazyLock<Box<[u64]>> = LazyLock::new(|| {
     let mut random = Random::new(0x7461_696c_6d61_726b, 0, Purpose::Values);
     (0..POOL_WORDS).map(|_| random.bits()).collect()
@@ -44,22 +44,22 @@ pub(crate) struct ValueMaker {
     pool: &'static [u64],
     field_length: usize,
     pieces: Pieces,
-    /// Bytes that are divided together: a field, or all of them where nothing is zeros.
+    /// Bytes that are divided together: a field, or all fields if nothing is zeros.
     value_bytes: usize,
     /// The length of every field of the schema.
     lengths: Box<[u32]>,
-    /// All fields of one record. What is to be zeros is never written.
+    /// All fields of one record. The zeros are never written again.
     bytes: Box<[u8]>,
-    /// Makes all values, where they are not random bytes of one length.
+    /// Makes all values if they are not random bytes of one length.
     formatted: Option<Box<Formatted>>,
 }
 
-/// How a value is divided: every piece begins with random bytes and ends with zeros.
+/// The division of a value: every piece begins with random bytes and ends with zeros.
 #[derive(Debug, Clone)]
 struct Pieces {
     /// The length of a piece, at least 1; the last one may be shorter.
     piece: usize,
-    /// How much of a whole piece is random.
+    /// The random bytes of a whole piece.
     random: usize,
     /// The same as a share.
     share: f64,
@@ -87,7 +87,7 @@ impl ValueMaker {
         }
     }
 
-    /// The same with values of another format; `names` are those of all fields.
+    /// The same with values of another format. `names` are the names of all fields.
     pub fn with_format(mut self, format: &RecordFormat, names: &[String]) -> Self {
         let (longest, random) = (self.field_length as u32, self.random.clone());
         self.formatted = Formatted::new(format, names, longest, random).map(Box::new);
@@ -117,7 +117,7 @@ impl ValueMaker {
         }
     }
 
-    /// The values made last, as those of `count` fields from `first`.
+    /// The last values, as those of `count` fields from `first`.
     #[inline]
     pub fn values(&self, first: u32, count: usize) -> Values<'_> {
         if let Some(formatted) = &self.formatted {
@@ -132,7 +132,7 @@ impl ValueMaker {
 }
 
 impl Pieces {
-    /// Values of `length` bytes, in pieces of nearly the same length.
+    /// Values of `length` bytes, in pieces of nearly equal length.
     fn new(length: usize, compressibility: f64) -> Self {
         let most = if compressibility == 0.0 {
             DRAW_BYTES

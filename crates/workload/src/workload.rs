@@ -1,4 +1,4 @@
-//! A workload: groups of clients, and what each group does.
+//! A workload: groups of clients, and the work of each group.
 
 use crate::{ClientGroup, Distribution, Error, GroupClients, GroupOperations, Mix, RecordFormat};
 use tailmark_driver::OperationKind;
@@ -12,18 +12,18 @@ pub struct Workload {
     pub about: String,
     /// At least one; most workloads have one.
     pub groups: Vec<ClientGroup>,
-    /// How the records look that are read and written.
+    /// The format of its records.
     pub format: RecordFormat,
-    /// The keys that are drawn from, where that is not every loaded one.
+    /// The keys to draw from, if not all loaded ones.
     pub range: Option<KeyRange>,
 }
 
 /// Consecutive keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRange {
-    /// The number of the first.
+    /// The number of the first key.
     pub first: u64,
-    /// How many, at least 1.
+    /// The number of keys, at least 1.
     pub count: u64,
 }
 
@@ -57,7 +57,7 @@ impl Workload {
         }
     }
 
-    /// Inserts only: what loads a data set.
+    /// Inserts only, to load a data set.
     #[must_use]
     pub fn load() -> Self {
         let mix = Mix {
@@ -71,7 +71,7 @@ impl Workload {
         )
     }
 
-    /// The same with another distribution, in every group that has a mix.
+    /// The same with another distribution in every group that has a mix.
     #[must_use]
     pub fn with_distribution(mut self, distribution: Distribution) -> Self {
         for mixed in self.groups.iter_mut().filter_map(ClientGroup::mix_mut) {
@@ -80,7 +80,7 @@ impl Workload {
         self
     }
 
-    /// The name of the distribution of those groups that draw keys; `mixed` where they differ.
+    /// The name of the distribution of groups that draw keys; `mixed` if they differ.
     #[must_use]
     pub fn distribution_name(&self) -> &'static str {
         let mut names = self
@@ -99,7 +99,7 @@ impl Workload {
         }
     }
 
-    /// What a database must be able to do. A read-modify-write needs reads and updates.
+    /// The requests that a database must support. A read-modify-write needs reads and updates.
     #[must_use]
     pub fn kinds(&self) -> Vec<OperationKind> {
         let sent = |kind: &OperationKind| self.groups.iter().any(|group| group.sends(*kind));
@@ -139,11 +139,11 @@ impl Workload {
     }
 }
 
-/// Which group each client is in, as an index into the groups: background clients come first, then
-/// the `clients` of the point.
+/// The group of each client, as an index: background clients come first, then the `clients` of the
+/// point.
 ///
-/// Groups of a given number are filled first, in their order; the other clients are dealt in turn
-/// to the groups of the rest or, where there is none, to all groups.
+/// Groups with a fixed number of clients are filled first, in order. The other clients are dealt in
+/// turn to groups of the kind `Rest` or, if there is none, to all groups.
 #[must_use]
 pub fn assign_groups(workload: &Workload, clients: u32) -> Vec<usize> {
     let clients = clients as usize;
@@ -191,7 +191,7 @@ pub struct WorkloadRow {
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
-    /// What the clients do; most workloads have one group.
+    /// The work of the clients. Most workloads have one group.
     pub groups: &'static [ClientGroup],
 }
 

@@ -1,11 +1,11 @@
-//! Who holds a lock on a file, as the kernel tells it.
+//! Finds the process that holds a lock on a file.
 //!
-//! `/proc/locks` is read rather than the file asked with `F_GETLK`: to ask means to open the file,
-//! and to close it again drops every POSIX lock that this process itself has on it.
+//! It reads `/proc/locks` instead of using `F_GETLK`, which needs the file open. Closing the file
+//! again would drop every POSIX lock that this process has on it.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-/// ` (pid N, NAME)` of the process that holds a lock on `path`, or empty where it cannot be told.
+/// ` (pid N, NAME)` of the process that holds a lock on `path`, or empty if it is unknown.
 pub(crate) fn holder(path: &Path) -> String {
     let Ok(inode) = fs::metadata(path).map(|m| m.ino()) else {
         return String::new();
@@ -20,9 +20,9 @@ pub(crate) fn holder(path: &Path) -> String {
     }
 }
 
-/// The process that has a lock on the file of this number in a listing such as
-/// `1: POSIX  ADVISORY  WRITE 4711 fe:00:131090 0 EOF`. Devices are not compared: some file systems
-/// (overlay, btrfs) show another one to `stat`.
+/// The process with a lock on the file of this number, from a listing such as `1: POSIX  ADVISORY
+/// WRITE 4711 fe:00:131090 0 EOF`. Devices are not compared, because some file systems (overlay,
+/// btrfs) report a different one in `stat`.
 fn pid_in(locks: &str, inode: u64) -> Option<u32> {
     locks.lines().find_map(|line| {
         let mut words = line

@@ -19,7 +19,7 @@ pub use rocksdb::{NewestOptions, RocksDb, is_kept};
 
 use crate::{Driver, Error, did_you_mean};
 
-/// Why a database that is only to be made is not opened.
+/// The error if a database that should only be created appeared in the meantime.
 const HAS_APPEARED: &str = "there was none before, and another one has taken its place";
 
 /// The drivers of this build, sorted by name.
@@ -39,10 +39,10 @@ pub const DRIVERS: &[&Driver] = &[
     &sim::THREADS,
 ];
 
-/// The driver of this name.
+/// The driver with this name.
 ///
 /// # Errors
-/// Where there is none; names the nearest.
+/// If there is none. Suggests the nearest name.
 pub fn find(name: &str) -> Result<&'static Driver, Error> {
     DRIVERS
         .iter()

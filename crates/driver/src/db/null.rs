@@ -1,11 +1,11 @@
-//! Does nothing: what remains of a run is the cost of tailmark itself.
+//! Does nothing, so that a run shows the cost of tailmark itself.
 
 use crate::{
     Clients, Completion, Database, Driver, Error, FieldVisitor, Fields, Key, Operation,
     OperationKind, Outcome, Place, Session, Special,
 };
 
-/// The row of the table; the base of those that keep nothing either.
+/// The row of the driver, and the base of other drivers that store nothing.
 pub const DRIVER: Driver = Driver {
     name: "null",
     about: "does nothing; measures the overhead of tailmark itself",
@@ -41,7 +41,7 @@ impl Database for Null {
     }
 }
 
-/// Looks at the keys of a request, as if it had been done.
+/// Reads the keys of a request, as if it had been carried out.
 fn pretend(special: Special<'_>) -> Outcome {
     let (names, records) = match special {
         Special::ReadMany { keys }

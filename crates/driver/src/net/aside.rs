@@ -1,5 +1,5 @@
-//! Questions to a server beside its clients: asked on the database's own runtime, and not waited
-//! for longer than half a second.
+//! Questions to a server while its clients are at work. They run on the database's own runtime, and
+//! the caller waits at most half a second.
 
 use std::{
     sync::{
@@ -11,18 +11,18 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// How long an answer is waited for.
+/// How long the caller waits for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 
-/// At most one question at a time. One that takes longer goes on, because a connection that is given
-/// up within an answer is of no use any more; until it ends nothing else is asked.
+/// Asks at most one question at a time. A question that takes longer continues, because a
+/// connection that is abandoned in mid-answer is useless. Until it ends nothing else is asked.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     is_asking: Arc<AtomicBool>,
 }
 
 impl Aside {
-    /// The answer; none where it takes too long, or one before still does.
+    /// The answer; `None` if it takes too long, or if the previous question is still unanswered.
     pub fn ask<T: Send + 'static>(
         &self,
         runtime: &Handle,

@@ -1,12 +1,12 @@
-//! A contact point of a server: host and port. The one parser of them.
+//! Contact points of servers: host and port, with their only parser.
 
 use std::{borrow::Cow, fmt, net::IpAddr};
 
-/// A contact point as it was written, and what it means: `host`, `host:port`, an IPv6 address (in
-/// brackets where a port follows).
+/// A contact point as written, and its meaning: `host`, `host:port`, or an IPv6 address (in
+/// brackets if a port follows).
 ///
-/// Every text is one: what is neither is a host of that name, which is found out when it is looked
-/// up. Displayed as it was written, because studies keep that text and compare it.
+/// Every text is valid: anything else is taken as a host name, and fails when it is looked up.
+/// Displayed as written, because studies store and compare that text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPort {
     text: String,
@@ -15,7 +15,7 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Reads a contact point; blanks around it mean nothing.
+    /// Parses a contact point. Surrounding spaces are ignored.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let point = text.trim();
@@ -40,7 +40,7 @@ impl HostPort {
         &self.host
     }
 
-    /// The port, or that of the driver where none is named.
+    /// The port, or the driver's default.
     pub(crate) fn port_or(&self, default: u16) -> u16 {
         self.port.unwrap_or(default)
     }
@@ -50,13 +50,12 @@ impl HostPort {
         self.port
     }
 
-    /// Host and port in one text, in which the driver's stands where no port is named; an IPv6
-    /// address is in brackets.
+    /// Host and port in one text, with the driver's default port; an IPv6 address is in brackets.
     pub(crate) fn address(&self, default: u16) -> String {
         self.beside(self.port_or(default))
     }
 
-    /// The same contact point with this port where it names none.
+    /// The same contact point with this port, unless it names one.
     #[must_use]
     pub fn with_port(self, port: &str) -> Self {
         match self.port {
@@ -73,20 +72,21 @@ impl HostPort {
         }
     }
 
-    /// Whether it is of the loopback.
+    /// Whether it is a loopback address.
     pub(crate) fn is_loopback(&self) -> bool {
         let address = self.host.parse::<IpAddr>();
         self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 
-    /// Whether two are one endpoint. One without a port may be any of that host.
+    /// Whether two are the same endpoint. A contact point without a port matches any port of that
+    /// host.
     #[must_use]
     pub fn same_endpoint(&self, other: &Self) -> bool {
         let is_one_port = self.port == other.port || self.port.is_none() || other.port.is_none();
         self.host_address() == other.host_address() && is_one_port
     }
 
-    /// The host, in which the loopback has but one name.
+    /// The host, with a single name for all forms of the loopback.
     fn host_address(&self) -> Cow<'_, str> {
         if self.host.contains("localhost") {
             self.host.replace("localhost", "127.0.0.1").into()

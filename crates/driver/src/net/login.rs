@@ -1,5 +1,4 @@
-//! What the settings of servers have in common: how long it may take to connect, and how a client
-//! shows who it is.
+//! Settings that all servers share: the time limit of connecting, and credentials.
 
 use crate::{
     Driver, Error, INPUT_BYTES_MAX, Location, Params, Settings, error::BoxError, read_file,
@@ -7,10 +6,10 @@ use crate::{
 use rustix::process::geteuid;
 use std::{fs::File, io::Read, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
-/// Awaits what is asked of a cluster to connect to it. `connect_timeout_ms` is that of one
-/// connection, and the client crates have none for some of what follows it: a server that takes
-/// connections and says nothing would be awaited for ever. They may try every contact point
-/// twice, and as often what the cluster is made of.
+/// Awaits connecting to a cluster, with a time limit. `connect_timeout_ms` covers a single
+/// connection. The client crates have no limit for some later steps, so a server that accepts
+/// connections but never answers would block forever. They may try every contact point twice, and
+/// as often every node of the cluster.
 pub(crate) async fn in_time<T>(
     location: &Location,
     settings: &Settings,
@@ -29,7 +28,7 @@ pub(crate) async fn in_time<T>(
     })
 }
 
-/// That a database was not opened; `is_final` if the server refuses it whenever it is asked.
+/// The error that a database was not opened; `is_final` if the server would refuse every attempt.
 pub(crate) fn not_opened(
     driver: &Driver,
     params: &Params,
@@ -55,7 +54,7 @@ pub(crate) fn not_opened(
 /// Bytes of the largest password file.
 const PASSWORD_BYTES_MAX: u64 = 4096;
 
-/// Checks that files which are named can be read, and that a user has a password.
+/// Checks that named files can be read, and that a user has a password.
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
     if let Some(path) = settings.text("tls_ca")
         && let Err(error) = read_file(Path::new(path), INPUT_BYTES_MAX)
@@ -84,9 +83,9 @@ pub(crate) fn credentials(settings: &Settings) -> Result<Option<(&str, String)>,
     Ok(Some((user, password(file).map_err(refused)?)))
 }
 
-/// The password in a file; what is accepted if it is no file of a password. A plan can come from a
-/// stranger, and the first server that asks gets what it names: so only a file that its owner keeps
-/// from others, as keys of ssh are, and that holds nothing else.
+/// The password in a file, or what is accepted if the file is unsuitable. A plan can come from a
+/// stranger, and any server that asks gets the content. So the file must be private to its owner,
+/// like ssh keys, and contain nothing else.
 fn password(path: &str) -> Result<String, String> {
     let unreadable = |error: std::io::Error| format!("a file that can be read ({error})");
     // That of a FIFO would wait for its writer.

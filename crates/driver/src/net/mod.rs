@@ -1,5 +1,4 @@
-//! What the drivers of servers share: contact points, how a client shows who it is, and the clients
-//! of each runtime.
+//! Shared parts of server drivers: contact points, credentials, and the clients of each runtime.
 
 #[cfg(feature = "net")]
 pub(crate) mod aside;

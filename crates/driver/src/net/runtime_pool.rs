@@ -1,9 +1,9 @@
 //! One client of a client crate for every runtime that runs our clients, and a runtime of our own.
 //!
-//! The sockets and the tasks of a network client belong to the runtime that made them. Clients that
-//! are tasks of a few single-threaded runtimes are cheapest where all of it stays on their thread,
-//! so each runtime gets a client crate's client of its own, which its tasks share. What is asked
-//! outside of any runtime (opening, the marker, tests) is done on a runtime that the database owns.
+//! The sockets and tasks of a network client belong to the runtime that created them. Clients that
+//! are tasks of a few single-threaded runtimes are cheapest if everything stays on their thread. So
+//! each runtime gets its own client of the client crate, which its tasks share. Work outside of any
+//! runtime (opening, the marker, tests) is done on a runtime that the database owns.
 
 use crate::{Completion, Reply, Stopped};
 use std::{
@@ -14,11 +14,11 @@ use std::{
 };
 use tokio::runtime::{self, Handle, Runtime};
 
-/// How often it is asked whether a wait is to be ended.
+/// How often a wait checks whether to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The clients of one open database, one a runtime; `C` is the client crate's client with what
-/// belongs to it.
+/// The clients of one open database, one per runtime. `C` is the client crate's client with
+/// everything that belongs to it.
 pub(crate) struct RuntimePool<C> {
     /// Taken when the database is dropped.
     own: Option<Runtime>,
@@ -26,7 +26,7 @@ pub(crate) struct RuntimePool<C> {
 }
 
 impl<C> RuntimePool<C> {
-    /// No client yet, and the runtime of our own.
+    /// An empty pool with its own runtime.
     pub fn new() -> std::io::Result<Self> {
         let own = runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -39,18 +39,18 @@ impl<C> RuntimePool<C> {
         })
     }
 
-    /// The runtime of our own.
+    /// The pool's own runtime.
     pub fn own(&self) -> &Handle {
         let own = self.own.as_ref();
         own.expect("it is taken by the drop only").handle()
     }
 
-    /// Waits for `future` on the runtime of our own. Never called from within a runtime.
+    /// Waits for `future` on the pool's own runtime. Must not be called from within a runtime.
     pub fn wait<F: Future>(&self, future: F) -> F::Output {
         self.own().block_on(future)
     }
 
-    /// As [`Self::wait`], but no longer than a tenth of a second after `stop` says so; none then.
+    /// As [`Self::wait`], but ends within a tenth of a second after `stop` says so, with `None`.
     pub fn wait_unless<F: Future>(&self, stop: Stopped<'_>, future: F) -> Option<F::Output> {
         self.wait(async {
             let mut future = std::pin::pin!(future);
@@ -64,7 +64,7 @@ impl<C> RuntimePool<C> {
         })
     }
 
-    /// The client of the runtime that awaits this, opened by `open` where it is the first time.
+    /// The client of the awaiting runtime. The first call opens it with `open`.
     pub async fn here<E>(&self, open: impl AsyncFnOnce() -> Result<C, E>) -> Result<Arc<C>, E> {
         let id = Handle::current().id();
         let known = |opened: &[(runtime::Id, Weak<C>)]| {
@@ -98,7 +98,7 @@ impl<C> Drop for RuntimePool<C> {
     }
 }
 
-/// A request of a client; of one that is no task of its runtime, `outside` is that runtime.
+/// A request of a client. If the client is not a task of its runtime, `outside` is that runtime.
 pub(crate) fn pending<'a>(
     request: impl Future<Output = Reply> + 'a,
     outside: Option<Handle>,
@@ -110,7 +110,7 @@ pub(crate) fn pending<'a>(
     })
 }
 
-/// A request that is polled by whatever executor its client has, on a runtime's timers and sockets.
+/// A request that any executor can poll, with a runtime's timers and sockets.
 struct Within<F> {
     runtime: Handle,
     request: Pin<Box<F>>,

@@ -1,8 +1,7 @@
-//! Facts of the board, as its firmware tells them: the machine, its memory modules, and the cloud
-//! that it is a machine of.
+//! Facts from the firmware: the machine, its memory modules, and the cloud that it belongs to.
 //!
 //! Texts come from `/sys/class/dmi/id`. Memory modules are structures of type 17 of the SMBIOS
-//! specification (DSP0134, 7.18), which the kernel shows to root alone.
+//! specification (DSP0134, 7.18), which the kernel shows only to root.
 
 use super::{FactGroup, binary};
 use crate::sysfs;

@@ -1,7 +1,7 @@
-//! Parameters of a file system: what it was made with.
+//! Parameters with which a file system was created.
 //!
-//! XFS is asked by an ioctl, which any user may. Of ext4 the superblock is read from its device,
-//! which needs root; without that nothing is said.
+//! XFS is queried by an ioctl, which any user may do. For ext4 the superblock is read from its
+//! device, which needs root; otherwise the parameters are left out.
 
 use super::binary;
 use crate::mount::Mount;

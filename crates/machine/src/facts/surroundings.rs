@@ -1,5 +1,5 @@
-//! Facts of what is around the processors and the devices under test: network, boot drive, limits
-//! of the control groups.
+//! Facts about what surrounds the processors and the devices under test: network, boot drive,
+//! limits of the control groups.
 
 use super::{FactGroup, decimal};
 use crate::{chain, quota, sysfs};

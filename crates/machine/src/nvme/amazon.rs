@@ -1,8 +1,8 @@
-//! What a volume of Amazon's cloud counts: the log D0h of EBS volumes and of instance storage on
+//! Counters of volumes in Amazon's cloud: the log D0h of EBS volumes and of instance storage on
 //! Nitro instances ("Amazon EBS detailed performance statistics" in the user guide of EBS).
 //!
-//! It tells a volume that is slow from one that was held back: for how long more was asked of it than
-//! the volume, or the instance, is allowed.
+//! It distinguishes a slow volume from a throttled one: it has the time for which requests exceeded
+//! what the volume, or the instance, is allowed.
 
 use super::{Field, Log, Value, number, open, read};
 use crate::{BlockDevice, probe::row::ProbeRow};

@@ -1,4 +1,4 @@
-//! Admin commands of NVMe by the kernel's ioctl, and Get Log Page, which is one.
+//! Admin commands of NVMe by the kernel's ioctl, including Get Log Page.
 
 use rustix::{
     fd::AsFd,

@@ -1,10 +1,10 @@
-//! NVMe drives asked for their logs: one admin command (Get Log Page), and the fields of each log as
-//! a table of rows.
+//! Logs of NVMe drives: one admin command (Get Log Page), and the fields of each log as a table of
+//! rows.
 //!
 //! The command goes through the kernel's own interface (`NVME_IOCTL_ADMIN_CMD`,
-//! `linux/nvme_ioctl.h`), because the logs that matter here are 512 to 4,096 bytes of fixed form
-//! (NVM Express Base Specification 2.0, section 5.16): no library is needed to read them. No time
-//! limit is set but the kernel's: at its end the kernel resets a drive.
+//! `linux/nvme_ioctl.h`). The logs of interest have 512 to 4,096 bytes in a fixed format (NVM
+//! Express Base Specification 2.0, section 5.16), so no library is needed. The only time limit is
+//! the kernel's, after which it resets the drive.
 
 pub mod amazon;
 pub mod command;

@@ -1,8 +1,8 @@
-//! What drives for data centres count beside SMART: the log SMART / Health Information Extended
-//! (C0h; OCP Datacenter NVMe SSD Specification 2.0, section 4.8.4, and 2.5).
+//! Counters of data centre drives beyond SMART: the log SMART / Health Information Extended (C0h;
+//! OCP Datacenter NVMe SSD Specification 2.0, section 4.8.4, and 2.5).
 //!
-//! With what the host wrote (`nvme-smart`) it gives the write amplification of the drive itself:
-//! bytes written to the media for each byte from the host.
+//! Together with the host's writes (`nvme-smart`) it gives the drive's own write amplification:
+//! bytes written to the media per byte from the host.
 
 use super::{ALL_NAMESPACES, Field, Log, OpenLog, Value, open, read};
 use crate::{

@@ -1,5 +1,5 @@
-//! What every NVMe drive counts of itself: the log SMART / Health Information (02h; NVM Express
-//! Base Specification 2.0, section 5.16.1.3).
+//! Counters of every NVMe drive: the log SMART / Health Information (02h; NVM Express Base
+//! Specification 2.0, section 5.16.1.3).
 
 use super::{ALL_NAMESPACES, Field, Log, Value, open, read};
 use crate::probe::row::ProbeRow;

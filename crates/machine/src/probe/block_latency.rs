@@ -1,10 +1,10 @@
-//! How long the block layer's requests take, one by one: from when a request is given to the device
-//! until it is done, by `bpftrace`, which has to be asked for.
+//! Latency of single requests in the block layer, from issue to completion, by `bpftrace`. This
+//! probe must be requested.
 //!
-//! The means of `/proc/diskstats` hide what a tail is made of. The kernel's tracepoints
-//! `block_rq_issue` and `block_rq_complete` do not; a small program in the kernel counts each
-//! request in a bucket, four to a doubling, so that a quantile is known to a quarter at most. The
-//! program is a child of ours: it is ended by its number, and by the kernel where we are.
+//! The means of `/proc/diskstats` hide the tail. The kernel's tracepoints `block_rq_issue` and
+//! `block_rq_complete` do not. A small program in the kernel counts each request in a bucket, four
+//! per doubling, so that quantiles are known within a quarter. `bpftrace` is our child process. It
+//! is ended by its process number, and by the kernel if we end first.
 
 use super::{Probe, ProbeRow, Reading, Target};
 use crate::{BlockDevice, Error, block::SYS, chain, is_root, mount};

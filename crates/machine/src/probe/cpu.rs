@@ -1,8 +1,8 @@
-//! The CPUs of the machine: where their time went, of all together and of each.
+//! CPU time of the machine, in total and for each core.
 //!
-//! The times of the machine are parts of one whole: each instant counts in one of them, so that
-//! their sum is all the time there was. Of each core only what finds a core that is the limit while
-//! others are idle is kept: on a machine with many, everything would be most of a study.
+//! The times of the machine are disjoint: each instant counts in one of them, and their sum is all
+//! available time. For each core only those are kept that show a saturated core while others are
+//! idle. On a large machine, everything would be most of a study.
 
 use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::Error;

@@ -1,11 +1,11 @@
 //! The processes of a server on this machine: those that listen on its contact points.
 //!
-//! A server is found by its port (`/proc/net/tcp` names the socket, `/proc/PID/fd` who has it open),
-//! so that it does not matter who started it, or how. An address that stands for all (`0.0.0.0`) is of
-//! whatever listens on its port: so a server's host is looked at, to which no contact point need lead,
-//! as where clients learn of it from another node, or reach it by an address that it does not know. Context switches of another process are
-//! kept for each of its threads apart; to read hundreds of files a second would cost more than all
-//! other probes together, so they are not sampled.
+//! A server is found by its port (`/proc/net/tcp` names the socket, `/proc/PID/fd` its owner),
+//! whoever started it, and however. The wildcard address (`0.0.0.0`) stands for anything that
+//! listens on its port. A server's host is examined in this way, because its contact points may be
+//! unknown there: clients may learn of it from another node, or reach it by an address that it does
+//! not know. Context switches of other processes are kept per thread. Reading hundreds of files a
+//! second would cost more than all other probes together, so they are not sampled.
 
 use super::{Probe, ProbeRow, Reading, Target, readings};
 use crate::Error;

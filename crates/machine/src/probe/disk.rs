@@ -1,7 +1,7 @@
 //! The disks behind the places: every counter of `/proc/diskstats`.
 //!
-//! Disks, not partitions: what else happens on one delays the run as well. The fields are
-//! those of `Documentation/admin-guide/iostats.rst`.
+//! Disks, not partitions, because all activity on a disk affects the run. The fields are those of
+//! `Documentation/admin-guide/iostats.rst`.
 
 use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::{Error, block::SECTOR_BYTES, block_device_of};

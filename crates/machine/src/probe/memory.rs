@@ -1,4 +1,4 @@
-//! The memory of the machine: what is left, what caches files, what waits to be written.
+//! The memory of the machine: free memory, cached files, dirty pages.
 
 use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::Error;

@@ -1,6 +1,6 @@
-//! What is sampled during a run: raw counters of the kernel, never rates.
+//! Probes sampled during a run: raw counters of the kernel, never rates.
 //!
-//! Rates are differences over time, and only a report knows over which.
+//! Rates are differences over time, and only a report knows the period.
 
 mod block_latency;
 mod cpu;

@@ -1,5 +1,5 @@
-//! The network: bytes, packets, drops and errors of each interface that is up, loopback too, which a
-//! server on this machine is asked through.
+//! The network: bytes, packets, drops and errors of each active interface, including loopback, over
+//! which a server on this machine is reached.
 
 use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::{Error, sysfs};

@@ -1,4 +1,4 @@
-//! Stalls for want of CPU, I/O or memory (pressure stall information, Linux 4.20).
+//! Stalls due to lack of CPU, I/O or memory (pressure stall information, Linux 4.20).
 
 use super::{Probe, ProbeRow, Reading};
 use crate::Error;

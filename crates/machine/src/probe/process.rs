@@ -1,4 +1,4 @@
-//! This process: the clients and, where it is embedded, the database.
+//! This process: the clients and, if it is embedded, the database.
 
 mod background;
 

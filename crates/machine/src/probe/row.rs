@@ -1,4 +1,4 @@
-//! What a probe is: its row, what it looks at, and what it reads.
+//! The definition of a probe: its row, its target, and its readings.
 
 use crate::Error;
 use std::path::PathBuf;

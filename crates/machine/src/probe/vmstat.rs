@@ -1,5 +1,5 @@
-//! What the kernel's memory management does: page faults that wait for a device, swapping, pages
-//! that were dropped and are read again, allocations that had to wait.
+//! The kernel's memory management: page faults that wait for a device, swapping, dropped pages that
+//! are read again, allocations that had to wait.
 
 use super::{Probe, ProbeRow, Reading, readings};
 use crate::Error;

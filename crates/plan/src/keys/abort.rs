@@ -1,4 +1,4 @@
-//! Limits that end a run when they are broken: what is measured on may serve others too.
+//! Limits that end a run when they are broken, because the system under test may serve others too.
 
 use super::{roles::RUN, texts::joined};
 use crate::{
@@ -17,28 +17,28 @@ pub(super) const ABORT_KEYS: &[PlanKey] = &[PlanKey::new("abort", "when", RUN, A
     .help("End the run when a limit is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
     .sets(|plan| joined(&plan.abort))];
 
-/// A limit that ends a run. Its text is that of plans: `p99 read > 200ms for 10s`.
+/// A limit that ends a run. Its text is as in plans: `p99 read > 200ms for 10s`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AbortLimit {
-    /// What must not happen.
+    /// The forbidden condition.
     pub broken: Broken,
-    /// It must happen in each second of so long a time; zero: in one.
+    /// It must hold in each second of this period; zero: in a single second.
     pub lasting: Duration,
 }
 
 /// What breaks a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Broken {
-    /// More than this part of the operations of a second fail, 0 to 1.
+    /// More than this share of the operations in a second fail, 0 to 1.
     Errors(f64),
-    /// This quantile of the requests of a second takes longer.
+    /// This quantile of the requests in a second takes longer.
     Latency(Kind, Quantile, Duration),
-    /// More nodes of a cluster than this are down.
+    /// More than this number of nodes of a cluster are down.
     DownNodes(u64),
 }
 
 impl AbortLimit {
-    /// Reads `errors > 1%`, `p99 read > 200ms for 10s` or `down nodes > 0`.
+    /// Parses `errors > 1%`, `p99 read > 200ms for 10s` or `down nodes > 0`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (subject, limit) = text.split_once('>')?;

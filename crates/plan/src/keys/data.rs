@@ -1,4 +1,4 @@
-//! What is measured and what is loaded: `[database]` and `[dataset]`.
+//! The database and its data: `[database]` and `[dataset]`.
 
 use super::roles::{DATA_SET, LOAD, RUN, SYSTEM};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 use tailmark_driver::{DataSet, Schema, Semantics};
 
-/// Whose semantics a system can keep.
+/// The semantics that a system can have.
 const SEMANTICS: &[&str] = &[Semantics::Faithful.name(), Semantics::Correct.name()];
 
 /// The keys of `database`.
@@ -94,20 +94,20 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
         .help("Create tables in a keyspace that tailmark did not create"),
 ];
 
-/// What is loaded, and what may be done to data that is there.
+/// The data set, and what may be done to existing data.
 #[derive(Debug, Clone)]
 pub struct DataSetPlan {
     /// Whether data that tailmark did not load is used.
     pub adopt: Adopt,
-    /// Whether that may become unreadable for the version of the database that wrote it.
+    /// Whether it may become unreadable for the version of the database that wrote it.
     pub upgrade: bool,
-    /// Whether data is loaded into a keyspace that exists and that tailmark did not create.
+    /// Whether data may be loaded into an existing keyspace that tailmark did not create.
     pub into_existing: bool,
-    /// Records per second of a load over all its clients; none: as fast as they can.
+    /// Records per second of a load over all its clients; `None`: as fast as possible.
     pub load_rate: Option<f64>,
     /// Whether an update writes all fields instead of one.
     pub write_all_fields: bool,
-    /// How much of each value is not random: 0 (incompressible) to 1.
+    /// The fraction of each value that is not random: 0 (incompressible) to 1.
     pub compressibility: f64,
 }
 
@@ -123,8 +123,8 @@ impl DataSetPlan {
         })
     }
 
-    /// Adopted data is never created, loaded or removed, so a plan that needs one of these is refused,
-    /// and so is one that writes without saying so.
+    /// Adopted data is never created, loaded or removed. So a plan that needs one of these is
+    /// refused, and so is a plan that writes to it without saying so.
     pub(crate) fn refuse_to_change_adopted(
         &self,
         dataset: &TableReader<'_>,
@@ -169,7 +169,7 @@ impl DataSetPlan {
     }
 }
 
-/// The records, before they are scaled.
+/// The records before scaling.
 pub(crate) fn data_set(reader: &TableReader<'_>) -> Result<DataSet, Error> {
     let fields: u64 = reader.get("fields")?;
     Ok(DataSet {
@@ -182,7 +182,7 @@ pub(crate) fn data_set(reader: &TableReader<'_>) -> Result<DataSet, Error> {
     })
 }
 
-/// The data set times `scale`, but at least a record a client where there were as many.
+/// The data set times `scale`, but at least one record per client if there were that many.
 pub(crate) fn scaled(data: &DataSet, scale: f64, clients: u32) -> DataSet {
     let min = u64::from(clients).min(data.records);
     let records = times(data.records, scale).clamp(min, RECORDS_MAX);
@@ -192,7 +192,7 @@ pub(crate) fn scaled(data: &DataSet, scale: f64, clients: u32) -> DataSet {
     }
 }
 
-/// The data set, the same of every system.
+/// The data set, which is the same for every system.
 fn of_plan(plan: &Plan) -> Option<&DataSet> {
     plan.systems.first().map(|system| &system.data)
 }

@@ -1,4 +1,4 @@
-//! Devices that are emulated: volumes as slow as a plan says.
+//! Emulated devices: volumes as slow as the plan says.
 
 use super::roles::SYSTEM;
 use crate::{
@@ -30,15 +30,15 @@ pub(super) const DEVICE_KEYS: &[PlanKey] = &[
         .about("added to each request, whole milliseconds; needs nbdkit"),
 ];
 
-/// Where the volumes of a run are, each in a directory of its system's name.
+/// The directory of a run's volumes, each in a subdirectory named after its system.
 const EMULATED_DIRECTORY: &str = "/var/lib/tailmark/emulated";
-/// What can be emulated.
+/// The kinds of emulation.
 pub const EMULATIONS: &[&str] = &["volume"];
 
-/// A device that is emulated: one volume, as slow as it says.
+/// An emulated device: one volume of the given speed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emulate {
-    /// Its own directory while the run goes on; the device is `device` in it.
+    /// Its own directory during the run, which contains the link `device`.
     pub directory: PathBuf,
     /// Bytes.
     pub bytes: u64,
@@ -46,11 +46,11 @@ pub struct Emulate {
     pub iops: Option<u64>,
     /// Bytes per second.
     pub bandwidth: Option<u64>,
-    /// Requests per second as long as it may burst.
+    /// Requests per second during a burst.
     pub burst: Option<u64>,
-    /// How long it may burst after it was idle.
+    /// How long a burst may last after an idle time.
     pub burst_time: Option<Duration>,
-    /// How long each request waits besides; whole milliseconds.
+    /// Additional delay of each request, in whole milliseconds.
     pub delay: Option<Duration>,
 }
 
@@ -61,14 +61,14 @@ impl Emulate {
         self.directory.join("device")
     }
 
-    /// How long each request waits, milliseconds.
+    /// The delay of each request, milliseconds.
     #[must_use]
     pub fn delay_ms(&self) -> Option<u64> {
         self.delay
             .map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// What the table `device` of a system says; none where it is no table.
+    /// Reads the table `device` of a system; `None` if it is not a table.
     pub(crate) fn read(system: &TableReader<'_>, name: &str) -> Result<Option<Self>, Error> {
         let Some(Value::Table(table)) = system.given().get("device") else {
             return Ok(None);
@@ -121,7 +121,7 @@ impl Emulate {
         }))
     }
 
-    /// In one line: what the study keeps.
+    /// The emulation in one line, for the study.
     #[must_use]
     pub fn text(&self) -> String {
         let number = |key: &str, value: Option<u64>| {

@@ -1,5 +1,5 @@
-//! What a plan expects of where a system is: its file system, its device, the host of its clients.
-//! Whether that is so is looked up before anything is measured, by whoever knows the machine.
+//! What a plan expects of a system's place: its file system, its device, the host of its clients.
+//! The runner checks it before anything is measured.
 
 use super::roles::PREPARATION;
 use crate::{
@@ -40,24 +40,24 @@ pub(super) const EXPECT_KEYS: &[PlanKey] = &[
         .about("start of the database version; a mismatch is always a finding"),
 ];
 
-/// What is expected of one system.
+/// Expectations about one system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expect {
-    /// Whether its place is on a mount point of its own, not on the root file system.
+    /// Whether its place must be on a separate mount point, not on the root file system.
     pub mount: bool,
     /// The type of the file system.
     pub filesystem: Option<String>,
-    /// Options that it is mounted with.
+    /// Required mount options.
     pub mount_options: Vec<String>,
-    /// What the model of its device contains, in whichever case.
+    /// Text that the model of its device must contain, ignoring case.
     pub model: Option<String>,
-    /// Bytes of its device, within a hundredth.
+    /// Bytes of its device, within 1 %.
     pub capacity: Option<u64>,
     /// How its device is attached: one of [`tailmark_model::TRANSPORTS`].
     pub transport: Option<String>,
-    /// On which machine its server is.
+    /// The machine of its server relative to the clients.
     pub client_host: Option<ClientHost>,
-    /// What the version of its embedded database begins with: `8.1`.
+    /// The beginning of the version of its embedded database: `8.1`.
     pub version: Option<String>,
 }
 
@@ -70,13 +70,13 @@ pub enum ClientHost {
     Same,
 }
 
-/// What is done where something is not as expected.
+/// What happens if an expectation is not met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unexpected {
     /// Nothing is measured.
     #[default]
     Error,
-    /// It is measured, and a finding stands beside every number of the system.
+    /// It is measured, and a finding qualifies every number of the system.
     Finding,
 }
 
@@ -107,7 +107,7 @@ impl Unexpected {
         }
     }
 
-    /// What a plan says.
+    /// The setting of a plan.
     pub(crate) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
         let name: String = top.get("unexpected")?;
         Ok(if name == Self::Finding.name() {
@@ -119,7 +119,7 @@ impl Unexpected {
 }
 
 impl Expect {
-    /// Reads the table `expect` of a system, and refuses what cannot be of its driver.
+    /// Reads the table `expect` of a system, and refuses expectations that its driver cannot have.
     pub(crate) fn read(system: &TableReader<'_>, driver: &Driver) -> Result<Self, Error> {
         let table = system.table("expect", &[])?;
         let refuse = |key: &str, why: &str| match table.given().get(key) {
@@ -155,7 +155,7 @@ impl Expect {
         })
     }
 
-    /// Each expectation by its key, as text: what the study keeps.
+    /// Each expectation by its key, as text for the study.
     #[must_use]
     pub fn keys(&self) -> Vec<(&'static str, String)> {
         let options = self.mount_options.join(",");

@@ -1,4 +1,4 @@
-//! What is done to the machine: `[machine]`.
+//! Settings for the machine: `[machine]`.
 
 use super::roles::EVERY_POINT;
 use crate::{
@@ -38,20 +38,20 @@ pub(super) const MACHINE_KEYS: &[PlanKey] = &[
         }),
 ];
 
-/// `--scale` makes no memory limit smaller than this that was larger: the program, its clients and
-/// the write buffers of a database, which stay as they are, need about so much.
+/// `--scale` does not reduce a memory limit below this. The program, its clients and the write
+/// buffers of a database are not scaled and need about this much.
 const MEMORY_LIMIT_FLOOR: u64 = 512 << 20;
 
-/// What is done to the machine.
+/// Settings for the machine.
 #[derive(Debug, Clone, Default)]
 pub struct MachinePlan {
-    /// Bytes of memory that the run may use, page cache included.
+    /// Bytes of memory that the run may use, including the page cache.
     pub memory_limit: Option<u64>,
-    /// What `scale` made of it, where that is less than a run needs.
+    /// The scaled limit, if it is less than a run needs.
     pub memory_limit_scaled: Option<u64>,
     /// Whose caches are dropped before each point.
     pub drop_caches: DropCaches,
-    /// Probes that are sampled beside those that always are; with `none`, they alone.
+    /// Additional probes. With `none`, the default probes are off.
     pub probes: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl MachinePlan {
         })
     }
 
-    /// What is said where the limit of memory is less than a run may need for itself.
+    /// The warning if the memory limit is less than a run may need for itself.
     #[must_use]
     pub fn too_little(&self) -> Option<String> {
         let needed = MEMORY_LIMIT_FLOOR;
@@ -81,7 +81,7 @@ impl MachinePlan {
         ))
     }
 
-    /// What is said where the limit of memory was not scaled as far as the data.
+    /// The notice if the memory limit was scaled less than the data.
     #[must_use]
     pub fn limit_notice(&self) -> Option<String> {
         let (limit, scaled) = self.memory_limit.zip(self.memory_limit_scaled)?;

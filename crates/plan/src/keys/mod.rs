@@ -1,6 +1,6 @@
-//! Every key that a plan has: one table, which the reader of plans, the effective plan, the flags
-//! of `tailmark run`, the errors, `list keys` and the tests of the documentation go by. Each part of
-//! it has a file, in which what a key sets stands beside its row.
+//! The table of all plan keys. The reader of plans, the effective plan, the flags of `tailmark
+//! run`, the errors, `list keys` and the tests of the documentation use it. Each part has a file,
+//! in which a row stands next to what its key sets.
 
 mod abort;
 pub(super) mod data;
@@ -61,11 +61,11 @@ const PARTS: &[&[PlanKey]] = &[
     threads::THREADS_KEYS,
 ];
 
-/// Every key, in the order of the documentation. The settings of the drivers, which `database` and
+/// Every key, in the order of the documentation. Settings of drivers, which `database` and
 /// `system.database` also take, are in the table of drivers.
 pub const KEYS: &[PlanKey] = &concatenated();
 
-/// How many keys there are.
+/// The number of keys.
 const COUNT: usize = {
     let (mut part, mut count) = (0, 0);
     while part < PARTS.len() {
@@ -95,7 +95,7 @@ pub fn in_table(table: &str) -> impl Iterator<Item = &'static PlanKey> {
     KEYS.iter().filter(move |key| key.table == table)
 }
 
-/// The role of the key of this name in a table, which there is.
+/// The role of the key with this name in a table. It must exist.
 pub fn role(table: &str, name: &str) -> Role {
     let key = find(table, name);
     key.unwrap_or_else(|| panic!("there is no key {table}.{name}"))

@@ -1,11 +1,11 @@
-//! Where a system is: which of its keys say so, and what they may say.
+//! The keys that name a system's place, and their values.
 
 use super::emulate::Emulate;
 use crate::{Error, reader::TableReader};
 use std::path::{Path, PathBuf};
 use tailmark_driver::{Driver, Location, Place};
 
-/// Which keys say where a system of a driver is.
+/// The keys that name the place of a system with this driver.
 pub(super) fn location_keys(driver: &Driver) -> &'static [&'static str] {
     match driver.place {
         Place::Directory => &["path"],
@@ -15,7 +15,7 @@ pub(super) fn location_keys(driver: &Driver) -> &'static [&'static str] {
     }
 }
 
-/// Where a system is, if it says so.
+/// The place of a system, if it is given.
 pub(super) fn location(
     reader: &TableReader<'_>,
     driver: &'static Driver,
@@ -92,7 +92,7 @@ pub(super) fn no_location(reader: &TableReader<'_>, driver: &Driver) -> Error {
     }
 }
 
-/// The same path wherever the run goes on from.
+/// The path made absolute, so that it stays the same if a run resumes elsewhere.
 pub(super) fn absolute(reader: &TableReader<'_>, key: &str, text: &str) -> Result<PathBuf, Error> {
     if text.starts_with('~') {
         return Err(Error::BadValue {
@@ -105,7 +105,7 @@ pub(super) fn absolute(reader: &TableReader<'_>, key: &str, text: &str) -> Resul
     Ok(path.unwrap_or_else(|_| PathBuf::from(text)))
 }
 
-/// The paths that these keys give.
+/// The paths in these keys.
 pub(super) fn paths(
     reader: &TableReader<'_>,
     keys: &[&'static str],

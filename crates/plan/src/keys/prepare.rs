@@ -1,8 +1,8 @@
-//! What is prepared before a system is measured: its devices, and settings of the machine.
+//! Preparation before a system is measured: its devices, and settings of the machine.
 //!
-//! `[prepare]` says it for all systems, `prepare` of a system for that one. Settings are of the machine,
-//! which all systems share, so only `[prepare]` has them. What destroys data is done only for
-//! devices whose serial numbers are given on the command line.
+//! `[prepare]` applies to all systems, `prepare` of a system to that one. Settings belong to the
+//! machine, which all systems share, so only `[prepare]` has them. Destructive steps are done only
+//! for devices whose serial numbers are given on the command line.
 
 use super::{
     emulate::Emulate,
@@ -19,13 +19,13 @@ use crate::{
 use std::path::{Component, Path, PathBuf};
 use tailmark_driver::{Driver, Location};
 
-/// How a device is erased.
+/// The ways to erase a device.
 pub const ERASES: &[&str] = &["discard", "format", "sanitize"];
-/// File systems that are made.
+/// File systems that can be created.
 pub const FILE_SYSTEMS: &[&str] = &["ext4", "xfs"];
-/// What transparent huge pages may be.
+/// Values of transparent huge pages.
 pub const HUGE_PAGES: &[&str] = &["always", "madvise", "never"];
-/// The most namespaces that a drive is split into.
+/// The most namespaces for a drive.
 pub const NAMESPACES_MAX: u64 = 128;
 
 /// Keys of the machine, which a system cannot have.
@@ -36,7 +36,7 @@ const OF_MACHINE: &[&str] = &[
     "memory_limit",
     "memory_group",
 ];
-/// Keys of one system, which all together cannot have.
+/// Keys of a single system, which `[prepare]` cannot have.
 const OF_SYSTEM: &[&str] = &["device", "mount"];
 
 /// The keys of `prepare`.
@@ -86,7 +86,7 @@ pub(super) const PREPARE_KEYS: &[PlanKey] = &[
         .sets(|plan| Some(plan.settings.memory.as_ref()?.1.clone())),
 ];
 
-/// What is done to the devices of a system.
+/// Preparation of a system's devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prepare {
     /// The devices, as the plan names them: `/dev/disk/by-id/...`, `serial:...`.
@@ -97,46 +97,46 @@ pub struct Prepare {
     pub namespaces: Option<u32>,
     /// How often the whole device is written.
     pub precondition: Option<u32>,
-    /// What brings them to their steady state after that.
+    /// The mix that then brings them to their steady state.
     pub steady: Option<Steady>,
-    /// The file system that is made: one of [`FILE_SYSTEMS`].
+    /// The file system to create: one of [`FILE_SYSTEMS`].
     pub filesystem: Option<String>,
-    /// Words for the program that makes it.
+    /// Options for the program that creates it.
     pub mkfs_options: Vec<String>,
-    /// Where it is mounted.
+    /// The mount point.
     pub mount: Option<PathBuf>,
-    /// How.
+    /// The mount options.
     pub mount_options: Vec<String>,
-    /// What would be done if the system named a device: keys of `[prepare]` with their values.
+    /// Keys of `[prepare]`, with values, that would apply if the system named a device.
     pub unnamed: Vec<(&'static str, String)>,
 }
 
-/// Settings of the machine, put back afterwards.
+/// Settings of the machine, restored afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineSettings {
     /// Names and values: `vm.swappiness`, `1`.
     pub sysctls: Vec<(String, String)>,
-    /// How processors choose their frequency.
+    /// The policy by which processors choose their frequency.
     pub governor: Option<String>,
     /// Transparent huge pages: one of [`HUGE_PAGES`].
     pub huge_pages: Option<String>,
-    /// Bytes of memory that a control group may use, and which: that of a server.
+    /// The memory limit of a control group in bytes, and the group: that of a server.
     pub memory: Option<(u64, String)>,
 }
 
-/// What whoever runs a plan agrees to: never part of a plan.
+/// Consent of the user who runs a plan. It is never part of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Consent {
     /// Serial numbers of devices that may be erased.
     pub serials: Vec<String>,
-    /// What is on them of others and may be destroyed.
+    /// Foreign signatures on them that may be destroyed.
     pub destroys: Vec<String>,
     /// Programs that are known not to use them.
     pub unseen: Vec<String>,
 }
 
 impl Prepare {
-    /// What prepares nothing.
+    /// Prepares nothing.
     pub const NOTHING: Self = Self {
         devices: Vec::new(),
         unnamed: Vec::new(),
@@ -150,7 +150,7 @@ impl Prepare {
         mount_options: Vec::new(),
     };
 
-    /// What of `[prepare]` and of the system's own table takes effect.
+    /// The effective combination of `[prepare]` and the system's own table.
     pub(crate) fn read(
         top: &TableReader<'_>,
         system: &TableReader<'_>,
@@ -217,7 +217,7 @@ impl Prepare {
         Ok(prepare)
     }
 
-    /// Refuses options that could lead to another device or a file, which nobody has agreed to lose.
+    /// Refuses options that could lead to another device or a file, which nobody agreed to lose.
     fn refuse_other_devices(&self, own: &TableReader<'_>) -> Result<(), Error> {
         let file_system = self.filesystem.as_deref().unwrap_or_default();
         let made = refused_by_mkfs(file_system, &self.mkfs_options);
@@ -237,7 +237,7 @@ impl Prepare {
         }
     }
 
-    /// Refuses what does not go together.
+    /// Refuses contradictory keys.
     fn refuse_odd(
         &self,
         own: &TableReader<'_>,
@@ -309,7 +309,7 @@ impl Prepare {
         }
     }
 
-    /// Whether it writes to devices, or makes file systems on them.
+    /// Whether it writes to devices, or creates file systems on them.
     pub(crate) const fn destroys(&self) -> bool {
         self.erase.is_some()
             || self.namespaces.is_some()
@@ -318,7 +318,7 @@ impl Prepare {
             || self.filesystem.is_some()
     }
 
-    /// Each key in effect, as text: what the study keeps.
+    /// Each effective key as text, for the study.
     #[must_use]
     pub fn keys(&self) -> Vec<(&'static str, String)> {
         let list =
@@ -347,7 +347,7 @@ impl Prepare {
 }
 
 impl MachineSettings {
-    /// Reads `[prepare]`, and refuses in it what is of one system.
+    /// Reads `[prepare]`, and refuses keys that belong to a single system.
     pub(crate) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
         let table = top.table("prepare", &[])?;
         refuse_keys(

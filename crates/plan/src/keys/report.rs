@@ -1,4 +1,4 @@
-//! What the report is about: `[report]`. Nothing of it changes what is measured.
+//! The report settings: `[report]`. They do not change what is measured.
 
 use super::roles::REPORT;
 use crate::{
@@ -99,20 +99,20 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
         .sets(|plan| words(plan, AuthorWords::Footer)),
 ];
 
-/// Between texts that may have commas.
+/// The separator of texts that may contain commas.
 const BETWEEN_TEXTS: &str = "; ";
 
 fn joined(texts: &[String], between: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(between))
 }
 
-/// The name of a value, of those that have one.
+/// The name of a value.
 fn name_of<T: Copy + PartialEq>(names: &[(T, &str)], value: Option<T>) -> Option<String> {
     let named = names.iter().find(|(known, _)| Some(*known) == value);
     named.map(|(_, name)| (*name).to_owned())
 }
 
-/// The value of a key that is one of these names.
+/// The value of a key, given as one of these names.
 fn choice<T: Copy>(
     keys: &TableReader<'_>,
     key: &'static str,
@@ -136,10 +136,10 @@ fn words(plan: &Plan, place: AuthorWords) -> Option<String> {
     plan.report.words.get(&place).cloned()
 }
 
-/// What the table says, without the plan around it.
+/// The settings of the table, without a plan.
 ///
 /// # Errors
-/// Where a value is not accepted, or both a subject and a baseline are given.
+/// If a value is not accepted, or both a subject and a baseline are given.
 pub(crate) fn settings(keys: &TableReader<'_>) -> Result<ReportSettings, Error> {
     let settings = ReportSettings {
         metric: keys.optional("metric")?,
@@ -166,7 +166,7 @@ pub(crate) fn settings(keys: &TableReader<'_>) -> Result<ReportSettings, Error> 
     Ok(settings)
 }
 
-/// What a plan says of the report alone: its title and its table `report`. It has nothing else.
+/// The report settings of a plan that has only its title and its table `report`.
 ///
 /// # Errors
 /// If it has other keys, or a value is not accepted.
@@ -210,7 +210,7 @@ fn by_name(
     })
 }
 
-/// A list of sets of names, each with commas between them; a single text is one set.
+/// A list of sets of names, separated by commas. A single text is one set.
 fn sets(keys: &TableReader<'_>, key: &'static str) -> Result<Vec<Vec<String>>, Error> {
     let given: Vec<String> = match keys.given().get(key) {
         Some(Value::String(text)) => vec![text.clone()],
@@ -232,8 +232,8 @@ fn author_words(keys: &TableReader<'_>) -> Result<BTreeMap<AuthorWords, String>,
     Ok(words)
 }
 
-/// Reads what the report is about, and refuses a latency of requests that no workload sends, and a
-/// subject or a baseline that is no system.
+/// Reads the report settings. Refuses a latency of requests that no workload sends, and a subject
+/// or a baseline that is not a system.
 pub(crate) fn read(
     keys: &TableReader<'_>,
     workloads: &[Arc<Workload>],

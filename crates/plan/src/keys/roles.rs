@@ -1,4 +1,4 @@
-//! The roles that keys have, by short names.
+//! Short names for the roles of keys.
 
 use tailmark_model::{Role, Scope, Secret, Subject};
 

@@ -1,4 +1,4 @@
-//! The service that a system's database is, and the commands that start and stop it.
+//! The service of a system's database, and the commands that start and stop it.
 
 use super::{
     place::absolute,
@@ -27,33 +27,33 @@ pub(super) const SERVICE_KEYS: &[PlanKey] = &[
     PlanKey::new("service", "log", RUN, Text).about("log to quote if the server does not start"),
 ];
 
-/// The service that a system's database is.
+/// The service of a system's database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
-    /// What starts and stops it.
+    /// How it is started and stopped.
     pub control: ServiceControl,
-    /// A command that succeeds when it is ready; none: the database is asked.
+    /// A command that succeeds when it is ready; `None`: tailmark asks the database.
     pub ready: Option<Vec<String>>,
-    /// Its log, whose end errors show.
+    /// Its log. Errors show the end of it.
     pub log: Option<PathBuf>,
 }
 
-/// What starts and stops a service.
+/// How a service is started and stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceControl {
     /// A unit of systemd.
     Systemd(String),
     /// Commands for the shell.
     Commands {
-        /// Starts it; ends when it has, or is the server itself.
+        /// Starts it. Ends once it has started, or is the server itself.
         start: String,
-        /// Stops it; none: what `start` is still running is terminated.
+        /// Stops it; `None`: the process that `start` still runs is terminated.
         stop: Option<String>,
     },
 }
 
 impl Service {
-    /// The words of the command that starts it.
+    /// The words of the start command.
     #[must_use]
     pub fn start(&self) -> Vec<String> {
         match &self.control {
@@ -62,7 +62,7 @@ impl Service {
         }
     }
 
-    /// The words of the command that stops it.
+    /// The words of the stop command.
     #[must_use]
     pub fn stop(&self) -> Option<Vec<String>> {
         match &self.control {
@@ -74,7 +74,7 @@ impl Service {
     }
 }
 
-/// A command as a person reads it, without the secrets in it.
+/// A command for display, without secrets.
 #[must_use]
 pub fn shown(words: &[String]) -> String {
     match words {
@@ -137,7 +137,8 @@ pub(super) fn service(
     }))
 }
 
-/// Whether it names one unit: a pattern would stop the units of others, and an option do anything else.
+/// Whether it names a single unit. A pattern would stop units of others, and an option could do
+/// anything.
 fn is_unit(name: &str) -> bool {
     let is_accepted = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
     !name.is_empty() && !name.starts_with('-') && name.chars().all(is_accepted)

@@ -1,4 +1,4 @@
-//! What is searched for: `[slo]`.
+//! The settings of a search: `[slo]`.
 
 use super::{roles::TRIALS, texts::time};
 use crate::{
@@ -127,7 +127,7 @@ pub(crate) fn read(
     Ok(Some(settings))
 }
 
-/// For so many of the shortest trials there is time unless the plan says otherwise.
+/// The default time allows this many of the shortest trials.
 const TRIALS_MIN: u32 = 8;
 
 /// Whether a search has anything to judge in a workload.

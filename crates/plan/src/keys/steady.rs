@@ -10,9 +10,9 @@ use crate::{
 use std::time::Duration;
 use toml::Value;
 
-/// What requests go to that bring a device to its steady state.
+/// The targets of its requests.
 pub const STEADY_OVER: &[&str] = &["device", "filesystem"];
-/// Requests have whole blocks of this many bytes.
+/// Requests are multiples of this many bytes.
 const STEADY_BLOCK: u64 = 4096;
 
 /// The keys of `steady`.
@@ -40,20 +40,20 @@ pub(super) const STEADY_KEYS: &[PlanKey] = &[
 /// A mix of requests that is sent in rounds until the device is steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steady {
-    /// The part of the file system's room that a file fills, percent; none: over the device.
+    /// The percentage of the file system's space that a file fills; `None`: over the device.
     pub fill: Option<u32>,
-    /// Reads of a hundred requests.
+    /// Reads per hundred requests.
     pub read: u32,
-    /// Bytes of a request.
+    /// Bytes per request.
     pub block: u64,
     /// Requests in flight.
     pub depth: u32,
-    /// How long a round lasts.
+    /// The length of a round.
     pub round: Duration,
 }
 
 impl Steady {
-    /// What the table `steady` of preparing says.
+    /// Reads the table `steady` of the preparation.
     pub(crate) fn read(prepare: &TableReader<'_>) -> Result<Option<Self>, Error> {
         let table = match prepare.given().get("steady") {
             None => return Ok(None),
@@ -88,7 +88,7 @@ impl Steady {
         }))
     }
 
-    /// In one line: what the study keeps.
+    /// The mix in one line, for the study.
     pub(crate) fn text(&self) -> String {
         let over = match self.fill {
             Some(fill) => format!("filesystem, fill = {fill}"),

@@ -1,4 +1,4 @@
-//! What is run: `[sweep]`.
+//! The sweep: `[sweep]`.
 
 use super::{
     roles::{DISTRIBUTION, EVERY_POINT, POINTS, WORKLOAD},
@@ -20,7 +20,7 @@ use std::{sync::Arc, time::Duration};
 use tailmark_model::Arrivals;
 use tailmark_workload::Workload;
 
-/// The most that is warmed up where the plan does not say.
+/// The longest default warm-up.
 const WARMUP_DEFAULT_MAX: Duration = Duration::from_secs(60);
 
 /// The keys of `sweep`.
@@ -157,53 +157,53 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         .sets(|plan| Some(units::percent_text(plan.sweep.allow_errors))),
 ];
 
-/// The product of axes, and the budget of each point.
+/// The axes of the sweep, and the budget of each point.
 #[derive(Debug, Clone)]
 pub struct Sweep {
-    /// In this order; each with the distribution that takes effect.
+    /// Workloads in order, each with its effective distribution.
     pub workloads: Vec<Arc<Workload>>,
-    /// Client counts, in this order, each from 1 to 1,024; empty where rates alone are measured.
+    /// Client counts in order, each from 1 to 1,024; empty if only rates are measured.
     pub threads: Vec<u32>,
-    /// Where client counts are climbed until there is no gain: `threads` are all its rungs, of which
-    /// those above its end are not measured.
+    /// The ladder, if client counts are climbed until there is no gain. `threads` are all its
+    /// rungs; those above its end are not measured.
     pub ladder: Option<Ladder>,
-    /// From 1.
+    /// The number of repeats, from 1.
     pub repeats: u32,
-    /// In which order the points of several systems are measured.
+    /// The order in which the points of several systems are measured.
     pub order: Order,
-    /// Operations per second over all clients, at every thread count; none: a closed loop.
+    /// Operations per second over all clients, at every thread count; `None`: a closed loop.
     pub rate: Option<f64>,
-    /// Rates, in this order, each a point of its own beside the thread counts.
+    /// Rates in order, each a separate point in addition to the thread counts.
     pub rates: Vec<AskedRate>,
-    /// Clients of such a point, which bound what is in flight: from 1 to 1,024.
+    /// Clients of such a point, which limit the operations in flight: from 1 to 1,024.
     pub rate_threads: u32,
-    /// The system whose peak percentages are of; none: of the same system.
+    /// The system whose peak percentages refer to; `None`: the same system.
     pub rates_of: Option<String>,
-    /// How operations arrive at a rate, in one sequence that all clients share; none: each client
-    /// has a schedule of its own, as in studies that were begun before there was another way.
+    /// How operations arrive at a rate, in one sequence that all clients share; `None`: each client
+    /// has its own schedule, as in older studies.
     pub arrivals: Option<Arrivals>,
-    /// Ends a point after this many operations; at least one of this and `duration` is set.
+    /// Ends a point after this many operations. This or `duration` is set, or both.
     pub operations: Option<u64>,
     /// Ends a point after this time.
     pub duration: Option<Duration>,
-    /// Runs before the measured part, not counted.
+    /// The uncounted warm-up before the measured part.
     pub warmup: Warmup,
-    /// Of every random draw.
+    /// The seed of all random draws.
     pub seed: u64,
     /// When the data set is loaded again.
     pub reload: Reload,
     /// Clients that load.
     pub load_threads: u32,
-    /// How long to wait for background work to come to rest.
+    /// The time limit for background work to settle.
     pub settle: Duration,
-    /// How long to wait for a server to answer.
+    /// The time limit for a server to answer.
     pub ready_timeout: Duration,
-    /// The part of a point's operations that may fail, 0 to 1: one with more is no peak.
+    /// The share of a point's operations that may fail, 0 to 1. A point with more is no peak.
     pub allow_errors: f64,
 }
 
 impl Sweep {
-    /// Reads what is run; operations and times are scaled.
+    /// Reads the sweep, with operations and times scaled.
     pub(crate) fn read(
         keys: &TableReader<'_>,
         workloads: &Workloads,
@@ -254,8 +254,8 @@ fn clients(threads: &[u32], rates: &AskedRates) -> u32 {
     threads.iter().copied().chain(of_rates).max().unwrap_or(1)
 }
 
-/// The client counts that are measured: none where there are rates that need no peak, and `threads`
-/// was not given.
+/// The client counts to measure: none if there are rates that need no peak, and `threads` was not
+/// given.
 fn thread_points(keys: &TableReader<'_>, rates: &AskedRates) -> Result<ThreadPoints, Error> {
     let is_given = keys.given().contains_key("threads");
     let needs_peak = rates.rates.iter().any(|rate| rate.is_of_peak());
@@ -271,7 +271,7 @@ fn workload_names(plan: &Plan) -> Option<String> {
     Some(names.collect::<Vec<_>>().join(", "))
 }
 
-/// None where rates alone are measured.
+/// `None` if only rates are measured.
 fn client_counts(plan: &Plan) -> Option<String> {
     if let Some(ladder) = plan.sweep.ladder {
         return Some(ladder.to_string());
@@ -279,12 +279,12 @@ fn client_counts(plan: &Plan) -> Option<String> {
     joined(&plan.sweep.threads)
 }
 
-/// None where the plan has none: so it reads as one of before there were any.
+/// `None` if the plan has no rates, so that it equals an older plan.
 fn asked_rates(plan: &Plan) -> Option<String> {
     joined(&plan.sweep.rates)
 }
 
-/// None where there is no rate.
+/// `None` if there is no rate.
 fn arrivals(plan: &Plan) -> Option<String> {
     let Sweep { rate, rates, .. } = &plan.sweep;
     let has_rate = rate.is_some() || !rates.is_empty();
@@ -292,13 +292,13 @@ fn arrivals(plan: &Plan) -> Option<String> {
     Some(arrivals.name().to_owned())
 }
 
-/// None where systems are measured one after the other, as all were before there was another order.
+/// `None` if systems are measured one after the other, which was once the only order.
 fn order(plan: &Plan) -> Option<String> {
     let is_interleaved = plan.sweep.order == Order::Interleaved && plan.systems.len() > 1;
     is_interleaved.then(|| plan.sweep.order.name().to_owned())
 }
 
-/// Of the first background clients, where a workload has some.
+/// The rate of the first background clients, if a workload has some.
 fn background_rate(plan: &Plan) -> Option<String> {
     let mut groups = plan
         .sweep
@@ -310,7 +310,7 @@ fn background_rate(plan: &Plan) -> Option<String> {
     Some(rate.unwrap_or_else(|| "as fast as they can".to_owned()))
 }
 
-/// A tenth of the duration, but not too long.
+/// A tenth of the duration, up to a maximum.
 fn warmup(inputs: &DefaultInputs<'_>) -> Option<String> {
     let tenth = inputs.duration.unwrap_or_default() / 10;
     Some(time(tenth.min(WARMUP_DEFAULT_MAX)))

@@ -1,4 +1,4 @@
-//! The systems of a plan: where each is, which database it runs, with which settings.
+//! The systems of a plan: their places, databases and settings.
 
 use super::{
     place::{absolute, location, no_location, paths},
@@ -63,44 +63,44 @@ pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
 pub struct SystemPlan {
     /// Unique.
     pub name: String,
-    /// As the plan names it, `{rank}` and `{host}` included.
+    /// The place as in the plan, including `{rank}` and `{host}`.
     pub place: String,
-    /// Where it is. A directory may turn out to be a block device; a device must be one.
+    /// Its place. A directory may turn out to be a block device; a device must be one.
     pub location: Location,
-    /// Whether the location is an example, to be replaced before anything is measured.
+    /// Whether the location is an example that must be replaced before anything is measured.
     pub placeholder: bool,
-    /// Opens it.
+    /// Its driver.
     pub driver: &'static Driver,
-    /// The driver's settings, checked.
+    /// The checked settings of the driver.
     pub settings: Settings,
-    /// Whose semantics to keep.
+    /// Its semantics.
     pub semantics: Semantics,
-    /// The version of the embedded database that the plan speaks of, such as `8.1`.
+    /// The version of the embedded database according to the plan, such as `8.1`.
     pub version: Option<String>,
     /// The data set (the same for every system of a plan).
     pub data: DataSet,
     /// The system whose device ceiling this one measures.
     pub ceiling_for: Option<String>,
-    /// Left out with a message, instead of an error, where its place lacks room or is missing.
+    /// Whether it is left out with a message, instead of an error, if its place is missing or too
+    /// small.
     pub optional: bool,
-    /// The directories, block devices and NVMe controllers of a server, where it is on this machine:
-    /// what is watched.
+    /// The watched directories, block devices and NVMe controllers of a server on this machine.
     pub watch: Vec<PathBuf>,
-    /// Where its server runs, as `ssh` takes it; none: what is done to it is done on this machine.
+    /// The hosts of its server for `ssh`; empty: commands for it run on this machine.
     pub ssh: Vec<String>,
-    /// Which agent may be copied there.
+    /// The agent that may be copied there.
     pub agent: Agent,
-    /// What the plan expects of its place.
+    /// Expectations about its place.
     pub expect: Expect,
-    /// What is stopped and started around its points.
+    /// The service that is stopped and started around its points.
     pub service: Option<Service>,
-    /// What is done to its devices before.
+    /// How its devices are prepared.
     pub prepare: Prepare,
-    /// The device that is emulated for it.
+    /// Its emulated device.
     pub emulate: Option<Emulate>,
 }
 
-/// A place as one of several processes has it; see [`crate::Plan::at_rank`].
+/// The place of one of several processes; see [`crate::Plan::at_rank`].
 #[must_use]
 pub fn named_at_rank(place: &str, rank: u32, host: &str) -> String {
     let place = place.replace("{rank}", &rank.to_string());
@@ -125,7 +125,7 @@ impl SystemPlan {
         }
     }
 
-    /// The directories, devices and controllers that the probes look at, where some are known.
+    /// The known directories, devices and controllers that probes watch.
     #[must_use]
     pub fn watched(&self) -> Vec<&Path> {
         if self.watch.is_empty() {
@@ -135,7 +135,7 @@ impl SystemPlan {
         }
     }
 
-    /// Further directories that its settings name, in which the database keeps a part of what it stores.
+    /// Further directories in its settings, in which the database keeps part of its data.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         let settings = self.driver.settings.iter();
         let named = settings.filter(|row| row.kind == SettingKind::Directory);
@@ -143,8 +143,8 @@ impl SystemPlan {
         given.filter(|text| !text.is_empty()).map(Path::new)
     }
 
-    /// Whether its data is on this machine: it has no server, the plan names what is watched of the
-    /// server here, or the server is asked over the loopback.
+    /// Whether its data is on this machine: it is not a server, the plan names what to watch of the
+    /// server here, or the server is reached over the loopback.
     #[must_use]
     pub fn is_here(&self) -> bool {
         let is_here =
@@ -153,17 +153,17 @@ impl SystemPlan {
     }
 }
 
-/// What the systems are read from.
+/// The inputs for reading systems.
 pub(crate) struct Systems<'a> {
     /// The plan.
     pub top: &'a TableReader<'a>,
     /// The data set, scaled.
     pub data: &'a DataSet,
-    /// What caches are multiplied by.
+    /// The factor for caches.
     pub scale: f64,
 }
 
-/// One `[[system]]` table, read so far.
+/// One `[[system]]` table while it is read.
 struct SystemTable<'a> {
     name: String,
     reader: TableReader<'a>,
@@ -201,7 +201,7 @@ impl<'a> Systems<'a> {
         Ok(systems)
     }
 
-    /// The driver that the `database` table of `reader` names.
+    /// The driver in the `database` table of `reader`.
     fn driver_of(
         &self,
         reader: &TableReader<'_>,
@@ -229,7 +229,7 @@ impl<'a> Systems<'a> {
         db::find(name).map_err(|source| Error::Driver { key: key(), source })
     }
 
-    /// `[database]` must be right even where every system overrides it.
+    /// `[database]` must be valid even if every system overrides it.
     fn refuse_bad_base(&self, base: &'static Driver) -> Result<(), Error> {
         let reader = self.database(self.top, base)?;
         self.settings(&reader, base, given(&reader)?).map(|_| ())
@@ -255,7 +255,7 @@ impl<'a> Systems<'a> {
             .map_err(|source| Error::Driver { key: key(), source })
     }
 
-    /// Where a system is: where it says, or in the place of the system that it is a ceiling for.
+    /// The place of a system: its own, or that of the system whose ceiling it is.
     fn location(
         &self,
         table: &SystemTable<'a>,
@@ -337,7 +337,7 @@ impl<'a> Systems<'a> {
     }
 }
 
-/// Whose semantics a system keeps: as it or `[database]` says, or as its settings do.
+/// The semantics of a system: as it or `[database]` says, or as implied by its settings.
 fn semantics(
     own: &TableReader<'_>,
     common: &TableReader<'_>,
@@ -367,7 +367,7 @@ fn semantics(
     }
 }
 
-/// The version that the plan speaks of: of an embedded database, or of a server.
+/// The version in the plan: of an embedded database, or of a server.
 fn version(
     own: &TableReader<'_>,
     common: Option<&TableReader<'_>>,
@@ -403,7 +403,7 @@ fn given(reader: &TableReader<'_>) -> Result<BTreeMap<String, String>, Error> {
     settings.map(text).collect()
 }
 
-/// The agent of a system; a file is the same wherever the run goes on from.
+/// The agent of a system. A file's path is made absolute.
 fn agent(reader: &TableReader<'_>) -> Result<Agent, Error> {
     Ok(match reader.get("agent")? {
         Agent::File(path) => Agent::File(absolute(reader, "agent", &path.to_string_lossy())?),

@@ -1,8 +1,8 @@
-//! How values in effect are written.
+//! How effective values are written.
 
 use std::time::Duration;
 
-/// With commas between; none where there is nothing.
+/// Items separated by commas; `None` if there are none.
 pub(super) fn joined(items: &[impl ToString]) -> Option<String> {
     let items: Vec<_> = items.iter().map(ToString::to_string).collect();
     (!items.is_empty()).then(|| items.join(", "))

@@ -26,31 +26,31 @@ pub(super) const THREADS_KEYS: &[PlanKey] = &[
         .about("stop when there is no gain"),
 ];
 
-/// The least factor from one rung to the next: one of less than a tenth more clients could not gain
-/// what counts as a gain.
+/// The smallest factor between rungs. Less than a tenth more clients could not reach what counts as
+/// a gain.
 const FACTOR_MIN: f64 = 1.1;
 
-/// A series of client counts that is measured from the first on, until there is no gain. Its text is
-/// that of the effective plan and of the flag: `8..1024 x2 until no gain`.
+/// A series of client counts that is climbed until there is no gain. The effective plan and the
+/// flag write it as `8..1024 x2 until no gain`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ladder {
     /// The clients of the first rung, 1 to 1,024.
     pub from: u32,
     /// The most clients of a rung, `from` to 1,024.
     pub to: u32,
-    /// From one rung to the next, 1.1 or more.
+    /// The factor from one rung to the next, 1.1 or more.
     pub factor: f64,
 }
 
 impl Ladder {
-    /// The client counts of all rungs, rising: each is rounded, and at least one more than the one
-    /// below.
+    /// The client counts of all rungs, rising. Each is rounded, and at least one more than the
+    /// previous one.
     #[must_use]
     pub fn rungs(&self) -> Vec<u32> {
         series(self.from.into(), self.to.into(), self.factor)
     }
 
-    /// A ladder as its text says it: `8..`, `8..256`, `8.. x1.5`, each also with `until no gain`.
+    /// Parses a ladder: `8..`, `8..256`, `8.. x1.5`, each also with `until no gain`.
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let series = text.strip_suffix(NO_GAIN).map(str::trim_end);
@@ -85,8 +85,8 @@ impl fmt::Display for Ladder {
     }
 }
 
-/// The client counts from one to another, each so many times the one before, rounded, and at least
-/// one more.
+/// The client counts from one to another, each this many times the previous one, rounded, and at
+/// least one more.
 fn series(from: u64, to: u64, factor: f64) -> Vec<u32> {
     let next = |n: &u64| Some(((*n as f64 * factor).round() as u64).max(n + 1));
     let counts = std::iter::successors(Some(from), next);
@@ -96,9 +96,9 @@ fn series(from: u64, to: u64, factor: f64) -> Vec<u32> {
 /// The client counts of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    /// All that may be measured.
+    /// All client counts that may be measured.
     pub counts: Vec<u32>,
-    /// Where they are climbed.
+    /// The ladder, if they are climbed.
     pub ladder: Option<Ladder>,
 }
 
@@ -147,7 +147,7 @@ impl Threads {
         }
     }
 
-    /// A table; none where it holds no client count.
+    /// Reads a table; `None` if it has no client count.
     fn of_series(series: &TableReader<'_>) -> Result<Option<Self>, Error> {
         let from: u32 = series.get("from")?;
         let factor: f64 = series.get("factor")?;

@@ -57,16 +57,17 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "workload", WORKLOAD, Tables).about("a custom workload"),
 ];
 
-/// What the keys at the top of a plan say of the whole run.
+/// Settings for the whole run from the top of a plan.
 #[derive(Debug, Clone)]
 pub struct General {
-    /// The factor that records, operations, caches and memory limits were multiplied by.
+    /// The factor applied to records, operations, caches and memory limits.
     pub scale: f64,
-    /// The factor that durations were multiplied by.
+    /// The factor applied to durations.
     pub time_scale: f64,
-    /// Whether systems may share one physical device: their settings are compared, not devices.
+    /// Whether systems may share one physical device, because their settings are compared, not
+    /// devices.
     pub same_device: bool,
-    /// What is done where a system is not as the plan expects.
+    /// What happens if a system is not as expected.
     pub unexpected: Unexpected,
 }
 

@@ -1,4 +1,4 @@
-//! A workload of your own, and how keys are drawn.
+//! Custom workloads, and the distribution of keys.
 
 use super::roles::{DISTRIBUTION, REPORT, WORKLOAD};
 use crate::{

@@ -1,4 +1,4 @@
-//! Answers of a drive, in the form that the specification gives them, and what it was sent.
+//! Answers of a drive in the format of the specification, and the requests that it received.
 use super::*;
 
 /// What a drive answers to one command.

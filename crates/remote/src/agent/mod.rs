@@ -1,8 +1,8 @@
-//! The other end of a connection to the host of a server: a small program without databases, which
+//! The other end of a connection to a server's host: a small program without databases, which
 //! carries out the rows of `machine` and `prepare` there.
 //!
-//! It reads requests from standard input and writes answers and samples to standard output, a line of
-//! JSON each ([`protocol`]). It opens no port, leaves no file and ends with its connection.
+//! It reads requests from standard input and writes answers and samples to standard output, each as
+//! a line of JSON ([`protocol`]). It opens no port, leaves no file and ends with its connection.
 
 mod prepare;
 pub mod protocol;

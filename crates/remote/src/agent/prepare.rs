@@ -1,5 +1,5 @@
-//! Devices and the machine, prepared as a run on this machine would: the same steps, guards and journal.
-//! What can be put back is when the connection ends.
+//! Prepares devices and the machine like a run on this machine: with the same steps, guards and
+//! journal. Whatever can be restored is restored when the connection ends.
 
 use crate::agent::protocol::{Answer, Line, Looked, LookedAt};
 use std::{

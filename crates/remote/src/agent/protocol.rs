@@ -1,5 +1,5 @@
-//! The messages of a connection: a line of JSON each way for each request, and lines of samples in
-//! between.
+//! The messages of a connection: a line of JSON for each request and each answer, and lines of
+//! samples in between.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
-//! Answers what is asked, until the connection ends.
+//! Answers requests until the connection ends.
 //!
-//! The thread that reads answers what the clock says itself, so that no slower request is in its
-//! way; a second one does what takes longer and samples. A third writes, so that a connection which
-//! takes no more holds up nothing else. A fourth ends the program when the other end has not been heard
-//! of for [`SILENCE`], which a connection whose link is gone does not tell.
+//! The reading thread answers clock requests itself, so that slower requests cannot delay it. A
+//! second thread does everything else, and samples. A third writes, so that a stalled connection
+//! delays nothing else. A fourth ends the program if the other end has been silent for [`SILENCE`],
+//! because a broken link does not report itself.
 
 use crate::agent::{
     prepare::Preparing,

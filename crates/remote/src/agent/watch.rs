@@ -1,4 +1,4 @@
-//! The probes that are sampled, and what of a sample is new.
+//! The sampled probes, and the changes in each sample.
 
 use crate::agent::protocol::{Line, Sample, Sampled, Watch};
 use tailmark_machine::{

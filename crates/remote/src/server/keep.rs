@@ -1,4 +1,4 @@
-//! A connection is looked at every two seconds, and made again where it is lost.
+//! Checks a connection every two seconds and reconnects if it is lost.
 
 use super::{About, LONG, Server, State};
 use crate::agent::{Answer, Ask};

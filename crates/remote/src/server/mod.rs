@@ -1,5 +1,5 @@
-//! One host of a server, for as long as a run needs it: a connection that comes back (`keep.rs`), what is
-//! asked for there, and what its clock says.
+//! One host of a server during a run: a connection that reconnects (`keep.rs`), requests to it, and
+//! its clock.
 
 mod keep;
 mod prepare;

@@ -1,4 +1,4 @@
-//! What is prepared on a host, by the agent there.
+//! Preparation on a host, carried out by its agent.
 
 use super::{LONG, Server};
 use crate::agent::{Answer, Ask, protocol::Looked};

@@ -1,5 +1,4 @@
-//! The comparisons of a study, and one in JSON, the same in the export of a study and in what
-//! `tailmark compare` says.
+//! The comparisons of a study in JSON, the same in exports and in `tailmark compare`.
 
 use serde_json::{Value, json};
 use tailmark_model::{Arrivals, Bound, Header, PointKey, System};

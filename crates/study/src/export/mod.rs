@@ -1,4 +1,4 @@
-//! A study in the formats of others: one row of [`FORMATS`] each.
+//! Exports of a study to other formats: one row of [`FORMATS`] each.
 
 mod comparison;
 mod csv;

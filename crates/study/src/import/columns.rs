@@ -1,4 +1,5 @@
-//! The columns of a table of published figures: what their names mean, and what its head must have.
+//! The columns of tables of published figures: the meaning of their names, and the required
+//! headings.
 
 use super::{Given, Source, failed};
 use crate::Error;

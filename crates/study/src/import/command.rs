@@ -1,4 +1,4 @@
-//! What the command line that YCSB echoes says of a run.
+//! Information about a run in the command line that YCSB echoes.
 
 use super::number;
 use std::path::Path;

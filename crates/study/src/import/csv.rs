@@ -1,9 +1,9 @@
-//! Tables of published figures: a row for each point, of as many systems and workloads as there
-//! are. docs/IMPORT.md has the columns.
+//! Tables of published figures: a row for each point, of any number of systems and workloads.
+//! docs/IMPORT.md describes the columns.
 //!
-//! A table says neither how long a point ran nor what its latencies were like beside those that it
-//! names. So a point has the rate exactly as it is printed, over a length that only stands for one,
-//! and findings say what is not known. A row may be of a peak without its thread count.
+//! A table does not say how long a point ran, nor its latencies beyond those in its columns. So a
+//! point keeps the printed rate exactly, over a made-up length, and findings say what is unknown. A
+//! row may describe a peak without its thread count.
 
 use super::{
     Given, Import, Imported, Source,

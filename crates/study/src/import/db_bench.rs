@@ -1,7 +1,7 @@
-//! Results of RocksDB's db_bench: what it prints, and the table that its benchmark.sh writes.
+//! Results of RocksDB's db_bench: its output, and the table that its benchmark.sh writes.
 //!
-//! Neither holds a histogram of more than two digits, so latencies are kept as the summary that was
-//! printed. The number of clients is not printed: time an operation times operations a second is.
+//! Neither has a histogram of more than two digits, so latencies are kept as the printed summary.
+//! The number of clients is not printed. It is the time per operation times operations per second.
 
 use super::{
     Given, Import, Imported, Source, failed_at,

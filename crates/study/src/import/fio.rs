@@ -1,7 +1,7 @@
 //! fio's results: the JSON of fio 3 (`--output-format=json`), and JSON+, which has histograms.
 //!
-//! Each job is a point of the workload that it is named by. Jobs that numjobs made of one section
-//! ran at the same time, so they are one point together, as group_reporting would have it.
+//! Each job is a point of the workload with its name. Jobs that numjobs created from one section
+//! ran at the same time, so they are one point together, as with group_reporting.
 
 use super::{
     Given, Import, Imported, Source, failed,

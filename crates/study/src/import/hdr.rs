@@ -1,6 +1,6 @@
-//! Encoded HdrHistograms of any version that programs write into their logs.
+//! Encoded HdrHistograms in any version found in logs.
 //!
-//! The `hdrhistogram` crate reads the second encoding. YCSB 0.17 carries HdrHistogram 2.1.4, which
+//! The `hdrhistogram` crate reads the second encoding. YCSB 0.17 contains HdrHistogram 2.1.4, which
 //! writes the first: the counts of all slots up to the highest, in words of one size, most
 //! significant byte first.
 

@@ -1,8 +1,8 @@
-//! How much of the files an import holds in memory at a time.
+//! A limit on the memory that an import holds at a time.
 //!
 //! All points of an import are in memory until the study has them. A few bytes of a file can stand
-//! for a histogram of half a megabyte, so it is not the files' size that is bounded, but what is made
-//! of them.
+//! for a histogram of half a megabyte, so the limit applies to what is created, not to the size of
+//! files.
 
 use super::{Source, failed};
 use crate::Error;

@@ -1,8 +1,8 @@
-//! HdrHistogram interval logs whose lines are tagged by kind: those that `tailmark export` writes,
-//! of any number of points, and those of other programs, of one point a file.
+//! HdrHistogram interval logs with lines tagged by kind: those of `tailmark export`, with any
+//! number of points, and those of other programs, with one point per file.
 //!
-//! A log does not say what its values are, so the user does. Its lines have every latency of the
-//! operations that succeeded, and no failures and no bytes: our export has these in comments.
+//! A log does not name the unit of its values, so the user does. Its lines have every latency of
+//! successful operations, but no failures and no bytes. Our export has those in comments.
 
 use super::{
     Given, Import, Imported, Source, failed, hdr,

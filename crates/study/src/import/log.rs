@@ -1,6 +1,5 @@
-//! Logs of HdrHistograms, of one group each, into the kinds and intervals of a phase: `READ.hdr`,
-//! and `Intended-READ.hdr` with the times from when requests were due. Their values are
-//! microseconds.
+//! Logs of HdrHistograms with one group each, as the kinds and intervals of a phase: `READ.hdr`,
+//! and `Intended-READ.hdr` with times from when requests were due. Values are microseconds.
 
 use super::{Source, failed, hdr, held::Held};
 use crate::Error;

@@ -1,5 +1,4 @@
-//! What the tags of a histogram log say: those of our export, and the names of kinds that other
-//! programs use.
+//! The tags of a histogram log: those of our export, and names of kinds that other programs use.
 
 use std::path::Path;
 use tailmark_model::{Arrivals, Kind};

@@ -1,8 +1,8 @@
 //! Results of other programs, read into the model: one row of [`IMPORTS`] each.
 //!
-//! What a file does not say stays unknown: a result of which only a summary was written has its
-//! counts and its rate, its latencies as a [`tailmark_model::Summary`] beside empty histograms, and a
-//! finding that says so, but no histogram that would claim more.
+//! Information that a file lacks stays unknown. A result with only a summary has its counts, its
+//! rate, and its latencies as a [`tailmark_model::Summary`] next to empty histograms. A finding
+//! says so. No histogram is made up.
 
 mod columns;
 mod command;

@@ -1,5 +1,5 @@
 //! YCSB's results: the text of its client (0.17 and later), its JSON exports, and its histogram
-//! logs (`READ.hdr`, in microseconds), which belong to the text that is given with them.
+//! logs (`READ.hdr`, in microseconds), which belong to the text given with them.
 
 use super::{
     Given, Import, Imported, Source,

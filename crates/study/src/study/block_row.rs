@@ -1,4 +1,4 @@
-//! Quantiles over the blocks of a run as a column has them: a JSON list for each kind of request.
+//! The column with quantiles over the blocks of a run: a JSON list for each kind of request.
 
 use super::{RESPONSE, SERVICE};
 use serde::{Deserialize, Serialize};

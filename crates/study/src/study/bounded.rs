@@ -1,5 +1,5 @@
-//! What a value of a study may be. A study is a file and may come from anywhere, so every value that
-//! is read of it has a bound: a name that fills the memory or a year that no calendar has is an
+//! Bounds for the values of a study. A study is a file and may come from anywhere. So every value
+//! read from it has a bound: a name that fills the memory, or a year beyond the calendar, is an
 //! error that names the value.
 
 use rusqlite::{

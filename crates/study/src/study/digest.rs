@@ -1,5 +1,5 @@
-//! Digests of what a phase consists of in the file. SQLite has no checksums: without them a bit
-//! that turned on the disk is another number.
+//! Digests of the parts of a phase in the file. SQLite has no checksums, so a flipped bit on the
+//! disk would silently be another number.
 
 use rusqlite::{
     Connection, Error, Result,

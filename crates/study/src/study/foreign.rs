@@ -1,7 +1,7 @@
-//! What keeps a file from harming its reader. A study is input and not code: a database can hold
-//! views, triggers and computed columns that run for ever or fill the memory when they are read. So
-//! SQLite is told to trust nothing in it, the file may have the tables of a study and nothing else,
-//! and reading it may take only as many steps as a file of its size can need.
+//! Protects readers from a hostile file. A study is input and not code. But a database can contain
+//! views, triggers and computed columns that run forever or fill the memory when they are read. So
+//! SQLite is told to trust nothing in it, the file may have only the tables of a study, and reading
+//! may take only as many steps as a file of its size can need.
 
 use super::{schema, study_error};
 use crate::Error;

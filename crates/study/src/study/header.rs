@@ -1,11 +1,11 @@
-//! Whether a file is a study, told without SQLite.
+//! Checks whether a file is a study, without SQLite.
 //!
-//! SQLite changes what it opens: it rolls back what a killed program left half-written, removes its
-//! journal, and moves a write-ahead log into the file. It also opens the files beside a database,
-//! whatever they are, and waits for a pipe. A journal can name another file of any place (the
-//! super-journal of a transaction over several databases), which SQLite then removes. So SQLite sees a
-//! file only if the first bytes say that tailmark wrote it, and if nothing is beside it but a journal as
-//! a killed run leaves one.
+//! SQLite changes files that it opens: it rolls back what a killed program left half-written,
+//! removes its journal, and moves a write-ahead log into the file. It also opens the files beside a
+//! database, whatever they are, and waits for a pipe. A journal can name another file anywhere (the
+//! super-journal of a transaction over several databases), which SQLite then removes. So SQLite
+//! gets a file only if its first bytes show that tailmark wrote it, and if the only file beside it
+//! is a journal as a killed run leaves it.
 
 use super::{Study, file_error, schema};
 use crate::Error;

@@ -1,10 +1,10 @@
-//! The study: one SQLite file in a run directory that holds everything of one plan.
+//! The study: one SQLite file in a run directory that holds everything about one plan.
 //!
-//! It keeps SQLite's rollback journal (not the write-ahead log): a closed study is a single file
-//! wherever it is copied, it works on every file system, and what a killed run left half-written is
-//! rolled back by whoever opens it next. Every call is one transaction, on the disk when it
-//! returns: a power cut after that does not take it back.
-//! A reader waits for the commit of a writer and the other way round; both are short.
+//! It uses SQLite's rollback journal, not the write-ahead log. So a closed study is a single file
+//! wherever it is copied, it works on every file system, and the next program that opens it rolls
+//! back what a killed run left half-written. Every call is one transaction, which is on the disk
+//! when it returns and survives a power cut. A reader waits for a writer's commit, and vice versa;
+//! both are short.
 
 mod block_row;
 mod bounded;

@@ -1,8 +1,9 @@
 //! Series of numbers as bytes, without loss.
 //!
-//! Samples are counters, sizes and instants: whole numbers or decimals of few places that change
-//! little. Such are kept as whole multiples of a power of ten, each as its difference from the one
-//! before in a variable number of bytes; all others as they are. Both are compressed by Zstandard.
+//! Samples are counters, sizes and instants: whole numbers, or decimals with few places, that
+//! change little. They are stored as whole multiples of a power of ten, each as its difference from
+//! the previous one in a variable number of bytes. All others are stored unchanged. Zstandard
+//! compresses both.
 
 use crate::encoding;
 use tailmark_model::Damaged;

@@ -1,4 +1,4 @@
-//! Loads and points read one after the other, for what does not fit into memory together.
+//! Loads and points read one after the other, if they do not fit into memory together.
 
 use super::{Detail, Study, read, read::Keyed, write};
 use crate::{Error, Redaction};

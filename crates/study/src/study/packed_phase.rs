@@ -1,5 +1,5 @@
-//! A phase as bytes, from one process to another: a study in memory with nothing else in it, so that
-//! there is one encoding, with its digests.
+//! A phase as bytes, sent from one process to another: a study in memory with nothing else in it.
+//! So there is only one encoding, with its digests.
 
 use super::{Detail, foreign, read, schema, study_error, write};
 use crate::Error;

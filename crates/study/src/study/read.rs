@@ -1,4 +1,4 @@
-//! What is read: the model from rows. The caller holds the transaction.
+//! Reads rows into the model. The caller holds the transaction.
 
 use super::{
     Detail, RESPONSE, SERVICE,

@@ -1,4 +1,4 @@
-//! What is read of a study as a whole: all of it, or as it is shown to others.
+//! Reads a whole study, either all of it or as it may be shown to others.
 
 use super::{Detail, Study, read, read::Keyed};
 use crate::{Error, Redaction};

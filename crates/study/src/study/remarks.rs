@@ -1,5 +1,5 @@
-//! Writes facts and notices, never more of them than a study may have that is read again: what is
-//! beyond is left out, and one notice says how many.
+//! Writes facts and notices, but never more than a study may have when it is read. The rest is left
+//! out, and one notice says how many.
 
 use super::bounded::{FACTS_MAX, NOTICES_MAX, count, cut_name, cut_text};
 use rusqlite::{Connection, OptionalExtension, Result, named_params, params};

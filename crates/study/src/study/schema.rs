@@ -1,4 +1,4 @@
-//! The tables of the file, and its version: how one is made and recognised.
+//! The tables of the file and its version: how a study is created and recognised.
 
 use super::Study;
 use rusqlite::Connection;

@@ -1,5 +1,4 @@
-//! How long warm-ups were: read without what was measured in them, because a run asks before each
-//! point.
+//! The lengths of warm-ups, read without their measurements, because a run asks before each point.
 
 use super::{Study, read};
 use crate::Error;

@@ -1,4 +1,4 @@
-//! What is written: rows from the model. The caller holds the transaction.
+//! Writes rows from the model. The caller holds the transaction.
 
 use super::{
     RESPONSE, SERVICE,

@@ -26,7 +26,7 @@ pub(crate) struct Generator {
     social: Option<Box<Social>>,
     /// How many keys were drawn in sequence.
     sequence: u64,
-    /// Where the client is in its cycle of reads and writes, or in its stride.
+    /// The client's position in its cycle of reads and writes, or in its stride.
     cycle: u32,
     /// The key of the stride.
     strided: u64,
@@ -35,8 +35,8 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// The requests of this client. Its seed is the configuration's plus its number, plus 1, as
-    /// db_bench counts its threads.
+    /// The requests of this client. Its seed is the configuration's plus its number plus 1, because
+    /// db_bench counts threads from 1.
     pub fn new(db_bench: &DbBenchWorkload, config: &StreamConfig) -> Self {
         let (op, mut layout) = (db_bench.op, db_bench.layout);
         if matches!(op, Op::Read | Op::ReadMissing) && layout.stride == 0 {
@@ -74,13 +74,13 @@ impl Generator {
         }
     }
 
-    /// Goes on where another generator of the same workload is, with draws of its own.
+    /// Continues at the position of another generator of the same workload, with its own draws.
     pub fn go_on_from(&mut self, before: &Self) {
         (self.sequence, self.unique) = (before.sequence, before.unique);
         (self.cycle, self.strided) = (before.cycle, before.strided);
     }
 
-    /// What to do next.
+    /// The next item.
     #[inline]
     pub fn next_item(&mut self, keys: &KeySpace) -> Item<'_> {
         Item::One(match self.op {
@@ -115,8 +115,8 @@ impl Generator {
         })
     }
 
-    /// Draws as db_bench does before most requests, to choose one of its databases; here there is
-    /// one.
+    /// Draws like db_bench, which chooses one of its databases before most requests. Here there is
+    /// only one.
     #[inline]
     fn choose_database(&mut self) {
         self.random.next();
@@ -257,7 +257,7 @@ impl Generator {
         }
     }
 
-    /// Names the keys of a write or a removal; how many.
+    /// Names the keys of a write or a removal. Returns their number.
     fn draw_written(&mut self, order: Order, keys: &KeySpace) -> usize {
         let count = match order {
             // One a request, so that each is acknowledged.
@@ -322,7 +322,7 @@ impl Generator {
         self.strided
     }
 
-    /// A random key from which a stride of the batch stays within the records.
+    /// A random key from which the stride of a batch stays within the records.
     fn first_of_stride(&mut self) -> u64 {
         let (batch, stride) = (u64::from(self.layout.batch), self.layout.stride);
         let number = self.draw_random();
@@ -333,7 +333,7 @@ impl Generator {
         }
     }
 
-    /// A random record, skewed as the layout says: db_bench's `GetRandomKey`.
+    /// A random record with the skew of the layout: db_bench's `GetRandomKey`.
     #[inline]
     fn draw_random(&mut self) -> u64 {
         let bits = self.random.next();

@@ -1,20 +1,20 @@
-//! Keys as db_bench names them: numbers in binary, so that they lie in the store in their order.
+//! Keys as db_bench names them: numbers in binary, so that the store keeps them in numeric order.
 //!
-//! An optional prefix (the number's place among the prefixes, big endian), then the number's lowest
-//! bytes, big endian, eight at most, then the digit 0 up to the length of the key.
+//! An optional prefix (the number's place among the prefixes, big endian), then at most eight of
+//! the number's lowest bytes, big endian, then the digit 0 up to the length of the key.
 
 use super::RecordLayout;
 use tailmark_driver::{Key, Keys};
 
-/// What a key is filled with.
+/// The fill byte of a key.
 const FILL: u8 = b'0';
 
-/// How a number becomes a name.
+/// How a number becomes a key name.
 #[derive(Debug, Clone, Copy)]
 struct KeyLayout {
     key_bytes: usize,
     prefix_bytes: usize,
-    /// How many prefixes there are; none: keys without one.
+    /// The number of prefixes; `None`: keys have no prefix.
     prefixes: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ impl KeyNames {
     }
 }
 
-/// The lowest bytes of a number, big endian, at the front; the rest is filled.
+/// Writes the lowest bytes of a number, big endian, to the front, and fills the rest.
 #[inline]
 fn write(place: &mut [u8], number: u64) {
     let length = place.len().min(8);

@@ -1,9 +1,9 @@
-//! The mix of a social graph: which keys, requests and sizes db_bench's `mixgraph` draws.
+//! The mix of a social graph: the keys, requests and sizes of db_bench's `mixgraph`.
 //!
-//! The models are those of Cao, Dong, Vemuri, Du: Characterizing, modeling, and benchmarking
-//! RocksDB key-value workloads at Facebook (FAST 2020). In db_bench key, request and sizes follow
-//! from one random number, so that a key is for ever read or for ever written; faithful semantics
-//! keep that, correct semantics draw each on its own.
+//! The models are from Cao, Dong, Vemuri, Du: Characterizing, modeling, and benchmarking RocksDB
+//! key-value workloads at Facebook (FAST 2020). In db_bench the key, the request and the sizes all
+//! follow from one random number, so a key is either always read or always written. Faithful
+//! semantics keep that; correct semantics draw each separately.
 
 use super::twister::Twister;
 use crate::Error;
@@ -14,9 +14,9 @@ use tailmark_driver::Semantics;
 pub struct MixGraph {
     /// `mix_get_ratio`, `mix_put_ratio`, `mix_seek_ratio`: weights, at least 0.
     pub weights: [f64; 3],
-    /// `key_dist_a`, `key_dist_b`; keys are uniform where one is 0.
+    /// `key_dist_a`, `key_dist_b`; keys are uniform if one of them is 0.
     pub keys: Power,
-    /// `keyrange_dist_a` to `_d`; no ranges where all are 0.
+    /// `keyrange_dist_a` to `_d`; no ranges if all are 0.
     pub ranges: Exponential,
     /// `keyrange_num`, at least 1.
     pub range_count: u32,
@@ -28,7 +28,7 @@ pub struct MixGraph {
     pub scans: Pareto,
     /// `mix_max_scan_len`: records, at least 1.
     pub scan_max: u32,
-    /// Whether one random number decides all, as in db_bench.
+    /// Whether one random number decides everything, as in db_bench.
     pub semantics: Semantics,
 }
 
@@ -140,7 +140,7 @@ impl Pareto {
     }
 }
 
-/// What to ask for.
+/// The kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Query {
     Get,
@@ -180,8 +180,8 @@ impl Social {
         }
     }
 
-    /// A key and what to ask of it, from one random record number. Correct semantics draw the rest
-    /// from `random`.
+    /// A key and its request, from one random record number. Correct semantics draw the rest from
+    /// `random`.
     pub fn draw(&mut self, drawn: u64, random: &mut Twister) -> (u64, Query) {
         let number = self.key(drawn);
         let mut fresh = || match self.graph.semantics {
@@ -239,7 +239,7 @@ impl Social {
     }
 }
 
-/// Ranges of keys, hot and cold ones in an order that the parameters alone decide.
+/// Ranges of keys, with hot and cold ones in an order that depends only on the parameters.
 #[derive(Debug)]
 struct Ranges {
     /// Keys in a range, at least 1.

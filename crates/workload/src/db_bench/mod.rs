@@ -1,8 +1,8 @@
-//! The workloads of RocksDB's db_bench: what each of its benchmarks does, as data.
+//! The workloads of RocksDB's db_bench: the work of each of its benchmarks, as data.
 //!
-//! A [`DbBenchWorkload`] is what a [`crate::ClientGroup`] does in place of a mix. Keys, values and
-//! random numbers are db_bench's, so that its data sets can be read and its seeds draw the same
-//! keys. Semantics were read in tools/db_bench_tool.cc of RocksDB 11.
+//! A [`DbBenchWorkload`] replaces the mix of a [`crate::ClientGroup`]. Keys, values and random
+//! numbers are db_bench's, so that its data sets can be read and its seeds draw the same keys.
+//! Semantics follow tools/db_bench_tool.cc of RocksDB 11.
 
 mod generator;
 mod key;
@@ -21,18 +21,18 @@ pub use workload::{filling, group, writer};
 use crate::{Distribution, Error};
 use tailmark_driver::{Direction, OperationKind};
 
-/// What a client does, as one of db_bench's benchmarks does it.
+/// The work of a client in one of db_bench's benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DbBenchWorkload {
-    /// Which requests.
+    /// The requests.
     pub op: Op,
-    /// How records look and keys are drawn.
+    /// The layout of records and the draw of keys.
     pub layout: RecordLayout,
-    /// Whether it begins with an empty database.
+    /// Whether it starts with an empty database.
     pub starts_empty: bool,
 }
 
-/// Which requests a client sends.
+/// The requests of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Op {
     /// Writes whole records.
@@ -41,26 +41,26 @@ pub enum Op {
     Delete(Order),
     /// Reads one record at a time.
     Read,
-    /// Reads keys that are not there: each has one byte more than a record's.
+    /// Reads missing keys: each has one byte more than a record's key.
     ReadMissing,
     /// Reads several records in one request.
     ReadMany,
     /// Reads record after record.
     Walk(Direction),
-    /// Cycles of a hundred: first reads, so many as this percentage says, then writes.
+    /// Cycles of a hundred requests: first this percentage of reads, then writes.
     ReadThenWrite {
         /// From 0 to 100.
         read_percent: u8,
     },
     /// Reads a record and writes it.
     Update,
-    /// Finds a position and walks on from it.
+    /// Finds a position and walks from it.
     Seek {
         /// Records to walk.
         nexts: u32,
-        /// Which way.
+        /// The direction.
         direction: Direction,
-        /// Numbers after which the walk ends at the latest; 0: none.
+        /// The largest range of key numbers in a walk; 0: unlimited.
         distance_max: u64,
     },
     /// The modelled mix of a social graph.
@@ -72,15 +72,15 @@ pub enum Op {
 pub enum Order {
     /// Every client from 0 up.
     Sequential,
-    /// Any, again and again.
+    /// Any keys, with repetition.
     Random,
-    /// Any, each once.
+    /// Any keys, each once.
     Unique,
-    /// From where the point's inserts start, each once over all clients: what loads a data set.
+    /// From the start of the point's inserts, each once over all clients. This loads a data set.
     Insert,
 }
 
-/// How records look and keys are drawn.
+/// The layout of records and the draw of keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RecordLayout {
     /// Bytes of a key, at least 1.
@@ -95,25 +95,25 @@ pub struct RecordLayout {
     pub batch: u32,
     /// Skew of random reads: 0 for none, see `GetRandomKey` in db_bench.
     pub exp_range: f64,
-    /// The distance of the keys of a batch of reads; 0: each is random.
+    /// The distance between the keys of a batch of reads; 0: each is random.
     pub stride: u64,
-    /// Numbers that writers draw from, where these are not the records; 0: the records.
+    /// The key numbers that writers draw from, if not the records; 0: the records.
     pub writes_over: u64,
 }
 
 /// The sizes of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
-    /// All of the data set's field length.
+    /// The data set's field length for all.
     Fixed,
-    /// Equally often.
+    /// Uniform.
     Uniform {
         /// Minimum, bytes.
         min: u32,
         /// Maximum, bytes.
         max: u32,
     },
-    /// Around the middle, with a sixth of the range as standard deviation.
+    /// Normal around the middle, with a sixth of the range as standard deviation.
     Normal {
         /// Minimum, bytes.
         min: u32,
@@ -123,7 +123,7 @@ pub enum Sizes {
 }
 
 impl RecordLayout {
-    /// db_bench's own defaults: keys of 16 bytes, one record a request, no skew.
+    /// db_bench's own defaults: keys of 16 bytes, one record per request, no skew.
     pub const DEFAULT: Self = Self {
         key_bytes: 16,
         prefix_bytes: 0,
@@ -137,7 +137,7 @@ impl RecordLayout {
 }
 
 impl Op {
-    /// What is sent, in the order of declaration.
+    /// The kinds of request, in order of declaration.
     #[must_use]
     pub fn kinds(&self) -> &'static [OperationKind] {
         match self {

@@ -1,9 +1,9 @@
-//! Values as db_bench makes them: consecutive slices of one pool that is as compressible as asked.
+//! Values as in db_bench: consecutive slices of one pool with the requested compressibility.
 //!
-//! The pool is at least 1 MiB of pieces of 100 bytes, each of which begins with random printable
-//! bytes and repeats them. Here the clients of a phase share one pool, made by its seed; each
-//! walks it on its own. So values repeat within a phase, as db_bench's do, and never those of
-//! another phase.
+//! The pool has at least 1 MiB of pieces of 100 bytes. Each piece begins with random printable
+//! bytes and repeats them. All clients of a phase share one pool, made from the phase's seed, and
+//! each walks through it separately. So values repeat within a phase, as in db_bench, but never
+//! between phases.
 
 use super::{RecordLayout, Sizes};
 use crate::{
@@ -19,7 +19,7 @@ use tailmark_driver::Values;
 const POOL_BYTES: usize = 1 << 20;
 const PIECE_BYTES: usize = 100;
 
-/// Pools that are in use: one of each is made for all clients.
+/// The pools in use. All clients share each of them.
 static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
 
 /// By seed, compressibility (its bits) and size.
@@ -37,8 +37,7 @@ pub(crate) struct ValuePool {
 }
 
 impl ValuePool {
-    /// Values of `bytes` bytes, where `layout` does not say otherwise; `compressibility` from 0 to
-    /// 1.
+    /// Values of `bytes` bytes, unless `layout` says otherwise; `compressibility` is from 0 to 1.
     pub fn new(
         layout: &RecordLayout,
         bytes: u32,

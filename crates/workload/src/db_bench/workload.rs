@@ -1,16 +1,16 @@
-//! Groups of clients that do what db_bench does, and what a workload of them is.
+//! Groups of clients with db_bench's work, and workloads made of them.
 
 use super::{DbBenchWorkload, Op, Order, RecordLayout};
 use crate::{ClientGroup, GroupClients, GroupOperations, Workload};
 use tailmark_driver::Semantics;
 
-/// All clients of a point, or those that no other group names.
+/// All clients of a point that no other group names.
 #[must_use]
 pub const fn group(op: Op) -> ClientGroup {
     with_operations(op, false)
 }
 
-/// All clients of a point, which begin with an empty database.
+/// All clients of a point, which start with an empty database.
 #[must_use]
 pub const fn filling(order: Order) -> ClientGroup {
     with_operations(Op::Write(order), true)
@@ -34,7 +34,7 @@ const fn with_operations(op: Op, starts_empty: bool) -> ClientGroup {
 }
 
 impl Workload {
-    /// The same with other records and draws, in every group of db_bench's.
+    /// The same with other records and draws, in every group with db_bench's work.
     #[must_use]
     pub fn with_layout(mut self, layout: RecordLayout) -> Self {
         for workload in self.groups.iter_mut().filter_map(ClientGroup::db_bench_mut) {
@@ -43,7 +43,7 @@ impl Workload {
         self
     }
 
-    /// The same with these semantics, where there is a choice (mixgraph).
+    /// The same with these semantics, if there is a choice (mixgraph).
     #[must_use]
     pub fn with_semantics(mut self, semantics: Semantics) -> Self {
         for workload in self.groups.iter_mut().filter_map(ClientGroup::db_bench_mut) {
@@ -60,25 +60,24 @@ impl Workload {
         self.db_bench().next().is_some()
     }
 
-    /// Whether it begins with an empty database.
+    /// Whether it starts with an empty database.
     #[must_use]
     pub fn starts_empty(&self) -> bool {
         self.db_bench().any(|workload| workload.starts_empty)
     }
 
-    /// How db_bench's records look, where it reads and writes those.
+    /// The layout of db_bench's records, if it reads and writes those.
     #[must_use]
     pub fn record_layout(&self) -> Option<RecordLayout> {
         self.db_bench().next().map(|workload| workload.layout)
     }
 
-    /// What its groups do of db_bench's.
+    /// The db_bench work of its groups.
     pub fn db_bench(&self) -> impl Iterator<Item = &DbBenchWorkload> {
         self.groups.iter().filter_map(ClientGroup::db_bench)
     }
 
-    /// What loads the data set that this one is done to: each record once, in the order of their
-    /// numbers.
+    /// The workload that loads its data set: each record once, in the order of their numbers.
     #[must_use]
     pub fn loader(&self) -> Self {
         match self.record_layout() {

@@ -6,15 +6,15 @@ use super::{
 };
 use crate::{KeyRange, KeySpace, random::Random};
 
-/// What there is to draw from when a client starts.
+/// The key space when a client starts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Space {
-    /// Records loaded, at least 1 where anything is drawn.
+    /// Loaded records, at least 1 if anything is drawn.
     pub records: u64,
-    /// Inserts that YCSB's zipfian provides for.
+    /// Inserts that YCSB's zipfian allows for.
     pub inserts_expected: u64,
-    /// The keys that are drawn from, where not all loaded ones are. Distributions that count back
-    /// from the newest record take no notice, as in YCSB.
+    /// The keys to draw from, if not all loaded ones. As in YCSB, distributions that count back
+    /// from the newest record ignore it.
     pub range: Option<KeyRange>,
 }
 
@@ -38,7 +38,7 @@ enum By {
 }
 
 impl Draw {
-    /// Starts to draw; takes a few microseconds for any number of records.
+    /// Prepares draws, in a few microseconds for any number of records.
     pub fn new(distribution: Distribution, space: Space) -> Self {
         let all = space.records.max(1);
         let range = space.range.unwrap_or(KeyRange {
@@ -72,7 +72,7 @@ impl Draw {
         Self { first, by }
     }
 
-    /// The number of a key that exists. Draws beyond the last such key are repeated, as in YCSB.
+    /// The number of an existing key. Draws beyond the last key are repeated, as in YCSB.
     #[inline]
     pub fn draw(&mut self, random: &mut Random, keys: &KeySpace) -> u64 {
         let last = keys.last();

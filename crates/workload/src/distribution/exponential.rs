@@ -10,14 +10,14 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// Of a hundred draws, `percentile` lie within `fraction` of `records` of the last key (before
-    /// those beyond the first key are drawn again).
+    /// Of a hundred draws, `percentile` lie within `fraction` of `records` from the last key
+    /// (before draws beyond the first key are repeated).
     pub fn new(records: u64, percentile: f64, fraction: f64) -> Self {
         let gamma = -(1.0 - percentile / 100.0).ln() / (records as f64 * fraction);
         Self { mean: 1.0 / gamma }
     }
 
-    /// A key up to `last`; distances beyond key 0 are drawn again.
+    /// A key up to `last`. Distances beyond key 0 are drawn again.
     #[inline]
     pub fn draw(&self, random: &mut Random, last: u64) -> u64 {
         loop {

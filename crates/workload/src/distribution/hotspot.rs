@@ -11,8 +11,8 @@ pub struct Hotspot {
 }
 
 impl Hotspot {
-    /// Numbers below `records`, at least 1; both fractions are from 0 to 1. Where one of the sets
-    /// is empty, on which YCSB divides by zero, all draws go to the other.
+    /// Numbers below `records`, at least 1; both fractions are from 0 to 1. If one of the sets is
+    /// empty, all draws go to the other (YCSB divides by zero).
     pub fn new(records: u64, data_fraction: f64, operation_fraction: f64) -> Self {
         let hot = ((records as f64 * data_fraction) as u64).min(records);
         let operation_fraction = match hot {

@@ -10,15 +10,15 @@ pub struct Latest {
 }
 
 impl Latest {
-    /// Draws with `last` as the last key at the start. As in YCSB there are as many distances as
-    /// its number says, so that key 0 is drawn only where it is the only one.
+    /// Draws with `last` as the last key at the start. As in YCSB there are `last` distances, so
+    /// key 0 is drawn only if it is the only key.
     pub fn new(last: u64) -> Self {
         Self {
             distances: Zipfian::new(last.max(1)),
         }
     }
 
-    /// A key up to `last`, which grows in the course of a run.
+    /// A key up to `last`, which grows during a run.
     #[inline]
     pub fn draw(&mut self, random: &mut Random, last: u64) -> u64 {
         self.distances.grow(last);

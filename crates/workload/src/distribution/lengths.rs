@@ -1,4 +1,4 @@
-//! How many records a scan fetches.
+//! The lengths of scans.
 
 use super::zipfian::Zipfian;
 use crate::{LengthChoice, ScanLength, random::Random};

@@ -1,4 +1,4 @@
-//! How the next key is drawn: YCSB's distributions by name, and the draws behind them.
+//! Distributions of keys: YCSB's by name, and their generators.
 
 mod draw;
 mod exponential;
@@ -18,17 +18,16 @@ pub(crate) use lengths::Lengths;
 use crate::Error;
 use tailmark_driver::did_you_mean;
 
-/// How the key of a read, an update or a scan is drawn from those that exist.
+/// How a read, an update or a scan draws its key from existing ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
-    /// Every loaded record equally often; records inserted since are never drawn.
+    /// Every loaded record with equal probability. Records inserted since are never drawn.
     Uniform,
     /// YCSB's zipfian, bit for bit: a rank among 10^10 + 1 of Zipf's law with exponent 0.99, hashed
     /// and folded onto the records. Milder than Zipf's law over the records themselves: whatever
     /// their number, the most frequent one gets 3.778 % of all draws.
     Zipfian,
-    /// Zipf's law over the loaded records: the record of number k is drawn in proportion to
-    /// (k + 1)^-theta.
+    /// Zipf's law over the loaded records: record k is drawn in proportion to (k + 1)^-theta.
     TrueZipfian {
         /// The exponent, above 0 and at most 10.
         theta: f64,
@@ -44,12 +43,12 @@ pub enum Distribution {
     },
     /// Exponentially rarer with the distance from the newest record.
     Exponential {
-        /// So many of a hundred draws, above 0 and below 100, ...
+        /// This percentage of draws, above 0 and below 100, ...
         percentile: f64,
         /// ... lie within this share of the loaded records, above 0.
         fraction: f64,
     },
-    /// One record after the other, over and over; the clients walk together, through one counter.
+    /// One record after the other, over and over. All clients share one counter.
     Sequential,
 }
 
@@ -60,7 +59,7 @@ pub struct DistributionRow {
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
-    /// With the parameters that it has where none are given: YCSB's.
+    /// The distribution with default parameters, which are YCSB's.
     pub default: Distribution,
 }
 

@@ -36,7 +36,7 @@ mod tests {
     use super::super::testing::*;
     use super::*;
 
-    /// The bin of a number: 0 and 1 for those of ranks 0 and 1, 2 for all others.
+    /// The bin of a number: 0 and 1 for the numbers of ranks 0 and 1, 2 for all others.
     fn top(number: u64, items: u64) -> usize {
         (0..2)
             .position(|rank| number == hash(rank) % items)
@@ -57,7 +57,7 @@ mod tests {
         }
     }
 
-    /// The first ranks are hashed one by one; the others are too many for their places to matter.
+    /// The first ranks are hashed one by one. The others are too many for their places to matter.
     #[test]
     fn every_part_of_the_items_gets_the_shares_of_the_ranks_that_are_hashed_to_it() {
         const HASHED: u64 = 2_000_000;

@@ -1,4 +1,4 @@
-//! What the tests of distributions share.
+//! Shared code for tests of distributions.
 
 use crate::random::{Purpose, Random};
 
@@ -7,8 +7,8 @@ pub fn random() -> Random {
     Random::new(42, 0, Purpose::Operations)
 }
 
-/// Asserts that the bins drawn by `bin` have the given shares, each within 5 standard deviations of
-/// a binomial (and one draw, for what is hardly ever drawn). Bins beyond the shares are the rest.
+/// Asserts that the bins drawn by `bin` have the given shares, each within 5 binomial standard
+/// deviations (plus one draw, for rare bins). Bins beyond the shares are the rest.
 pub fn assert_shares(draws: u32, shares: &[f64], mut bin: impl FnMut() -> usize) {
     let mut counts = vec![0_u32; shares.len() + 1];
     for _ in 0..draws {

@@ -1,8 +1,8 @@
 //! Zipf's law over the records themselves, exactly, for any exponent.
 //!
 //! Rejection-inversion after Hörmann and Derflinger, Rejection-inversion to generate variates from
-//! monotone discrete distributions (ACM TOMACS 6, 1996): needs no sum over the records, and accepts
-//! nearly every draw.
+//! monotone discrete distributions (ACM TOMACS 6, 1996). It needs no sum over the records, and
+//! accepts nearly every draw.
 
 use crate::random::Random;
 
@@ -11,10 +11,10 @@ use crate::random::Random;
 pub struct TrueZipfian {
     items: f64,
     theta: f64,
-    /// Where the inverse is drawn from: between this and `upper`.
+    /// The lower end of the range of the inverse; `upper` is the other.
     lower: f64,
     upper: f64,
-    /// A draw this close below its whole number is accepted without a further look.
+    /// A draw this close below its whole number is accepted without further tests.
     squeeze: f64,
 }
 
@@ -61,7 +61,7 @@ fn integral(x: f64, theta: f64) -> f64 {
     }
 }
 
-/// The x of which [`integral`] is `area`.
+/// The inverse of [`integral`].
 #[inline]
 fn inverse(area: f64, theta: f64) -> f64 {
     let power = 1.0 - theta;

@@ -1,13 +1,13 @@
-//! Sums of i^-theta over any range of whole numbers, at once.
+//! Sums of i^-theta over any range of whole numbers, in constant time.
 //!
-//! The first terms are added one by one. From there on the sum is that of Euler and Maclaurin (NIST
-//! Digital Library of Mathematical Functions, 2.10.1): the integral, half of both ends, and the
-//! first and third derivatives at the ends. What is left out is below 1e-15 of the first
-//! term that is not added by itself.
+//! The first terms are added one by one. From there on the Euler-Maclaurin formula gives the sum
+//! (NIST Digital Library of Mathematical Functions, 2.10.1): the integral, half of both ends, and
+//! the first and third derivatives at the ends. The error is below 1e-15 of the first term that is
+//! not added separately.
 
 /// Terms below this are added one by one.
 const HEAD: u64 = 256;
-/// So few terms are added one by one, wherever they are.
+/// So few terms are always added one by one.
 const FEW: u64 = 6;
 
 /// The sum of i^-theta for i from 1 to n.
@@ -16,8 +16,7 @@ pub fn zeta(n: u64, theta: f64) -> f64 {
     sum(1, n, theta)
 }
 
-/// The sum of i^-theta for i from `first` (at least 1) to `last`, both included; 0 where there are
-/// none.
+/// The sum of i^-theta for i from `first` (at least 1) to `last`, inclusive; 0 for an empty range.
 #[must_use]
 pub fn sum(first: u64, last: u64, theta: f64) -> f64 {
     let plain = |from: u64, to: u64| (from..=to).map(|i| (i as f64).powf(-theta)).sum();
@@ -29,7 +28,7 @@ pub fn sum(first: u64, last: u64, theta: f64) -> f64 {
     head + euler_maclaurin(tail as f64, last as f64, theta)
 }
 
-/// The sum over whole numbers from a to b, a not small.
+/// The sum over whole numbers from a to b, for a that is not small.
 fn euler_maclaurin(a: f64, b: f64, theta: f64) -> f64 {
     let (at_a, at_b) = (a.powf(-theta), b.powf(-theta));
     // The derivatives of x^-theta are multiples of x^-theta divided by powers of x.
@@ -38,8 +37,7 @@ fn euler_maclaurin(a: f64, b: f64, theta: f64) -> f64 {
     integral(a, b, theta) + (at_a + at_b) / 2.0 + first / 12.0 - third / 720.0
 }
 
-/// The integral of x^-theta from a to b, without loss of digits where theta is close to 1 or a to
-/// b.
+/// The integral of x^-theta from a to b, precise even if theta is close to 1 or a to b.
 fn integral(a: f64, b: f64, theta: f64) -> f64 {
     let power = 1.0 - theta;
     let log = ((b - a) / a).ln_1p();

@@ -1,8 +1,8 @@
-//! Zipf's law in constant time, approximately: the generator that YCSB uses.
+//! Zipf's law in constant time, approximately: YCSB's generator.
 //!
 //! After Gray, Sundaresan, Englert, Baclawski and Weinberger, Quickly generating billion-record
-//! synthetic databases (SIGMOD 1994): ranks 0 and 1 are exact, the others come from an inverse of
-//! the integral. YCSB's numbers are kept: the exponent 0.99, and what happens when items are added.
+//! synthetic databases (SIGMOD 1994). Ranks 0 and 1 are exact; the others come from an inverse of
+//! the integral. As in YCSB, the exponent is 0.99, and items can be added.
 
 use super::zeta::{sum, zeta};
 use crate::random::Random;
@@ -13,7 +13,7 @@ pub const THETA: f64 = 0.99;
 /// Draws ranks from 0, the most frequent one.
 #[derive(Debug, Clone)]
 pub struct Zipfian {
-    /// Items that the sum is over.
+    /// Items in the sum.
     items: u64,
     /// The sum of i^-theta over the items.
     zetan: f64,
@@ -31,7 +31,7 @@ impl Zipfian {
         Self::with_sum(items, zeta(items, THETA))
     }
 
-    /// Ranks below `items`, of which the sum of i^-theta is known.
+    /// Ranks below `items`, given their sum of i^-theta.
     pub fn with_sum(items: u64, zetan: f64) -> Self {
         let (zeta2, alpha) = (1.0 + 0.5_f64.powf(THETA), 1.0 / (1.0 - THETA));
         let eta_above = 1.0 - (2.0 / items as f64).powf(1.0 - THETA);
@@ -46,8 +46,8 @@ impl Zipfian {
         }
     }
 
-    /// Draws from at least `items` ranks from now on. As in YCSB, the sum grows and the first part
-    /// of eta stays that of the items at the start; fewer items than before change nothing.
+    /// Draws from at least `items` ranks from now on. As in YCSB, the sum grows, but the first part
+    /// of eta stays that of the items at the start. A smaller number changes nothing.
     #[inline]
     pub fn grow(&mut self, items: u64) {
         if items > self.items {

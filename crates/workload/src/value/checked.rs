@@ -1,8 +1,8 @@
-//! YCSB's values that can be checked when they are read: a function of key, field and length.
+//! YCSB's values that can be verified on reading: a function of key, field and length.
 //!
-//! `key:field`, and then again and again `:` and the hash of all that stands before, in decimal, as
-//! Java's `String.hashCode` makes it; cut at the length. An update writes the same text again, so
-//! that a lost update cannot be seen by it; a torn, foreign or shortened value can.
+//! `key:field`, then repeatedly `:` and the decimal hash of everything before it (Java's
+//! `String.hashCode`), cut at the length. An update writes the same text again. So verification
+//! cannot detect a lost update, but it detects torn, foreign or shortened values.
 
 /// Appends the value of a field of `length` bytes to `out`.
 pub fn append(key: &[u8], field: &[u8], length: usize, out: &mut Vec<u8>) {

@@ -1,4 +1,4 @@
-//! Values that are not random bytes of one length.
+//! Values other than random bytes of one length.
 
 use super::{checked, printable};
 use crate::{
@@ -18,11 +18,11 @@ pub struct Formatted {
     bytes_are: ValueBytes,
     names: Box<[String]>,
     lengths: Vec<u32>,
-    /// The values one after the other, and room for a block.
+    /// The values in sequence, with room for one more block.
     bytes: Vec<u8>,
 }
 
-/// How the next length is found.
+/// How lengths are chosen.
 #[derive(Debug, Clone)]
 enum DrawLength {
     Constant(u32),
@@ -31,7 +31,7 @@ enum DrawLength {
 }
 
 impl Formatted {
-    /// None where the format asks for nothing but random bytes of one length.
+    /// `None` if the format needs only random bytes of one length.
     pub fn new(
         format: &RecordFormat,
         names: &[String],
@@ -66,7 +66,7 @@ impl Formatted {
         })
     }
 
-    /// Makes values of `count` consecutive fields from `first`; `fill` makes random bytes.
+    /// Makes values of `count` consecutive fields from `first`. `fill` makes random bytes.
     pub fn make(&mut self, first: u32, count: usize, key: &[u8], fill: &mut dyn FnMut(&mut [u8])) {
         let Self {
             random,
@@ -98,7 +98,7 @@ impl Formatted {
         }
     }
 
-    /// The values made last, as those of fields from `first`.
+    /// The last values, as those of fields from `first`.
     pub fn values(&self, first: u32) -> Values<'_> {
         Values {
             first,

@@ -1,28 +1,28 @@
 //! The printable bytes of YCSB's values.
 //!
 //! YCSB's `RandomByteIterator` makes six bytes of one random 32-bit number: parts of it, each plus
-//! 32. Without the 32 the bytes are a linear function of the number's bits, so that the exclusive
-//!     or of two such groups is the group of another random number. That allows the same economy as
-//!     for random bytes: groups of a pool, each xored with the group of a fresh number, have
-//!     exactly the bytes that YCSB's generator makes, at the cost of writing them down.
+//! 32. Without the 32 the bytes are a linear function of the number's bits, so that the exclusive or
+//! of two such groups is the group of another random number. That allows the same economy as for
+//! random bytes. Groups of a pool, each xored with the group of a fresh number, have exactly the
+//! bytes of YCSB's generator, at the cost of writing them.
 
 use crate::random::{Purpose, Random};
 use std::sync::LazyLock;
 
-/// Bytes made of one number.
+/// Bytes made from one number.
 const GROUP: usize = 6;
-/// Words of a block: 48 bytes, eight groups; groups and vector registers both begin again there.
+/// Words of a block: 48 bytes, eight groups. Groups and vector registers align at its ends.
 const BLOCK_WORDS: usize = 6;
 /// Bytes of a block.
 pub const BLOCK: usize = 8 * BLOCK_WORDS;
 /// Blocks of the pool: about 64 KiB.
 const POOL_BLOCKS: usize = 1365;
-/// Blocks made from one draw, at most: 4,080 bytes.
+/// The most blocks made from one draw: 4,080 bytes.
 const DRAW_BLOCKS: usize = 85;
-/// What every byte is raised by.
+/// The constant added to every byte.
 const RAISE: u64 = 0x2020_2020_2020_2020;
 
-/// Groups, not yet raised, that all clients share; only read.
+/// Groups without the constant, shared by all clients and only read.
 static POOL: LazyLock<Box<[Block]>> = LazyLock::new(|| {
     let mut random = Random::new(0x7965_6c6c_6f77_5f70, 0, Purpose::Values);
     let mut block = || {
@@ -35,7 +35,7 @@ static POOL: LazyLock<Box<[Block]>> = LazyLock::new(|| {
 /// Eight groups.
 type Block = [u64; BLOCK_WORDS];
 
-/// The six bytes of a number, not yet raised, lowest first.
+/// The six bytes of a number without the constant, lowest first.
 const fn group(number: u32) -> u64 {
     let n = number as u64;
     (n & 31)
@@ -53,8 +53,8 @@ fn groups(random: &mut Random) -> [u64; BLOCK_WORDS / 2] {
     [a | b << 48, b >> 16 | c << 32, c >> 32 | d << 16]
 }
 
-/// Makes values that follow each other, of these lengths. The first byte of each begins a group, as
-/// in YCSB. Whole blocks are written: `bytes` has room for one more than the values need.
+/// Makes consecutive values of these lengths. The first byte of each begins a group, as in YCSB.
+/// Whole blocks are written, so `bytes` has room for one more than the values need.
 pub fn fill(random: &mut Random, lengths: &[u32], bytes: &mut [u8]) {
     let pool = &**POOL;
     let (mut start, mut drawn, mut fresh) = (0, &[][..], [0; BLOCK_WORDS]);
@@ -77,7 +77,7 @@ pub fn fill(random: &mut Random, lengths: &[u32], bytes: &mut [u8]) {
     }
 }
 
-/// Writes blocks, each xored with `fresh` and raised.
+/// Writes blocks, each xored with `fresh`, with the constant added.
 #[inline]
 fn write(blocks: &[Block], fresh: &Block, bytes: &mut [u8]) {
     const { assert!(GROUP * 8 == BLOCK) };
@@ -93,7 +93,7 @@ fn write(blocks: &[Block], fresh: &Block, bytes: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// What YCSB makes of one number, as its documentation of the bits has it.
+    /// The bytes that YCSB makes from one number, according to its documentation of the bits.
     fn plain(r: u32) -> [u8; GROUP] {
         let part = |shift: u32, mask: u32| ((r >> shift & mask) + 32) as u8;
         [
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// The number whose group these bytes are, if they are one. Bit 30 takes no part.
+    /// The number whose group these bytes are, if there is one. Bit 30 has no effect.
     fn number_of(bytes: &[u8]) -> Option<u32> {
         let b: Vec<u32> = bytes
             .iter()

@@ -17,12 +17,12 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// Connections of one runtime to a node: as many as clients can be.
+/// Connections of one runtime to a node: as many as it can have clients.
 const CONNECTIONS: usize = 1024;
-/// How long a request may take that is not measured.
+/// The time limit of unmeasured requests.
 const UNMEASURED_MS: u32 = 60_000;
 
-/// Contact points as the client crate takes them.
+/// Contact points in the form of the client crate.
 fn hosts(location: &Location, tls_name: &str) -> Vec<Host> {
     let default = DRIVER.port.unwrap_or_default();
     let points = location.hosts();
@@ -78,28 +78,28 @@ fn tls(file: &str) -> Result<ClientConfig, BoxError> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// How the server is asked of itself.
+/// The policy for info requests.
 pub(super) fn asking() -> AdminPolicy {
     AdminPolicy {
         timeout: UNMEASURED_MS,
     }
 }
 
-/// How the server is asked of itself while it works: not for longer than is waited for.
+/// The policy for info requests while clients are at work: no longer than the caller waits.
 pub(super) fn asking_aside() -> AdminPolicy {
     AdminPolicy {
         timeout: PATIENCE.as_millis() as u32,
     }
 }
 
-/// How a record is read that is not measured.
+/// The policy for unmeasured reads.
 pub(super) fn reading() -> ReadPolicy {
     let mut policy = ReadPolicy::default();
     policy.base_policy.total_timeout = UNMEASURED_MS;
     policy
 }
 
-/// How a record is written that is not measured.
+/// The policy for unmeasured writes.
 pub(super) fn writing() -> WritePolicy {
     let mut policy = WritePolicy::default();
     policy.base_policy.total_timeout = UNMEASURED_MS;

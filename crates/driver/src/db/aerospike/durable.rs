@@ -1,9 +1,9 @@
-//! When the devices of a cluster have what its servers have acknowledged.
+//! Waits until the devices of a cluster hold everything that its servers have acknowledged.
 //!
-//! A server answers a write when it is in a block in memory. Blocks that are full are queued and
-//! written; one that is not full is queued after `flush-max-ms` at the latest. So what was
-//! acknowledged by now is on the devices when that time is over and each device has written as many
-//! blocks as were queued then. A server that is killed before that loses records.
+//! A server acknowledges a write once it is in a block in memory. Full blocks are queued and
+//! written. A block that is not full is queued after `flush-max-ms` at the latest. So everything
+//! acknowledged now is on the devices once that time is over and each device has written as many
+//! blocks as were queued then. If a server is killed earlier, it loses records.
 
 use super::facts::{ask, is_of_device, words};
 use crate::error::BoxError;
@@ -13,13 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// `flush-max-ms` where a server does not say: its default.
+/// The default of `flush-max-ms`, for servers that do not report it.
 const FLUSH_MAX: Duration = Duration::from_millis(1_000);
-/// The longest time that is believed of a server; no one configures more.
+/// The longest time that is accepted from a server; nobody configures more.
 const FLUSH_LONGEST: Duration = Duration::from_secs(60);
-/// How long the blocks that were queued may take to be written.
+/// How long queued blocks may take to be written.
 const WRITTEN: Duration = Duration::from_secs(600);
-/// How often a server is asked again.
+/// The interval between questions to a server.
 const POLL: Duration = Duration::from_millis(100);
 
 /// The blocks of each device, by node and name.
@@ -34,8 +34,8 @@ struct Blocks {
     written: u64,
 }
 
-/// Waits until the devices have what was acknowledged before. Returns at once where nothing is on a
-/// device, or where every write waits for its device.
+/// Waits until the devices hold everything acknowledged before. Returns at once if nothing is on a
+/// device, or if every write waits for its device.
 pub(super) async fn wait(
     client: &Client,
     policy: &AdminPolicy,
@@ -61,8 +61,8 @@ pub(super) async fn wait(
     }
 }
 
-/// How long a block that is not full stays in memory. `None` if everything acknowledged is on a
-/// device already, or if nothing is kept on one.
+/// How long a block that is not full stays in memory. `None` if everything acknowledged is already
+/// on a device, or if nothing is kept on one.
 fn flush_max(answers: &[String]) -> Option<Duration> {
     let storage = |answer: &String| {
         let words: BTreeMap<String, String> = words(answer)
@@ -104,8 +104,8 @@ fn devices(answers: &[String]) -> Devices {
     devices
 }
 
-/// Whether each device has written as many blocks as were queued, or has none left. One that is gone
-/// is not waited for: requests to its node fail.
+/// Whether each device has written as many blocks as were queued, or has none left. A device that
+/// is gone is ignored, because requests to its node fail anyway.
 fn are_written(queued: &Devices, now: &Devices) -> bool {
     queued.iter().all(|(device, before)| {
         let now = now.get(device).copied().unwrap_or_default();

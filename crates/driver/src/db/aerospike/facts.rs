@@ -1,4 +1,4 @@
-//! What the server tells of itself, asked by its info protocol.
+//! Facts from the server's info protocol.
 
 use crate::{Settled, error::BoxError};
 use aerospike::{AdminPolicy, Client, Node};
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What of a namespace's settings and counts bears on storage; devices have an index in between.
+/// Settings and counts of a namespace that concern storage. Names of devices contain an index.
 const NAMESPACE: &[&str] = &[
     "commit-to-device",
     "compression",
@@ -26,7 +26,7 @@ const NAMESPACE: &[&str] = &[
     "write-block-size",
 ];
 
-/// How often a server that is busy is asked again.
+/// The interval between questions to a busy server.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The answers of every node to one question.
@@ -54,7 +54,8 @@ pub(super) fn words(answer: &str) -> impl Iterator<Item = (&str, &str)> {
         .filter_map(|word| word.split_once('='))
 }
 
-/// That the cluster has this namespace: it is made in the servers' settings, not by a client.
+/// Requires that the cluster has this namespace. Namespaces are configured on servers; clients
+/// cannot create them.
 pub(super) async fn require(
     client: &Client,
     policy: &AdminPolicy,
@@ -73,8 +74,8 @@ pub(super) async fn require(
     }
 }
 
-/// All nodes of the cluster. An error if one of them is not reached, or belongs to another cluster: then
-/// their answers would not cover all records, or a server would have named somebody else's.
+/// All nodes of the cluster. An error if a node is unreachable or belongs to another cluster.
+/// Otherwise the answers would not cover all records, or might name records of foreign data.
 async fn all_nodes(client: &Client, policy: &AdminPolicy) -> Result<Vec<Arc<Node>>, BoxError> {
     let nodes = client.nodes();
     let mut told = Vec::new();
@@ -85,7 +86,7 @@ async fn all_nodes(client: &Client, policy: &AdminPolicy) -> Result<Vec<Arc<Node
     Ok(nodes)
 }
 
-/// Checks by the statistics of each node that these nodes make up one whole cluster.
+/// Checks by the statistics of each node that these nodes form one complete cluster.
 fn is_one_cluster(nodes: usize, told: &[String]) -> Result<(), BoxError> {
     let mut keys = BTreeSet::new();
     for answer in told {
@@ -110,7 +111,7 @@ fn is_one_cluster(nodes: usize, told: &[String]) -> Result<(), BoxError> {
     }
 }
 
-/// Records of a set over all nodes, replicas included.
+/// Records of a set over all nodes, including replicas.
 pub(super) async fn records(
     client: &Client,
     policy: &AdminPolicy,
@@ -127,7 +128,7 @@ pub(super) async fn records(
     Ok(sum)
 }
 
-/// The records of a set by a node's answer, which is empty where it has no such set.
+/// The records of a set in a node's answer. The answer is empty if the node has no such set.
 fn objects(answer: &str) -> Result<u64, BoxError> {
     if answer.trim().is_empty() {
         return Ok(0);
@@ -143,15 +144,15 @@ fn objects(answer: &str) -> Result<u64, BoxError> {
     }
 }
 
-/// An answer as errors show it.
+/// An answer in the form used in errors.
 fn one_line(answer: &str) -> String {
     const LONGEST: usize = 100;
     let shown = answer.chars().filter(|c| !c.is_control());
     shown.take(LONGEST).collect()
 }
 
-/// Removes the records of a set. The command goes to one of the nodes that were checked, which passes
-/// it on within its cluster.
+/// Removes the records of a set. The command goes to one of the checked nodes, which forwards it
+/// within its cluster.
 pub(super) async fn truncate(
     client: &Client,
     policy: &AdminPolicy,
@@ -172,7 +173,7 @@ pub(super) async fn truncate(
     }
 }
 
-/// Everything that can be told; what cannot is left out.
+/// All available facts. Missing ones are left out.
 pub(super) async fn facts(
     client: &Client,
     policy: &AdminPolicy,
@@ -200,7 +201,7 @@ pub(super) async fn facts(
     facts
 }
 
-/// Whether a name is that of a device or file, or of one's counters: `device[0].write_q`.
+/// Whether a name belongs to a device or file, or to one of its counters: `device[0].write_q`.
 pub(super) fn is_of_device(name: &str) -> bool {
     name.starts_with("device[") || name.starts_with("file[")
 }
@@ -227,7 +228,7 @@ pub(super) async fn settle(
     }
 }
 
-/// Blocks that wait to be written or defragmented; none where nothing is stored on a device.
+/// Blocks that wait to be written or defragmented; `None` if nothing is stored on a device.
 fn queued(answers: &[String]) -> Option<u64> {
     let queues = answers
         .iter()

@@ -1,9 +1,9 @@
-//! Why a request failed, as it is counted.
+//! The causes under which failed requests are counted.
 
 use crate::{Cause, Failure};
 use aerospike::{Error, ErrorKind, ResultCode};
 
-/// The failure that an error of the client crate is.
+/// The failure for an error of the client crate.
 #[cold]
 pub(super) fn failure(error: &Error) -> Failure {
     Failure {
@@ -12,7 +12,7 @@ pub(super) fn failure(error: &Error) -> Failure {
     }
 }
 
-/// What went wrong, in one line: the client crate has a line for each attempt and cause.
+/// The error in one line. The client crate uses a line for each attempt and cause.
 pub(super) fn one_line(error: &Error) -> String {
     let text = error.to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -40,7 +40,7 @@ fn cause(error: &Error) -> Cause {
     }
 }
 
-/// What the server said.
+/// The cause for an answer of the server.
 fn refusal(code: ResultCode) -> Cause {
     match code {
         ResultCode::Timeout => Cause::Timeout,

@@ -1,5 +1,5 @@
-//! What tailmark writes beside the records: in the set `tailmark` of their namespace a marker for
-//! each set that it made, and a record by which it sees that the server serves.
+//! Records that tailmark writes beside the data: in the set `tailmark` of the same namespace, a
+//! marker for each set that it created, and a record that shows whether the server is ready.
 
 use super::connect::{reading, writing};
 use crate::error::BoxError;
@@ -9,20 +9,21 @@ use aerospike::{
 
 /// The set of markers, in the same namespace as the data.
 pub(super) const MARKERS: &str = "tailmark";
-/// The record that is written and read to see whether the server serves its partitions: it takes
-/// connections long before.
+/// The record that is written and read to check that the server serves its partitions. It accepts
+/// connections long before that.
 pub(super) const READY: &str = "ready";
-/// The only bin of each.
+/// The only bin of each record.
 const MARKER: &str = "marker";
 
-/// A record that is tailmark's, as it was read.
+/// A record of tailmark's, as it was read.
 struct Found {
     value: Value,
     generation: u32,
 }
 
 impl Found {
-    /// Whether a record is to be written or removed as it was found, or made where there was none.
+    /// The policy that writes or removes a record only as it was found, or creates it only if it is
+    /// missing.
     fn policy(found: Option<&Self>) -> WritePolicy {
         match found {
             None => WritePolicy {
@@ -52,7 +53,7 @@ pub(super) async fn read(
     record.map(text).transpose()
 }
 
-/// Writes the marker of a set, unless another program did so meanwhile.
+/// Writes the marker of a set, unless another program did so in the meantime.
 pub(super) async fn write(
     client: &Client,
     namespace: &str,
@@ -107,7 +108,7 @@ pub(super) async fn prove(client: &Client, namespace: &str) -> Result<(), BoxErr
     }
 }
 
-/// A record of the set of markers; one with anything else than tailmark writes is an error.
+/// A record of the set of markers. A record with unexpected content is an error.
 async fn find(client: &Client, namespace: &str, name: &str) -> Result<Option<Found>, BoxError> {
     let record = match client
         .get(&reading(), &key(namespace, name)?, Bins::All)

@@ -1,10 +1,10 @@
 //! Aerospike, Community and Enterprise Edition, with YCSB's layout: the key is the user key of a
-//! record in the set (`usertable` unless another is named), and each field is a bin.
+//! record in the set (by default `usertable`), and each field is a bin.
 //!
-//! An insert replaces whatever is there. An update merges the bins that it writes with the others,
-//! or replaces the record by them, as YCSB's binding does: then data sets shrink. There are no
-//! scans: records have no order. A cluster is open when a record could be read, and before a load
-//! written too: a server takes connections long before it serves its partitions.
+//! An insert replaces any existing record. An update merges its bins with the others, or replaces
+//! the record like YCSB's binding, which shrinks data sets. There are no scans, because records
+//! have no order. A cluster counts as open once a record could be read and, before a load, also
+//! written. A server accepts connections long before it serves its partitions.
 
 mod connect;
 mod durable;
@@ -31,7 +31,7 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// The row of the table.
+/// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: "aerospike",
     about: "Aerospike, by its own protocol",
@@ -67,20 +67,20 @@ pub const DRIVER: Driver = Driver {
     semantics: settings::semantics,
 };
 
-/// How long a truncated set may take to be empty.
+/// How long a truncated set may take to become empty.
 const TRUNCATION: Duration = Duration::from_secs(600);
 
 /// A cluster.
 struct Aerospike {
     params: Params,
     requests: Arc<Requests>,
-    /// Asks what is not measured.
+    /// For unmeasured requests.
     client: Arc<Client>,
-    /// Asks it while clients do.
+    /// For questions while clients are at work.
     aside: Aside,
-    /// The clients of all runtimes that were opened, for their counts of retries.
+    /// The clients of all runtimes, kept for their counts of retries.
     opened: Mutex<Vec<Arc<Client>>>,
-    /// Dropped last: it is what the connections run on.
+    /// Dropped last, because the connections run on it.
     pool: RuntimePool<Client>,
 }
 
@@ -116,7 +116,7 @@ impl Aerospike {
         })
     }
 
-    /// What an action on the open database failed of.
+    /// The error of an action on the open database.
     fn failed(&self, action: &'static str, source: BoxError) -> Error {
         self.params.failed(&DRIVER, action, source)
     }
@@ -196,7 +196,7 @@ impl Database for Aerospike {
         Ok(records.map_err(|source| self.failed("look into", source))? == 0)
     }
 
-    /// Waits until the devices have what was acknowledged, which is in memory until then.
+    /// Waits until the devices hold everything acknowledged. Until then it is in memory.
     fn sync(&self) -> Result<(), Error> {
         let (policy, namespace) = (connect::asking(), namespace(&self.params));
         let written = durable::wait(&self.client, &policy, namespace);
@@ -237,8 +237,8 @@ impl Database for Aerospike {
     }
 }
 
-/// Attempts of a client's requests that failed, whether or not they were repeated: the client crate
-/// tells no more.
+/// Failed attempts of a client's requests, repeated or not. The client crate reports nothing more
+/// specific.
 fn failed_attempts(client: &Client) -> u64 {
     let nodes = client.metrics().nodes;
     nodes
@@ -247,7 +247,7 @@ fn failed_attempts(client: &Client) -> u64 {
         .sum()
 }
 
-/// Connects, unless a name is not to be sent to a server.
+/// Connects, unless a name must not be sent to a server.
 async fn connect(params: &Params) -> Result<Client, BoxError> {
     for (what, name) in [("namespace", namespace(params)), ("set", set(params))] {
         if !settings::is_name(name) {
@@ -275,8 +275,8 @@ fn full_set(params: &Params) -> String {
     format!("{}.{}", namespace(params), set(params))
 }
 
-/// What is found in a set without records and marker, and what would change it. A namespace is
-/// configured in the server, and a set exists as long as it has records.
+/// The state of a set without records and marker, and what would change it. A namespace is
+/// configured on the server, and a set exists as long as it has records.
 fn look_of_empty(params: &Params) -> Look {
     let (namespace, set) = (namespace(params), set(params));
     Look {
@@ -298,7 +298,7 @@ fn look_of_empty(params: &Params) -> Look {
     }
 }
 
-/// Reads what is there.
+/// Looks at the server without changing it.
 fn look(params: &Params) -> Result<Look, Error> {
     let looked = || -> Result<Look, BoxError> {
         let pool = RuntimePool::<Client>::new()?;
@@ -323,7 +323,8 @@ fn look(params: &Params) -> Result<Look, Error> {
     })
 }
 
-/// Truncates the set, and waits until it is empty: the server removes records in the background.
+/// Truncates the set and waits until it is empty, because the server removes records in the
+/// background.
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || -> Result<(), BoxError> {
         let pool = RuntimePool::<Client>::new()?;

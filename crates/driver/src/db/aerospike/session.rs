@@ -16,11 +16,11 @@ use aerospike::{
 use std::{sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
-/// A refused or lost connection is reported no sooner than this: a server that is down would otherwise
-/// be asked as fast as the processor can.
+/// A refused or lost connection is reported no sooner than this. Otherwise requests to a server
+/// that is down would spin as fast as the processor can.
 const REFUSED: Duration = Duration::from_millis(10);
 
-/// How each kind of request is made, and where.
+/// The policies and place of each kind of request.
 #[derive(Debug)]
 pub(super) struct Requests {
     namespace: String,
@@ -34,7 +34,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// As the settings say.
+    /// Policies according to the settings.
     pub fn new(settings: &Settings, set: &str, fields: &[String]) -> Self {
         let timeout = milliseconds(settings, "request_timeout_ms");
         let base_policy = BasePolicy {
@@ -81,18 +81,18 @@ impl Requests {
 
 /// One client.
 pub(super) struct AerospikeSession {
-    /// The client crate's client of the runtime that it runs on.
+    /// The client crate's client for its runtime.
     pub client: Arc<Client>,
     /// How requests are made.
     pub requests: Arc<Requests>,
-    /// The bins of a write, whose names and buffers are used again.
+    /// The bins of a write. Their names and buffers are reused.
     pub bins: Vec<Bin>,
-    /// The runtime, where the client is not one of its tasks.
+    /// The runtime, if the client is not one of its tasks.
     pub outside: Option<Handle>,
 }
 
 impl AerospikeSession {
-    /// Gives each bin of the record to `visit`: its name, and its value.
+    /// Passes the name and value of each bin of the record to `visit`.
     async fn read(
         &self,
         key: Key<'_>,
@@ -180,14 +180,14 @@ impl AerospikeSession {
     }
 }
 
-/// Whether a write makes a record or changes one.
+/// Whether a write creates a record or changes one.
 #[derive(Debug, Clone, Copy)]
 enum Write {
     Insert,
     Update,
 }
 
-/// What an error is to whoever asked: a record that is not there is an answer, not a failure.
+/// The reply for an error. A missing record is an answer, not a failure.
 async fn answer(error: &Error) -> Reply {
     if error.server_result_code() == Some(ResultCode::KeyNotFoundError) {
         return Ok(Outcome::default());
@@ -259,7 +259,7 @@ mod tests {
         (requests, (driver.semantics)(&settings))
     }
 
-    /// What is asked of the server, and whose semantics that are.
+    /// The request to the server, and whose semantics it has.
     fn update(given: &[(&str, &str)]) -> (RecordExistsAction, Option<Semantics>) {
         let (requests, semantics) = requests(given);
         (requests.update.record_exists_action, semantics)

@@ -1,8 +1,8 @@
-//! What can be set of the driver.
+//! The settings of the driver.
 
 use crate::{Error, Semantics, Setting, SettingKind, Settings, net::login};
 
-/// Sorted by name; the defaults of what YCSB's binding has too are YCSB's.
+/// Sorted by name. Defaults of settings that YCSB's binding also has are YCSB's.
 #[rustfmt::skip]
 pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("commit_level", "whether a write is acknowledged by all replicas or by the master alone", SettingKind::Choice(&["all", "master"]), "all"),
@@ -23,8 +23,8 @@ pub(super) const SETTINGS: &[Setting] = &[
 /// What [`is_name`] accepts.
 pub(super) const NAME: &str = "1 to 63 letters, digits or any of - _ . $ @ +";
 
-/// Whether a server is asked for a namespace or a set of this name. In the server's language other
-/// letters end a name or a question, and begin another one.
+/// Whether a name of a namespace or a set may be sent to a server. In the info protocol, other
+/// characters would end the name or begin another command.
 pub(super) fn is_name(name: &str) -> bool {
     let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"-_.$@+".contains(&b);
     (1..=63).contains(&name.len()) && name.bytes().all(is_letter)
@@ -35,13 +35,13 @@ pub(super) fn replaces(settings: &Settings) -> bool {
     settings.text("update") == Some("replace")
 }
 
-/// Whether an insert of a key that is there fails.
+/// Whether inserting an existing key fails.
 pub(super) fn creates(settings: &Settings) -> bool {
     settings.text("insert") == Some("create")
 }
 
-/// An update that replaces the record is YCSB's; one that keeps the other fields does what an
-/// update promises.
+/// An update that replaces the record has YCSB's semantics. An update that keeps the other fields
+/// has the correct ones.
 pub(super) fn semantics(settings: &Settings) -> Option<Semantics> {
     Some(if replaces(settings) {
         Semantics::Faithful
@@ -50,7 +50,7 @@ pub(super) fn semantics(settings: &Settings) -> Option<Semantics> {
     })
 }
 
-/// Checks what the table cannot.
+/// Checks beyond the table of settings.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     login::check(settings)?;
     for name in ["namespace", "set"] {

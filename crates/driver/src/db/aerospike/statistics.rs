@@ -1,12 +1,12 @@
-//! What each node tells of itself while it works, asked by its info protocol: queues of devices,
-//! defragmentation, reads from its cache, refused writes.
+//! Statistics of each node from its info protocol: queues of devices, defragmentation, reads from
+//! its cache, refused writes.
 
 use super::facts::{is_of_device, words};
 use crate::Statistic;
 use aerospike::{AdminPolicy, Client};
 use std::collections::BTreeMap;
 
-/// A name of the info protocol, ours, and whether it only grows.
+/// A name of the info protocol, our name, and whether it only grows.
 type Row = (&'static str, &'static str, Rises);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -15,7 +15,8 @@ enum Rises {
     AndFalls,
 }
 
-/// Of a node and of the namespace; what a server's version or storage does not have is left out.
+/// Statistics of a node and of the namespace. Those that a server's version or storage lacks are
+/// left out.
 const OF_NODE: &[Row] = &[
     ("cache_read_pct", "cache_read_percent", Rises::AndFalls),
     ("client_connections", "connections", Rises::AndFalls),
@@ -30,7 +31,7 @@ const OF_NODE: &[Row] = &[
     ("rw_in_progress", "requests_in_progress", Rises::AndFalls),
 ];
 
-/// Of a device or file, summed over those of the node.
+/// Statistics of a device or file, summed over a node.
 const OF_DEVICE: &[Row] = &[
     ("defrag_q", "defrag_queue", Rises::AndFalls),
     ("defrag_reads", "defrag_reads", Rises::Only),
@@ -41,7 +42,7 @@ const OF_DEVICE: &[Row] = &[
     ("writes", "block_writes", Rises::Only),
 ];
 
-/// What all nodes tell; of those that do not answer, nothing.
+/// The statistics of all nodes. Nodes that do not answer are left out.
 pub(super) async fn told(client: &Client, policy: &AdminPolicy, namespace: &str) -> Vec<Statistic> {
     let mut told = Vec::new();
     let nodes = client.nodes();
@@ -56,7 +57,7 @@ pub(super) async fn told(client: &Client, policy: &AdminPolicy, namespace: &str)
     told
 }
 
-/// What the answers of one node say.
+/// The statistics in the answers of one node.
 fn read(node: Option<String>, answers: &[String]) -> Vec<Statistic> {
     let mut sums: BTreeMap<&str, (Rises, f64)> = BTreeMap::new();
     for (name, value) in answers.iter().flat_map(|answer| words(answer)) {

@@ -1,4 +1,4 @@
-//! Counts what the client library does beyond one attempt a request, where that was asked for.
+//! Counts attempts of the client library beyond the first, if retries were requested.
 
 use scylla::{
     errors::{RequestAttemptError, RequestError},
@@ -18,12 +18,12 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    /// Requests that were sent again because they failed.
+    /// Requests that were sent again after a failure.
     pub fn retries(&self) -> u64 {
         self.retries.load(Ordering::Relaxed)
     }
 
-    /// Requests that were sent again because no answer had come yet, retries of them included.
+    /// Requests that were sent again before an answer arrived, including retries of them.
     pub fn speculative(&self) -> u64 {
         self.speculative.load(Ordering::Relaxed)
     }

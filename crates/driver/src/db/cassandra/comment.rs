@@ -1,14 +1,14 @@
-//! The comment of a table that tailmark created, by which it is known as ours.
+//! The comment that identifies a table as created by tailmark.
 
-/// How the comment of a table begins that tailmark created.
+/// The beginning of the comment.
 const MADE: &str = "made by tailmark";
-/// What follows if a study had it created: then the id of the study.
+/// The text before the id of the study, if a study created the table.
 const FOR_STUDY: &str = " for study ";
-/// How the comment of the table of markers ends in a keyspace that tailmark created.
+/// The end of the comment on the table of markers, if tailmark also created the keyspace.
 const WITH_KEYSPACE: &str = ", which made the keyspace too";
 
-/// What the comment of a table says that tailmark created. It is written with the table, so a load
-/// that is killed before its first marker leaves no table that could be anybody's.
+/// The content of the comment. It is written together with the table, so even a load that is killed
+/// before its first marker leaves no table of unknown origin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct MadeFor {
     /// The id of the study; empty if there is none.
@@ -46,7 +46,7 @@ impl MadeFor {
     }
 }
 
-/// Whether a text is the id of a study. It comes from a file, and goes into a statement.
+/// Whether a text is a study id. It comes from a file and goes into a statement.
 pub(super) fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

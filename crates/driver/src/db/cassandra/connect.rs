@@ -22,17 +22,17 @@ use scylla::{
 };
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-/// How long a request may take that is not measured: a TRUNCATE is one.
+/// The time limit of unmeasured requests, such as TRUNCATE.
 const UNMEASURED: Duration = Duration::from_secs(60);
 
-/// Contact points as the client crate takes them.
+/// Contact points in the form of the client crate.
 fn contact_points(location: &Location) -> Vec<String> {
     let with_port = |point: &HostPort| point.address(DRIVER.port.unwrap_or_default());
     location.hosts().map(with_port).collect()
 }
 
-/// Connects to the cluster; knows the metadata of `keyspace` only. What is asked is asked as
-/// `profile` says, where the statement does not say otherwise.
+/// Connects to the cluster. Knows the metadata of `keyspace` only. Statements use `profile` unless
+/// they say otherwise.
 pub(super) async fn connect(
     location: &Location,
     settings: &Settings,
@@ -62,8 +62,8 @@ pub(super) async fn connect(
     login::in_time(location, settings, build).await
 }
 
-/// Sends what follows to the node that answers now, and to no other: what removes goes where was
-/// looked, whatever nodes the cluster names meanwhile.
+/// Sends all further statements to the node that answers now, and to no other. So a removal goes
+/// where tailmark looked, even if the cluster names other nodes in the meantime.
 pub(super) async fn stay(session: &Session) -> Result<(), BoxError> {
     let select = "SELECT host_id FROM system.local";
     let answer = session.query_unpaged(select, ()).await?;
@@ -75,7 +75,7 @@ pub(super) async fn stay(session: &Session) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// What went wrong, without what the client crate was about when it did: it says so at every level.
+/// The error without the client crate's context, which it repeats at every level.
 fn said(error: &NewSessionError) -> String {
     if let NewSessionError::FailedToResolveAnyHostname(hosts) = error {
         return format!("no address is known of {}", hosts.join(", "));
@@ -103,7 +103,7 @@ fn tls(settings: &Settings) -> Result<openssl::ssl::SslConnectorBuilder, BoxErro
     Ok(builder)
 }
 
-/// Of requests that are measured: no second attempt, unless asked for.
+/// The profile of measured requests: no second attempt, unless requested.
 pub(super) fn measured(settings: &Settings) -> ExecutionProfile {
     let timeout = settings.integer("request_timeout_ms").unwrap_or(1);
     let mut profile = balanced(settings)
@@ -125,10 +125,11 @@ pub(super) fn measured(settings: &Settings) -> ExecutionProfile {
     profile.build()
 }
 
-/// Of what is not measured. A plan that needs less than a quorum goes on without some of the nodes:
-/// so do we, but ask for a quorum first, for a marker that is written is then the one that is read.
-/// One that needs more finds the cluster ready only when it is, and hears the first refusal: a
-/// second attempt would be told that there is no other node.
+/// The profile of unmeasured requests. A plan whose consistency is below a quorum can continue
+/// without some nodes, and so does this profile. But it asks for a quorum first, so that a marker
+/// that was written is the one that is read. A plan above a quorum finds the cluster ready only
+/// when it is. It gets the first refusal, because a second attempt would only say that there is no
+/// other node.
 pub(super) fn unmeasured(settings: &Settings) -> ExecutionProfile {
     let measured = consistency(settings, "read_consistency");
     let (consistency, retry): (_, Arc<dyn RetryPolicy>) = match measured {
@@ -148,7 +149,7 @@ pub(super) fn unmeasured(settings: &Settings) -> ExecutionProfile {
         .build()
 }
 
-/// Which nodes are asked.
+/// The choice of nodes.
 fn balanced(settings: &Settings) -> ExecutionProfileBuilder {
     let mut balancing = DefaultPolicy::builder().token_aware(true);
     if let Some(datacenter) = settings.text("datacenter") {

@@ -1,5 +1,4 @@
-//! What the server tells of itself: version, settings, which nodes are down, and whether it is at
-//! rest.
+//! Facts from the server: version, settings, nodes that are down, and whether it is idle.
 
 use super::schema::Tables;
 use crate::{Remark, RemarkCode, Settled, error::BoxError};
@@ -15,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The server's settings that bear on storage.
+/// Settings of the server that concern storage.
 const SETTINGS: &[&str] = &[
     "commitlog_compression",
     "commitlog_sync",
@@ -35,10 +34,10 @@ const SETTINGS: &[&str] = &[
     "trickle_fsync",
 ];
 
-/// How often a server that is busy is asked again.
+/// The interval between questions to a busy server.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Everything that can be told; what cannot is left out.
+/// All available facts. Missing ones are left out.
 pub(super) async fn facts(session: &Session, tables: &Tables) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut put = |name: &str, value: String| {
@@ -119,16 +118,15 @@ where
     Ok(answer.into_rows_result()?.first_row::<R>()?)
 }
 
-/// The nodes of the cluster that no connection leads to.
+/// The nodes of the cluster without a connection.
 pub(super) fn down(session: &Session) -> BTreeSet<String> {
     let state = session.get_cluster_state();
     let down = state.get_nodes_info().iter().filter(|n| !n.is_connected());
     down.map(|node| node.address.to_string()).collect()
 }
 
-/// What the user must know where nodes were down before a point or are after it: the others do the
-/// work, and where the consistency allows it no request fails. Where all were down there are no
-/// others: the failures tell.
+/// The remark if nodes were down before a point or are down after it. The other nodes then do the
+/// work and, if the consistency allows it, no request fails. If all were down, the failures say so.
 pub(super) fn nodes_down(session: &Session, before: &BTreeSet<String>) -> Option<Remark> {
     let all = session.get_cluster_state().get_nodes_info().len();
     nodes_down_of(all, before | &down(session))
@@ -146,8 +144,8 @@ fn nodes_down_of(all: usize, down: BTreeSet<String>) -> Option<Remark> {
     })
 }
 
-/// Waits until no node flushes or compacts; one that is down does neither, and where all are
-/// nobody tells. Cassandra tells since 4.0; ScyllaDB does not by CQL.
+/// Waits until no node flushes or compacts. A node that is down does neither; if all are down, the
+/// result is unknown. Cassandra reports this since 4.0; ScyllaDB does not by CQL.
 pub(super) async fn settle(session: &Session, timeout: Duration) -> Settled {
     let end = Instant::now() + timeout;
     loop {
@@ -176,7 +174,7 @@ async fn busy(session: &Session) -> Result<bool, BoxError> {
     }
 }
 
-/// Whether a node has flushes or compactions that run or wait.
+/// Whether a node has running or waiting flushes or compactions.
 async fn node_is_busy(session: &Session, node: &Arc<Node>) -> Result<bool, BoxError> {
     const POOLS: [&str; 3] = [
         "CompactionExecutor",

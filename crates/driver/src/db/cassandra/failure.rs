@@ -1,9 +1,9 @@
-//! Why a request failed, as it is counted.
+//! The causes under which failed requests are counted.
 
 use crate::{Cause, Failure};
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
 
-/// The failure that an error of the client crate is.
+/// The failure for an error of the client crate.
 #[cold]
 pub(super) fn failure(error: &ExecutionError) -> Failure {
     Failure {
@@ -27,7 +27,7 @@ fn cause(error: &ExecutionError) -> Cause {
     }
 }
 
-/// What the server said.
+/// The cause for an answer of the server.
 fn refusal(refused: &DbError) -> Cause {
     match refused {
         DbError::ReadTimeout { .. } | DbError::WriteTimeout { .. } => Cause::Timeout,

@@ -1,10 +1,10 @@
 //! Apache Cassandra, and ScyllaDB by the same protocol, with YCSB's schema and statements.
 //!
 //! The table is `usertable (y_id varchar primary key, field0 varchar, ...)` in the keyspace `ycsb`,
-//! so that YCSB and tailmark can run on each other's data. An insert overwrites, and an update
-//! writes its fields without reading: that is what INSERT and UPDATE mean in CQL. A scan returns
-//! records in the order of the tokens of their keys, from that of its start on; near the end of the
-//! ring it finds fewer than it was asked for, as YCSB's does.
+//! so that YCSB and tailmark can use each other's data. An insert overwrites, and an update writes
+//! its fields without reading, as INSERT and UPDATE do in CQL. A scan returns records in the order
+//! of the tokens of their keys, starting with its first key. Near the end of the ring it finds
+//! fewer than requested, as in YCSB.
 
 mod attempts;
 mod comment;
@@ -35,7 +35,7 @@ use std::{
     time::Duration,
 };
 
-/// The row of the table.
+/// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: "cassandra",
     about: "Apache Cassandra and ScyllaDB, by CQL",
@@ -73,20 +73,20 @@ pub const DRIVER: Driver = Driver {
 struct Cassandra {
     params: Params,
     tables: Arc<Tables>,
-    /// What was there when it was opened.
+    /// What existed when it was opened.
     existing: Existing,
-    /// Asks what is not measured.
+    /// For unmeasured requests.
     connection: Arc<Connection>,
-    /// Asks it while clients do.
+    /// For questions while clients are at work.
     aside: Aside,
-    /// The virtual tables that tell of a node.
+    /// The virtual tables that describe a node.
     views: Arc<BTreeSet<String>>,
     /// The nodes that were down when it was opened.
     down: BTreeSet<String>,
     attempts: Arc<Attempts>,
-    /// Whether the table is still that one.
+    /// The opened table, and whether it is still the same.
     opened: Arc<OpenedTable>,
-    /// Dropped last: it is what the connections run on.
+    /// Dropped last, because the connections run on it.
     pool: RuntimePool<Prepared>,
 }
 
@@ -141,13 +141,13 @@ impl Cassandra {
         })
     }
 
-    /// What an action on the open database failed of.
+    /// The error of an action on the open database.
     fn failed(&self, action: &'static str, source: BoxError) -> Error {
         self.params.failed(&DRIVER, action, source)
     }
 
-    /// Refuses a connection to other tables than those that were opened: an address may lead to another
-    /// cluster meanwhile.
+    /// Refuses a connection to tables other than the opened ones: an address may lead to another
+    /// cluster in the meantime.
     async fn refuse_another(&self, connection: &Connection) -> Result<(), BoxError> {
         let tables = &self.tables;
         let existing = tables.existing(connection).await?;
@@ -158,7 +158,7 @@ impl Cassandra {
         }
     }
 
-    /// The connection of the runtime that awaits this.
+    /// The connection of the awaiting runtime.
     async fn prepared(&self) -> Result<Arc<Prepared>, Error> {
         let open = async || {
             let Params {
@@ -282,8 +282,8 @@ impl Database for Cassandra {
         counters
     }
 
-    /// The table is looked at beside: no request fails of one that another program created again in
-    /// its place, or of a proxy that turns to another cluster and keeps its connections.
+    /// Also checks the table here, because no request fails if another program created it again, or
+    /// if a proxy turned to another cluster and kept its connections.
     fn statistics(&self) -> Option<Vec<Statistic>> {
         let (connection, views) = (Arc::clone(&self.connection), Arc::clone(&self.views));
         let opened = Arc::clone(&self.opened);
@@ -297,7 +297,7 @@ impl Database for Cassandra {
     }
 }
 
-/// Connects for what is not measured.
+/// Connects for unmeasured requests.
 async fn connect(params: &Params, tables: &Tables) -> Result<Connection, BoxError> {
     let Params {
         location, settings, ..
@@ -310,7 +310,7 @@ fn not_opened(params: &Params, source: BoxError) -> Error {
     login::not_opened(&DRIVER, params, failure::is_final(&*source), source)
 }
 
-/// Reads what is there.
+/// Looks at the server without changing it.
 fn look(params: &Params) -> Result<Look, Error> {
     let refuse = |source| not_opened(params, source);
     let (tables, settings) = (Tables::new(params), &params.settings);
@@ -342,12 +342,12 @@ fn look(params: &Params) -> Result<Look, Error> {
     looked.map_err(|source| params.failed(&DRIVER, "look into", source))
 }
 
-/// How far removing the records goes.
+/// How far a removal of records goes.
 #[derive(PartialEq, Eq)]
 enum Emptying {
-    /// They could be removed.
+    /// It is only checked that they could be removed.
     Checked,
-    /// They are gone.
+    /// They are removed.
     Done,
 }
 

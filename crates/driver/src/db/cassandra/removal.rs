@@ -1,11 +1,11 @@
-//! What removes a data set from a cluster, and nothing that another program put there.
+//! Removes a data set from a cluster, but nothing that another program put there.
 
 use super::schema::{Existing, MARKERS, Tables, names};
 use crate::{Made, error::BoxError};
 use scylla::client::session::Session;
 use std::collections::BTreeSet;
 
-/// What a keyspace can hold: the table of the server that lists it, and the column of its name.
+/// What a keyspace can hold: the server's table that lists it, and the column of its name.
 const KINDS: [(&str, &str); 5] = [
     ("tables", "table_name"),
     ("views", "view_name"),
@@ -14,8 +14,8 @@ const KINDS: [(&str, &str); 5] = [
     ("aggregates", "aggregate_name"),
 ];
 
-/// The statements that remove the records and their marker, and in the end the keyspace, if that was made
-/// for them and holds nothing else. `opened` is what there was when it was opened.
+/// The statements that remove the records and their marker and, at the end, the keyspace, if it was
+/// created for them and holds nothing else. `opened` is what existed when it was opened.
 pub(super) async fn statements(
     session: &Session,
     tables: &Tables,
@@ -62,7 +62,7 @@ fn drop_keyspace(keyspace: &str) -> String {
     format!("DROP KEYSPACE {keyspace}")
 }
 
-/// Whether a keyspace holds tables, views, types or functions beside those of a data set.
+/// Whether a keyspace holds tables, views, types or functions besides those of a data set.
 pub(super) async fn has_other_objects(
     session: &Session,
     tables: &Tables,
@@ -72,7 +72,7 @@ pub(super) async fn has_other_objects(
     Ok(objects.iter().any(|name| !own.contains(&name.as_str())))
 }
 
-/// The names of all that a keyspace holds.
+/// The names of everything in a keyspace.
 async fn objects(session: &Session, keyspace: &str) -> Result<BTreeSet<String>, BoxError> {
     let mut objects = BTreeSet::new();
     for (kind, column) in KINDS {
@@ -82,9 +82,10 @@ async fn objects(session: &Session, keyspace: &str) -> Result<BTreeSet<String>, 
     Ok(objects)
 }
 
-/// Carries out statements in their order, and returns those that it did: what is left of them, the next
-/// time. Another program may have made something since they were made, or while one is carried out: the
-/// keyspace goes last, and only if it is empty then, and a table only if it is the one that was `opened`.
+/// Executes statements in order, and returns those that it executed; a later call executes the
+/// rest. Another program may create something after the statements were made, or while one is
+/// executed. So the keyspace goes last, and only if it is empty by then, and a table goes only if
+/// it is the one that was `opened`.
 pub(super) async fn carry_out(
     session: &Session,
     tables: &Tables,

@@ -1,4 +1,4 @@
-//! What is bound to a statement: a key and field values, written straight into the request.
+//! Values bound to a statement: a key and field values, written directly into the request.
 
 use crate::{Key, Values};
 use scylla::{
@@ -12,14 +12,14 @@ use scylla::{
 /// How a field's value is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
-    /// As it is (`blob`).
+    /// Unchanged (`blob`).
     Bytes,
-    /// Without the highest bit of each byte (`varchar`): text must be valid UTF-8, and 7-bit ASCII
-    /// is. Seven eighths of the randomness remain.
+    /// Without the highest bit of each byte (`varchar`): text must be valid UTF-8, which 7-bit
+    /// ASCII is. Seven eighths of the randomness remain.
     Ascii,
 }
 
-/// A statement's values, in the order of its markers.
+/// The values of a statement, in the order of its placeholders.
 #[derive(Debug)]
 pub(super) struct Bound<'a> {
     /// The fields, before the key (an update) or after it (an insert).
@@ -32,7 +32,7 @@ pub(super) struct Bound<'a> {
     pub limit: Option<i32>,
 }
 
-/// Where the fields stand.
+/// The position of the fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldsPosition {
     /// `UPDATE .. SET field0 = ? WHERE y_id = ?`

@@ -1,4 +1,4 @@
-//! The keyspace and its tables: YCSB's, and one that holds the marker.
+//! The keyspace and its tables: YCSB's table, and the table of markers.
 
 mod markers;
 
@@ -20,7 +20,7 @@ use std::{
 /// The table of markers, in the same keyspace as the data.
 pub(super) const MARKERS: &str = "tailmark";
 
-/// What exists of a keyspace and its tables.
+/// The existing parts of a keyspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Existing {
     /// Whether the keyspace exists.
@@ -34,9 +34,9 @@ pub(super) struct Existing {
 /// A table of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
-    /// What the server names it by: a table that is dropped and created again has another one.
+    /// The server's id of the table. A table that is dropped and created again gets a new one.
     pub id: String,
-    /// What its comment says, if tailmark created it.
+    /// The content of its comment, if tailmark created it.
     pub made: Option<MadeFor>,
 }
 
@@ -48,20 +48,20 @@ impl Existing {
         made.is_some_and(|made| made.with_keyspace)
     }
 
-    /// Whether another program has a table where tailmark keeps its markers.
+    /// Whether another program has a table under the name of tailmark's markers.
     pub fn has_foreign_markers(&self) -> bool {
         let markers = self.markers.as_ref();
         markers.is_some_and(|table| table.made.is_none())
     }
 
-    /// Whether there is a table of records that tailmark did not create: its user may keep other
-    /// records in it, so none is removed.
+    /// Whether tailmark did not create the table of records. Its user may keep other records in it,
+    /// so none is removed.
     pub fn is_of_user(&self) -> bool {
         let table = self.table.as_ref();
         table.is_some_and(|table| table.made.is_none())
     }
 
-    /// Whether these are the very tables.
+    /// Whether these are exactly the same tables.
     pub fn has_tables_of(&self, other: &Self) -> bool {
         let ids = |existing: &Self| {
             let table = |table: &Option<Table>| table.as_ref().map(|table| table.id.clone());
@@ -70,7 +70,7 @@ impl Existing {
         ids(self) == ids(other)
     }
 
-    /// The study that had all tables created that exist.
+    /// The study that created all existing tables.
     pub fn made_for(&self) -> Option<&str> {
         let study = |table: &'_ Table| Some(table.made.as_ref()?.study.clone());
         let made = self.markers.as_ref()?.made.as_ref()?;
@@ -91,7 +91,7 @@ fn columns_of<const N: usize>(columns: [(&str, &str, &str); N]) -> BTreeSet<Colu
         .into()
 }
 
-/// Where the data is.
+/// The place of the data.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
     /// The keyspace.
@@ -100,11 +100,11 @@ pub(super) struct Tables {
     pub table: String,
     /// The names of its fields.
     pub fields: Vec<String>,
-    /// The id of the study that they are for; empty if there is none.
+    /// The id of the study that uses them; empty if there is none.
     pub study: String,
 }
 
-/// What a statement selects of a keyspace: one name of each row.
+/// The values of a column that a statement selects about a keyspace.
 pub(super) async fn names(
     session: &Session,
     select: &str,
@@ -117,7 +117,7 @@ pub(super) async fn names(
 }
 
 impl Tables {
-    /// As the settings and the data set say.
+    /// The place according to the settings and the data set.
     pub fn new(params: &Params) -> Self {
         let Params {
             settings,
@@ -143,11 +143,11 @@ impl Tables {
         }
     }
 
-    /// What exists of the keyspace and its tables, and what tailmark created of it.
+    /// The existing parts of the keyspace, and which of them tailmark created.
     ///
     /// # Errors
-    /// If a name is none that CQL takes as it is, or a table's is a view's: `CREATE TABLE` would make a
-    /// table beside that, and the server would not start again.
+    /// If CQL does not accept a name without quotes, or if a view has the name of a table. `CREATE
+    /// TABLE` would then create a table beside the view, and the server would not start again.
     pub async fn existing(&self, session: &Session) -> Result<Existing, BoxError> {
         let mut names_of_data = std::iter::once(&self.table).chain(&self.fields);
         if let Some(name) = names_of_data.find(|name| !is_name(name)) {
@@ -204,10 +204,10 @@ impl Tables {
         rows.rows()?.map(table).collect()
     }
 
-    /// The statements that create what is missing, in their order. What exists stays as it is: a
-    /// table with other options than ours is one that the user prepared. The comments of the tables
-    /// say that tailmark created them; that of the table of markers, which comes first, says so of
-    /// the keyspace too, which has no comment of its own.
+    /// The statements that create missing parts, in order. Existing parts stay as they are: a table
+    /// with other options was prepared by the user. The comments of tables say that tailmark
+    /// created them. The table of markers comes first, and its comment covers the keyspace too,
+    /// which cannot have a comment.
     pub fn statements(&self, settings: &Settings, existing: &Existing) -> Vec<String> {
         let Self {
             keyspace,
@@ -258,7 +258,7 @@ impl Tables {
         statements.into_iter().flatten().collect()
     }
 
-    /// Creates what is missing of keyspace and tables.
+    /// Creates missing parts of keyspace and tables.
     pub async fn make(
         &self,
         session: &Session,
@@ -277,7 +277,7 @@ impl Tables {
         Ok(())
     }
 
-    /// What tailmark created of what exists.
+    /// The existing parts that tailmark created.
     pub fn made(&self, existing: &Existing) -> Vec<Made> {
         let Self {
             keyspace, table, ..
@@ -303,7 +303,7 @@ impl Tables {
         made.map(|(_, name)| name).collect()
     }
 
-    /// What a server is found to hold that has this, and what would change it.
+    /// The report about a server with these parts, and what would change it.
     pub fn look(&self, settings: &Settings, existing: &Existing) -> Look {
         let Self {
             keyspace, table, ..
@@ -331,8 +331,8 @@ impl Tables {
         }
     }
 
-    /// That the tables that exist are as ours: every field in the type that the settings name, and no
-    /// other key.
+    /// Checks that existing tables match: every field has the type that the settings name, and
+    /// there is no other key.
     pub async fn check(
         &self,
         session: &Session,
@@ -400,8 +400,8 @@ impl Tables {
         Ok(rows.rows::<Column>()?.collect::<Result<_, _>>()?)
     }
 
-    /// Whether the table holds no record. That it is empty is for a quorum to say, whatever the settings
-    /// are: one replica may lack what others have.
+    /// Whether the table has no record. A quorum decides that, whatever the settings, because one
+    /// replica may lack what others have.
     pub async fn are_empty(&self, session: &Session) -> Result<bool, BoxError> {
         let one = format!("SELECT y_id FROM {}.{} LIMIT 1", self.keyspace, self.table);
         let mut one = Statement::new(one);
@@ -434,7 +434,7 @@ impl Tables {
         .into())
     }
 
-    /// Refuses to remove records for which there is no marker: that was written before.
+    /// Refuses to remove records without a marker, because a marker is always written first.
     pub async fn refuse_unmarked(
         &self,
         session: &Session,
@@ -450,7 +450,7 @@ impl Tables {
         Err(format!("table {keyspace}.{table} holds records and has no marker").into())
     }
 
-    /// Removes every record; table and marker stay.
+    /// Removes every record but keeps table and marker.
     pub async fn truncate(&self, session: &Session) -> Result<(), BoxError> {
         session.query_unpaged(self.truncation(), ()).await?;
         Ok(())
@@ -461,7 +461,7 @@ impl Tables {
     }
 }
 
-/// The class that compresses.
+/// The class name of a compressor.
 fn compressor(name: &str) -> &'static str {
     match name {
         "deflate" => "DeflateCompressor",

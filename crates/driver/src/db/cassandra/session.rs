@@ -27,8 +27,8 @@ use std::{
 };
 use tokio::{runtime::Handle, sync::Mutex};
 
-/// A refused or lost connection, or a table that was replaced, is reported no sooner than this: the
-/// server would otherwise be asked as fast as the processor can.
+/// A refused or lost connection, or a replaced table, is reported no sooner than this. Otherwise
+/// requests would spin as fast as the processor can.
 const REFUSED: Duration = Duration::from_millis(10);
 
 /// A connection to the cluster with its statements, shared by the clients of a runtime.
@@ -43,21 +43,21 @@ pub(super) struct Prepared {
     opened: Opened,
 }
 
-/// The table that the statements are for.
+/// The table of the statements.
 pub(super) struct Opened {
-    /// The very table, as it was opened.
+    /// The table as it was opened.
     pub table: Arc<OpenedTable>,
-    /// What is not known after a connection was lost.
+    /// What is uncertain after a lost connection.
     pub lost: Lost,
 }
 
 /// A table, and whether it is still the one that was opened.
 pub(super) struct OpenedTable {
-    /// Where it is.
+    /// Its place.
     pub tables: Arc<Tables>,
     opened: Option<Table>,
-    /// Whether it was dropped or created again since then. Statements are prepared again by
-    /// themselves, and would write to whatever is called like it.
+    /// Whether it was dropped or created again since it was opened. The client crate prepares
+    /// statements again by itself, and would then write to any table of that name.
     replaced: AtomicBool,
 }
 
@@ -70,7 +70,7 @@ impl OpenedTable {
         }
     }
 
-    /// Looks whether the server still has it.
+    /// Checks whether the server still has it.
     pub async fn look(&self, connection: &Connection) -> Result<(), BoxError> {
         let existing = self.tables.existing(connection).await?;
         if existing.table != self.opened {
@@ -84,18 +84,18 @@ impl OpenedTable {
     }
 }
 
-/// A connection was lost, and the table may have been replaced until it is there again.
+/// A connection was lost. The table may have been replaced before it is back.
 #[derive(Default)]
 pub(super) struct Lost {
-    /// Whether the table is to be looked at before a request is sent.
+    /// Whether the table must be checked before the next request.
     is_open: AtomicBool,
-    /// How many looks failed. One of them stands for all requests that waited for it.
+    /// The number of failed checks. One check serves all requests that wait for it.
     failed: AtomicU64,
     one_looks: Mutex<()>,
 }
 
 impl Opened {
-    /// Whether a request may be sent. After a connection was lost, not before the table is known to be
+    /// Whether a request may be sent. After a lost connection, only once the table is known to be
     /// the same.
     async fn admit(&self, connection: &Connection) -> Result<(), Failure> {
         if self.lost.is_open.load(Ordering::Relaxed) {
@@ -149,7 +149,7 @@ impl Opened {
     }
 }
 
-/// A statement on all fields, and one on each field alone.
+/// A statement on all fields, and one for each single field.
 struct PerField {
     all: PreparedStatement,
     one: Vec<PreparedStatement>,
@@ -320,7 +320,7 @@ impl Prepared {
     }
 }
 
-/// Makes statements alike.
+/// Prepares statements in the same way.
 struct Maker<'a> {
     connection: &'a Connection,
     attempts: Option<&'a Arc<Attempts>>,
@@ -339,7 +339,7 @@ impl Maker<'_> {
         Ok(prepared)
     }
 
-    /// The statement on `all`, and that on each of `one`.
+    /// The statement on `all`, and one for each of `one`.
     async fn per_field(
         &self,
         one: &[String],
@@ -374,10 +374,10 @@ impl PerField {
     }
 }
 
-/// What is given each column of an answer: its name, and its value.
+/// Receives the name and value of each column of an answer.
 type ColumnVisitor<'a> = &'a mut (dyn FnMut(&str, &[u8]) + 'a);
 
-/// The records of an answer, each of whose columns is looked at.
+/// The records of an answer. Each of their columns is visited.
 fn found(answer: QueryResult, bytes_unread: u64, visit: ColumnVisitor<'_>) -> Reply {
     let wrong = |error: &dyn std::fmt::Display| Failure {
         cause: Cause::Corruption,
@@ -404,9 +404,9 @@ fn found(answer: QueryResult, bytes_unread: u64, visit: ColumnVisitor<'_>) -> Re
 
 /// One client.
 pub(super) struct CassandraSession {
-    /// The connection of the runtime that it runs on.
+    /// The connection of its runtime.
     pub prepared: Arc<Prepared>,
-    /// That runtime, where the client is not one of its tasks.
+    /// The runtime, if the client is not one of its tasks.
     pub outside: Option<Handle>,
 }
 

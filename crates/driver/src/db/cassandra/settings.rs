@@ -1,4 +1,4 @@
-//! What can be set of the driver.
+//! The settings of the driver.
 
 use crate::{Error, Setting, SettingKind, Settings, net::login};
 use scylla::frame::types::Consistency;
@@ -14,7 +14,7 @@ const CONSISTENCY: SettingKind = SettingKind::Choice(&[
     "two",
 ]);
 
-/// Sorted by name; the defaults of what YCSB's binding has too are YCSB's.
+/// Sorted by name. Defaults of settings that YCSB's binding also has are YCSB's.
 #[rustfmt::skip]
 pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("compression", "how the table is compressed; none given: the server's default", SettingKind::Choice(&["deflate", "lz4", "none", "snappy", "zstd"]), ""),
@@ -36,7 +36,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("write_consistency", "of inserts, updates and deletes", CONSISTENCY, "quorum"),
 ];
 
-/// What no name in CQL can be without quotes.
+/// Words that CQL does not accept as names without quotes.
 const RESERVED: &str = "add allow alter and apply asc authorize batch begin by columnfamily create \
     default delete desc describe drop entries execute from full grant if in index infinity insert into \
     is keyspace limit materialized mbean mbeans modify nan norecursive not null of on or order primary \
@@ -47,7 +47,7 @@ const RESERVED: &str = "add allow alter and apply asc authorize batch begin by c
 pub(super) const NAME: &str =
     "1 to 48 lower-case letters, digits or `_`, a letter first, and no reserved word of CQL";
 
-/// Whether a name means the same in CQL without quotes. What is not in lower case means another one.
+/// Whether a name means the same in CQL without quotes. A name with upper-case letters does not.
 pub(super) fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     (1..=48).contains(&name.len())
@@ -56,7 +56,7 @@ pub(super) fn is_name(name: &str) -> bool {
         && !RESERVED.split_ascii_whitespace().any(|word| word == name)
 }
 
-/// Checks what the table cannot.
+/// Checks beyond the table of settings.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     if !settings.text("keyspace").is_some_and(is_name) {
         return Err(settings.refuse("keyspace", NAME));
@@ -74,7 +74,7 @@ pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     Ok(())
 }
 
-/// The consistency that a setting names.
+/// The consistency of a setting.
 pub(super) fn consistency(settings: &Settings, name: &str) -> Consistency {
     match settings.text(name) {
         Some("all") => Consistency::All,

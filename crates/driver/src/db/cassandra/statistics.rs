@@ -1,8 +1,8 @@
-//! What each node tells of itself while it works, asked of its virtual tables (`system_views`, since
-//! Cassandra 4.0): stages with what runs and waits in them, flushes, compactions, caches.
+//! Statistics of each node from its virtual tables (`system_views`, since Cassandra 4.0): stages
+//! with running and waiting tasks, flushes, compactions, caches.
 //!
-//! A virtual table is a node's own, so every node is asked for itself. Which there are differs from
-//! version to version, and ScyllaDB has none of these: each is looked for once.
+//! A virtual table belongs to one node, so every node is asked separately. The tables differ
+//! between versions, and ScyllaDB has none of them, so tailmark looks for each once.
 
 use super::schema::Tables;
 use crate::{Statistic, error::BoxError};
@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
 };
 
-/// The stages that are told of, and what one of their tasks is called here.
+/// The watched stages, and our name for one of their tasks.
 const STAGES: [(&str, &str); 5] = [
     ("CompactionExecutor", "compaction_tasks"),
     ("MemtableFlushWriter", "flushes"),
@@ -27,7 +27,7 @@ const STAGES: [(&str, &str); 5] = [
     ("ReadStage", "reads"),
 ];
 
-/// The caches, and how they are called here.
+/// The caches, and our names for them.
 const CACHES: [(&str, &str); 3] = [
     ("chunks", "chunk_cache"),
     ("keys", "key_cache"),
@@ -36,7 +36,7 @@ const CACHES: [(&str, &str); 3] = [
 
 const MIB: f64 = (1_u64 << 20) as f64;
 
-/// The virtual tables of the server's own views; none where it has none, or does not say.
+/// The virtual tables among the server's own views; empty if it has none or does not say.
 pub(super) async fn views(session: &Session) -> BTreeSet<String> {
     let select = "SELECT table_name FROM system_virtual_schema.tables \
                   WHERE keyspace_name = 'system_views'";
@@ -51,7 +51,7 @@ pub(super) async fn views(session: &Session) -> BTreeSet<String> {
     names().await.unwrap_or_default()
 }
 
-/// What all connected nodes tell; what one does not answer is left out.
+/// The statistics of all connected nodes. Missing answers are left out.
 pub(super) async fn told(
     session: &Session,
     views: &BTreeSet<String>,
@@ -114,7 +114,7 @@ impl NodeViews<'_> {
         told
     }
 
-    /// The rows of a view; none where the node does not have it or does not answer.
+    /// The rows of a view; `None` if the node lacks it or does not answer.
     async fn rows<R>(&self, view: &str, columns: &str, filter: &str) -> Vec<R>
     where
         R: for<'f, 'm> DeserializeRow<'f, 'm>,
@@ -139,7 +139,7 @@ impl NodeViews<'_> {
     }
 }
 
-/// A stage: its name, tasks that run, wait, are done, and had to wait for room in the queue.
+/// A stage: its name, and tasks that run, wait, are done, and were blocked by a full queue.
 type Stage = (String, i32, i32, i64, i64);
 
 fn of_stages(rows: &[Stage]) -> Vec<Statistic> {
@@ -184,10 +184,11 @@ fn of_caches(rows: &[Cache]) -> Vec<Statistic> {
     told
 }
 
-/// Work on tables that runs: what it is, how far it is, of how much, and in which unit.
+/// Running work on tables: its type, progress, total, and unit.
 type Task = (String, i64, i64, String);
 
-/// Compactions that run, and what they have yet to read. What waits for one is not told.
+/// Running compactions, and the bytes that they still have to read. Waiting compactions are not
+/// reported.
 fn of_tasks(rows: &[Task]) -> Vec<Statistic> {
     let compactions = rows
         .iter()

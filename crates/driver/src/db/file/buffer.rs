@@ -1,6 +1,6 @@
-//! Memory that O_DIRECT can read into: aligned to a page, whatever the allocator returns.
+//! A page-aligned buffer for O_DIRECT, whatever the allocator returns.
 
-/// The strictest alignment that any device asks for, bytes.
+/// The strictest alignment of any device, bytes.
 const ALIGNMENT: usize = 4096;
 
 /// A buffer that grows to the longest piece asked for.
@@ -17,7 +17,7 @@ impl Buffer {
         Self { memory, start }
     }
 
-    /// The first `bytes` of the buffer. Allocates only where it was never so long before.
+    /// The first `bytes` of the buffer. Allocates only if it was never that long.
     pub(super) fn first(&mut self, bytes: usize) -> &mut [u8] {
         if self.start + bytes > self.memory.len() {
             *self = Self::new(bytes);

@@ -1,23 +1,23 @@
-//! Fresh data for the part of a slot that a write does not name: the other fields of an update, and
-//! what rounds a slot up to the block. Data that stands elsewhere already would be deduplicated or
-//! compressed by a drive that can, which would then look faster than it is.
+//! Fresh data for the parts of a slot that a write does not name: the other fields of an update,
+//! and the padding up to the block. A drive could deduplicate or compress data that already exists
+//! elsewhere, and would look faster than it is.
 
-/// The bits that are changed of each byte. All of a random byte's would do; these keep the printable
-/// bytes of YCSB's values within their alphabet, so that they compress as before.
+/// The bits of each byte that change. Random bytes could change all bits, but with these the
+/// printable bytes of YCSB's values stay within their alphabet and compress as before.
 const CHANGED: u32 = 0x1f1f_1f1f;
 
-/// A value that is shorter than this is no model: what is fresh is random then.
+/// Values shorter than this are not imitated. Fresh data is then random.
 const LIKE_BYTES_MIN: usize = 64;
 
-/// A source of fresh data. Each session has its own, which follows from the values that it writes: the
-/// same operations write the same bytes.
+/// A source of fresh data. Each session has its own, seeded by the values that it writes: the same
+/// operations write the same bytes.
 #[derive(Default)]
 pub(super) struct Fresh {
     state: u64,
 }
 
 impl Fresh {
-    /// Takes in what is written, which no other client writes.
+    /// Mixes in written values, which no other client writes.
     fn mix(&mut self, values: &[u8]) {
         let mut first = [0; 8];
         let known = values.len().min(first.len());
@@ -34,8 +34,8 @@ impl Fresh {
         z ^ (z >> 31)
     }
 
-    /// Fills a gap with data that is as compressible as these values, and like nothing else that was
-    /// ever written. Zeros, which make values compressible, stay zeros.
+    /// Fills a gap with data that is as compressible as these values and was never written before.
+    /// Zeros, which make values compressible, stay zeros.
     pub(super) fn fill(&mut self, gap: &mut [u8], like: &[u8]) {
         self.mix(like);
         if like.len() < LIKE_BYTES_MIN {

@@ -1,20 +1,19 @@
-//! Where a record lies, and what stands in its slot.
+//! The position of a record, and the content of its slot.
 //!
 //! A slot is the record (key and field values) rounded up to the block of the device. It begins
-//! with the number of its record plus one, so that a slot of zeros is empty, and a read can tell
-//! that it found what was written there; after it lie the fields, each in the space of the
-//! longest value. Behind the slots of the loaded records lies a reserve of a tenth, into which
-//! inserts wrap.
+//! with the record's number plus one. So a slot of zeros is empty, and a read can check that it
+//! found the right record. The fields follow, each in the space of the longest value. After the
+//! slots of the loaded records comes a reserve of a tenth, into which inserts wrap.
 
 use super::{fresh::Fresh, stamp::RESERVED_BYTES};
 use crate::{DataSet, Fields, Values};
 
-/// Bytes of the number at the beginning of a slot; less than a key.
+/// Bytes of the number at the beginning of a slot; shorter than a key.
 const NUMBER_BYTES: usize = 8;
 
 /// The geometry of a file or device.
 pub(super) struct Layout {
-    /// The unit of reads and writes that the device takes, bytes.
+    /// The unit of reads and writes of the device, bytes.
     pub(super) block_bytes: u64,
     /// A multiple of it.
     pub(super) slot_bytes: usize,
@@ -25,12 +24,12 @@ pub(super) struct Layout {
     field_bytes: usize,
 }
 
-/// What stands in a slot.
+/// The content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotContent {
     /// The record that belongs there.
     Record,
-    /// No record, or another one that inserts have wrapped onto.
+    /// No record, or another record that inserts wrapped onto.
     Nothing,
     /// The record of this number, which does not belong there.
     Other(u64),
@@ -48,18 +47,18 @@ impl Layout {
         }
     }
 
-    /// Of loaded records and the reserve.
+    /// Slots of loaded records and the reserve.
     pub(super) fn slots(&self) -> u64 {
         self.records + self.reserve
     }
 
-    /// Of all slots, and the stamp before them.
+    /// Bytes of all slots, and the stamp before them.
     pub(super) fn bytes(&self) -> u64 {
         let slots = self.slots().saturating_mul(self.slot_bytes as u64);
         slots.saturating_add(RESERVED_BYTES)
     }
 
-    /// The slot of the record of this number.
+    /// The slot of the record with this number.
     pub(super) fn slot(&self, number: u64) -> u64 {
         match number.checked_sub(self.records) {
             None => number,
@@ -71,12 +70,12 @@ impl Layout {
         RESERVED_BYTES + slot * self.slot_bytes as u64
     }
 
-    /// Where the reserve begins, bytes.
+    /// The start of the reserve, bytes.
     pub(super) fn reserve_offset(&self) -> u64 {
         self.offset(self.records)
     }
 
-    /// Bytes of the field values that a read asks for.
+    /// Bytes of the field values of a read.
     pub(super) fn value_bytes(&self, fields: Fields) -> u64 {
         match fields {
             Fields::All => self.fields * self.field_bytes as u64,
@@ -84,8 +83,8 @@ impl Layout {
         }
     }
 
-    /// Writes a record's number and the fields that `values` has into a slot, and fresh data into
-    /// the rest of it.
+    /// Fills a slot with a record's number and the fields in `values`, and with fresh data in the
+    /// rest.
     pub(super) fn fill(
         &self,
         slot: &mut [u8],
@@ -104,7 +103,7 @@ impl Layout {
         fresh.fill(&mut slot[done..], values.bytes);
     }
 
-    /// What a slot holds that was read for the record of this number.
+    /// The content of a slot that was read for the record of this number.
     pub(super) fn check(&self, slot: &[u8], number: u64) -> SlotContent {
         match stored(slot) {
             Some(found) if found == number => SlotContent::Record,
@@ -115,7 +114,8 @@ impl Layout {
         }
     }
 
-    /// What the slot of this index holds: in the reserve, any record that belongs there.
+    /// The content of the slot at this index. In the reserve, it may be any record that belongs
+    /// there.
     pub(super) fn check_slot(&self, slot: &[u8], index: u64) -> SlotContent {
         match stored(slot) {
             Some(found) if self.slot(found) == index => SlotContent::Record,

@@ -1,15 +1,15 @@
-//! One file or block device of fixed slots, read and written in place: what the device itself can
-//! do with the same keys and mixes, and so the ceiling for any database on it.
+//! One file or block device of fixed slots, read and written in place. It shows what the device
+//! itself can do with the same keys and mixes, which is the ceiling for any database on it.
 //!
-//! A read is one `pread` of the record's slot, a write one `pwrite` of it, a scan one `pread` of
-//! consecutive slots; with O_DIRECT, so that the page cache takes no part. Space is allocated when
-//! the file is made, but the file system then only notes it as unwritten and would answer reads
-//! without touching the device: that is why a load writes every slot. An update writes the whole
-//! slot without reading it before; the fields that it does not name get fresh data too ([`fresh`]).
-//! Deletes are not supported: a slot is never empty again.
+//! A read is one `pread` of the record's slot, a write is one `pwrite` of it, and a scan is one
+//! `pread` of consecutive slots. O_DIRECT bypasses the page cache. Space is allocated when the file
+//! is created. But the file system only marks it as unwritten and would answer reads without
+//! touching the device, so a load writes every slot. An update writes the whole slot without
+//! reading it; the fields that it does not name get fresh data ([`fresh`]). Deletes are not
+//! supported: a slot is never empty again.
 //!
-//! The slots begin after a stamp ([`stamp`]): it has the marker of a device, and the name of a file. What
-//! has no stamp is neither written nor removed, whoever asks.
+//! The slots begin after a stamp ([`stamp`]), which has the marker of a device, or the name of a
+//! file. Without a stamp, nothing is written or removed.
 
 mod buffer;
 mod fresh;
@@ -39,7 +39,7 @@ use std::{
 
 const NAME: &str = "file";
 
-/// The row of the table.
+/// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: NAME,
     about: "fixed slots of a file or block device, in place: the device's own ceiling",
@@ -89,12 +89,12 @@ pub const DRIVER: Driver = Driver {
 struct Slots {
     store: Arc<Store>,
     place: PathBuf,
-    /// Whether O_DIRECT was asked for, and whether it is in force.
+    /// Whether O_DIRECT was requested, and whether it is in use.
     direct: (bool, bool),
     is_device: bool,
 }
 
-/// What all sessions share.
+/// State shared by all sessions.
 struct Store {
     file: LockedFile,
     layout: Layout,
@@ -194,7 +194,7 @@ impl Database for Slots {
 /// One client.
 struct SlotsSession {
     store: Arc<Store>,
-    /// Holds one slot, and grows with the longest scan.
+    /// Holds one slot, and grows to the longest scan.
     buffer: Buffer,
     fresh: Fresh,
 }
@@ -273,7 +273,8 @@ impl Session for SlotsSession {
     }
 }
 
-/// Removes the file. Of a device only the reserve is erased: the next load writes every other slot.
+/// Removes the file. On a device only the reserve is erased, because the next load writes every
+/// other slot.
 fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
     let place = params.path(NAME)?;
     let failed = |source: crate::error::BoxError| Error::Database {

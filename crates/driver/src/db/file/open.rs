@@ -1,4 +1,5 @@
-//! How a file or device is opened: its block, O_DIRECT or not, its size, and that it is ours alone.
+//! Opens a file or device: finds its block and size, uses O_DIRECT if possible, and ensures
+//! exclusive use.
 
 use super::{NAME, buffer::Buffer, layout::Layout, stamp};
 use crate::{
@@ -19,19 +20,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The largest block of a device, bytes; also taken where the block cannot be told.
+/// The largest block of a device, bytes. Also used if the block size is unknown.
 pub(super) const BLOCK_BYTES_MAX: u64 = 4096;
 
-/// A file or device that is ready.
+/// An opened file or device.
 pub(super) struct Opened {
     pub(super) file: LockedFile,
     pub(super) layout: Layout,
-    /// Whether O_DIRECT is in force.
+    /// Whether O_DIRECT is in use.
     pub(super) direct: bool,
     pub(super) is_device: bool,
 }
 
-/// Opens what `params` names; with O_DIRECT, if that is asked for and not refused.
+/// Opens the place of `params`, with O_DIRECT if requested and possible.
 pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
     let place = params.path(NAME)?;
     if params.access == Access::CreateNew && place.exists() {
@@ -44,12 +45,12 @@ pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
     opened.map_err(|refusal| refusal.into_error(place))
 }
 
-/// Makes sure that no other program uses a file.
+/// Ensures that no other program uses a file.
 pub(super) fn lock(file: File, place: &Path) -> Result<LockedFile, Error> {
     exclusive(file).map_err(|refusal| refusal.into_error(place))
 }
 
-/// Why something cannot be opened.
+/// Why a place cannot be opened.
 enum Refusal {
     Locked,
     Io(io::Error),
@@ -164,7 +165,7 @@ fn open_with(options: &OpenOptions, place: &Path, device: bool) -> Result<Locked
 /// foreign. Returns whether the text was there.
 ///
 /// # Errors
-/// Where the device is in use, or cannot be written.
+/// If the device is in use, or cannot be written.
 pub fn erase_stamp(place: &Path, text: &str) -> Result<bool, Error> {
     let mut options = OpenOptions::new();
     let flags = OFlags::EXCL | OFlags::NONBLOCK | OFlags::NOFOLLOW;
@@ -183,21 +184,21 @@ pub fn erase_stamp(place: &Path, text: &str) -> Result<bool, Error> {
     erase().map_err(|refusal: Refusal| refusal.into_error(place))
 }
 
-/// How long a device may be in use by something that passes: a program that looks at new devices, or a
-/// process that is just being started and has a copy of every descriptor until it executes its program.
+/// How long a device may be in temporary use: by a program that examines new devices, or by a
+/// starting process, which has a copy of every descriptor until it executes its program.
 const PASSING: Duration = Duration::from_secs(2);
 
 fn exclusive(file: File) -> Result<LockedFile, Refusal> {
     LockedFile::new(file)?.ok_or(Refusal::Locked)
 }
 
-/// Where a file is for the moment in which it is removed.
+/// The name of a file while it is being removed.
 fn removed_name(place: &Path) -> PathBuf {
     place.with_extension("tailmark-removing")
 }
 
-/// Removes a file that is held. What has its name is moved aside first, and comes back if it is another
-/// one: a file can be removed by its name alone, which another one may take at any moment.
+/// Removes a file that is held. A file can be removed only by name, which another file may take at
+/// any moment. So the file of that name is moved aside first, and moved back if it is another one.
 pub(super) fn remove(file: &File, place: &Path, confirm: &Confirm<'_>) -> Result<(), BoxError> {
     let aside = removed_name(place);
     rename_new(place, &aside)?;
@@ -219,7 +220,7 @@ pub(super) fn remove(file: &File, place: &Path, confirm: &Confirm<'_>) -> Result
     Ok(fs::remove_file(aside)?)
 }
 
-/// Removes a file that was aside when its removal was killed.
+/// Removes a file that was still aside when its removal was killed.
 pub(super) fn finish_removal(place: &Path) -> io::Result<()> {
     let aside = removed_name(place);
     if fs::symlink_metadata(&aside).is_ok_and(|found| found.is_file())
@@ -230,7 +231,8 @@ pub(super) fn finish_removal(place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Never replaces a file. Some file systems, such as NFS, cannot promise that: there it is looked first.
+/// Renames without replacing a file. Some file systems, such as NFS, cannot guarantee that; there
+/// it checks first.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
@@ -238,8 +240,8 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a file with a stamp that names it and says how long it is. Reserves its space, so that a full
-/// file system is found out before the load. What cannot be made whole is removed again.
+/// Creates a file with a stamp of its name and length. Reserves its space, so that a full file
+/// system shows before the load. A file that cannot be completed is removed.
 fn create(params: &Params, place: &Path) -> io::Result<()> {
     finish_removal(place)?;
     let name = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
@@ -264,7 +266,7 @@ fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// What tells the file at `place` from others.
+/// The identity of the file at `place`.
 pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     let found = match fs::metadata(place) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -285,8 +287,8 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     }))
 }
 
-/// Why a file may not be removed: it has no stamp, and is not what a creation that was killed left, or it
-/// is longer than it was made.
+/// Why a file may not be removed: it has no stamp and is not the rest of a killed creation, or it
+/// is longer than it was created.
 pub(super) fn foreign(file: &File) -> io::Result<Option<&'static str>> {
     let text = stamp::read_from(file)?;
     let made = text
@@ -302,8 +304,8 @@ pub(super) fn foreign(file: &File) -> io::Result<Option<&'static str>> {
     Ok((!is_own).then_some(stamp::MISSING))
 }
 
-/// Whether no record was ever written: the first slot is, before any other, and a file whose creation was
-/// killed is shorter than its stamp.
+/// Whether no record was ever written. The first slot is written before any other, and a file whose
+/// creation was killed is shorter than its stamp says.
 fn is_new(file: &File) -> io::Result<bool> {
     let from = if stamp::is_stamped(file)? {
         stamp::RESERVED_BYTES
@@ -320,7 +322,7 @@ fn is_new(file: &File) -> io::Result<bool> {
     Ok(bytes.iter().all(|byte| *byte == 0))
 }
 
-/// Writes zeros into the reserve of a device, which a scan may read before anything was inserted.
+/// Writes zeros to the reserve of a device, which a scan may read before any insert.
 pub(super) fn zero_reserve(opened: &Opened) -> io::Result<()> {
     const PIECE: usize = 1 << 20;
     let (file, layout) = (&opened.file, &opened.layout);
@@ -335,8 +337,8 @@ pub(super) fn zero_reserve(opened: &Opened) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The unit of reads and writes: the logical block of the device, or what the file system asks for
-/// with O_DIRECT (`statx`, Linux 6.1) where that is more.
+/// The unit of reads and writes: the logical block of the device, or the file system's unit for
+/// O_DIRECT (`statx`, Linux 6.1) if that is larger.
 fn block_bytes(file: &File, device: bool) -> io::Result<u64> {
     if device {
         return Ok(u64::from(rustix::fs::ioctl_blksszget(file)?));
@@ -353,7 +355,7 @@ fn block_bytes(file: &File, device: bool) -> io::Result<u64> {
     })
 }
 
-/// The logical block of the device of a file system, if that has one device.
+/// The logical block of a file system's device, if it has exactly one.
 fn logical_block_bytes(device: u64) -> Option<u64> {
     let folder = format!("/sys/dev/block/{}:{}", major(device), minor(device));
     // A partition has no queue of its own.

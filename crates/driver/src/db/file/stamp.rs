@@ -1,46 +1,46 @@
-//! The stamp of a device or file: a text at its beginning, before the data. On a device it says what was
-//! loaded, in a file which file this is.
+//! The stamp of a device or file: a text at its beginning, before the data. On a device it is the
+//! marker of the data set; in a file it identifies the file.
 //!
 //! ```text
 //! 0        64 KiB   128 KiB  192 KiB         1 MiB
 //! | guard  | entry  | entry  | unused        | data ...
 //! ```
 //!
-//! The guard is the same text over and over, and nothing else may be in it: whatever makes
-//! something else of a device (a partition table, a file system, LVM, RAID, swap) writes there, and
-//! the stamp is gone with it. A text goes to the entry that is not the newest one, so that a write
-//! that is cut short leaves that; each entry has a number that grows, and a checksum.
+//! The guard repeats one text and contains nothing else. Anything that reuses the device (a
+//! partition table, a file system, LVM, RAID, swap) writes there and so destroys the stamp. A new
+//! text replaces the older of the two entries, so that an interrupted write leaves the newer one.
+//! Each entry has an increasing number and a checksum.
 
 use super::buffer::Buffer;
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
-/// Bytes at the beginning that hold no data.
+/// Reserved bytes at the beginning, without data.
 pub(super) const RESERVED_BYTES: u64 = 1 << 20;
 
 /// Bytes of the guard, and of each entry.
 const PART: usize = 64 << 10;
 /// Where the entries begin.
 const ENTRIES: [u64; 2] = [PART as u64, 2 * PART as u64];
-/// What is written is a multiple of it: the largest block of a device.
+/// Writes are a multiple of this: the largest block of a device.
 const BLOCK: usize = 4096;
-/// What the guard repeats.
+/// The repeated text of the guard.
 const GUARD: &[u8; 64] = b"data set of tailmark: the device belongs to its driver `file`  \n";
 
-/// Of every entry.
+/// The magic number of every entry.
 const MAGIC: &[u8; 8] = b"tmkstamp";
-/// The version of the stamp that is written; a later one is refused.
+/// The version that is written. Later versions are refused.
 const VERSION: u32 = 1;
-/// Why what has no stamp is neither written nor removed.
+/// Why a place without a stamp is neither written nor removed.
 pub(super) const MISSING: &str = "it does not carry the stamp of tailmark, so it may be another \
      program's, and it stays as it is; name another place, or let `tailmark run` stamp a device that \
      it may overwrite (--erase SERIAL)";
-/// Before the text: magic, version, length, number, checksum.
+/// Bytes before the text: magic, version, length, number, checksum.
 const HEAD: usize = 8 + 4 + 4 + 8 + 8;
 
-/// The text of a device's stamp; none where it has none.
+/// The text of a device's stamp; `None` if it has no stamp.
 ///
 /// # Errors
-/// Where the device cannot be read, or its stamp is of a later version.
+/// If the device cannot be read, or its stamp has a later version.
 pub fn read(device: &Path) -> io::Result<Option<String>> {
     read_from(&File::open(device)?)
 }
@@ -58,11 +58,11 @@ pub(crate) fn read_from(file: &File) -> io::Result<Option<String>> {
     Ok(newest.map(|entry| entry.text))
 }
 
-/// Stamps a device, whatever is on it, so that the driver `file` writes it from now on. Only for a
+/// Stamps a device, whatever it contains, so that the driver `file` may write to it. Only for a
 /// device that may be overwritten.
 ///
 /// # Errors
-/// Where the device cannot be written.
+/// If the device cannot be written.
 pub fn stamp(file: &File, text: &str) -> io::Result<()> {
     let mut buffer = Buffer::new(PART);
     if !is_ours(file, &mut buffer)? {
@@ -79,7 +79,7 @@ pub fn stamp(file: &File, text: &str) -> io::Result<()> {
     write_to(file, text)
 }
 
-/// Removes the stamp: guard first, so that a kill leaves none.
+/// Removes the stamp, the guard first, so that a kill leaves no valid stamp.
 pub(super) fn remove(file: &File) -> io::Result<()> {
     let mut buffer = Buffer::new(PART);
     buffer.first(PART).fill(0);
@@ -90,19 +90,19 @@ pub(super) fn remove(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a device carries the stamp, with a text or without.
+/// Whether a device has the stamp, with or without a text.
 ///
 /// # Errors
-/// Where the device cannot be read.
+/// If the device cannot be read.
 pub fn is_stamped(file: &File) -> io::Result<bool> {
     is_ours(file, &mut Buffer::new(PART))
 }
 
-/// Writes the text of a device's stamp so that a crash leaves the old or the new one, on the device
-/// when it returns.
+/// Writes the text of a device's stamp. After a crash, either the old or the new text is there.
+/// When the call returns, the text is on the device.
 ///
 /// # Errors
-/// Where the device has no stamp: what is on it may be another program's.
+/// If the device has no stamp, because its content may belong to another program.
 pub(crate) fn write_to(file: &File, text: &str) -> io::Result<()> {
     let mut buffer = Buffer::new(PART);
     if !is_ours(file, &mut buffer)? {
@@ -125,14 +125,14 @@ pub(crate) fn write_to(file: &File, text: &str) -> io::Result<()> {
     file.sync_data()
 }
 
-/// One of the two places of a text.
+/// One of the two entries of a text.
 struct StampEntry {
     number: u64,
     text: String,
 }
 
 impl StampEntry {
-    /// Writes it to the front of `bytes`; tells how many of them are to be written.
+    /// Writes it to the front of `bytes`. Returns how many of them to write.
     fn fill(&self, bytes: &mut [u8]) -> io::Result<usize> {
         let text = self.text.as_bytes();
         let length = (HEAD + text.len()).next_multiple_of(BLOCK);
@@ -150,7 +150,7 @@ impl StampEntry {
         Ok(length)
     }
 
-    /// What an entry holds; none where it was never written, or not to the end.
+    /// The content of an entry; `None` if it was never written completely.
     fn parse(bytes: &[u8]) -> io::Result<Option<Self>> {
         let word = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().expect("in an entry"));
         let long = |at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("in an entry"));
@@ -174,7 +174,7 @@ impl StampEntry {
     }
 }
 
-/// FNV-1a over the head and the text, but for the checksum itself.
+/// FNV-1a over the head, without the checksum, and the text.
 fn checksum(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let summed = bytes[..24].iter().chain(&bytes[HEAD..]);
@@ -185,7 +185,7 @@ fn guard() -> Vec<u8> {
     GUARD.repeat(PART / GUARD.len())
 }
 
-/// Whether the guard is whole.
+/// Whether the guard is intact.
 fn is_ours(file: &File, buffer: &mut Buffer) -> io::Result<bool> {
     match file.read_exact_at(buffer.first(PART), 0) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

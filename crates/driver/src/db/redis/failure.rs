@@ -1,9 +1,9 @@
-//! Why a request failed, as it is counted.
+//! The causes under which failed requests are counted.
 
 use crate::{Cause, Failure, error::BoxError};
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
-/// The failure that an error of the client crate is.
+/// The failure for an error of the client crate.
 #[cold]
 pub(super) fn failure(error: &RedisError) -> Failure {
     Failure {
@@ -12,8 +12,8 @@ pub(super) fn failure(error: &RedisError) -> Failure {
     }
 }
 
-/// Whether the connection is of no use any more, or leads to a server that has not the records: one
-/// that became a replica, or gave slots away.
+/// Whether the connection is useless, or leads to a server without the records: one that became a
+/// replica, or gave slots away.
 pub(super) fn is_lost(error: &RedisError) -> bool {
     use ServerErrorKind::{Ask, ClusterDown, Moved, ReadOnly};
     matches!(
@@ -22,7 +22,7 @@ pub(super) fn is_lost(error: &RedisError) -> bool {
     ) || (cause(error) == Cause::Connection)
 }
 
-/// An answer of the server that no second attempt changes.
+/// An answer of the server that no second attempt would change.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Refusal(String);
@@ -33,8 +33,8 @@ impl Refusal {
     }
 }
 
-/// Why an unmeasured request failed. A refused login or a missing permission is final. The client crate
-/// calls every error that answers `AUTH` a refused login, such as `max number of clients reached` too.
+/// Why an unmeasured request failed. A refused login or a missing permission is final. The client
+/// crate calls every error answer to `AUTH` a refused login, even `max number of clients reached`.
 pub(super) fn unmeasured(error: &RedisError) -> BoxError {
     let message = message(error);
     match (error.kind(), error.code()) {
@@ -72,7 +72,7 @@ fn cause(error: &RedisError) -> Cause {
     }
 }
 
-/// What went wrong, in one line that names no key.
+/// The error in one line, without any key.
 pub(super) fn message(error: &RedisError) -> String {
     let said = match (error.kind(), error.code()) {
         (_, Some("OOM")) => {

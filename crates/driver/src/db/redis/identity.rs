@@ -1,5 +1,5 @@
-//! What a data set is known by: tailmark's own hash, with the marker and an id that no other data set
-//! has, or the servers that hold the data of another program.
+//! The identity of a data set: tailmark's own hash, with the marker and a unique id, or the servers
+//! that hold another program's data.
 
 use super::{nodes::Nodes, server::run_ids};
 use crate::error::BoxError;
@@ -8,20 +8,20 @@ use std::{fmt::Write, fs::File, io::Read};
 
 /// The key of tailmark's own hash.
 pub(super) const OWN: &str = "tailmark";
-/// What tailmark's own hash says.
+/// The content of tailmark's own hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Own {
-    /// What the data set is known by; drawn when it is created.
+    /// The id of the data set, drawn when it was created.
     pub id: String,
-    /// The study that had it created; empty if none.
+    /// The study that created it; empty if there is none.
     pub study: String,
     /// The text of the marker.
     pub marker: Option<String>,
 }
 
 impl Own {
-    /// Refuses another data set than this: the address may lead to another server, or the server may have
-    /// lost what it had in memory.
+    /// Refuses any other data set: the address may lead to another server, or the server may have
+    /// lost the data in its memory.
     pub async fn refuse_another(&self, nodes: &Nodes) -> Result<(), BoxError> {
         match find(nodes).await? {
             found if found.is(Some(self)) => Ok(()),
@@ -37,19 +37,19 @@ impl Own {
 
 const ANOTHER: &str = "another data set is in its place, or the address leads to another server";
 
-/// What is compared on each new connection.
+/// What each new connection compares.
 #[derive(Debug)]
 pub(super) enum Identity {
-    /// The id of a data set that tailmark created.
+    /// The hash of a data set that tailmark created.
     Own(Own),
-    /// The run id of each server that holds another program's data, which is written to.
+    /// The run id of each server, if another program's data is written.
     Servers(Vec<String>),
-    /// Nothing: another program's data is only read.
+    /// Nothing, if another program's data is only read.
     Unknown,
 }
 
 impl Identity {
-    /// Of what was opened.
+    /// The identity of the opened data.
     pub async fn new(nodes: &Nodes, own: Option<Own>, is_read: bool) -> Result<Self, BoxError> {
         Ok(match own {
             Some(own) => Self::Own(own),
@@ -58,7 +58,7 @@ impl Identity {
         })
     }
 
-    /// What tailmark kept there.
+    /// Tailmark's own hash.
     pub const fn own(&self) -> Option<&Own> {
         match self {
             Self::Own(own) => Some(own),
@@ -66,7 +66,7 @@ impl Identity {
         }
     }
 
-    /// Refuses servers that do not hold the data that was opened.
+    /// Refuses servers that do not hold the opened data.
     pub async fn refuse_another(&self, nodes: &Nodes) -> Result<(), BoxError> {
         if let Self::Own(own) = self {
             return own.refuse_another(nodes).await;
@@ -85,18 +85,18 @@ impl Identity {
     }
 }
 
-/// What is under the name of tailmark's own hash.
+/// What exists under the name of tailmark's own hash.
 pub(super) enum Found {
     /// Nothing.
     Missing,
     /// The hash.
     Own(Own),
-    /// What another program keeps there.
+    /// A key of another program.
     Foreign,
 }
 
 impl Found {
-    /// Whether it is what was found when the data set was opened.
+    /// Whether it is the same as when the data set was opened.
     pub fn is(&self, opened: Option<&Own>) -> bool {
         match (self, opened) {
             (Self::Own(found), Some(opened)) => found.id == opened.id,
@@ -106,7 +106,7 @@ impl Found {
     }
 }
 
-/// Finds what is under the name of tailmark's own hash.
+/// Looks up the name of tailmark's own hash.
 ///
 /// # Errors
 /// If the server does not answer.
@@ -136,7 +136,8 @@ pub(super) async fn find(nodes: &Nodes) -> Result<Found, BoxError> {
     }))
 }
 
-/// What tailmark's own hash says, if it is there; an error if the key is another program's.
+/// The content of tailmark's own hash, if it exists. An error if the key belongs to another
+/// program.
 pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
     match find(nodes).await? {
         Found::Missing => Ok(None),
@@ -148,12 +149,12 @@ pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
     }
 }
 
-/// Whether it could be one that [`new_id`] draws.
+/// Whether [`new_id`] could have drawn it.
 fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// An id that no other data set has.
+/// A unique id for a data set.
 pub(super) fn new_id() -> Result<String, BoxError> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -1,11 +1,11 @@
 //! Redis and Valkey, with YCSB's layout: a record is a hash under its key, and the sorted set
-//! `_indices` has the keys of all records, by the hash code of Java's strings.
+//! `_indices` has the keys of all records, scored by the hash code of Java's strings.
 //!
-//! An insert writes the place in the index and the record, an update writes its fields into the hash,
-//! and a delete removes both. A scan asks the index for keys from the start's score on, and then for
-//! their records. With `record = raw` a record is a plain string. A logical database holds one data
-//! set: tailmark's own hash, `tailmark`, has the marker and an id, by which each new connection finds
-//! out whether it leads to the same data.
+//! An insert writes the index entry and the record, an update writes its fields into the hash, and
+//! a delete removes both. A scan asks the index for keys from the start's score on, then for their
+//! records. With `record = raw` a record is a plain string. A logical database holds one data set.
+//! Tailmark's own hash, `tailmark`, has the marker and an id, by which each new connection checks
+//! that it leads to the same data.
 
 mod failure;
 mod identity;
@@ -35,7 +35,7 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// The row of the table.
+/// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: "redis",
     about: "Redis and Valkey, one server or a cluster",
@@ -76,11 +76,11 @@ pub const DRIVER: Driver = Driver {
 /// One server, or the masters of a cluster.
 struct Redis {
     opened: Arc<Opened>,
-    /// Asks what is not measured.
+    /// For unmeasured requests.
     nodes: Arc<Nodes>,
-    /// Asks while clients do.
+    /// For questions while clients are at work.
     aside: Aside,
-    /// Dropped last: it is what the connections run on.
+    /// Dropped last, because the connections run on it.
     pool: RuntimePool<Connected>,
 }
 
@@ -123,7 +123,7 @@ impl Redis {
         })
     }
 
-    /// What an action on the open database failed of.
+    /// The error of an action on the open database.
     fn failed(&self, action: &'static str, source: BoxError) -> Error {
         self.opened.params.failed(&DRIVER, action, source)
     }
@@ -135,7 +135,7 @@ impl Redis {
         Ok(Box::new(RedisSession::new(connected, outside)))
     }
 
-    /// What tailmark keeps there; an error if it is not what it was when it was opened.
+    /// Tailmark's own hash. An error if it changed since the database was opened.
     async fn same(&self) -> Result<&Own, BoxError> {
         let own = self.opened.identity.own();
         let own = own.ok_or("tailmark did not create the data set")?;
@@ -205,8 +205,8 @@ impl Database for Redis {
         Ok(existing.is_empty())
     }
 
-    /// Waits until the log has what was acknowledged, if the server writes it back every second. What
-    /// a server that saves now and then has not saved is lost together with the marker.
+    /// Waits until the log has everything acknowledged, if the server writes it back every second.
+    /// A server that only saves snapshots loses unsaved data together with the marker.
     fn sync(&self) -> Result<(), Error> {
         let synced = self.pool.wait(server::sync(&self.nodes));
         synced.map_err(|source| self.failed("wait for the writes of", source))
@@ -251,8 +251,9 @@ impl Database for Redis {
     }
 }
 
-/// Looks whether the data set is still there, and whether writing it could evict keys that another
-/// program made since. A server does not tell its clients that it was replaced: no request fails.
+/// Checks whether the data set still exists, and whether writes could evict keys that another
+/// program has created since. If a server is replaced its clients do not notice, because no request
+/// fails.
 async fn look_again(nodes: &Nodes, opened: &Opened) {
     let found = identity::find(nodes).await;
     let why = if found.is_ok_and(|found| !found.is(opened.identity.own())) {
@@ -271,7 +272,7 @@ async fn look_again(nodes: &Nodes, opened: &Opened) {
     }
 }
 
-/// Connects for what is not measured.
+/// Connects for unmeasured requests.
 async fn connect(params: &Params) -> Result<Nodes, BoxError> {
     if settings::is_raw(&params.settings) && params.data.schema.fields.len() > 1 {
         return Err("`record = raw` keeps one field a record, and the data set has more".into());
@@ -283,7 +284,7 @@ fn not_opened(params: &Params, source: BoxError) -> Error {
     login::not_opened(&DRIVER, params, source.is::<Refusal>(), source)
 }
 
-/// Reads what is there.
+/// Looks at the server without changing it.
 fn look(params: &Params) -> Result<Look, Error> {
     let looked = || -> Result<Look, BoxError> {
         let pool = RuntimePool::<Connected>::new()?;
@@ -295,16 +296,16 @@ fn look(params: &Params) -> Result<Look, Error> {
     looked().map_err(|source| not_opened(params, source))
 }
 
-/// How far removing the records goes.
+/// How far a removal of records goes.
 #[derive(PartialEq, Eq)]
 enum Emptying {
-    /// They could be removed.
+    /// It is only checked that they could be removed.
     Checked,
-    /// They are gone.
+    /// They are removed.
     Done,
 }
 
-/// Removes the records of a data set that tailmark created. The marker stays.
+/// Removes the records of a data set that tailmark created, but not its marker.
 fn empty(params: &Params, how: Emptying) -> Result<(), Error> {
     let removed = || -> Result<(), BoxError> {
         let pool = RuntimePool::<Connected>::new()?;

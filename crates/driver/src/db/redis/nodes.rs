@@ -1,4 +1,4 @@
-//! Connections to the servers: one, or one to each master of a cluster, with its slots.
+//! Connections to the servers: to a single one, or to each master of a cluster, with its slots.
 
 use super::{DRIVER, failure::unmeasured, settings, slot};
 use crate::{
@@ -10,16 +10,16 @@ use redis::{
 };
 use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
 
-/// How long a request may take that is not measured.
+/// The time limit of unmeasured requests.
 pub(super) const UNMEASURED: Duration = Duration::from_secs(60);
 
 /// The servers that hold a data set.
 pub(super) struct Nodes {
     /// Their contact points and connections.
     pub nodes: Vec<Node>,
-    /// The node of each slot; none if there is one server.
+    /// The node of each slot; `None` for a single server.
     slots: Option<Box<[u16]>>,
-    /// Whether a connection was lost, or a server is no longer a master. Then all connections are
+    /// Whether a connection was lost, or a server is no longer a master. All connections are then
     /// replaced before the next request.
     pub is_lost: AtomicBool,
 }
@@ -40,7 +40,7 @@ impl Nodes {
         slots.map_or(0, |slots| slots[usize::from(slot::slot(key))].into())
     }
 
-    /// Whether there is one server without slots.
+    /// Whether it is a single server without slots.
     pub const fn is_single(&self) -> bool {
         self.slots.is_none()
     }
@@ -50,7 +50,7 @@ impl Nodes {
         self.nodes[self.node_of(key)].ask(command).await
     }
 
-    /// Connects as the settings say.
+    /// Connects according to the settings.
     pub async fn connect(
         location: &Location,
         settings: &Settings,
@@ -70,7 +70,7 @@ impl Nodes {
 }
 
 impl Node {
-    /// The answer to a command that is not measured.
+    /// The answer to an unmeasured command.
     pub async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, BoxError> {
         let mut connection = self.connection.clone();
         let answer = command.query_async(&mut connection).await;
@@ -78,10 +78,10 @@ impl Node {
     }
 }
 
-/// Makes connections alike.
+/// Creates connections in the same way.
 struct Maker {
     config: AsyncConnectionConfig,
-    /// How long a connection may take.
+    /// The time limit of connecting.
     connect_timeout: Duration,
     login: RedisConnectionInfo,
     tls: Option<TlsCertificates>,
@@ -192,7 +192,7 @@ impl Maker {
         Err(failed)
     }
 
-    /// The masters of the cluster that a node belongs to.
+    /// The masters of a node's cluster.
     async fn around(&self, point: &HostPort) -> Result<Nodes, BoxError> {
         let node = self.point(point).await?;
         let ranges = ranges(&node).await?;
@@ -251,7 +251,7 @@ impl Maker {
     }
 }
 
-/// The ranges of slots that a node names, each with its first and last slot and its master.
+/// The slot ranges in a node's answer, each with its first and last slot and its master.
 async fn ranges(node: &Node) -> Result<Vec<(u16, u16, Master)>, BoxError> {
     let ranges: Vec<Vec<Value>> = node.ask(cmd("CLUSTER").arg("SLOTS")).await?;
     let ranges = ranges.iter().map(|range| parse_range(range));
@@ -259,7 +259,7 @@ async fn ranges(node: &Node) -> Result<Vec<(u16, u16, Master)>, BoxError> {
     ranges.ok_or_else(|| "the server does not say which node has which slots".into())
 }
 
-/// The id of the master of each slot; empty where none is named.
+/// The id of each slot's master; empty if unknown.
 fn owners(ranges: &[(u16, u16, Master)]) -> Vec<&str> {
     let mut owners = vec![""; slot::SLOTS.into()];
     for (first, last, master) in ranges {
@@ -272,14 +272,14 @@ fn owners(ranges: &[(u16, u16, Master)]) -> Vec<&str> {
 /// The master of a range of slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Master {
-    /// Empty if the cluster does not name it; then it is the contact point's.
+    /// Empty if the cluster does not name it. The host of the contact point is used then.
     host: String,
     port: u16,
     /// Its node id.
     id: String,
 }
 
-/// First and last slot, and the master, of a range of `CLUSTER SLOTS`.
+/// First and last slot, and the master, of a range in `CLUSTER SLOTS`.
 fn parse_range(range: &[Value]) -> Option<(u16, u16, Master)> {
     let [Value::Int(first), Value::Int(last), Value::Array(node), ..] = range else {
         return None;
@@ -301,7 +301,7 @@ fn parse_range(range: &[Value]) -> Option<(u16, u16, Master)> {
     (first <= last).then_some((first, last, master))
 }
 
-/// Refuses a replica: writes go to its master, and what it has may be old.
+/// Refuses a replica, because writes go to its master and its data may be stale.
 fn refuse_replica(role: &[Value]) -> Result<(), BoxError> {
     match role {
         [

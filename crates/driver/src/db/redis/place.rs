@@ -1,5 +1,4 @@
-//! What a logical database holds: how it is looked into, how a data set is created in it, and how its
-//! records are removed.
+//! Examines a logical database, creates a data set in it, and removes its records.
 
 use super::{
     failure::unmeasured,
@@ -13,22 +12,22 @@ use redis::{Cmd, FromRedisValue, Pipeline, cmd};
 /// The sorted set of the keys of all records, as YCSB's binding has it.
 pub(super) const INDEX: &str = "_indices";
 
-/// How many records are removed at a time.
+/// The number of records removed at a time.
 const BATCH: usize = 500;
 
-/// What a logical database holds.
+/// The content of a logical database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Existing {
-    /// What tailmark keeps there.
+    /// Tailmark's own hash.
     pub own: Option<Own>,
-    /// How many keys the index has.
+    /// The number of keys in the index.
     pub indexed: u64,
-    /// All keys.
+    /// The number of all keys.
     pub keys: u64,
 }
 
 impl Existing {
-    /// Reads what is there.
+    /// Reads the content.
     pub async fn read(nodes: &Nodes) -> Result<Self, BoxError> {
         let mut keys = 0;
         for node in &nodes.nodes {
@@ -41,7 +40,7 @@ impl Existing {
         })
     }
 
-    /// At least how many keys of the database are another program's: an index entry without a record
+    /// The least number of keys that belong to other programs. An index entry without a record
     /// hides one.
     pub fn foreign(&self) -> u64 {
         let index = u64::from(self.indexed > 0);
@@ -49,7 +48,7 @@ impl Existing {
         self.keys.saturating_sub(own)
     }
 
-    /// Whether it holds no record, and nothing of another program if it is not tailmark's.
+    /// Whether it holds no record and, if it is not tailmark's, nothing of another program.
     pub fn is_empty(&self) -> bool {
         match self.own {
             Some(_) => self.indexed == 0,
@@ -58,7 +57,7 @@ impl Existing {
     }
 }
 
-/// How many keys the index has; 0 if the sorted set of its name is another program's.
+/// The number of keys in the index; 0 if another program has a sorted set of that name.
 async fn indexed(nodes: &Nodes) -> Result<u64, BoxError> {
     let first = members(nodes, 16).await?;
     if !first.iter().all(is_member) {
@@ -78,15 +77,15 @@ fn is_member((key, score): &(Vec<u8>, f64)) -> bool {
     f64::from(java_hash(key)) == *score
 }
 
-/// The score of a key in the index: the hash code of Java's strings, as YCSB's binding has it. The
-/// names of keys are ASCII, so a byte is a character.
+/// The score of a key in the index: the hash code of Java's strings, as in YCSB's binding. Key
+/// names are ASCII, so a byte is a character.
 pub(super) fn java_hash(key: &[u8]) -> i32 {
     key.iter().fold(0_i32, |hash, &byte| {
         hash.wrapping_mul(31).wrapping_add(byte.into())
     })
 }
 
-/// Creates tailmark's own hash in a database that holds nothing.
+/// Creates tailmark's own hash in an empty database.
 pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, BoxError> {
     let existing = Existing::read(nodes).await?;
     if existing.own.is_some() && params.access != Access::CreateNew {
@@ -124,8 +123,7 @@ pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, Box
     Err(format!("another program started to use {name}; use another `database`").into())
 }
 
-/// Removes the records that the index names, of the data set that was opened and no other. What
-/// another program keeps there stays.
+/// Removes the indexed records of the opened data set only. Other programs' data stays.
 pub(super) async fn remove_records(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
     loop {
         watch(nodes, opened).await?;
@@ -167,7 +165,7 @@ async fn send<T: FromRedisValue>(node: &Node, pipeline: &Pipeline) -> Result<T, 
     answer.map_err(|error| unmeasured(&error))
 }
 
-/// Changes tailmark's own hash, of the data set that was opened and no other.
+/// Changes tailmark's own hash, but only that of the opened data set.
 pub(super) async fn change_own(nodes: &Nodes, opened: &Own, change: Cmd) -> Result<(), BoxError> {
     loop {
         watch(nodes, opened).await?;
@@ -177,8 +175,8 @@ pub(super) async fn change_own(nodes: &Nodes, opened: &Own, change: Cmd) -> Resu
     }
 }
 
-/// Refuses any data set but the opened one, and watches tailmark's own hash: `SWAPDB` can put other
-/// data in its place before the change. One change at a time on a connection: EXEC ends every WATCH.
+/// Refuses any other data set, and watches tailmark's own hash, because `SWAPDB` can replace the
+/// data before the change. One change at a time per connection, because EXEC ends every WATCH.
 async fn watch(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
     nodes
         .ask::<()>(OWN.as_bytes(), cmd("WATCH").arg(OWN))
@@ -186,8 +184,8 @@ async fn watch(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
     opened.refuse_another(nodes).await
 }
 
-/// Runs the commands in one transaction on the node of tailmark's own hash. False if the hash changed
-/// since it is watched: then nothing was done.
+/// Runs the commands in one transaction on the node of tailmark's own hash. False if the hash
+/// changed since the watch began; then nothing was done.
 async fn unless_changed(
     nodes: &Nodes,
     commands: impl IntoIterator<Item = Cmd>,
@@ -204,17 +202,17 @@ async fn unless_changed(
     Ok(done.is_some())
 }
 
-/// The database for messages.
+/// The database's name in messages.
 pub(super) fn name(params: &Params) -> String {
     format!("database {}", settings::database(&params.settings))
 }
 
-/// What removes the records, in words.
+/// A description of how records are removed.
 pub(super) fn removal(params: &Params) -> String {
     format!("UNLINK the keys that `{INDEX}` of {} names", name(params))
 }
 
-/// What is found in a database that holds this, and what would change it.
+/// The report about a database with this content, and what would change it.
 pub(super) fn look(params: &Params, existing: &Existing) -> Look {
     let name = name(params);
     let is_foreign = existing.own.is_none() && existing.indexed == 0 && existing.keys > 0;

@@ -1,5 +1,4 @@
-//! What a server tells of itself by `INFO` and `CONFIG GET`: facts, numbers of its background work,
-//! and what a user must know.
+//! Facts, statistics and warnings from a server's `INFO` and `CONFIG GET`.
 
 use super::{
     failure::Refusal,
@@ -12,12 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a server that is busy is asked again.
+/// The interval between questions to a busy server.
 const POLL: Duration = Duration::from_millis(100);
-/// A server that writes its log back every second has written what it acknowledged before this.
+/// After this time, a server that writes its log back every second has written everything
+/// acknowledged before.
 const EVERYSEC: Duration = Duration::from_secs(2);
 
-/// What of a server's configuration bears on storage and memory.
+/// Parameters that concern storage and memory.
 const CONFIG: &[&str] = &[
     "appendfsync",
     "appendonly",
@@ -36,7 +36,7 @@ enum Kind {
     Gauge,
 }
 
-/// A line of INFO, our name of it, and whether it only grows.
+/// A line of INFO, our name for it, and whether it only grows.
 const STATISTICS: &[(&str, &str, Kind)] = &[
     ("aof_current_size", "aof_bytes", Kind::Gauge),
     ("aof_delayed_fsync", "delayed_fsyncs", Kind::Counter),
@@ -65,7 +65,7 @@ const STATISTICS: &[(&str, &str, Kind)] = &[
     ("used_memory_rss", "resident_memory_bytes", Kind::Gauge),
 ];
 
-/// Lines of INFO whose number is not 0 while background work is done.
+/// Lines of INFO that are not 0 during background work.
 const BUSY: &[&str] = &[
     "aof_pending_bio_fsync",
     "aof_rewrite_in_progress",
@@ -88,13 +88,13 @@ async fn info(node: &Node) -> Result<String, BoxError> {
     node.ask(cmd("INFO").arg("everything")).await
 }
 
-/// The value of a parameter; none if the server does not tell.
+/// The value of a parameter; `None` if the server does not say.
 async fn parameter(node: &Node, name: &str) -> Option<String> {
     let said: Result<Vec<String>, _> = node.ask(cmd("CONFIG").arg("GET").arg(name)).await;
     said.ok()?.into_iter().nth(1)
 }
 
-/// Everything that can be told. Nodes of a cluster are taken to be alike.
+/// All available facts. Nodes of a cluster are assumed to be alike.
 pub(super) async fn facts(nodes: &Nodes) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     if !nodes.is_single() {
@@ -125,7 +125,7 @@ pub(super) async fn facts(nodes: &Nodes) -> BTreeMap<String, String> {
     facts
 }
 
-/// What all nodes tell of their work; what one does not answer is left out.
+/// The statistics of all nodes. Nodes that do not answer are left out.
 pub(super) async fn statistics(nodes: &[Node]) -> Vec<Statistic> {
     let mut told = Vec::new();
     for node in nodes {
@@ -189,8 +189,8 @@ pub(super) async fn run_ids(nodes: &Nodes) -> Result<Vec<String>, BoxError> {
     Ok(ids)
 }
 
-/// Refuses a server on which new records could evict another program's keys: those of its other
-/// databases, and `foreign` ones of this one.
+/// Refuses a server on which new records could evict another program's keys: those in its other
+/// databases, and the `foreign` ones in this database.
 pub(super) async fn refuse_eviction(
     nodes: &Nodes,
     database: i64,
@@ -218,7 +218,7 @@ pub(super) async fn refuse_eviction(
     Ok(())
 }
 
-/// By which policy a server evicts keys; none if it evicts none.
+/// The eviction policy; `None` if the server never evicts keys.
 fn eviction(answer: &str) -> Option<&str> {
     let told = lines(answer);
     let policy = told.get("maxmemory_policy")?.trim();
@@ -226,20 +226,20 @@ fn eviction(answer: &str) -> Option<&str> {
     (limit != "0" && policy != "noeviction").then_some(policy)
 }
 
-/// How many keys expire in all databases. None is tailmark's, which never says when one expires.
+/// The number of keys that expire, in all databases. None is tailmark's, which sets no expiry.
 fn expiring_keys(answer: &str) -> u64 {
     let databases = key_counts(answer);
     databases.map(|(_, [_, expiring])| expiring).sum()
 }
 
-/// How many keys the other databases have.
+/// The number of keys in other databases.
 fn keys_beside(answer: &str, database: i64) -> u64 {
     let own = format!("db{database}");
     let others = key_counts(answer).filter(|(name, _)| **name != *own);
     others.map(|(_, [keys, _])| keys).sum()
 }
 
-/// The names of databases, and how many keys each has and how many of them expire.
+/// The names of databases, each with its number of keys and of keys that expire.
 fn key_counts(answer: &str) -> impl Iterator<Item = (&str, [u64; 2])> {
     let count = |value: &str, name| {
         let count = value.split(',').find_map(|part| part.strip_prefix(name));
@@ -252,7 +252,7 @@ fn key_counts(answer: &str) -> impl Iterator<Item = (&str, [u64; 2])> {
     databases.map(move |(name, value)| (name, [count(value, "keys="), count(value, "expires=")]))
 }
 
-/// How a server keeps what it has in memory.
+/// How a server persists its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Persistence {
     /// Each write is on the disk before it is acknowledged.
@@ -261,11 +261,11 @@ enum Persistence {
     EverySecond,
     /// The kernel writes the log back.
     Kernel,
-    /// The server saves all of it now and then.
+    /// The server saves a snapshot now and then.
     Snapshots,
-    /// Not at all.
+    /// It does not.
     No,
-    /// It does not tell.
+    /// It does not say.
     Unknown,
 }
 
@@ -288,7 +288,7 @@ impl Persistence {
     }
 }
 
-/// Waits until the logs that are written back every second are.
+/// Waits until logs that are written back every second are.
 pub(super) async fn sync(nodes: &Nodes) -> Result<(), BoxError> {
     let mut has_slept = false;
     for node in &nodes.nodes {
@@ -313,7 +313,7 @@ pub(super) async fn sync(nodes: &Nodes) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Has servers that keep snapshots alone save one, and waits for it.
+/// Makes servers that only keep snapshots save one, and waits for it.
 pub(super) async fn save(nodes: &Nodes) -> Result<(), BoxError> {
     for node in &nodes.nodes {
         if Persistence::of_node(node).await != Persistence::Snapshots {
@@ -339,7 +339,7 @@ pub(super) async fn save(nodes: &Nodes) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// What a user must know beside the numbers.
+/// Warnings about the numbers.
 pub(super) async fn remarks(nodes: &Nodes) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut evicted = 0_u64;

@@ -1,7 +1,7 @@
 //! The measured path: one client, whose requests are those of the client crate.
 //!
-//! The clients of a runtime share its connection to each server, as the client crate's pipelining
-//! does best: a request costs two thirds of the CPU time that it costs on a connection of its own.
+//! The clients of a runtime share one connection per server, because the client crate's pipelining
+//! works best that way: a request costs two thirds of the CPU time of one on its own connection.
 
 use super::{
     DRIVER,
@@ -25,31 +25,31 @@ use std::{
 };
 use tokio::{runtime::Handle, sync::Mutex};
 
-/// A refused or lost connection is reported no sooner than this: a server that is down would
-/// otherwise be asked as fast as the processor can.
+/// A refused or lost connection is reported no sooner than this. Otherwise requests to a server
+/// that is down would spin as fast as the processor can.
 const REFUSED: Duration = Duration::from_millis(10);
 
-/// What all clients of an open database share.
+/// State shared by all clients of an open database.
 pub(super) struct Opened {
-    /// What was opened.
+    /// The parameters of opening.
     pub params: Params,
-    /// What it is known by.
+    /// Its identity.
     pub identity: Identity,
-    /// Why nothing more is sent, once something was found that forbids it.
+    /// Why nothing more is sent, once something forbids it.
     pub ended: OnceLock<String>,
 }
 
-/// What the clients of a runtime share.
+/// State shared by the clients of a runtime.
 pub(super) struct Connected {
     opened: Arc<Opened>,
     nodes: StdMutex<Arc<Nodes>>,
     one_connects: Mutex<()>,
-    /// How many attempts to connect again failed. One stands for all requests that waited for it.
+    /// The number of failed attempts to reconnect. One serves all requests that wait for it.
     failed: AtomicU64,
 }
 
 impl Connected {
-    /// Connects, if the servers hold the data set that was opened.
+    /// Connects, if the servers hold the opened data set.
     pub async fn new(opened: &Arc<Opened>) -> Result<Self, BoxError> {
         Ok(Self {
             nodes: StdMutex::new(Arc::new(opened.connect().await?)),
@@ -63,7 +63,7 @@ impl Connected {
         Arc::clone(&self.nodes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Connects again after a connection was lost. One client does, and the others wait for it.
+    /// Reconnects after a lost connection. One client does so while the others wait.
     #[cold]
     async fn again(&self) -> Result<Arc<Nodes>, Failure> {
         let failed = self.failed.load(Ordering::Relaxed);
@@ -95,7 +95,7 @@ impl Connected {
 }
 
 impl Opened {
-    /// Connects to the servers, if they hold what was opened.
+    /// Connects to the servers, if they hold the opened data.
     async fn connect(&self) -> Result<Nodes, BoxError> {
         let Params {
             location, settings, ..
@@ -114,10 +114,10 @@ pub(super) struct RedisSession {
     /// Handles to the connections of `nodes`.
     own: Vec<Node>,
     is_raw: bool,
-    /// The requests, whose buffers are used again.
+    /// The requests, whose buffers are reused.
     command: Cmd,
     pipeline: Pipeline,
-    /// The runtime, where the client is not one of its tasks.
+    /// The runtime, if the client is not one of its tasks.
     outside: Option<Handle>,
 }
 
@@ -135,8 +135,8 @@ impl RedisSession {
         }
     }
 
-    /// Whether a request may be sent. After a connection was lost, not before the servers are known
-    /// to hold the same data.
+    /// Whether a request may be sent. After a lost connection, only once the servers are known to
+    /// hold the same data.
     async fn admit(&mut self) -> Result<(), Failure> {
         if self.nodes.is_lost.load(Ordering::Relaxed) {
             self.nodes = Box::pin(self.connected.again()).await?;
@@ -152,7 +152,7 @@ impl RedisSession {
         Ok(())
     }
 
-    /// What an error is counted as.
+    /// The failure for an error.
     #[cold]
     async fn failed(&self, error: RedisError) -> Failure {
         let failure = failure(&error);
@@ -263,7 +263,7 @@ impl RedisSession {
         })
     }
 
-    /// Asks the index for the keys, and then each node for all of its records in one go.
+    /// Asks the index for the keys, then each node for all of its records at once.
     async fn scan(&mut self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
         self.admit().await?;
         self.command.clear();
@@ -305,14 +305,14 @@ impl RedisSession {
     }
 }
 
-/// Whether a write makes a record or changes one.
+/// Whether a write creates a record or changes one.
 #[derive(Debug, Clone, Copy)]
 enum Write {
     Insert,
     Update,
 }
 
-/// What is given each field of a record: its name, or none if the record is its value, and the value.
+/// Receives each field of a record: its name, or `None` if the record is its value, and the value.
 type Visit<'a> = dyn FnMut(Option<&[u8]>, &[u8]) + 'a;
 
 fn read_command(command: &mut Cmd, is_raw: bool, key: &[u8], fields: Fields, names: &[String]) {
@@ -340,7 +340,7 @@ fn write_command(
     }
 }
 
-/// The bytes of a value that has any.
+/// The bytes of a value, if it has any.
 fn bytes(value: &Value) -> Option<&[u8]> {
     match value {
         Value::BulkString(bytes) => Some(bytes),

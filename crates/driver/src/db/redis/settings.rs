@@ -1,4 +1,4 @@
-//! What can be set of the driver.
+//! The settings of the driver.
 
 use crate::{Error, Setting, SettingKind, Settings, net::login};
 
@@ -16,7 +16,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("user", "of the server, `default` if it has passwords alone; none given: no authentication", SettingKind::Text, ""),
 ];
 
-/// Checks what the table cannot.
+/// Checks beyond the table of settings.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     login::check(settings)?;
     if settings.text("tls_ca").is_some() && !settings.flag("tls") {

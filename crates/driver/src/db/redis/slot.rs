@@ -1,7 +1,7 @@
-//! The slot of a key in a cluster, as its servers compute it: the CRC-16 of the Redis Cluster
+//! The slot of a key in a cluster, computed as servers do: the CRC-16 of the Redis Cluster
 //! specification (polynomial 0x1021, XMODEM) modulo the number of slots.
 
-/// How many slots a cluster has.
+/// The number of slots in a cluster.
 pub(super) const SLOTS: u16 = 16_384;
 
 const TABLE: [u16; 256] = {
@@ -24,7 +24,7 @@ const TABLE: [u16; 256] = {
     table
 };
 
-/// The slot of a key. If it has braces with something in between, that alone decides.
+/// The slot of a key. If it has braces around some text, only that text counts.
 pub(super) fn slot(key: &[u8]) -> u16 {
     let tag = key.iter().position(|&byte| byte == b'{').and_then(|open| {
         let rest = &key[open + 1..];

@@ -1,4 +1,4 @@
-//! What can be learnt of a database from its directory: version, effective options, files.
+//! Facts about a database from its directory: version, effective options, files.
 
 use super::ini::{Ini, OptionsSection};
 use crate::{INPUT_BYTES_MAX, read_text};
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Options of note, as RocksDB itself wrote them when it opened the database.
+/// Noted options, as RocksDB wrote them when it opened the database.
 const NOTED: &[(OptionsSection, &str)] = &[
     (OptionsSection::Database, "max_background_jobs"),
     (OptionsSection::Database, "max_background_compactions"),
@@ -47,7 +47,7 @@ pub(super) fn options_of(place: &Path, table: &str) -> BTreeMap<String, String> 
     text.map_or_else(BTreeMap::new, |text| noted(&Ini::parse(&text), table))
 }
 
-/// Version and options of note in an options file.
+/// The version and the noted options in an options file.
 pub(super) fn noted(ini: &Ini, table: &str) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     if let Some(version) = ini.version() {
@@ -61,7 +61,7 @@ pub(super) fn noted(ini: &Ini, table: &str) -> BTreeMap<String, String> {
     facts
 }
 
-/// Whether there are tables or blobs in a directory.
+/// Whether a directory contains tables or blobs.
 pub(super) fn has_tables(place: &Path) -> bool {
     let mut entries = fs::read_dir(place).into_iter().flatten().flatten();
     entries.any(|entry| {
@@ -73,7 +73,7 @@ pub(super) fn has_tables(place: &Path) -> bool {
     })
 }
 
-/// Adds every file below a directory. One that vanishes meanwhile is left out.
+/// Adds every file below a directory. Files that vanish in the meantime are left out.
 pub(super) fn add_files(directory: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         match entry.file_type() {
@@ -84,7 +84,7 @@ pub(super) fn add_files(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The beginning of RocksDB's own log of this opening, where it says what it is.
+/// The beginning of RocksDB's own log since it was opened, where it describes itself.
 pub(super) fn head_of_log(place: &Path) -> io::Result<String> {
     const HEAD: u64 = 64 << 10;
     let mut head = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn head_of_log(place: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// The file that RocksDB wrote when it opened the database last.
+/// The options file that RocksDB wrote when it last opened the database.
 pub(super) fn newest_options(place: &Path) -> Option<PathBuf> {
     fs::read_dir(place)
         .ok()?

@@ -1,5 +1,5 @@
-//! The files of a database: the names that RocksDB gives them, what they may be, and the database that
-//! two of them name.
+//! The files of a database: the names that RocksDB gives them, allowed file types, and the name of
+//! the database in them.
 
 use crate::read_text;
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
@@ -11,28 +11,28 @@ pub(super) const IDENTITY: &str = "IDENTITY";
 /// Bytes of the longest name that is read.
 const NAME_BYTES_MAX: u64 = 4096;
 
-/// Says which database is being removed.
+/// The file that says which database is being removed.
 pub(super) const REMOVING: &str = "tailmark.removing";
 
-/// Says that the log of a database is apart from it, in a directory that has a marker.
+/// The file that says that a database's log is elsewhere, in a directory with a marker.
 pub(super) const LOG_APART: &str = "tailmark.log-apart";
 
-/// Where RocksDB keeps log files that it no longer needs, if an option says so.
+/// The directory in which RocksDB keeps unneeded log files, if an option says so.
 pub(super) const ARCHIVE: &str = "archive";
 
-/// Names that RocksDB gives to files in a database's directory.
+/// Names of RocksDB's files in a database's directory.
 const NAMES: &[&str] = &["CURRENT", "IDENTITY", "LOCK", "LOG", "LOG.old"];
 
-/// Such names that end in a number.
+/// Prefixes of names that end in a number.
 const PREFIXES: &[&str] = &["COMPACTION_PROGRESS-", "LOG.old.", "MANIFEST-", "OPTIONS-"];
 
-/// Endings of such names that begin with a number.
+/// Suffixes of names that begin with a number.
 const ENDINGS: &[&str] = &[".blob", ".dbtmp", ".ldb", ".log", ".sst"];
 
-/// What RocksDB appends to the name of a file that it is about to remove.
+/// The suffix that RocksDB appends to a file before it removes it.
 const TRASH: &str = ".trash";
 
-/// Whether RocksDB gives such names to files (`ParseFileName` in `file/filename.cc`).
+/// Whether RocksDB uses such names (`ParseFileName` in `file/filename.cc`).
 pub(super) fn is_name(name: &str) -> bool {
     let name = name.strip_suffix(TRASH).unwrap_or(name);
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -44,13 +44,13 @@ pub(super) fn is_name(name: &str) -> bool {
     NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(is_ending)
 }
 
-/// Whether a file of this name says that a whole database is there. Inside the directory of another
-/// database it is not one of that database's files.
+/// Whether a file of this name shows that a whole database is there. Inside another database's
+/// directory, such a file does not belong to that database.
 pub(super) fn names_a_database(name: &str) -> bool {
     ["CURRENT", IDENTITY, "LOCK"].contains(&name) || name.starts_with("OPTIONS-")
 }
 
-/// Whether something is mounted there.
+/// Whether something is mounted at this path.
 pub(super) fn is_mount(path: &Path) -> bool {
     let found = statx(
         CWD,
@@ -61,8 +61,8 @@ pub(super) fn is_mount(path: &Path) -> bool {
     found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// Refuses a database of which a part is a pipe, for which RocksDB would wait for ever, or a link, through
-/// which it would write elsewhere. Tables may be links: they are never written again.
+/// Refuses a database with a pipe, for which RocksDB would wait forever, or a link, through which
+/// it would write elsewhere. Tables may be links, because they are never written again.
 pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
     // RocksDB moves logs there, and removes what is there.
     let archive = place.join(ARCHIVE);
@@ -99,8 +99,8 @@ pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
     }
 }
 
-/// Refuses a directory with a foreign file that ends in `.trash`: RocksDB removes every such file when it
-/// opens a database for writing.
+/// Refuses a directory with a foreign file that ends in `.trash`, because RocksDB removes every
+/// such file when it opens a database for writing.
 pub(super) fn refuse_trash(directory: &Path) -> Result<(), String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -114,7 +114,7 @@ pub(super) fn refuse_trash(directory: &Path) -> Result<(), String> {
     }
 }
 
-/// The name of the database in a directory, also of one that is being removed.
+/// The name of the database in a directory, even of one that is being removed.
 pub(super) fn id(place: &Path) -> Option<String> {
     name(&place.join(IDENTITY)).or_else(|| name(&place.join(REMOVING)))
 }

@@ -1,8 +1,8 @@
-//! Which database a directory holds: what it is called, and whether it is whole.
+//! The identity of the database in a directory: its name, and whether it is complete.
 //!
-//! RocksDB gives a database a name of its own when it makes it (`IDENTITY`), which a copy, a move or a
-//! remount keeps. A removal takes the files away in any order, so the name is noted in a file of its own
-//! before: whatever a killed removal leaves is known by it.
+//! RocksDB gives each new database a unique name (`IDENTITY`), which copies, moves and remounts
+//! keep. A removal deletes files in any order, so the name is first noted in a separate file. That
+//! file identifies what a killed removal leaves.
 
 use super::{
     files::{IDENTITY, REMOVING, id, is_name, name},
@@ -20,17 +20,17 @@ use std::{
     path::Path,
 };
 
-/// What a table of tailmark's has among its properties, as the host that wrote it.
+/// The prefix of the host name in the properties of tailmark's tables.
 const OWN_TABLE: &str = "tailmark-";
-/// Bytes of the name that RocksDB gives a database: a UUID.
+/// Bytes of RocksDB's name for a database: a UUID.
 const ID_BYTES: usize = 36;
-/// Bytes of a file that are read to see what it is. RocksDB writes the name of the database at the
+/// Bytes of a file that are read to identify it. RocksDB writes the name of the database at the
 /// beginning of a manifest.
 const HEAD_BYTES: u64 = 64 << 10;
-/// Bytes of the longest manifest that names no column family: of a database that is being created.
+/// The longest manifest without a column family, bytes: that of a database being created.
 const FIRST_MANIFEST_BYTES_MAX: usize = 128;
 
-/// What tells the database in a directory from others.
+/// The identity of the database in a directory.
 pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     let is_empty = match fs::read_dir(place) {
         Ok(mut entries) => entries.next().is_none(),
@@ -50,7 +50,7 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
     }))
 }
 
-/// Whether the manifest has the name too: a database that was copied over another one has its own.
+/// Whether the manifest has the name too. A database that was copied over another one has its own.
 fn is_confirmed(place: &Path, id: &str) -> bool {
     let manifest = manifest(place).map(|name| place.join(name));
     let Some(manifest) = manifest.filter(|manifest| manifest.exists()) else {
@@ -65,9 +65,9 @@ fn has_others_options(place: &Path) -> bool {
     newest.is_some_and(|newest| !newest.is_tailmarks)
 }
 
-/// Whether another program has written to a database: it opened it last, and there is a table that
-/// tailmark did not write, or a log. If it opened it with the options that it found, its tables look
-/// like tailmark's.
+/// Whether another program has written to a database: it opened it last, and there is a log or a
+/// table that tailmark did not write. If that program used the options that it found, its tables
+/// look like tailmark's.
 fn has_others_records(place: &Path) -> bool {
     let newest = NewestOptions::read(place).ok().flatten();
     let Some(newest) = newest.filter(|newest| !newest.is_tailmarks) else {
@@ -81,20 +81,20 @@ fn has_others_records(place: &Path) -> bool {
         || tables.any(|table| !is_table_of(&table, OWN_TABLE).unwrap_or(false))
 }
 
-/// Whether a database has its first manifest yet, which names no column family: its creation goes on, or
-/// was killed.
+/// Whether a database still has its first manifest, without column families, because its creation
+/// is in progress or was killed.
 pub(super) fn is_being_created(place: &Path) -> bool {
     let manifest = manifest(place).map(|name| place.join(name));
     let head = manifest.and_then(|manifest| head(&manifest).ok());
     head.is_some_and(|head| is_first_manifest(&head))
 }
 
-/// The number of the log file that a database wrote to last, as far as its manifest says so.
+/// The number of the last log file of a database, as far as its manifest says.
 pub(super) fn newest_log(place: &Path) -> Option<u64> {
     newest_of_manifest(&place.join(manifest(place)?))
 }
 
-/// The name of the manifest that `CURRENT` names; none if it names none.
+/// The name of the manifest in `CURRENT`; `None` if there is none.
 fn manifest(place: &Path) -> Option<String> {
     let current = String::from_utf8(head(&place.join("CURRENT")).ok()?).ok()?;
     let name = current.strip_suffix('\n')?;
@@ -112,7 +112,7 @@ fn head(file: &Path) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Whether a file is as RocksDB makes it before `CURRENT`, as a creation leaves it that was killed.
+/// Whether a file is one that RocksDB creates before `CURRENT`, as a killed creation leaves it.
 fn is_of_creation(file: &Path, name: &str) -> bool {
     let Ok(head) = head(file) else { return false };
     let text = String::from_utf8_lossy(&head);
@@ -130,8 +130,8 @@ fn is_of_creation(file: &Path, name: &str) -> bool {
         }
 }
 
-/// Whether a manifest is one record, which names no column family and no table: a checksum of 4
-/// bytes, a length of 2, a type, and what is as long.
+/// Whether a manifest is a single record without column families and tables: a checksum of 4 bytes,
+/// a length of 2, a type, and data of that length.
 fn is_first_manifest(bytes: &[u8]) -> bool {
     let [_, _, _, _, low, high, kind, ..] = bytes else {
         return false;
@@ -140,8 +140,8 @@ fn is_first_manifest(bytes: &[u8]) -> bool {
     *kind == 1 && bytes.len() == 7 + length && bytes.len() <= FIRST_MANIFEST_BYTES_MAX
 }
 
-/// Whether all that is left in a directory is of the database whose removal was killed: tables have its
-/// name, and nothing else is newer than the note.
+/// Whether everything in a directory belongs to a database whose removal was killed: tables have
+/// its name, and nothing else is newer than the note.
 fn is_being_removed(place: &Path) -> bool {
     let note = place.join(REMOVING);
     let (Some(id), Ok(noted)) = (name(&note), fs::symlink_metadata(&note)) else {
@@ -178,9 +178,9 @@ fn is_table_of(table: &Path, id: &str) -> io::Result<bool> {
     Ok(end.windows(id.len()).any(|part| part == id.as_bytes()))
 }
 
-/// Refuses a directory with files that are called like RocksDB's, but without a `CURRENT` that names a
-/// manifest. RocksDB would take it for an empty one, and remove its tables and logs. What a killed
-/// creation or removal left holds no data.
+/// Refuses a directory with files that have RocksDB's names but no `CURRENT` that names a manifest.
+/// RocksDB would take it for empty, and remove its tables and logs. The rest of a killed creation
+/// or removal holds no data.
 pub(super) fn refuse_damaged(place: &Path) -> Result<(), String> {
     if !place.is_dir() || manifest(place).is_some() || is_being_removed(place) {
         return Ok(());

@@ -1,9 +1,9 @@
-//! RocksDB's options format, as far as it takes to change a line of it.
+//! RocksDB's options format, as far as needed to change single lines.
 //!
-//! Sections with a header in brackets, lines `key=value`, `#` begins a comment. Everything that is
-//! not changed stays as it was written; what it means is left to RocksDB's own parser.
+//! It has sections with a header in brackets and lines `key=value`; `#` begins a comment. Unchanged
+//! lines stay as they were written. RocksDB's own parser interprets them.
 
-/// A kind of section that a setting belongs to.
+/// The kind of section of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionsSection {
     /// `[DBOptions]`
@@ -25,7 +25,7 @@ impl OptionsSection {
     }
 }
 
-/// A name as RocksDB writes it into a header (`EscapeOptionString`).
+/// A name as RocksDB escapes it in a header (`EscapeOptionString`).
 fn escaped(name: &str) -> String {
     let mut escaped = String::new();
     for letter in name.chars() {
@@ -41,12 +41,12 @@ fn escaped(name: &str) -> String {
 
 /// An options file.
 pub(super) struct Ini {
-    /// Header and lines of each section; what stands before the first has an empty header.
+    /// The header and lines of each section. Lines before the first section have an empty header.
     sections: Vec<(String, Vec<String>)>,
 }
 
 impl Ini {
-    /// Splits a text into sections. Every text can be split.
+    /// Splits a text into sections. This works for any text.
     pub(super) fn parse(text: &str) -> Self {
         let mut sections = vec![(String::new(), Vec::new())];
         for line in text.lines().map(str::trim) {
@@ -75,7 +75,7 @@ impl Ini {
         }
     }
 
-    /// A column family without options, which then are RocksDB's own, unless there is one.
+    /// Adds a column family without options, which then are RocksDB's defaults, unless it exists.
     pub(super) fn add_empty_family(&mut self, table: &str) {
         let header = OptionsSection::Family.header(table);
         if self.find(&header).is_none() {
@@ -83,7 +83,7 @@ impl Ini {
         }
     }
 
-    /// Sets one option, `key=value`, in place of the line that set it before.
+    /// Sets one option, `key=value`, replacing an earlier line.
     pub(super) fn set(&mut self, section: OptionsSection, table: &str, line: &str) {
         let header = section.header(table);
         let at = self.find(&header).unwrap_or_else(|| {
@@ -102,7 +102,7 @@ impl Ini {
         lines.push(line.to_owned());
     }
 
-    /// Leaves an option to RocksDB.
+    /// Removes an option, so that RocksDB's default applies.
     pub(super) fn remove(&mut self, section: OptionsSection, table: &str, name: &str) {
         if let Some(at) = self.find(&section.header(table)) {
             self.sections[at].1.retain(|line| key(line) != name);
@@ -121,7 +121,7 @@ impl Ini {
         line.split_once('=').map(|(_, value)| value.trim())
     }
 
-    /// The first line of any section that gives one of these options a value: its key and value.
+    /// The key and value of the first line that sets one of these options, in any section.
     pub(super) fn named(&self, keys: &[&str]) -> Option<(&str, &str)> {
         let lines = self.sections.iter().flat_map(|(_, lines)| lines);
         let pairs = lines.filter_map(|line| line.split_once('='));
@@ -138,7 +138,7 @@ impl Ini {
         })
     }
 
-    /// The version of RocksDB that wrote the file, where it tells.
+    /// The version of RocksDB that wrote the file, if it says so.
     pub(super) fn version(&self) -> Option<&str> {
         let lines = &self.sections[self.find("[Version]")?].1;
         let line = lines.iter().find(|line| key(line) == "rocksdb_version")?;

@@ -1,7 +1,8 @@
-//! What a database that is there keeps: the table format and the checksum that its families have.
+//! Options that an existing database keeps, such as the table format and the checksum of its
+//! families.
 //!
-//! RocksDB writes what it is told to when it opens, and an older one cannot read a newer format. So
-//! a database that another program made goes on as it began, and that program can read it still.
+//! RocksDB writes with the options of the current opening, and older versions cannot read newer
+//! formats. So a database of another program keeps its formats, and that program can still read it.
 
 use super::{
     NAME, facts,
@@ -13,15 +14,15 @@ use crate::{Access, Error, INPUT_BYTES_MAX, Params, Settings, error::BoxError, r
 use rust_rocksdb::{DB, Options};
 use std::path::Path;
 
-/// The settings that decide who can read a table file; RocksDB's options have the same names.
+/// The settings that decide who can read a table file. RocksDB's options have the same names.
 pub(super) const FORMAT: &[&str] = &["checksum", "format_version"];
 
 /// Whether the manifest has the identity of the database.
 pub(super) const IDENTIFIED: &str = "write_dbid_to_manifest";
 
-/// What a program that set it relies on. The shape of the tree: one that sets its own cannot open a
-/// database with more levels. How long records are kept: with other limits RocksDB removes them.
-/// How tables are compressed: not every program can read each kind.
+/// Options that another program relies on. The shape of the tree: a program that sets its own
+/// cannot open a database with more levels. How long records are kept: with other limits RocksDB
+/// removes them. How tables are compressed: not every program can read every kind.
 const SHAPE: &[&str] = &[
     "compression",
     "compression_per_level",
@@ -42,15 +43,15 @@ const SHAPE: &[&str] = &[
     "preserve_internal_time_seconds",
 ];
 
-/// What the setting `compression` says.
+/// The options of the setting `compression`.
 const COMPRESSION: &[&str] = &[
     "compression",
     "compression_per_level",
     "bottommost_compression",
 ];
 
-/// The same of the whole database: how long its logs are kept, how they are compressed, and what a
-/// damaged one leads to. RocksDB forbids turning `allow_ingest_behind` off again.
+/// The same for the whole database: how long its logs are kept, how they are compressed, and what
+/// happens if one is damaged. RocksDB forbids turning `allow_ingest_behind` off again.
 const LOGS: &[&str] = &[
     "wal_compression",
     "keep_log_file_num",
@@ -63,18 +64,19 @@ const LOGS: &[&str] = &[
     "atomic_flush",
 ];
 
-/// What is never turned on for another program's database, whatever an options file says: a family of
-/// RocksDB's own in its newest format, and a recovery that throws the log away.
+/// Options that are never turned on for another program's database, whatever an options file says:
+/// a family of RocksDB's own in its newest format, and a recovery that discards the log.
 const OFF: &[&str] = &["persist_stats_to_disk", "best_efforts_recovery"];
-/// The same of its tables, which older versions could not read.
+/// The same for its tables, which older versions could not read.
 const OFF_IN_TABLES: &str = "separate_key_value_in_data_block";
-/// What stays on if another program turned it on, whatever an options file says: without it RocksDB
-/// removes logs that transactions in two phases still need.
+/// An option that stays on if another program turned it on, whatever an options file says. Without
+/// it RocksDB removes logs that two-phase transactions still need.
 const ON: &str = "allow_2pc";
-/// The family that RocksDB makes if it keeps its statistics on disk, in its newest format.
+/// The family in which RocksDB keeps its statistics on disk, in its newest format.
 const STATISTICS: &str = "___rocksdb_stats_history___";
 
-/// What a database must not have, but for the value that this program has, and what would be lost.
+/// Features that a database must not have, except with this program's value, and what would be
+/// lost.
 const FOREIGN: &[(&str, &str, &str)] = &[
     (
         "comparator",
@@ -94,7 +96,7 @@ const FOREIGN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Whether another program's database keeps an option of this name, unless an options file gives it.
+/// Whether another program's database keeps an option of this name, unless an options file sets it.
 #[must_use]
 pub fn is_kept(name: &str) -> bool {
     SHAPE.contains(&name) || LOGS.contains(&name)
@@ -111,7 +113,7 @@ pub(super) fn is_new(place: &Path) -> bool {
     !facts::has_tables(place) && !LogDirectory::has_records(place)
 }
 
-/// A database that is there.
+/// An existing database.
 pub(super) struct Existing<'a> {
     /// Its directory.
     pub(super) place: &'a Path,
@@ -120,9 +122,10 @@ pub(super) struct Existing<'a> {
 }
 
 impl<'a> Existing<'a> {
-    /// Looks at the database in a directory that has one. All its column families must be opened with
-    /// it. One without that of the table is refused before RocksDB recovers it and rewrites its files;
-    /// if it was never written to, it may be of a load that was killed, and gets it.
+    /// Examines the database in a directory, if there is one. All its column families must be
+    /// opened together. A database without the table's family is refused before RocksDB recovers it
+    /// and rewrites its files. If nothing was ever written to it, it may come from a killed load,
+    /// and gets the family.
     pub(super) fn look(place: &'a Path, table: &str, params: &Params) -> Result<Self, Error> {
         let failed = |source: BoxError| Error::Open {
             driver: NAME,
@@ -157,9 +160,9 @@ impl<'a> Existing<'a> {
         Ok(existing)
     }
 
-    /// Refuses a database with another order, a merge operator or tables of another kind in any family, unless an
-    /// options file has the same. RocksDB drops what is in the log from the first merge on if it has no
-    /// merge operator.
+    /// Refuses a database that has another order, a merge operator or another kind of tables in any
+    /// family, unless an options file sets the same. Without its merge operator, RocksDB drops the
+    /// log from the first merge on.
     fn refuse_foreign(&self, settings: &Settings, access: Access) -> Result<(), Error> {
         let theirs = self.newest_options();
         let reads = matches!(access, Access::Read | Access::ReadCompatible);
@@ -201,15 +204,15 @@ impl<'a> Existing<'a> {
         Ok(())
     }
 
-    /// As RocksDB wrote them down when it opened the database last.
+    /// The options that RocksDB wrote when it last opened the database.
     fn newest_options(&self) -> Ini {
         let newest = facts::newest_options(self.place);
         let text = newest.and_then(|path| read_text(&path, INPUT_BYTES_MAX).ok());
         Ini::parse(&text.unwrap_or_default())
     }
 
-    /// Sets what the database and its families keep of their newest options; of `table`, what was not
-    /// given.
+    /// Sets the options that the database and its families keep. For `table`, only those that were
+    /// not given.
     pub(super) fn keep(&self, settings: &Settings, ini: &mut Ini, table: &str) {
         let theirs = self.newest_options();
         let kept = Kept {
@@ -237,7 +240,7 @@ impl<'a> Existing<'a> {
     }
 }
 
-/// What is kept of a database's newest options.
+/// The options to keep from a database's newest options.
 struct Kept<'a> {
     theirs: Ini,
     /// Whether another program wrote them.
@@ -289,7 +292,7 @@ impl Kept<'_> {
         }
     }
 
-    /// Of one family what `alike` has.
+    /// Keeps the options of one family that are listed in `alike`.
     fn of_family(&self, family: &str, alike: &str, ini: &mut Ini) {
         // Of the families of other programs nothing is a setting.
         let is_nobodys = family != self.table && family != "default";

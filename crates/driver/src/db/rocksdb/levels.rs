@@ -1,21 +1,21 @@
-//! Compacts one level of the tree into the next that has files, as db_bench's `compact0` does, so
-//! that what is read afterwards lies in levels that do not depend on when a compaction happened.
+//! Compacts one level of the tree into the next one with files, like db_bench's `compact0`, so that
+//! later reads do not depend on the timing of compactions.
 
 use rust_rocksdb::{ColumnFamily, CompactionOptions, DB, Error, LiveFile};
 
 /// What a level was compacted into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compaction {
-    /// It has no files.
+    /// Nothing, because it has no files.
     Empty,
-    /// No deeper level has files; the level itself.
+    /// Itself, because no deeper level has files.
     Last(i32),
-    /// The level, and the next one that has files.
+    /// From this level into the next one with files.
     Into(i32, i32),
 }
 
-/// Compacts the first level of `table` (`from` 0), or the first beyond that which has files (1);
-/// a sentence of what was done.
+/// Compacts the first level of `table` (`from` 0), or the next level with files (1). Returns a
+/// sentence about it.
 pub(super) fn compact(
     db: &DB,
     (table, name): (&ColumnFamily, &str),

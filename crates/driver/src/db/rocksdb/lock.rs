@@ -1,7 +1,7 @@
-//! Whether a database is in use, without a change to its directory.
+//! Detects whether a database is in use, without changing its directory.
 //!
-//! RocksDB replaces its `LOG` before it tries its lock. So the lock is looked at first: what is refused
-//! stays as it is.
+//! RocksDB replaces its `LOG` before it tries its lock. So the lock is checked first, and a refused
+//! database stays as it is.
 
 use super::{NAME, holder, overlay::overlay_above};
 use crate::Error;
@@ -21,7 +21,8 @@ pub(super) fn refuse_held(place: &Path) -> Result<(), Error> {
     }
 }
 
-/// Refuses a directory below an overlay: the lock of a program in it, as in a container, is not seen here.
+/// Refuses a directory below an overlay, because locks of programs on the overlay, as in a
+/// container, are invisible here.
 pub(super) fn refuse_hidden(place: &Path) -> Result<(), String> {
     match overlay_above(place) {
         None => Ok(()),
@@ -42,14 +43,14 @@ pub(super) fn locked(place: &Path) -> Error {
     }
 }
 
-/// Whether another process, or another handle of this one, has the database.
+/// Whether the error means that another process, or another handle of this one, has the database.
 pub(super) fn is_lock(error: &rust_rocksdb::Error) -> bool {
     let says = error.as_ref();
     says.contains("While lock file") || says.contains("lock hold by current process")
 }
 
-/// Whether RocksDB would not get this lock. One that this process has is not opened: to close it
-/// again would give it up.
+/// Whether RocksDB would not get this lock. A lock of this process is not opened, because closing
+/// it again would release it.
 fn is_held(lock: &Path, found: &Metadata) -> bool {
     if is_open_here(found) {
         return true;

@@ -1,20 +1,20 @@
-//! The manifest of a database: which log file it wrote to last, as far as it says so.
+//! Reads from a database's manifest which log file it used last, as far as it says so.
 //!
-//! A manifest is a log of its own: blocks of 32 KiB with records, each a checksum of 4 bytes, a length of 2,
-//! a type and the data, of which one edit may take several. An edit is a list of tags with their fields
-//! (RocksDB's `version_edit.h` and `log_format.h`).
+//! A manifest is a log of its own: blocks of 32 KiB with records. A record has a checksum of 4
+//! bytes, a length of 2, a type, and data. An edit may span several records. It is a list of tags
+//! with their fields (RocksDB's `version_edit.h` and `log_format.h`).
 
 use std::{fs, path::Path};
 
-/// Bytes of a block, and of the head of a record: of one in a log that is used again, with its number.
+/// Bytes of a block, and of a record's head, which in a reused log also has its number.
 const BLOCK: usize = 32 << 10;
 const HEAD: usize = 7;
 const HEAD_WITH_NUMBER: usize = 11;
-/// A tag with this bit has a length, so that a program that does not know it can skip it.
+/// A tag with this bit has a length, so that programs that do not know it can skip it.
 const SKIPPABLE: u64 = 1 << 13;
 
-/// The highest number of a log file that the manifest names. RocksDB keeps that file, or one with a
-/// higher number. `None` if it names none, or has something that is not known here.
+/// The highest log number in the manifest. RocksDB keeps that file, or one with a higher number.
+/// `None` if there is none, or if the manifest has something unknown.
 pub(super) fn newest_log(manifest: &Path) -> Option<u64> {
     newest_of(&edits(&fs::read(manifest).ok()?)?)
 }
@@ -27,7 +27,7 @@ fn newest_of(edits: &[Vec<u8>]) -> Option<u64> {
     newest
 }
 
-/// The edits of a manifest; one that is cut short at its end was not finished.
+/// The edits of a manifest. A truncated edit at its end was never completed.
 fn edits(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut edits = Vec::new();
     let mut edit: Vec<u8> = Vec::new();
@@ -58,11 +58,11 @@ fn edits(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     Some(edits)
 }
 
-/// The fields of an edit that are not read yet.
+/// The remaining fields of an edit.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
-    /// The log number of an edit, if it has one. `None` if a tag is not known.
+    /// The log number of an edit, if it has one. `None` if a tag is unknown.
     fn newest_log(mut self) -> Option<Option<u64>> {
         let mut newest = None;
         while !self.0.is_empty() {

@@ -1,8 +1,9 @@
 //! Embedded RocksDB, with the keys, records and column family of YCSB's binding.
 //!
-//! `rust-rocksdb` is used rather than `rocksdb`: it follows RocksDB's releases, and has the options and
-//! statistics that plans ask for. The handle of the column family is looked up once and shared; a
-//! session adds options and a buffer of its own, so that an operation costs what the bare call costs.
+//! It uses `rust-rocksdb` instead of `rocksdb`, because that follows RocksDB's releases and has the
+//! options and statistics that plans need. The handle of the column family is looked up once and
+//! shared. A session adds its own options and buffer, so that an operation costs the same as the
+//! bare call.
 
 mod facts;
 mod files;
@@ -49,10 +50,10 @@ use std::{
 
 const NAME: &str = "rocksdb";
 
-/// The column family of raw records: db_bench knows no other.
+/// The column family of raw records, the only one that db_bench knows.
 const RAW_TABLE: &str = "default";
 
-/// The row of the table.
+/// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: NAME,
     about: "embedded RocksDB, keys and records as in YCSB's binding",
@@ -80,7 +81,7 @@ pub const DRIVER: Driver = Driver {
     semantics: |_| None,
 };
 
-/// An open database, for those who need of it what no other database has.
+/// An open database, for callers that need features which only RocksDB has.
 pub struct RocksDb {
     store: Arc<Store>,
     /// Kept for its statistics.
@@ -89,7 +90,7 @@ pub struct RocksDb {
     raw: bool,
     place: PathBuf,
     wal: Option<PathBuf>,
-    /// Version and options, if it is open for reading alone: then they are in no file of it.
+    /// Version and options if it is open only for reading. Then no file of it has them.
     read_only: Option<BTreeMap<String, String>>,
     semantics: Semantics,
 }
@@ -100,17 +101,17 @@ impl std::fmt::Debug for RocksDb {
     }
 }
 
-/// What all sessions share.
+/// State shared by all sessions.
 struct Store {
     /// The table's column family, in `db`: looked up once.
     table: &'static ColumnFamily,
     db: DB,
-    /// Given up after the database is closed.
+    /// Released after the database is closed.
     _log: Option<wal::Claim>,
     schema: Schema,
     /// Bytes that the encoding adds to the values of a whole record.
     overhead_bytes: u64,
-    /// One lock a stripe of keys, in correct semantics.
+    /// A lock for each stripe of keys, in correct semantics.
     stripes: Option<Box<[Stripe]>>,
     sync: bool,
     disable_wal: bool,
@@ -122,19 +123,19 @@ impl Store {
     }
 }
 
-/// A lock on a cache line of its own.
+/// A lock on its own cache line.
 #[derive(Default)]
 #[repr(align(64))]
 struct Stripe(Mutex<()>);
 
-/// Locks in correct semantics: enough that 1,024 clients seldom meet on one by chance.
+/// The number of locks in correct semantics: enough that 1,024 clients rarely collide by chance.
 const STRIPES: usize = 4096;
 
 impl RocksDb {
-    /// Opens it as the driver does.
+    /// Opens it like the driver.
     ///
     /// # Errors
-    /// Where there is none and `params` do not say to make one, or it is in use or broken.
+    /// If it does not exist and `params` do not say to create it, or if it is in use or broken.
     pub fn open(params: &Params) -> Result<Self, Error> {
         let place = params.path(NAME)?;
         let settings = &params.settings;
@@ -203,14 +204,14 @@ impl RocksDb {
         })
     }
 
-    /// The binding's own database, which the sessions ask, and the column family of the table.
+    /// The binding's own database, which the sessions use, and the column family of the table.
     #[must_use]
     pub fn bare(&self) -> (&DB, &ColumnFamily) {
         (&self.store.db, self.store.table)
     }
 
-    /// One of RocksDB's own reports by its name (`rocksdb.stats`, `rocksdb.levelstats`, ...), or
-    /// `statistics`; none where it has none of that name.
+    /// One of RocksDB's own reports by name (`rocksdb.stats`, `rocksdb.levelstats`, ...), or
+    /// `statistics`; `None` for an unknown name.
     #[must_use]
     pub fn report(&self, name: &str) -> Option<String> {
         match name {
@@ -235,11 +236,11 @@ impl RocksDb {
             .compact_range_cf_opt(store.table, all, all, &options);
     }
 
-    /// Compacts the first level (0), or the first beyond it that holds anything (1), into the next
-    /// that does; a sentence of what was done.
+    /// Compacts the first level (0), or the next level with files (1), into the next one with
+    /// files. Returns a sentence about it.
     ///
     /// # Errors
-    /// Where RocksDB fails.
+    /// If RocksDB fails.
     pub fn compact_level(&self, from: u32) -> Result<String, Error> {
         let name = self.store.table_name(self.raw);
         let options = facts::options_of(&self.place, name);
@@ -271,7 +272,7 @@ impl RocksDb {
         self.store.db.flush_cf_opt(self.store.table, &wait)
     }
 
-    /// What RocksDB's own log says of CRC32C: it says so when the database is opened.
+    /// What RocksDB's own log says about CRC32C when the database is opened.
     fn crc32c(&self) -> Option<String> {
         let log = facts::head_of_log(&self.place).ok()?;
         processor::crc32c(&log).map(str::to_owned)
@@ -287,7 +288,7 @@ impl Database for RocksDb {
         })
     }
 
-    /// Writes the log to the device; without a log, the memtables.
+    /// Writes the log to the device, or the memtables if there is no log.
     fn sync(&self) -> Result<(), Error> {
         if self.read_only.is_some() {
             return Ok(());
@@ -378,8 +379,8 @@ impl Database for RocksDb {
     }
 }
 
-/// The column family of this name, without the bond to `db` that keeps it from being stored
-/// beside it.
+/// The column family of this name, without the borrow of `db` that would prevent storing both in
+/// one struct.
 #[expect(
     unsafe_code,
     reason = "a lookup for each operation would be measured with it"
@@ -395,16 +396,16 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
     unsafe { &*std::ptr::from_ref(handle) }
 }
 
-/// Bytes needed at most: the encoded records times 1.3, plus the smaller of 16 write buffers and
+/// The most bytes needed: the encoded records times 1.3, plus the smaller of 16 write buffers and
 /// 1.8 times the records.
 ///
-/// Levels above the last hold up to a ninth of it (each level is ten times the one above), blocks,
-/// indexes and filters add some percent, and running compactions keep their inputs until they end:
-/// 1.3. Memtables that wait for a flush lie in the write-ahead log also (six at most), and what is
-/// flushed of them waits in level 0, beside the old versions, while its compaction writes it once
-/// more: 16 buffers, but no more than 1.8 times the records. Measured with 785 MiB of records and
-/// default buffers: 1,431 MiB at most while loading, 2,347 while every record is overwritten once,
-/// for the 2,482 of this formula.
+/// The factor 1.3: levels above the last hold up to a ninth of it (each level is ten times the one
+/// above), blocks, indexes and filters add some percent, and running compactions keep their inputs
+/// until they end. The 16 buffers: memtables that wait for a flush are also in the write-ahead log
+/// (six at most). What is flushed waits in level 0, beside the old versions, while its compaction
+/// writes it once more. This is never more than 1.8 times the records. Measured with 785 MiB of
+/// records and default buffers: at most 1,431 MiB while loading and 2,347 while every record is
+/// overwritten once, compared with 2,482 by this formula.
 fn space(data: &DataSet, settings: &Settings) -> u64 {
     let encoded = data.record_bytes() + record::overhead_bytes(&data.schema.fields) + 16;
     let encoded = data.records.saturating_mul(encoded) as f64;

@@ -1,5 +1,5 @@
-//! What the newest OPTIONS file of a database says: who wrote it, with which RocksDB, and where its
-//! write-ahead log is. RocksDB writes that file whenever it opens the database for writing.
+//! Reads the newest OPTIONS file of a database: who wrote it, with which RocksDB version, and where
+//! its write-ahead log is. RocksDB writes that file whenever it opens the database for writing.
 
 use super::{
     facts,
@@ -11,27 +11,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the newest OPTIONS file of a RocksDB database says.
+/// The content of the newest OPTIONS file of a RocksDB database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewestOptions {
     /// The version of RocksDB that wrote it, for example `5.11.3`.
     pub version: Option<String>,
     /// The directory of the write-ahead log, if it is not the database's own.
     pub wal_dir: Option<PathBuf>,
-    /// Whether tailmark made the database, and no other program has written to it since.
+    /// Whether tailmark created the database, and no other program has written to it since.
     pub is_tailmarks: bool,
-    /// Whether tailmark made the database, and another program opened it since with the options that it
-    /// found.
+    /// Whether tailmark created the database, and another program has since opened it with the
+    /// options that it found.
     pub is_copied: bool,
 }
 
-/// Who made a database: tailmark writes it in place of the host's name, which RocksDB keeps among
-/// the options and in each table. A program that opens a database with the options that it finds
-/// copies that, so the version of RocksDB is a part of it.
+/// The creator of a database. Tailmark writes this in place of the host name, which RocksDB keeps
+/// among the options and in each table. A program that opens a database with the options that it
+/// finds copies it, so the version of RocksDB is part of it.
 pub(super) const MAKER: (&str, &str) = ("db_host_id", "tailmark-11.12.0");
 
-/// Whether tailmark wrote these options; none if they do not name it. Another program that copied its
-/// name did not.
+/// Whether tailmark wrote these options; `None` if they do not name it. Another program that copied
+/// its name did not write them.
 pub(super) fn is_tailmarks(ini: &Ini) -> Option<bool> {
     let maker = ini.value(OptionsSection::Database, "", MAKER.0)?;
     let version = maker.strip_prefix("tailmark-")?;
@@ -39,8 +39,8 @@ pub(super) fn is_tailmarks(ini: &Ini) -> Option<bool> {
 }
 
 impl NewestOptions {
-    /// Reads it in the directory of a database. `None` if there is no such file: a database that
-    /// was never opened, or something else.
+    /// Reads it from the directory of a database. `None` if there is no such file: the database was
+    /// never opened, or it is something else.
     ///
     /// # Errors
     /// If the directory or the file cannot be read. A missing directory is no error.
@@ -57,8 +57,8 @@ impl NewestOptions {
         }))
     }
 
-    /// Whether those of the database in `place` are tailmark's: of one that it made, or that wrote it
-    /// last. One that lost its `CURRENT` is known by them.
+    /// Whether the options in `place` are tailmark's: of a database that it created or last wrote.
+    /// They identify a database that lost its `CURRENT`.
     pub(super) fn is_tailmarks_at(place: &Path) -> bool {
         let newest = Self::read(place).ok().flatten();
         newest.is_some_and(|newest| newest.is_tailmarks)
@@ -85,9 +85,9 @@ pub(super) fn wal_dir(ini: &Ini) -> Option<PathBuf> {
     (!path.is_empty()).then(|| PathBuf::from(path))
 }
 
-/// Whether a log in `wal` is in the database's own directory. Before RocksDB 6.19, an OPTIONS file
-/// names that directory too. A copy of such a database names the original's, which is a database
-/// itself.
+/// Whether a log in `wal` is in the database's own directory. OPTIONS files before RocksDB 6.19
+/// name that directory too. A copy of such a database names the directory of the original, which is
+/// a database itself.
 fn is_own(wal: &Path, place: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     real(wal) == real(place) || wal.join("CURRENT").exists()

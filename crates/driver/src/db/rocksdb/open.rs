@@ -1,4 +1,4 @@
-//! What is checked, claimed and made before a database is open.
+//! Checks, claims and creates everything needed before a database is opened.
 
 use super::{
     NAME, files, identity, lock, version,
@@ -31,7 +31,7 @@ pub(super) fn open_families(
     })
 }
 
-/// How a database that is there is opened.
+/// How an existing database is opened.
 pub(super) fn access(place: &Path, params: &Params) -> Result<Access, Error> {
     version::access(place, params.access, &params.settings).map_err(|writer| Error::Upgrade {
         driver: NAME,
@@ -41,7 +41,8 @@ pub(super) fn access(place: &Path, params: &Params) -> Result<Access, Error> {
     })
 }
 
-/// Refuses what RocksDB would change before it finds that it cannot open it, or would take for empty.
+/// Refuses a directory that RocksDB would change before it fails to open it, or would take for
+/// empty.
 pub(super) fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
     let unsafe_to_open =
         files::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
@@ -56,7 +57,7 @@ pub(super) fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
     }
 }
 
-/// Takes the log directory for a database that keeps its log apart and is to be written.
+/// Claims the log directory of a database that keeps its log elsewhere and will be written.
 pub(super) fn claim(
     params: &Params,
     place: &Path,
@@ -89,8 +90,7 @@ pub(super) fn claim(
     log.map(|log| log.claim(exists)).transpose()
 }
 
-/// Makes the directory of a database. The bindings would tell why it cannot be made in Rust's own
-/// notation.
+/// Creates the directory of a database. The bindings would report errors in Rust's debug notation.
 pub(super) fn make(place: &Path) -> Result<(), BoxError> {
     if place.is_symlink() && !place.exists() {
         return Err("it is a symbolic link to something that does not exist".into());

@@ -1,11 +1,11 @@
-//! What can be set of RocksDB, and how a setting becomes an option.
+//! The settings of RocksDB, and how they become options.
 //!
-//! There is one way only: a base in RocksDB's own options format (YCSB's, or the file that
-//! `options_file` names), the settings laid over it line by line, and RocksDB's own parser, which
-//! refuses what it does not know. So a setting is a row of a table, and an options file that a
-//! production machine writes is used as it is. Without an options file every setting takes effect;
-//! over an options file only those that were given do, and the table format where it tells none.
-//! The table format of a database that is there wins over all but a setting that was given.
+//! There is only one way: a base in RocksDB's own options format (YCSB's, or the file in
+//! `options_file`), the settings laid over it line by line, and RocksDB's own parser, which rejects
+//! what it does not know. So a setting is a row of a table, and a production options file works as
+//! it is. Without an options file every setting takes effect. Over an options file only the given
+//! settings do, and the table format if the file has none. The table format of an existing database
+//! overrides everything except a given setting.
 
 use super::{
     ini::{Ini, OptionsSection},
@@ -16,23 +16,23 @@ use crate::{INPUT_BYTES_MAX, Setting, SettingKind, Settings, read_text};
 use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-/// A setting, and the options it becomes.
+/// A setting and its options.
 struct Row {
     setting: Setting,
     effect: Effect,
 }
 
-/// What a setting does.
+/// The effect of a setting.
 enum Effect {
     /// Lines of a section of the options, with `{}` for the value.
     Lines(OptionsSection, &'static [&'static str]),
-    /// The same, by the value's word.
+    /// The same, chosen by the word of the value.
     Words(
         OptionsSection,
         &'static [&'static str],
         &'static [(&'static str, &'static str)],
     ),
-    /// Something other than a line: see where the setting is read.
+    /// Something other than a line; see where the setting is read.
     Other,
 }
 
@@ -56,8 +56,8 @@ const CHECKSUMS: &[(&str, &str)] = &[
 
 const FLAG: SettingKind = SettingKind::Flag;
 
-/// Defaults are RocksDB's own, but those that YCSB's binding changes: background jobs, compression
-/// and write buffer.
+/// Defaults are RocksDB's own, except those that YCSB's binding changes: background jobs,
+/// compression and write buffer.
 const ROWS: &[Row] = &[
     row(
         "background_jobs",
@@ -225,7 +225,7 @@ const ROWS: &[Row] = &[
 /// The settings of the driver's row.
 pub(super) const SETTINGS: &[Setting] = &settings();
 
-/// The settings that shape the files which a load leaves.
+/// The settings that shape the files of a load.
 pub(super) const STORED: &[&str] = &[
     "block_size",
     "bloom_bits",
@@ -264,21 +264,21 @@ const fn settings() -> [Setting; ROWS.len()] {
     settings
 }
 
-/// What a database is opened with.
+/// The options for opening a database.
 pub(super) struct Loaded {
-    /// Of the database.
+    /// Options of the database.
     pub(super) database: Options,
-    /// Of each column family, the table's among them.
+    /// Options of each column family, including the table's.
     pub(super) families: Vec<ColumnFamilyDescriptor>,
-    /// The text that they were made of.
+    /// The text of the options.
     pub(super) ini: Ini,
 }
 
-/// Makes options from checked settings for a table of this name, and for the database that is there
-/// already, if one is.
+/// Makes options from checked settings for a table of this name, and for the existing database, if
+/// there is one.
 ///
 /// # Errors
-/// What RocksDB's parser or the file system said.
+/// An error of RocksDB's parser or the file system.
 pub(super) fn load(
     settings: &Settings,
     table: &str,
@@ -351,7 +351,7 @@ pub(super) fn block_cache(settings: &Settings) -> u64 {
     settings.integer("block_cache").unwrap_or(0)
 }
 
-/// Bytes of one memtable; an options file may set another.
+/// Bytes of one memtable. An options file may set another size.
 pub(super) fn write_buffer(settings: &Settings) -> u64 {
     settings.integer("write_buffer").unwrap_or(128 << 20)
 }
@@ -369,11 +369,11 @@ pub(super) fn page_cache(settings: &Settings) -> bool {
     }
 }
 
-/// YCSB's base: what `optimizeLevelStyleCompaction` makes of a memory budget of four write buffers
-/// (RocksDB, options/options.cc), and twice as many compactions as CPUs. For raw records the tree
-/// is db_bench's: compaction from four files in level 0 on, two write buffers, and with a buffer of
-/// 128 MiB a first level of 256 MiB and files of 64 MiB, which follow the buffer where it is
-/// scaled. Files are never smaller than 2 MiB, so that a scaled-down data set does not become
+/// YCSB's base: the result of `optimizeLevelStyleCompaction` for a memory budget of four write
+/// buffers (RocksDB, options/options.cc), and twice as many compactions as CPUs. For raw records
+/// the tree is db_bench's: compaction from four files in level 0 on, two write buffers, and with a
+/// buffer of 128 MiB a first level of 256 MiB and files of 64 MiB. Both sizes scale with the
+/// buffer. Files are never smaller than 2 MiB, so that a scaled-down data set does not consist of
 /// thousands of them.
 fn base(settings: &Settings) -> String {
     let buffer = write_buffer(settings);
@@ -404,7 +404,7 @@ fn base(settings: &Settings) -> String {
     )
 }
 
-/// Sets the options that the settings become.
+/// Sets the options of the settings.
 fn lay_over(settings: &Settings, ini: &mut Ini, table: &str) {
     let over_file = settings.text("options_file").is_some();
     for row in ROWS {

@@ -1,11 +1,11 @@
-//! The user's options file: what it may not name, and how it is refused.
+//! The user's options file: what it must not contain, and errors about it.
 
 use super::{NAME, ini::Ini, options, wal};
 use crate::{Error, INPUT_BYTES_MAX, Settings, read_text};
 use std::path::Path;
 
-/// Tries the options without a database. The log directory of an options file becomes a setting; other
-/// directories that it names are refused.
+/// Tries the options without a database. The log directory of an options file becomes a setting.
+/// Other directories in it are refused.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     refuse_lines(settings)?;
     options::load(settings, "usertable", None)
@@ -20,8 +20,8 @@ pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     Ok(())
 }
 
-/// Options that name a directory in which RocksDB removes each file that is called like one of a
-/// database and is not of this one: those of another database there.
+/// Options that name a directory in which RocksDB removes each file that has a database file's name
+/// and is not of this database. So it would remove files of other databases.
 const DIRECTORIES: &[&str] = &["cf_paths", "db_log_dir", "db_paths"];
 
 /// Refuses the lines of an options file with which RocksDB would touch files of other databases, or
@@ -54,8 +54,8 @@ fn refuse_lines(settings: &Settings) -> Result<(), Error> {
     })
 }
 
-/// Only an options file can be refused: every other setting is checked by its row. Without one,
-/// the options could not be written.
+/// Only an options file can be refused, because every other setting is checked by its row. Without
+/// one, the options could not be written.
 pub(super) fn refused(settings: &Settings, why: String) -> Error {
     match settings.text("options_file") {
         Some(path) => Error::BadSetting {

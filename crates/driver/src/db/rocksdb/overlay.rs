@@ -1,7 +1,7 @@
-//! Directories that a container has on top of its image: overlays.
+//! Overlays: the directories that a container has on top of its image.
 //!
-//! A lock belongs to the file that an overlay shows, so that what a program in the container has open
-//! looks free in the directory below it.
+//! A lock belongs to the file in the overlay. So files that a program in the container has open
+//! look free in the directory below.
 
 use std::{
     collections::BTreeSet,
@@ -10,8 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where an overlay is mounted whose upper directory a path is in, if one is: in any mount namespace of
-/// a process that may be looked at, as a container has one of its own.
+/// The mount point of an overlay whose upper directory contains a path, if there is one. Searches
+/// the mount namespaces of all visible processes, because a container has its own.
 pub(super) fn overlay_above(path: &Path) -> Option<PathBuf> {
     let above = directories_above(path);
     namespaces().iter().find_map(|root| {
@@ -20,7 +20,7 @@ pub(super) fn overlay_above(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// What a path and each directory above it are known by, whatever leads to them.
+/// The identity of a path and of each directory above it, independent of how they are reached.
 fn directories_above(path: &Path) -> BTreeSet<(u64, u64)> {
     let path = fs::canonicalize(path).unwrap_or_default();
     let identities = path.ancestors().filter_map(identity);
@@ -32,7 +32,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-/// The root of each mount namespace as one of its processes shows it, this one's first.
+/// The root of each mount namespace, as seen through one of its processes, this process's first.
 fn namespaces() -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     let own = PathBuf::from("/proc/self");
@@ -63,7 +63,7 @@ fn find(mounts: &str, root: &Path, above: &BTreeSet<(u64, u64)>) -> Option<PathB
     mounts.lines().find_map(mounted_above)
 }
 
-/// Blanks and the like are three octal digits after a backslash.
+/// Spaces and similar characters are written as a backslash and three octal digits.
 fn unescaped(text: &str) -> PathBuf {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());

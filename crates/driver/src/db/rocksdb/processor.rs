@@ -1,15 +1,15 @@
-//! The processor that RocksDB is compiled for, and whether its CRC32C is the processor's.
+//! The processor that RocksDB is compiled for, and whether it computes CRC32C in hardware.
 //!
-//! RocksDB is compiled for a baseline (`.cargo/config.toml`): with software CRC32C it reads and
-//! loads at two thirds of its speed, and a bench that slows down what it measures is wrong. A
-//! processor without the baseline is told so before anything of RocksDB runs, for its constructors
-//! run before `main` and would end the program with SIGILL. Rust code is compiled for any
-//! processor.
+//! RocksDB is compiled for a baseline (`.cargo/config.toml`). With software CRC32C it reads and
+//! loads at two thirds of its speed, and a benchmark must not slow down what it measures. If the
+//! processor lacks the baseline, an error is printed before any RocksDB code runs, because its
+//! constructors run before `main` and would end the program with SIGILL. Rust code is compiled for
+//! any processor.
 
-/// How RocksDB was built: compiler and flags, where `./dev` built it.
+/// How RocksDB was built: compiler and flags, if `./dev` built it.
 const BUILD: Option<&str> = option_env!("ROCKSDB_BUILD");
 
-/// The flags of the baseline, as `cargo` gave them to the compiler of C++.
+/// The flags of the baseline that `cargo` gave to the C++ compiler.
 #[cfg(target_arch = "x86_64")]
 const FLAGS: Option<&str> = option_env!("CXXFLAGS_x86_64_unknown_linux_gnu");
 #[cfg(target_arch = "aarch64")]
@@ -23,7 +23,8 @@ pub(super) fn build() -> String {
     BUILD.map_or_else(|| format!("by its crate, {flags}"), str::to_owned)
 }
 
-/// What the head of RocksDB's own log says of CRC32C: `Supported on x86`, `Not supported on x86`.
+/// What the beginning of RocksDB's own log says about CRC32C: `Supported on x86`, `Not supported on
+/// x86`.
 pub(super) fn crc32c(log: &str) -> Option<&str> {
     let (_, said) = log.split_once("Fast CRC32 supported: ")?;
     said.lines().next().map(str::trim)
@@ -37,7 +38,7 @@ pub(super) fn is_software(said: &str) -> bool {
 /// A feature of the baseline, and whether this processor has it.
 type Feature = (&'static str, bool);
 
-/// The baseline, as the compiler names it. Compiled for another processor, nothing is checked.
+/// The baseline in the compiler's notation. Builds for another processor are not checked.
 const BASELINE: &str = if cfg!(target_arch = "x86_64") {
     "-march=x86-64-v3"
 } else {
@@ -71,7 +72,7 @@ fn features() -> [Feature; 0] {
     []
 }
 
-/// Ends the program with one error where the processor lacks a feature of the baseline.
+/// Ends the program with one error if the processor lacks a feature of the baseline.
 #[expect(
     unsafe_code,
     reason = "nothing of the standard library that allocates or locks runs before `main`"

@@ -1,8 +1,8 @@
 //! One client's requests to RocksDB in the raw layout: a key and one value, as db_bench stores
 //! them.
 //!
-//! Beside the common requests it knows batches, several keys in one read, seeks and iterators that
-//! stay open from one request to the next. Bytes are those of keys and values.
+//! Besides the common requests it supports batches, reads of several keys, seeks, and iterators
+//! that stay open between requests. Bytes are those of keys and values.
 
 use super::{
     Store,
@@ -15,19 +15,20 @@ use crate::{
 use rust_rocksdb::{DB, DBRawIteratorWithThreadMode, ReadOptions, WriteBatch, WriteOptions};
 use std::sync::Arc;
 
-/// A seek looks at this many bytes of each value that it walks over, as db_bench does.
+/// A seek reads this many bytes of each value on its way, as in db_bench.
 const LOOK_BYTES: usize = 256;
 
 type Iterator = DBRawIteratorWithThreadMode<'static, DB>;
 
 /// One client.
 pub(super) struct RawSession {
-    /// Where the walk of `Special::Next` is. Declared before `store`, so that it is dropped first.
+    /// The position of the walk of `Special::Next`. Declared before `store`, so that it is dropped
+    /// first.
     walk: Option<Iterator>,
     read: ReadOptions,
     write: WriteOptions,
     batch: WriteBatch,
-    /// Where the bytes go that are looked at.
+    /// The buffer for bytes that are read.
     look: [u8; LOOK_BYTES],
     store: Arc<Store>,
 }
@@ -103,7 +104,7 @@ impl RawSession {
         Ok(found)
     }
 
-    /// Sends what the batch holds, and empties it.
+    /// Sends the content of the batch and empties it.
     fn send_batch(&mut self, records: usize, bytes: usize) -> Reply {
         let sent = self.store.db.write_opt(&self.batch, &self.write);
         self.batch.clear();
@@ -165,7 +166,7 @@ impl RawSession {
         Ok(found)
     }
 
-    /// One record of a walk that begins at an end of the data and begins again at the other.
+    /// The next record of a walk that starts at one end of the data and wraps to the other.
     fn next(&mut self, direction: Direction) -> Reply {
         match (&mut self.walk, direction) {
             (Some(walk), Direction::Forward) if walk.valid() => walk.next(),
@@ -215,7 +216,7 @@ impl Session for RawSession {
     }
 }
 
-/// A new iterator, at no position yet, in place of the one before.
+/// A new iterator without a position, replacing the previous one.
 #[expect(
     unsafe_code,
     reason = "an iterator that stays open lies beside the store it walks"

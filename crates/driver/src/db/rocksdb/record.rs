@@ -1,9 +1,8 @@
-//! How a record is encoded in a value of RocksDB: as YCSB's binding does, so that data sets are
+//! The encoding of a record in a RocksDB value, as in YCSB's binding, so that data sets can be
 //! shared with it.
 //!
-//! One field after the other, each as the length of its name (4 bytes, big endian), its name, the
-//! length of its value (4 bytes, big endian) and its value. The order of fields is free; it is kept
-//! when a record is changed.
+//! Each field has the length of its name (4 bytes, big endian), its name, the length of its value
+//! (4 bytes, big endian) and its value. Fields may be in any order, which a change keeps.
 
 use crate::Values;
 
@@ -16,7 +15,7 @@ pub(crate) fn overhead_bytes(names: &[String]) -> u64 {
     names.iter().map(|name| 8 + name.len() as u64).sum()
 }
 
-/// Encodes the fields that `values` has, in place of what `out` held.
+/// Encodes the fields in `values`, replacing the content of `out`.
 pub(crate) fn encode(names: &[String], values: &Values<'_>, out: &mut Vec<u8>) {
     out.clear();
     for (field, value) in values.iter() {
@@ -24,8 +23,8 @@ pub(crate) fn encode(names: &[String], values: &Values<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Encodes `record` with the fields that `values` has replaced, or added behind where it has none
-/// of the name, in place of what `out` held.
+/// Encodes `record` with the fields in `values` replaced, or appended if it lacks them, replacing
+/// the content of `out`.
 pub(crate) fn replace(
     record: &[u8],
     names: &[String],
@@ -58,7 +57,7 @@ pub(crate) fn find<'a>(record: &'a [u8], name: &[u8]) -> Result<Option<&'a [u8]>
     Ok(None)
 }
 
-/// The fields of a record, each with its name and its value; ends at the first that is malformed.
+/// The fields of a record, each with its name and value. Ends at the first malformed field.
 pub(crate) fn fields(record: &[u8]) -> impl Iterator<Item = Result<(&[u8], &[u8]), Malformed>> {
     let mut rest = record;
     std::iter::from_fn(move || {

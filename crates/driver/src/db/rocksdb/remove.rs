@@ -1,4 +1,4 @@
-//! Removes a database, and nothing in its directory or its log directory that is not its own.
+//! Removes a database, but no foreign file in its directory or its log directory.
 
 use super::{
     NAME,
@@ -17,23 +17,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Directories of a database, with files of such names.
+/// Subdirectories of a database that have such files.
 const DIRECTORIES: &[&str] = &["archive", "lost"];
-/// What tailmark writes beside its files.
+/// Files that tailmark writes beside the database.
 const NOTES: [&str; 2] = [LOG_APART, REMOVING];
-/// What `mkfs` makes in a file system. It stays.
+/// The directory that `mkfs` creates in a file system. It stays.
 const LOST_FOUND: &str = "lost+found";
 
-/// What is removed.
+/// The parts that can be removed.
 pub(super) struct Removable {
     /// Whether the directory of the database is there.
     is_there: bool,
-    /// The logs in a directory apart from it, if that is the database's.
+    /// The logs in a separate directory, if that belongs to the database.
     logs: Option<BTreeSet<String>>,
 }
 
-/// Removes the database, but only from a directory that has nothing else in it. A symbolic link stays,
-/// and what it points to is emptied. Both directories are held before they are looked at.
+/// Removes the database, but only from a directory with nothing else in it. A symbolic link stays,
+/// and its target is emptied. Both directories are held before they are examined.
 pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
     let place = params.path(NAME)?;
     let failed = |source: BoxError| failed(place, source);
@@ -68,7 +68,7 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     left_is_fine(fs::remove_dir(place)).map_err(|e| failed(e.into()))
 }
 
-/// Leaves no more of a database than the note that it is being removed.
+/// Removes everything of a database except the note that it is being removed.
 fn remove_database(held: &HeldDirectory, place: &Path) -> Result<(), Error> {
     let note = note_removal(held.path()).map_err(|e| failed(place, e.into()))?;
     // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
@@ -84,8 +84,8 @@ fn remove_database(held: &HeldDirectory, place: &Path) -> Result<(), Error> {
     })
 }
 
-/// Notes which database is about to be removed; gives the path of the note. It is a second name of
-/// `IDENTITY`, for which a full disk has room.
+/// Notes which database is about to be removed. Returns the path of the note. It is a hard link to
+/// `IDENTITY`, for which even a full disk has room.
 fn note_removal(place: &Path) -> io::Result<PathBuf> {
     let note = place.join(REMOVING);
     if !place.join("CURRENT").exists() && note.exists() {
@@ -114,8 +114,8 @@ fn note_removal(place: &Path) -> io::Result<PathBuf> {
 /// What would be removed. Changes nothing.
 ///
 /// # Errors
-/// If there is something else in the directory of the database or of its log, or if that database has
-/// lost a part that says what it is.
+/// If the directory of the database or of its log contains something else, or if the database has
+/// lost a part that identifies it.
 pub(super) fn check(params: &Params) -> Result<Removable, Error> {
     let place = params.path(NAME)?;
     let log = LogDirectory::new(place, &params.settings);
@@ -157,7 +157,7 @@ fn failed(place: &Path, source: BoxError) -> Error {
     }
 }
 
-/// The directories in the database's own that have files of RocksDB: a log directory there is one.
+/// Subdirectories with RocksDB files, such as a log directory inside the database's own.
 fn inside(params: &Params, place: &Path) -> Vec<PathBuf> {
     let log = params.settings.text("wal_dir").map(Path::new);
     let log = log.and_then(|log| log.strip_prefix(place).ok());
@@ -169,8 +169,8 @@ fn inside(params: &Params, place: &Path) -> Vec<PathBuf> {
     archives.chain(all.iter().cloned()).collect()
 }
 
-/// Whether the directory itself holds a file of a database or one of tailmark's notes. If not, files in
-/// its subdirectories belong to no database here.
+/// Whether the directory itself holds a file of a database or one of tailmark's notes. If not,
+/// files in its subdirectories belong to no database here.
 fn has_database(place: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(place)? {
         let entry = entry?;
@@ -183,8 +183,8 @@ fn has_database(place: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The first entry below a database's directory that is not of this database: another file, or one of
-/// another database or file system in a directory inside it.
+/// The first foreign entry below a database's directory: a file, or part of another database or
+/// file system inside it.
 fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<PathBuf>> {
     let is_inside = below != Path::new("");
     let has_database = has_database(place)?;
@@ -213,7 +213,7 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
     Ok(None)
 }
 
-/// Removes what `DestroyDB` left of the database in the directories inside its own.
+/// Removes what `DestroyDB` left of the database in subdirectories.
 fn remove_inside(place: &Path, inside: &[PathBuf]) -> io::Result<()> {
     for below in inside {
         let directory = place.join(below);
@@ -236,7 +236,7 @@ fn remove_own_files(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A directory stays if something else is in it or it is mounted on.
+/// A directory stays if it contains something else or is a mount point.
 fn left_is_fine(result: io::Result<()>) -> io::Result<()> {
     use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
     match result {

@@ -1,8 +1,8 @@
 //! One client's requests to RocksDB.
 //!
-//! A read has RocksDB find and pin the value, takes its length and copies nothing, as db_bench
-//! does; the value is looked into only where one field is asked for. Bytes are those of keys and
-//! field values, without what the encoding adds, so that they compare with those of other drivers.
+//! A read makes RocksDB find and pin the value, takes its length and copies nothing, as db_bench
+//! does. The value is decoded only if a single field is requested. Bytes are those of keys and
+//! field values, without the overhead of the encoding, so that drivers can be compared.
 
 use super::{Store, record};
 use crate::{
@@ -55,8 +55,7 @@ impl RocksDbSession {
         put(store, key, values, &self.record, &self.write)
     }
 
-    /// As YCSB's binding does it: Get, replace the fields, Put. Of a key that is not there,
-    /// nothing.
+    /// Like YCSB's binding: Get, replace the fields, Put. A missing key changes nothing.
     fn update(&mut self, key: Key<'_>, values: &Values<'_>) -> Reply {
         let store = &*self.store;
         let _guard = lock(store, key);
@@ -77,7 +76,7 @@ impl RocksDbSession {
         put(store, key, values, &self.record, &self.write)
     }
 
-    /// A new iterator each time, as YCSB's binding does: it sees what was written before.
+    /// A new iterator each time, as in YCSB's binding, so that it sees earlier writes.
     fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
         let store = &*self.store;
         let options = ReadOptions::default();
@@ -152,7 +151,7 @@ impl RocksDbSession {
     }
 }
 
-/// In correct semantics, keeps other writers of the key out until the guard is dropped.
+/// In correct semantics, excludes other writers of the key until the guard is dropped.
 fn lock<'a>(store: &'a Store, key: Key<'_>) -> Option<MutexGuard<'a, ()>> {
     let stripes = store.stripes.as_deref()?;
     let stripe = &stripes[(key.number % stripes.len() as u64) as usize];
@@ -177,8 +176,8 @@ fn put(
     })
 }
 
-/// Finds a value and tells its length. Given no room, the binding's Get neither copies nor
-/// allocates, where its pinned Get allocates what it pins with.
+/// Finds a value and returns its length. Without a buffer, the binding's Get neither copies nor
+/// allocates, whereas its pinned Get allocates.
 #[inline]
 pub(super) fn value_length(
     store: &Store,
@@ -196,7 +195,7 @@ pub(super) fn value_length(
     })
 }
 
-/// What was found of a record of which every field was read.
+/// The outcome for a record of which every field was read.
 fn whole_record(store: &Store, key: &[u8], length: usize) -> Outcome {
     Outcome {
         records: 1,
@@ -204,7 +203,7 @@ fn whole_record(store: &Store, key: &[u8], length: usize) -> Outcome {
     }
 }
 
-/// What was found of one record.
+/// The outcome for one record.
 fn outcome(store: &Store, key: &[u8], value: &[u8], fields: Fields) -> Reply {
     let field = match fields {
         Fields::All => return Ok(whole_record(store, key, value.len())),

@@ -1,4 +1,4 @@
-//! Waiting for RocksDB's flushes and compactions, and seeing that some will never be done.
+//! Waits for RocksDB's flushes and compactions, and detects those that will never be done.
 
 use super::{NAME, RocksDb};
 use crate::{Error, Remark, RemarkCode, Settled, Stopped};
@@ -11,13 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// If this many readings 100 ms apart find work that waits and none that runs, none will run after
-/// an error.
+/// If this many readings, 100 ms apart, find waiting work but none running, none will run after an
+/// error.
 const STUCK: u32 = 10;
-/// How many readings 100 ms apart must be quiet after an error: RocksDB waits a second before it tries
-/// failed work again.
+/// After an error, this many readings, 100 ms apart, must be quiet, because RocksDB waits a second
+/// before it retries.
 const RETRY: u32 = 20;
-/// If this many attempts fail in one wait (RocksDB makes one a second), the next will too.
+/// If this many attempts fail in one wait (RocksDB makes one per second), the next will fail too.
 const FAILURES: u64 = 3;
 
 /// What is done in the background.
@@ -25,13 +25,13 @@ const FAILURES: u64 = 3;
 enum BackgroundWork {
     None,
     Runs,
-    /// Some waits, and none runs.
+    /// Some work waits, but none runs.
     Waits,
 }
 
 impl RocksDb {
-    /// Two readings 100 ms apart must be quiet, and more after an error: a compaction may follow the one
-    /// that just ended. After an error RocksDB tries its work again, gets over it, or leaves it for good.
+    /// Two readings 100 ms apart must be quiet, because another compaction may follow the one that
+    /// just ended. After an error it takes more, because RocksDB retries, recovers, or gives up.
     pub(super) fn wait_for_work(
         &self,
         timeout: Duration,
@@ -76,7 +76,7 @@ impl RocksDb {
         }
     }
 
-    /// What the user must know where background work has failed, and went on.
+    /// The remark if background work failed and then continued.
     pub(super) fn remark_of_errors(&self) -> Option<Remark> {
         let errors = self.errors().ok().filter(|errors| *errors > 0)?;
         Some(Remark {
@@ -117,8 +117,8 @@ impl RocksDb {
         Ok(number.unwrap_or(0))
     }
 
-    /// How many flushes and compactions have failed since the database was opened. RocksDB counts
-    /// those of all column families with the default one.
+    /// The number of failed flushes and compactions since the database was opened. RocksDB counts
+    /// those of all column families in the default one.
     fn errors(&self) -> Result<u64, rust_rocksdb::Error> {
         let errors = self
             .store
@@ -128,7 +128,7 @@ impl RocksDb {
     }
 }
 
-/// How many errors there were, and the first, as RocksDB's log tells.
+/// The number of errors, and the first one in RocksDB's log.
 fn told(errors: u64, place: &Path) -> String {
     let first = first_error(place).map_or_else(String::new, |why| format!("; the first: {why}"));
     format!("rocksdb.background-errors is {errors}{first}")

@@ -1,10 +1,10 @@
-//! What RocksDB tells of itself while it is open: flushes, compactions, stalls, memtables, caches.
+//! RocksDB's statistics while it is open: flushes, compactions, stalls, memtables, caches.
 //!
-//! Without its own counters (tickers) that is read from its properties: numbers, and two reports as
-//! text, whose columns and words are found by name. Event listeners, which would tell of flushes and
-//! compactions without text, need type information that the library is built without. Tickers are
-//! exact, but every request then pays for them: they are on only where the setting `statistics` says
-//! so, and then take the place of what the reports round.
+//! They come from its properties: numbers, and two text reports, whose columns and words are found
+//! by name. Event listeners would report flushes and compactions without text, but they need type
+//! information, which this build of the library lacks. RocksDB's own counters (tickers) are exact,
+//! but every request pays for them. They are on only with the setting `statistics`, and then
+//! replace rounded values.
 
 use super::RocksDb;
 use crate::Statistic;
@@ -13,13 +13,13 @@ use rust_rocksdb::{
     statistics::Ticker,
 };
 
-/// The table of levels and what follows it, of the column family, without histograms.
+/// The report with the table of levels of the column family, without histograms.
 const OF_TABLE: &str = "rocksdb.cfstats-no-file-histogram";
-/// Writes, log and stalls, of the database.
+/// The report with writes, log and stalls of the database.
 const OF_DATABASE: &str = "rocksdb.dbstats";
-/// The column of jobs that were done in the table of levels.
+/// The column of completed jobs in the table of levels.
 const JOBS: &str = "Comp(cnt)";
-/// The column of files, with those that are being compacted after a slash.
+/// The column of files. Files being compacted follow after a slash.
 const FILES: &str = "Files";
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -42,7 +42,7 @@ const GAUGES: [(&str, &PropName); 9] = [
     ("sst_bytes", properties::TOTAL_SST_FILES_SIZE),
 ];
 
-/// Counters of which each is the sum of tickers.
+/// Counters, each the sum of some tickers.
 const TICKERS: [(&str, &[Ticker], f64); 10] = [
     ("stall_s", &[Ticker::StallMicros], 1e-6),
     (
@@ -65,7 +65,7 @@ const TICKERS: [(&str, &[Ticker], f64); 10] = [
 ];
 
 impl RocksDb {
-    /// What was done since the database was opened, and what is going on.
+    /// What was done since the database was opened, and the current state.
     pub(super) fn told(&self) -> Option<Vec<Statistic>> {
         let mut told = of_table(&self.report(OF_TABLE)?)?;
         for (name, property) in GAUGES {
@@ -91,7 +91,7 @@ impl RocksDb {
     }
 }
 
-/// What the report of a column family says; none where it is not one.
+/// The statistics in the report of a column family; `None` if it is something else.
 fn of_table(report: &str) -> Option<Vec<Statistic>> {
     let jobs = |level| number_in(report, level, JOBS);
     let all = jobs("Sum")?;
@@ -137,8 +137,8 @@ fn of_database(report: &str) -> Vec<Statistic> {
     all.into_iter().flatten().collect()
 }
 
-/// The number in a row and a column of the table of levels. Columns are counted from the right for
-/// all but the files: a size has its unit in a column of its own.
+/// The number in a row and a column of the table of levels. Columns are counted from the right,
+/// except the files, because the unit of a size is a column of its own.
 fn number_in(report: &str, row: &str, column: &str) -> Option<f64> {
     let line = |first: &str| {
         let mut lines = report.lines().map(|line| line.split_whitespace());
@@ -153,7 +153,7 @@ fn number_in(report: &str, row: &str, column: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// The number after some words of the line that begins so, and before others, or at its end.
+/// The number in the line that begins with `line`, between two texts or up to its end.
 fn word(report: &str, line: &str, before: &str, behind: &str) -> Option<f64> {
     let line = report.lines().find(|text| text.starts_with(line))?;
     let (_, rest) = line.split_once(before)?;
@@ -161,7 +161,7 @@ fn word(report: &str, line: &str, before: &str, behind: &str) -> Option<f64> {
     number.trim().parse().ok()
 }
 
-/// How long writes were held back: `Cumulative stall: 00:01:02.500 H:M:S, 3.1 percent`.
+/// How long writes were stalled: `Cumulative stall: 00:01:02.500 H:M:S, 3.1 percent`.
 fn stall_s(report: &str) -> Option<f64> {
     let mut lines = report.lines();
     let told = lines.find_map(|line| line.strip_prefix("Cumulative stall:"))?;

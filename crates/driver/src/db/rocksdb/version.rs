@@ -1,9 +1,9 @@
-//! Which versions of RocksDB read a database after it was written here.
+//! Which versions of RocksDB can read a database after it was written here.
 //!
-//! RocksDB reads what older versions wrote, but writes what some of them cannot read: opening a
-//! database for writing once is enough. So a database of another version is opened for reading alone
-//! if that is all that is wanted, and a write that would lock out the version that wrote it needs
-//! the user's consent.
+//! RocksDB reads data of older versions, but writes formats that some of them cannot read. Opening
+//! a database for writing once is enough. So a database of another version is opened only for
+//! reading if that suffices. A write that would lock out the version that wrote it needs the user's
+//! consent.
 
 use super::{facts, ini::Ini, kept, newest_options::NewestOptions};
 use crate::{Access, Settings};
@@ -12,12 +12,12 @@ use std::{collections::BTreeMap, path::Path};
 /// The version of RocksDB in this program.
 pub(super) const EMBEDDED: &str = "11.12.0";
 
-/// A version, and what it can read of what the RocksDB in this program writes.
+/// A version, and what it can read from this program's RocksDB.
 struct Reader {
     version: [u32; 3],
     /// Whether it opens the database.
     opens: bool,
-    /// The newest `format_version` of tables that it reads.
+    /// The newest `format_version` of tables that it can read.
     format_version: u32,
     /// Whether it reads the checksum `xxh3`.
     xxh3: bool,
@@ -51,15 +51,15 @@ const fn reader(version: [u32; 3], opens: bool, format_version: u32, xxh3: bool)
     }
 }
 
-/// Values of an options file that a version before the named one cannot read: RocksDB's `HISTORY.md`
-/// has them from there on, or somewhat earlier.
+/// Values in an options file that versions before the named one cannot read. RocksDB's `HISTORY.md`
+/// has them from that version on, or from a slightly earlier one.
 const NEWER: &[(&str, &str, [u32; 3])] = &[
     ("enable_blob_files", "true", [6, 18, 0]),
     ("index_type", "kBinarySearchWithFirstKey", [6, 3, 0]),
     ("wal_compression", "kZSTD", [7, 10, 2]),
 ];
 
-/// What the version of a text can read; `None` if that is not known.
+/// What the version in a text can read; `None` if that is unknown.
 fn reader_of(version: &str) -> Option<&'static Reader> {
     let version = parse(version)?;
     READERS.iter().rev().find(|row| row.version <= version)
@@ -71,7 +71,8 @@ fn parse(version: &str) -> Option<[u32; 3]> {
     Some([next()?, next()?, next()?])
 }
 
-/// Whether the version that wrote a database reads it after it was written here with these settings.
+/// Whether the version that wrote a database can read it after it was written here with these
+/// settings.
 fn stays_readable(version: &str, settings: &Settings) -> bool {
     if parse(version) >= parse(EMBEDDED) {
         return true;
@@ -89,7 +90,7 @@ fn stays_readable(version: &str, settings: &Settings) -> bool {
     })
 }
 
-/// How the database in `place` is opened for this access.
+/// How to open the database in `place` for this access.
 ///
 /// # Errors
 /// The version that wrote it, if that version could not read it afterwards.
@@ -121,8 +122,8 @@ pub(super) fn access(
     }
 }
 
-/// The settings, with the directory of the log that a database in `place` has if they name none:
-/// opened without its log, a database loses records.
+/// The settings with the log directory of the existing database in `place`, if they name none. If a
+/// database is opened without its log, it loses records.
 pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let newest = NewestOptions::read(place).ok().flatten();
@@ -136,7 +137,7 @@ pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
     settings
 }
 
-/// Version and options of a database that is open for reading alone: no file of it says them.
+/// Version and options of a database that is open only for reading, for which no file has them.
 pub(super) fn read_only(ini: &Ini, table: &str) -> BTreeMap<String, String> {
     let mut facts = facts::noted(ini, table);
     facts.insert("version".to_owned(), EMBEDDED.to_owned());

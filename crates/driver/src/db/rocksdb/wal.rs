@@ -1,10 +1,10 @@
-//! A write-ahead log that lies apart from its database: whose it is, and what may be removed of it.
+//! A write-ahead log in a directory apart from its database: who owns it, and what may be removed.
 //!
-//! RocksDB takes every numbered log file in its `wal_dir` for its own: it replays all of them when
-//! it opens a database, and `DestroyDB` removes all of them. So a directory that two databases share
-//! loses the records of one. Here a log directory has one owner, which the file [`MARKER`] in it
-//! names, and the log files that are the owner's. What it does not name is foreign: RocksDB is never
-//! let near it, and nothing of it is removed.
+//! RocksDB treats every numbered log file in its `wal_dir` as its own. It replays all of them when
+//! it opens a database, and `DestroyDB` removes all of them. So two databases that share a
+//! directory lose records. Here a log directory has exactly one owner, which the file [`MARKER`] in
+//! it names together with its log files. Everything else is foreign: RocksDB never gets access to
+//! it, and none of it is removed.
 
 mod files;
 
@@ -27,36 +27,36 @@ use std::{
 
 /// The name of the marker.
 const MARKER: &str = "tailmark.wal.json";
-/// A kill can leave a draft of the marker. Its name begins and ends like this, with [`RANDOM`] random
-/// letters and digits between, so that no other program has a file of that name.
+/// The beginning and end of a draft's name. A kill can leave a draft of the marker. Between them
+/// are [`RANDOM`] random letters and digits, so that no other program has a file of that name.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
 const RANDOM: usize = 32;
-/// Files and logs take their numbers from one counter. A log that has no file with a number near to
-/// its own in the database was not written by it: no database has that many logs unflushed.
+/// Files and logs are numbered by one counter. A log without any file of a similar number in the
+/// database was not written by it, because no database has that many unflushed logs.
 const NEAR: u64 = 10_000;
 
-/// What the marker says.
+/// The content of the marker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Marker {
     version: u32,
     /// The directory of the database that the log belongs to.
     database: PathBuf,
-    /// The name that RocksDB gave that database; none before it is made.
+    /// RocksDB's name for that database; `None` before it is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<String>,
-    /// The study that the database was loaded for, if it was loaded for one.
+    /// The study for which the database was loaded, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     study: Option<String>,
-    /// Whether this program made the directory.
+    /// Whether this program created the directory.
     made: bool,
-    /// Whether the database is open, or its process was killed. Logs with higher numbers than
-    /// those below may be its own then.
+    /// Whether the database is open, or its process was killed. Logs with higher numbers than those
+    /// below may then belong to it.
     open: bool,
-    /// Its log files, as they were when it was opened or closed last.
+    /// Its log files, as they were when it was last opened or closed.
     logs: BTreeMap<String, LogFile>,
 }
 
-/// The log directory of a database that keeps its log apart.
+/// The separate log directory of a database.
 pub(super) struct LogDirectory {
     directory: PathBuf,
     database: PathBuf,
@@ -65,12 +65,12 @@ pub(super) struct LogDirectory {
 /// A log directory while its database is open for writing. Dropped after the database is closed.
 pub(super) struct Claim {
     log: LogDirectory,
-    /// None for a database of another program: nothing is written beside its log.
+    /// `None` for a database of another program: nothing is written beside its log.
     marker: Option<Marker>,
-    /// The marker that was there before; it comes back if the database cannot be opened.
+    /// The previous marker. It is restored if the database cannot be opened.
     before: Option<Marker>,
     opened: bool,
-    /// Whether the database is made by this opening.
+    /// Whether this opening creates the database.
     is_new: bool,
 }
 
@@ -81,7 +81,8 @@ pub(super) fn of_options_file(settings: &Settings) -> Option<PathBuf> {
 }
 
 impl LogDirectory {
-    /// The log directory of the database in `place`; `None` if it is in the database's own.
+    /// The log directory of the database in `place`; `None` if the log is in the database's own
+    /// directory.
     pub(super) fn new(place: &Path, settings: &Settings) -> Option<Self> {
         let (directory, database) = (real(Path::new(settings.text("wal_dir")?)), real(place));
         (!directory.starts_with(&database)).then_some(Self {
@@ -90,14 +91,14 @@ impl LogDirectory {
         })
     }
 
-    /// Whether the log that a database was written with holds records, as far as that can be told.
+    /// Whether the log of a database has records, as far as is known.
     pub(super) fn has_records(place: &Path) -> bool {
         let newest = NewestOptions::read(place).ok().flatten();
         let written = newest.and_then(|newest| newest.wal_dir);
         holds_records(written.as_deref().unwrap_or(place)).unwrap_or(true)
     }
 
-    /// Refuses to open a database without the log that it was written with.
+    /// Refuses to open a database without its log.
     pub(super) fn refuse_other(place: &Path, log: Option<&Self>) -> Result<(), String> {
         // Whatever its options say: one that was moved names the directory where it was.
         if let Some(log) = log
@@ -136,11 +137,12 @@ impl LogDirectory {
         ))
     }
 
-    /// Refuses to write to a database whose log is not there, for example because its directory is not
-    /// mounted: RocksDB would begin another log, and the records of the old one would be lost. It keeps
-    /// at least one log file, also when it closes a database, so that one without any has its log
-    /// elsewhere, whether or not its options still say where. The manifest names its number. One restored from a backup may have none:
-    /// then `wal_dir` has to name the database's own directory.
+    /// Refuses to write to a database whose log is missing, for example because its directory is
+    /// not mounted. RocksDB would start another log, and the records of the old one would be lost.
+    /// It always keeps at least one log file, even when it closes a database. So a database without
+    /// any has its log elsewhere, whether or not its options still say where. The manifest names
+    /// its number. A database restored from a backup may have none; then `wal_dir` must name the
+    /// database's own directory.
     pub(super) fn refuse_lost(
         place: &Path,
         settings: &Settings,
@@ -181,8 +183,8 @@ impl LogDirectory {
         ))
     }
 
-    /// Takes the directory for the database, which is about to be opened for writing. Makes it if
-    /// only the last part of its path is missing.
+    /// Claims the directory for the database, which is about to be opened for writing. Creates it
+    /// if only the last part of its path is missing.
     pub(super) fn claim(self, exists: bool) -> Result<Claim, String> {
         let made = self.make()?;
         let (found, present) = (self.marker()?, logs(&self.directory)?);
@@ -221,8 +223,8 @@ impl LogDirectory {
         })
     }
 
-    /// The file in a database's own directory that says that [`MARKER`] has to be in this one. Without
-    /// that marker the logs here are those of another database.
+    /// A file in a database's own directory, which says that this directory must have a [`MARKER`].
+    /// Without that marker the logs here belong to another database.
     fn note(&self) -> PathBuf {
         self.database.join(LOG_APART)
     }
@@ -239,7 +241,7 @@ impl LogDirectory {
         }
     }
 
-    /// Refuses a directory with other files of a RocksDB database than logs: RocksDB would remove its
+    /// Refuses a directory with RocksDB files other than logs, because RocksDB would remove its
     /// tables.
     fn refuse_tables(&self) -> Result<(), String> {
         let entries = fs::read_dir(&self.directory).map_err(|e| e.to_string())?;
@@ -256,10 +258,11 @@ impl LogDirectory {
         ))
     }
 
-    /// The files of the log that [`Self::remove`] removes.
+    /// The log files that [`Self::remove`] removes.
     ///
     /// # Errors
-    /// If the directory has another owner, or log files that are not known to be the database's.
+    /// If the directory has another owner, or log files that are not known to belong to the
+    /// database.
     pub(super) fn removable(&self) -> Result<BTreeSet<String>, String> {
         let present = logs(&self.directory)?;
         let foreign = match self.marker()? {
@@ -277,13 +280,13 @@ impl LogDirectory {
         Ok(present)
     }
 
-    /// Holds the directory; none if it is not there.
+    /// Holds the directory; `None` if it does not exist.
     pub(super) fn hold(&self) -> io::Result<Option<HeldLog<'_>>> {
         let held = HeldDirectory::open(&self.directory)?;
         Ok(held.map(|held| HeldLog { log: self, held }))
     }
 
-    /// What tells these files of the log from others.
+    /// The identity of these log files.
     fn files(&self, names: &BTreeSet<String>) -> BTreeMap<String, LogFile> {
         let file = |name: &String| {
             let found = LogFile::look(&self.directory.join(name)).ok()?;
@@ -292,7 +295,7 @@ impl LogDirectory {
         names.iter().filter_map(file).collect()
     }
 
-    /// Whether the directory had to be made.
+    /// Creates the directory if it is missing. Returns whether it was.
     fn make(&self) -> Result<bool, String> {
         let shown = self.directory.display();
         let above = self.directory.parent().unwrap_or(Path::new("/"));
@@ -354,7 +357,7 @@ impl LogDirectory {
         })
     }
 
-    /// A database that was moved together with its log, or mounted elsewhere, is still the owner.
+    /// Accepts a database that was moved together with its log, or mounted elsewhere, as the owner.
     fn refuse_other_owner(&self, marker: &Marker) -> Result<(), String> {
         let newest = NewestOptions::read(&self.database).ok().flatten();
         let is_moved = || {
@@ -373,8 +376,8 @@ impl LogDirectory {
         ))
     }
 
-    /// Whether a marker is about the database that is there: another program may have removed that one,
-    /// and keep the log of its own here under the same names.
+    /// Whether a marker describes the existing database. Another program may have removed the
+    /// original, and keep its own log here under the same names.
     fn is_of_database(&self, marker: &Marker) -> bool {
         let id = id(&self.database);
         id.is_some() && (marker.identity.is_none() || marker.identity == id)
@@ -386,7 +389,7 @@ impl LogDirectory {
         wal.is_some_and(|wal| real(&wal) == self.directory)
     }
 
-    /// Which of the log files present are not the owner's.
+    /// The present log files that do not belong to the owner.
     fn foreign(&self, marker: &Marker, present: &BTreeSet<String>) -> BTreeSet<String> {
         let newest = marker.logs.keys().filter_map(|name| number(name)).max();
         let last = highest_number(&self.database).saturating_add(NEAR);
@@ -428,7 +431,7 @@ pub(super) struct HeldLog<'a> {
 }
 
 impl HeldLog<'_> {
-    /// Removes these files of the log, the marker, and the directory if this program made it.
+    /// Removes these log files, the marker, and the directory if this program created it.
     pub(super) fn remove(self, files: &BTreeSet<String>) -> io::Result<()> {
         let Self { log, held } = self;
         if !held.is_at(&log.directory) {
@@ -456,7 +459,7 @@ impl HeldLog<'_> {
 }
 
 impl Claim {
-    /// Keeps in mind which logs are there once the database is open: all of them are its own.
+    /// Records the current log files once the database is open: all of them belong to it.
     pub(super) fn note_logs(&mut self) -> Result<(), String> {
         self.opened = true;
         let Some(marker) = &mut self.marker else {
@@ -500,7 +503,7 @@ impl Drop for Claim {
     }
 }
 
-/// What writers of the marker left that were killed.
+/// Drafts that killed writers of the marker left.
 fn drafts(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let is_draft = |entry: &fs::DirEntry| {

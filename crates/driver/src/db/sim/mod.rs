@@ -1,10 +1,10 @@
-//! A database that is simulated: what it answers, and when, is known beforehand.
+//! A simulated database, whose answers and their timing are known in advance.
 //!
-//! It holds no data. A [`model`] says how long its service takes, how many requests it serves at a
-//! time, and what happens to it when; beside it every n-th request of a *client* can stall, miss or
-//! fail. There are three rows. `sim` has a clock of its own, so that an hour takes seconds, and is
-//! for learning what a tool shows of a database that is known. The clients of `sim-threads` and
-//! `sim-tasks` are those of real databases, in real time, for tests of them.
+//! It holds no data. A [`model`] sets its service time, the number of requests that it serves at
+//! once, and events over time. In addition, every n-th request of a *client* can stall, miss or
+//! fail. There are three rows. `sim` has its own clock, so that an hour takes seconds. It shows
+//! what tailmark reports about a known database. The clients of `sim-threads` and `sim-tasks` run
+//! in real time like those of real databases, for tests.
 
 mod model;
 mod queue;
@@ -23,7 +23,7 @@ use std::{
 };
 use timer::{Sleep, Timer};
 
-/// The row of the table that has a clock of its own.
+/// The driver with its own clock.
 pub const DRIVER: Driver = Driver {
     name: "sim",
     about: "simulates a database in virtual time: a model of its latencies, stalls and errors",
@@ -40,7 +40,7 @@ pub const DRIVER: Driver = Driver {
     ..super::null::DRIVER
 };
 
-/// The row for clients that are threads, in real time.
+/// The driver whose clients are threads, in real time.
 pub const THREADS: Driver = Driver {
     name: "sim-threads",
     about: "for tests: as sim, in real time, and clients are threads",
@@ -53,7 +53,7 @@ pub const THREADS: Driver = Driver {
     ..DRIVER
 };
 
-/// The row for clients that are tasks, in real time.
+/// The driver whose clients are tasks, in real time.
 pub const TASKS: Driver = Driver {
     name: "sim-tasks",
     about: "for tests: as sim, in real time, and every answer is awaited",
@@ -142,16 +142,16 @@ const CAUSES: SettingKind = SettingKind::Choice(&[
     "unsupported",
 ]);
 
-/// Which time passes.
+/// Virtual or real time.
 #[derive(Clone)]
 enum Time {
     Virtual(VirtualClock),
-    /// With a timer where answers are awaited.
+    /// With a timer if answers are awaited.
     Real(Option<Arc<Timer>>),
 }
 
 impl Time {
-    /// The least that a request takes, nanoseconds: virtual time would not go on otherwise.
+    /// The shortest request, nanoseconds. Virtual time would not advance otherwise.
     const fn request_min_ns(&self) -> u64 {
         match self {
             Self::Virtual(_) => 1_000,
@@ -160,7 +160,7 @@ impl Time {
     }
 }
 
-/// What all clients share.
+/// State shared by all clients.
 struct Sim {
     script: Script,
     model: Model,
@@ -171,13 +171,13 @@ struct Sim {
 
 /// One phase of a plan.
 struct Phase {
-    /// Of a load the model says nothing.
+    /// The model does not apply to loads.
     stage: Stage,
     began: Instant,
     queue: Queue,
 }
 
-/// What happens to each n-th request of a client.
+/// The effect on each n-th request of a client.
 #[derive(Debug, Clone, Copy)]
 struct Script {
     latency: Duration,
@@ -285,7 +285,7 @@ struct SimSession {
 }
 
 impl SimSession {
-    /// When a request that is sent now is done, nanoseconds after the start of the phase, with its
+    /// When a request that is sent now ends, nanoseconds after the start of the phase, with its
     /// failure if the model has one.
     fn serve(&self, now: u64) -> (u64, Option<Failure>) {
         let script = &self.script;
@@ -363,12 +363,12 @@ fn later<'a>(reply: Reply, wait: impl Future<Output = ()> + 'a) -> Completion<'a
     }))
 }
 
-/// Whether the `count`-th is one of every `n`.
+/// Whether the request number `count` is one of every `n`.
 fn every(n: u64, count: u64) -> bool {
     n > 0 && count.is_multiple_of(n)
 }
 
-/// Sleeps while there is time, and spins for the last 100 us, which sleeping would overshoot.
+/// Sleeps while there is time, then spins for the last 100 us, which a sleep would overshoot.
 fn wait_until(deadline: Instant) {
     let spin = Duration::from_micros(100);
     let left = deadline.saturating_duration_since(Instant::now());
@@ -380,7 +380,7 @@ fn wait_until(deadline: Instant) {
     }
 }
 
-/// The cause of a name.
+/// The cause with this name.
 fn cause(name: &str) -> Option<Cause> {
     const ALL: [Cause; 8] = [
         Cause::Timeout,

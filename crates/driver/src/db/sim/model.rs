@@ -1,71 +1,71 @@
-//! What a simulated database is like: how long its service takes, how many requests it serves at a
-//! time, and what happens to it when.
+//! The model of a simulated database: its service time, the number of requests that it serves at
+//! once, and events over time.
 //!
-//! A model is terms with semicolons between, each a word and its numbers: [`TERMS`].
+//! A model is a list of terms separated by semicolons, each a word with its numbers: [`TERMS`].
 
 use crate::{Cause, Error};
 use std::time::Duration;
 
-/// A model as it is written.
+/// A parsed model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Model {
-    /// How long a request takes; none: what the setting `latency_us` says.
+    /// The duration of a request; `None`: the setting `latency_us`.
     pub(super) service: Option<Service>,
-    /// Shares of the requests that take another time.
+    /// Shares of requests with another duration.
     pub(super) modes: Vec<(f64, Service)>,
-    /// How many are served at a time; none: all.
+    /// How many are served at once; `None`: all.
     pub(super) servers: Option<usize>,
-    /// By which part of itself a time grows for each other request that is under way, and for each
-    /// pair of those under way.
+    /// By which fraction a duration grows for each other request in flight, and for each pair in
+    /// flight.
     pub(super) contention: Option<(f64, f64)>,
-    /// When nothing is served, rising.
+    /// When nothing is served, in order.
     pub(super) stalls: Vec<Span>,
     /// When requests fail.
     pub(super) errors: Vec<(Span, f64, Cause)>,
-    /// How often, for how long, and how many times as long requests take then.
+    /// How often a compaction starts, how long it lasts, and the factor for requests meanwhile.
     pub(super) compaction: Option<(f64, f64, f64)>,
-    /// By which part of itself a time grows, and in how many nanoseconds.
+    /// By which fraction durations grow, over how many nanoseconds.
     pub(super) drift: Option<(f64, f64)>,
-    /// How many times as long requests take at the start, and after how many nanoseconds e times
-    /// less of that is left.
+    /// The factor at the start, and the nanoseconds after which its excess has fallen by a factor
+    /// of e.
     pub(super) start: Option<(f64, f64)>,
-    /// A factor that is drawn for each run.
+    /// A factor drawn for each run.
     pub(super) run_noise: Option<RunNoise>,
-    /// The same of a factor that changes, and the nanoseconds over which it forgets.
+    /// A factor that varies over time, and the nanoseconds over which it forgets.
     pub(super) noise: Option<(f64, f64)>,
 }
 
-/// From an instant for a time, nanoseconds since the start of the run.
+/// A start and a duration, nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Span {
     pub(super) start: u64,
     pub(super) end: u64,
 }
 
-/// A factor that is drawn for each run, of mean 1: the standard deviation of its logarithm, and
-/// whether that has a gamma distribution of shape 2 rather than a normal one: most runs are a little
-/// faster, a few much slower.
+/// A factor drawn for each run, with mean 1: the standard deviation of its logarithm, and whether
+/// the logarithm has a gamma distribution of shape 2 instead of a normal one. Then most runs are a
+/// little faster, and a few much slower.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RunNoise {
     pub(super) sigma: f64,
     pub(super) is_skewed: bool,
 }
 
-/// How long a request takes by itself, nanoseconds.
+/// The duration of a single request, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Service {
     Constant(f64),
     Uniform(f64, f64),
-    /// Of this mean.
+    /// With this mean.
     Exponential(f64),
-    /// Of this mean; the standard deviation of its logarithm.
+    /// With this mean and this standard deviation of the logarithm.
     Lognormal(f64, f64),
 }
 
-/// A word of the language, what follows it, and what it is.
+/// A word of the language, its arguments, and its meaning.
 type Term = (&'static str, &'static str, &'static str);
 
-/// The terms of a model. `TIME` is like `200us` or `1.5ms`, `SHARE` like `5%`.
+/// The terms of a model. `TIME` is for example `200us` or `1.5ms`, `SHARE` is `5%`.
 pub(super) const TERMS: &[Term] = &[
     ("constant", "TIME", "each request takes so long"),
     ("uniform", "TIME TIME", "between the two"),
@@ -129,7 +129,7 @@ pub(super) const TERMS: &[Term] = &[
 ];
 
 impl Model {
-    /// Reads a model; an empty text is one without terms.
+    /// Parses a model. An empty text is a model without terms.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let mut model = Self::default();
         for term in text
@@ -157,7 +157,7 @@ impl Model {
         Err(refused(wrong, wrong))
     }
 
-    /// Takes up a term; none where it is not one.
+    /// Adds a term; `None` if it is invalid.
     fn add(&mut self, words: &[&str]) -> Option<()> {
         match *words {
             ["mode", chance, ref service @ ..] => {
@@ -249,7 +249,7 @@ impl Service {
     }
 }
 
-/// Puts in a value where there is none yet.
+/// Sets a value unless there is one.
 fn once<T>(place: &mut Option<T>, value: T) -> Option<()> {
     place.is_none().then(|| *place = Some(value))
 }
@@ -282,13 +282,13 @@ fn share(text: &str) -> Option<f64> {
         .then_some(percent / 100.0)
 }
 
-/// A part of a time, from 0 to 1.
+/// A fraction of a time, from 0 to 1.
 fn part(text: &str) -> Option<f64> {
     let part = text.parse().ok();
     part.filter(|part| (0.0..=1.0).contains(part))
 }
 
-/// How many times as long, from 0.01 to 10,000.
+/// A factor, from 0.01 to 10,000.
 fn factor(text: &str) -> Option<f64> {
     let times = text.parse().ok();
     times.filter(|times| (0.01..=10_000.0).contains(times))

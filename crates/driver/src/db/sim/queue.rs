@@ -1,6 +1,6 @@
-//! A simulated database at work: when a request that arrives now is done. Whatever arrives first
-//! is served first; each draws its time when it arrives, so that the same arrivals have the same
-//! answers, whatever the clients are.
+//! A simulated database at work. It computes when a request that arrives now ends. Requests are
+//! served in order of arrival. Each draws its duration on arrival, so that the same arrivals get
+//! the same answers from any clients.
 
 use super::model::{Model, Service};
 use crate::Cause;
@@ -11,18 +11,18 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 /// One run of a model.
 pub(super) struct Queue {
     model: Model,
-    /// How long a request takes where the model does not say, nanoseconds.
+    /// The duration of a request if the model sets none, nanoseconds.
     constant: u64,
-    /// The least that one takes, nanoseconds.
+    /// The shortest duration, nanoseconds.
     least: u64,
     random: Xoshiro256PlusPlus,
-    /// When each of the servers is free, where they are counted.
+    /// When each server becomes free, if their number is limited.
     free: BinaryHeap<Reverse<u64>>,
-    /// When each request is done that is under way, where it matters how many are.
+    /// When each request in flight ends, if their number matters.
     under_way: BinaryHeap<Reverse<u64>>,
     /// The factor of this run.
     of_run: f64,
-    /// The logarithm of the factor that wanders, and when it was looked at.
+    /// The logarithm of the varying factor, and when it was last computed.
     wandering: (f64, u64),
 }
 
@@ -54,8 +54,8 @@ impl Queue {
         }
     }
 
-    /// When a request that arrives at `now` is done, and why it fails if it does. `takes` is how
-    /// long it takes by itself where that is not for the model to say, nanoseconds.
+    /// When a request that arrives at `now` ends, and its failure, if any. `takes` is its duration
+    /// if the model does not set it, nanoseconds.
     pub(super) fn serve(&mut self, now: u64, takes: Option<u64>) -> (u64, Option<Cause>) {
         let drawn = self.draw();
         let begins = match self.free.peek() {
@@ -76,7 +76,7 @@ impl Queue {
         (done, cause)
     }
 
-    /// What a request takes by itself, nanoseconds.
+    /// The duration of a single request, nanoseconds.
     fn draw(&mut self) -> f64 {
         let mut service = self
             .model
@@ -110,7 +110,7 @@ impl Queue {
         }
     }
 
-    /// How many times as long a request takes that arrives now, because of those under way.
+    /// The factor for a request that arrives now, because of requests in flight.
     fn contention(&mut self, now: u64) -> f64 {
         let Some((sigma, kappa)) = self.model.contention else {
             return 1.0;
@@ -125,7 +125,7 @@ impl Queue {
         1.0 + others * (sigma + kappa * with_it)
     }
 
-    /// How many times as long requests take that are begun now.
+    /// The factor for requests that begin now.
     fn factor(&mut self, now: u64) -> f64 {
         let mut factor = self.of_run;
         let at = now as f64;
@@ -147,7 +147,8 @@ impl Queue {
         factor
     }
 
-    /// The Ornstein-Uhlenbeck process of this standard deviation, now: exact for any distance.
+    /// The Ornstein-Uhlenbeck process of this standard deviation at this time; exact for any time
+    /// step.
     fn wander(&mut self, now: u64, sigma: f64, over: f64) -> f64 {
         let (before, at) = self.wandering;
         if now > at {
@@ -165,7 +166,7 @@ impl Queue {
         (unit < *share).then_some(*cause)
     }
 
-    /// The instant itself, or the end of the stalls that it is in.
+    /// The instant itself, or the end of the stalls that it falls into.
     fn end_of_stall(&self, now: u64) -> u64 {
         let stalls = self.model.stalls.iter();
         stalls.fold(
@@ -174,7 +175,7 @@ impl Queue {
         )
     }
 
-    /// When a request is done that is begun at an instant and takes so long; a stall adds itself.
+    /// When a request ends that begins at an instant and takes that long. Stalls are added.
     fn served(&self, begins: u64, takes: u64) -> u64 {
         let stalls = self
             .model
@@ -191,7 +192,7 @@ impl Queue {
     }
 }
 
-/// e to a normal deviate of this standard deviation, 1 on average.
+/// e to the power of a normal deviate of this standard deviation, with mean 1.
 fn lognormal(deviate: f64, sigma: f64) -> f64 {
     (deviate - sigma * sigma / 2.0).exp()
 }

@@ -1,4 +1,4 @@
-//! A clock that wakes futures, of any runtime: one thread that sleeps until the next is due.
+//! A clock that wakes futures of any runtime, with one thread that sleeps until the next is due.
 
 use crate::WakeQueue;
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-/// Wakes what waits; its thread ends when the last owner drops it.
+/// Wakes waiting futures. Its thread ends when the last owner drops it.
 pub(super) struct Timer {
     queue: Arc<Queue>,
 }
@@ -73,7 +73,7 @@ impl Queue {
     }
 }
 
-/// Is ready at an instant, and never at the first poll: so every answer is awaited.
+/// Is ready at an instant, but never at the first poll, so that every answer is awaited.
 pub(super) struct Sleep {
     timer: Arc<Timer>,
     due: Instant,

@@ -1,8 +1,8 @@
-//! The processor time of the threads of this process that do an embedded database's background work, which
-//! is a cost of the database, not of its clients.
+//! CPU time of this process's threads that do an embedded database's background work. It is a cost
+//! of the database, not of its clients.
 //!
-//! They are found by their names. A name is read once, when its thread is new: to read those of a thousand
-//! clients each second would cost more than all probes together.
+//! Threads are found by name. A name is read only once, when its thread is new. Reading the names
+//! of a thousand clients every second would cost more than all probes together.
 
 use super::unread;
 use crate::Error;

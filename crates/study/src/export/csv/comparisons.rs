@@ -1,4 +1,4 @@
-//! The comparisons: one row for each, with the members that it has in JSON as columns.
+//! The comparisons: one row each, with columns for the members in JSON.
 
 use super::{Table, cell};
 use crate::{

@@ -1,4 +1,4 @@
-//! The intervals: one row per interval and kind, also where nothing was done.
+//! The intervals: one row per interval and kind, even if nothing was done.
 
 use super::{Column, Table, each_phase, headings, key_headings, latency, latency_headings};
 use crate::{Error, Format, Study};

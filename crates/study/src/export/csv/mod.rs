@@ -1,7 +1,7 @@
-//! Tables for spreadsheets and for programs that read columns: one file and one table for each thing
-//! that a study has many of. Their columns are in `docs/EXPORT.md`.
+//! Tables for spreadsheets and programs that read columns: one file for each kind of data.
+//! `docs/EXPORT.md` describes their columns.
 //!
-//! A heading and what stands below it are one row of the tables here, so that neither can move
+//! A heading and the values below it are one row of the tables here, so that neither can move
 //! without the other.
 
 mod comparisons;

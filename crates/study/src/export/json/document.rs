@@ -1,5 +1,5 @@
-//! A JSON document that is written as it comes, laid out for people: two levels of a member have
-//! lines of their own, what is below them stands on one.
+//! A JSON document that is written incrementally and laid out for readers: two levels of members
+//! have their own lines, everything below is on one line.
 
 use super::super::failed;
 use crate::Error;

@@ -1,4 +1,4 @@
-//! Markers of tables: what tailmark says of the tables that it created or loaded, in a table of its own.
+//! Markers of tables that tailmark created or loaded, in a table of their own.
 
 use super::{Existing, MARKERS, Tables};
 use crate::error::BoxError;
@@ -12,9 +12,9 @@ impl Tables {
         )
     }
 
-    /// What the marker of the table is kept under: the name of the table, its id and that of the table
-    /// of markers, and whether tailmark created it. A table that is created again in the place of one
-    /// of them has no marker, not even with the same id (`WITH id = ...`, as backups of a schema have).
+    /// The key of a table's marker: the name of the table, its id and that of the table of markers,
+    /// and whether tailmark created it. If one of these tables is created again, it has no marker,
+    /// not even with the same id (`WITH id = ...`, as in backups of a schema).
     pub fn marker_key(&self, existing: &Existing) -> Option<String> {
         let (table, markers) = (existing.table.as_ref()?, existing.markers.as_ref()?);
         let whose = if table.made.is_some() {
@@ -25,7 +25,7 @@ impl Tables {
         Some(format!("{} {} {}{whose}", self.table, table.id, markers.id))
     }
 
-    /// The marker of the table that exists.
+    /// The marker of the existing table.
     pub async fn marker(
         &self,
         session: &Session,
@@ -45,7 +45,7 @@ impl Tables {
             .map(|(marker,)| marker))
     }
 
-    /// Writes the marker of the table that exists.
+    /// Writes the marker of the existing table.
     pub async fn set_marker(
         &self,
         session: &Session,
@@ -59,7 +59,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Whether there are markers of other tables that exist.
+    /// Whether there are markers of other existing tables.
     pub async fn has_other_markers(
         &self,
         session: &Session,

@@ -10,12 +10,13 @@ use std::{
     time::SystemTime,
 };
 
-/// What tells a log file from another one of its name: the first log of every new database has the same.
+/// What distinguishes a log file from another one of its name. The first log of every new database
+/// has the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LogFile {
     inode: u64,
-    /// When it was made, where the file system knows, and when it was written last; nanoseconds since
-    /// 1970.
+    /// When it was created, if the file system knows; and when it was last written, nanoseconds
+    /// since 1970.
     made: Option<u64>,
     written: u64,
     bytes: u64,
@@ -38,15 +39,15 @@ impl LogFile {
         })
     }
 
-    /// Whether it is what was there, or a copy that kept its time; while the database was `open` it may
-    /// have grown.
+    /// Whether it is the same file, or a copy that kept its time. While the database was `open` it
+    /// may have grown.
     pub(super) fn is(&self, other: &Self, open: bool) -> bool {
         let is_file = (self.inode, self.made) == (other.inode, other.made);
         (open && is_file) || (self.written, self.bytes) == (other.written, other.bytes)
     }
 }
 
-/// The names of the log files in a directory and in its archive; none if it does not exist.
+/// The names of the log files in a directory and in its archive; empty if it does not exist.
 pub fn logs(directory: &Path) -> Result<BTreeSet<String>, String> {
     let mut found = BTreeSet::new();
     for (below, prefix) in [("", ""), (ARCHIVE, "archive/")] {
@@ -68,7 +69,7 @@ pub fn logs(directory: &Path) -> Result<BTreeSet<String>, String> {
     Ok(found)
 }
 
-/// Whether any log in a directory is more than empty.
+/// Whether any log in a directory has content.
 pub(super) fn holds_records(directory: &Path) -> Result<bool, String> {
     let is_long = |name: &String| fs::metadata(directory.join(name)).is_ok_and(|is| is.len() > 0);
     Ok(logs(directory)?.iter().any(is_long))
@@ -80,7 +81,7 @@ pub(super) fn number(name: &str) -> Option<u64> {
     name.strip_suffix(".log")?.parse().ok()
 }
 
-/// The highest number that a file of a database has.
+/// The highest number among the files of a database.
 pub(super) fn highest_number(place: &Path) -> u64 {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let number = |entry: fs::DirEntry| {
@@ -93,7 +94,7 @@ pub(super) fn highest_number(place: &Path) -> u64 {
     entries.filter_map(number).max().unwrap_or(0)
 }
 
-/// The path without symbolic links, as far as it exists.
+/// The path with symbolic links resolved, as far as it exists.
 pub(super) fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if let Ok(real) = fs::canonicalize(&path) {
