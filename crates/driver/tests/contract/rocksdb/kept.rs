@@ -258,7 +258,7 @@ fn with_prepared(place: &Path, is_committed: bool) {
     theirs.put("before", "1").unwrap();
     let family = theirs.cf_handle("usertable").unwrap();
     theirs.put_cf(family, "before", "1").unwrap();
-    assert!(theirs.flush(&|| false).unwrap());
+    theirs.flush().unwrap();
     theirs.flush_cf(family).unwrap();
     if is_committed {
         transaction.commit().unwrap();
