@@ -43,6 +43,8 @@ fn front(data: &Data, sweep: &SweepTable<'_>) -> Vec<Block> {
     let mut blocks = section::front(data);
     let message = message(sweep);
     blocks.extend(message.map(|chart| figure("brief-message", chart)));
+    let with_peaks = sweep.groups.iter().filter(|group| group.has_peaks());
+    blocks.extend((with_peaks.count() > 1).then(|| Block::Table(section::peaks_table(sweep))));
     blocks
 }
 
@@ -90,7 +92,7 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
                 Some(use_case) => format!("{}: {use_case}", group.title_with_conditions()),
                 None => group.title_with_conditions(),
             },
-            about: String::new(),
+            about: section::about(group, &[]),
         }];
         let mut sentences = statement::in_brief(group, sweep);
         sentences.truncate(SENTENCES);

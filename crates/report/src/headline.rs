@@ -20,13 +20,10 @@ use tailmark_stats::Comparison;
 /// The sentences; none where no systems are compared.
 #[must_use]
 pub fn headline(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
-    // What the author names comes first.
-    let topics = Topic::fixed(data, sweep).into_iter();
-    let topics = topics.chain(
-        [Topic::peaks(sweep), Topic::metric(sweep)]
-            .into_iter()
-            .flatten(),
-    );
+    // What the author names comes first, and stands for the metric at a load of our choice.
+    let fixed = Topic::fixed(data, sweep);
+    let metric = Topic::metric(sweep).filter(|_| fixed.is_empty());
+    let topics = fixed.into_iter().chain(Topic::peaks(sweep)).chain(metric);
     let texts: Vec<Text> = topics
         .map(|topic| {
             let badges = index.headline_badges(topic.points().into_iter());
@@ -101,6 +98,22 @@ impl Words {
             is_of_peaks: false,
             figure: None,
         }
+    }
+}
+
+impl Words {
+    /// `At peak`, `At 40,000 ops/s`: at the beginning of a sentence.
+    fn at(&self) -> String {
+        match self.place.trim_start().strip_prefix("at ") {
+            Some(place) => format!("At {place}"),
+            None if self.place.is_empty() => "At peak".to_owned(),
+            None => "On average over thread counts".to_owned(),
+        }
+    }
+
+    /// ` in ops/s`, where the place says nothing of it.
+    const fn in_ops(&self) -> &'static str {
+        if self.is_of_peaks { "" } else { " in ops/s" }
     }
 }
 

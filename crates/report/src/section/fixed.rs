@@ -332,7 +332,10 @@ impl Fixed {
             let comparison = match tested {
                 Some(tested) => tested,
                 None if sweep.comparisons.has_verdicts() => return None,
-                None => Comparison::of_readings(compared, (a, b), ratio(of_a, of_b)?),
+                None => {
+                    let centers = [of_a.bounded()?, of_b.bounded()?];
+                    Comparison::of_readings(compared, (a, b), ratio(of_a, of_b)?, centers)
+                }
             };
             Some((a, b, Some(comparison)))
         };

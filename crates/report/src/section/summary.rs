@@ -1,9 +1,9 @@
 //! The headline: who leads, by how much, and on what the numbers rest.
 
-use super::Section;
+use super::{ComparedPair, FixedTopic, Section, fixed_topics};
 use crate::{
     Bar, Block, Card, CardFigure, Data, Text, author,
-    compare::{self, ComparedAt, Outcome},
+    compare::{self, ComparedAt, Lead, Outcome},
     findings::{self, Index},
     grid_cell::SpreadPeak,
     grid_name::workload_title,
@@ -41,13 +41,10 @@ pub fn front(data: &Data) -> Vec<Block> {
     blocks.extend(conditions(data, &index).map(Block::Text));
     blocks.extend(skipped(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
-        blocks.push(Block::Cards(
-            sweep
-                .groups
-                .iter()
-                .map(|g| card(g, &sweep, &index))
-                .collect(),
-        ));
+        let fixed = fixed_topics(data, &sweep);
+        let cards = sweep.groups.iter();
+        let cards = cards.map(|group| card(group, &sweep, &index, &fixed));
+        blocks.push(Block::Cards(cards.collect()));
     }
     blocks.extend(author::words(data, Words::Why));
     blocks
@@ -161,7 +158,13 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
     )
 }
 
-fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>) -> Card {
+/// What the author names comes first, and stands for the metric at a load of our choice.
+fn card<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    index: &Index<'_>,
+    fixed: &[FixedTopic<'_, 'a>],
+) -> Card {
     let spot = if group.has_peaks() {
         Some(ComparedAt::Peak)
     } else {
@@ -173,9 +176,16 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
         let systems = systems.clone();
         systems.flat_map(move |system| compare::points(group, spot, &system.name))
     });
-    let peak = group.has_peaks().then(|| peaks(group, sweep));
-    let mut figures: Vec<CardFigure> = peak.into_iter().collect();
-    figures.extend(metric_figure(group, sweep));
+    let figures = fixed.iter().filter_map(|topic| {
+        let mut workloads = topic.workloads.iter();
+        let (_, pairs) = workloads.find(|(own, _)| own.anchor == group.anchor)?;
+        let what = format!("{} {}", topic.name, topic.place);
+        of_pairs(group, sweep, &what, pairs)
+    });
+    let mut figures: Vec<CardFigure> = figures.collect();
+    let has_fixed = !figures.is_empty();
+    figures.extend(group.has_peaks().then(|| peaks(group, sweep)));
+    figures.extend(metric_figure(group, sweep).filter(|_| !has_fixed));
     if figures.is_empty() {
         figures.push(figure("–", "no latency that two systems have"));
     }
@@ -236,7 +246,13 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
                 };
                 figure("not compared", format!("{a} and {b}: {why}"))
             }
-            Some(comparison) => of_pair(group, pair, "ops/s at peak", &comparison, sweep),
+            Some(comparison) => {
+                let metric = Metric::OPS_PER_SEC;
+                let pairs = compared_pairs(group, sweep, ComparedAt::Peak, metric);
+                let what = "ops/s at peak";
+                of_pairs(group, sweep, what, &pairs)
+                    .unwrap_or_else(|| of_pair(group, pair, what, &comparison, sweep))
+            }
         },
     }
 }
@@ -245,11 +261,54 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
 fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<CardFigure> {
     let metric = sweep.metric(group)?;
     let spot = compare::where_stated(group, sweep, metric)?;
-    let pair = compare::deciding_pair(group, sweep, spot, metric)?;
-    let comparison = compare::at(group, sweep, spot, metric, pair)?;
-    let place = compare::place(spot);
-    let what = format!("{} {place}", metric.row().title);
-    Some(of_pair(group, pair, &what, &comparison, sweep))
+    let pairs = compared_pairs(group, sweep, spot, metric);
+    let what = format!("{} {}", metric.row().title, compare::place(spot));
+    of_pairs(group, sweep, &what, &pairs)
+}
+
+/// Each pair of systems that is compared, with the comparison.
+fn compared_pairs<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    spot: ComparedAt,
+    metric: Metric,
+) -> Vec<ComparedPair<'a>> {
+    let pairs = compare::pairs(group, sweep, spot, metric).into_iter();
+    let compared = |(a, b)| (a, b, compare::at(group, sweep, spot, metric, (a, b)));
+    pairs.map(compared).collect()
+}
+
+/// How the subject compares with the best of its competitors; if that one is level with it, with the
+/// first that falls behind. `None` if the pair that decides is not compared.
+fn of_pairs<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    what: &str,
+    pairs: &[ComparedPair<'a>],
+) -> Option<CardFigure> {
+    let lead = |(.., known): &ComparedPair<'_>| Lead::new(known.as_ref(), sweep.comparisons);
+    let leads = |pair: &&ComparedPair<'_>| lead(pair) == Lead::Better;
+    let keeps = pairs.iter().find(|pair| !leads(pair));
+    let keeps = keeps.filter(|_| sweep.baseline().is_none());
+    let (a, b, known) = keeps.or(pairs.first())?;
+    let is_level = |pair: &&ComparedPair<'_>| matches!(lead(pair), Lead::Same | Lead::Equivalent);
+    let level: Vec<&ComparedPair<'_>> = pairs.iter().filter(is_level).collect();
+    let is_ahead_of_rest = pairs.iter().all(|pair| leads(&pair) || is_level(&pair));
+    let behind = pairs.iter().find(leads);
+    let (Some((a, other, Some(ahead))), false, true, None) =
+        (behind, level.is_empty(), is_ahead_of_rest, sweep.baseline())
+    else {
+        return Some(of_pair(group, (a, b), what, known.as_ref()?, sweep));
+    };
+    let figure = of_pair(group, (a, other), what, ahead, sweep);
+    let names: Vec<&str> = level.iter().map(|(_, name, _)| *name).collect();
+    let level = if sweep.comparisons.has_verdicts() {
+        "no difference shown to".to_owned()
+    } else {
+        format!("{} of", compare::within(sweep.comparisons))
+    };
+    let about = format!("{}; {level} {}", figure.about, number::list(&names));
+    Some(CardFigure { about, ..figure })
 }
 
 /// Value and words of two systems.

@@ -36,20 +36,23 @@ fn render(data: &Data) -> Vec<Block> {
         .collect()
 }
 
+/// What its clients did and how its keys were drawn: `50 % read, 50 % update; uniform keys`.
+pub fn about(group: &WorkloadGrid<'_>, more: &[&str]) -> String {
+    let mix = mix::mix(group);
+    let mix = Some(mix.as_str()).filter(|mix| !mix.is_empty());
+    let parts = mix.into_iter().chain(more.iter().copied());
+    let parts: Vec<&str> = parts.chain([group.conditions.as_str()]).collect();
+    parts.join("; ")
+}
+
 fn workload<'a>(
     data: &Data,
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     index: &Index<'_>,
 ) -> Vec<Block> {
-    let mix = Some(mix::mix(group)).filter(|mix| !mix.is_empty());
-    let about = [
-        mix.as_deref(),
-        group.use_case.as_deref(),
-        Some(&group.conditions),
-    ];
-    let about: Vec<&str> = about.into_iter().flatten().collect();
-    let about = about.join("; ");
+    let use_case: Vec<&str> = group.use_case.as_deref().into_iter().collect();
+    let about = about(group, &use_case);
     let heading = Block::Heading {
         anchor: group.anchor.clone(),
         title: group.title_with_conditions(),

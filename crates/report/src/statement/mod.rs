@@ -63,12 +63,9 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
     let first = |all: Vec<Text>| all.into_iter().next();
     if group.has_peaks() {
         lines.extend(first(peak::at_peak(group, sweep, terse)));
-        lines.extend(first(threads::over_all(
-            group,
-            sweep,
-            Metric::OPS_PER_SEC,
-            terse,
-        )));
+        let metric = Metric::OPS_PER_SEC;
+        lines.extend(first(threads::over_all(group, sweep, metric, terse)));
+        lines.extend(first(threads::changes_of_lead(group, sweep, metric)));
     }
     if let Some(metric) = sweep.metric(group) {
         let spot = compare::where_stated(group, sweep, metric);
@@ -81,6 +78,10 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
         lines.extend(shape::compared(group, sweep));
         lines.extend(threads::at_the_lowest(group, sweep));
         lines.extend(threads::overlapping(group, sweep));
+        let one = sweep.baseline().or(compare::subject(sweep));
+        let own = sweep.systems.iter().find(|own| Some(&*own.name) == one);
+        let latency = sweep.latency_metric(group);
+        lines.extend(own.into_iter().flat_map(|own| shape::of_curve(group, own, latency)));
     }
     lines
 }

@@ -98,21 +98,40 @@ pub fn over_all<'a>(
     metric: Metric,
     detail: Detail,
 ) -> Vec<Text> {
-    let pairs = compare::main_pairs(group, sweep);
-    let pairs = pairs.into_iter();
-    let all: Vec<Along<'a>> = pairs
-        .map(|pair| Along::new(group, sweep, metric, pair))
-        .filter(|along| along.at.len() > 1)
-        .collect();
+    let all = along_all(group, sweep, metric);
     let ranges = ranges(group, sweep, metric, &all, detail);
-    let changes = all
-        .iter()
-        .filter_map(|along| change_of_lead(sweep, metric, along));
     let everywhere = everywhere(group, sweep, metric, &all);
+    let changes = changes_of_lead(group, sweep, metric);
     ranges
         .into_iter()
         .chain(everywhere)
         .chain(changes)
+        .collect()
+}
+
+/// Who leads where, for each pair of systems that both lead somewhere.
+pub fn changes_of_lead<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    metric: Metric,
+) -> Vec<Text> {
+    let all = along_all(group, sweep, metric);
+    let changes = all.iter();
+    changes
+        .filter_map(|along| change_of_lead(sweep, metric, along))
+        .collect()
+}
+
+/// The pairs of systems that can be compared at several steps.
+fn along_all<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    metric: Metric,
+) -> Vec<Along<'a>> {
+    let pairs = compare::main_pairs(group, sweep).into_iter();
+    pairs
+        .map(|pair| Along::new(group, sweep, metric, pair))
+        .filter(|along| along.at.len() > 1)
         .collect()
 }
 
@@ -144,6 +163,15 @@ fn ranges<'a>(
         let is_terse = detail == Detail::Terse;
         let has_ends = !is_terse || all.len() == 1;
         text = range(text, sweep, metric, along, average, (!is_terse, has_ends))?;
+        // In full it is a sentence of its own.
+        let leads = [true, false].map(|is_first| along.leads_everywhere(sweep, is_first));
+        if is_terse && leads.contains(&true) {
+            let at_every = match group.axis {
+                Axis::Threads => ", at every thread count",
+                Axis::Rates => ", at every offered rate",
+            };
+            text = text.and(at_every);
+        }
     }
     Some(text.and("."))
 }

@@ -174,7 +174,12 @@ pub struct Comparison {
 impl Comparison {
     /// A comparison of two values that were read off curves and cannot be tested.
     #[must_use]
-    pub fn of_readings(metric: Metric, (a, b): (&str, &str), ratio: Bounded) -> Self {
+    pub fn of_readings(
+        metric: Metric,
+        (a, b): (&str, &str),
+        ratio: Bounded,
+        centers: [Bounded; 2],
+    ) -> Self {
         Self {
             workload: String::new(),
             distribution: String::new(),
@@ -186,7 +191,7 @@ impl Comparison {
             metric,
             a: a.to_owned(),
             b: b.to_owned(),
-            centers: [ratio, Bounded::exact(1.0)],
+            centers,
             ratio,
             test: Test::Welch,
             interval: None,
