@@ -364,6 +364,9 @@ pub struct ListArgs {
     /// What to list. Default: everything
     #[arg(value_enum)]
     pub kind: Option<ListKind>,
+    /// Print Markdown tables, as in docs/REFERENCE.md
+    #[arg(long)]
+    pub markdown: bool,
 }
 
 /// What can be listed.
@@ -379,6 +382,8 @@ pub enum ListKind {
     Probes,
     /// What is stated and compared.
     Metrics,
+    /// What qualifies a number.
+    Findings,
     /// The parts of a report.
     Sections,
     /// Formats of reports and exports.

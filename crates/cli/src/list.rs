@@ -11,19 +11,46 @@ type Line = (String, String);
 
 /// Prints the table of one kind, or of every kind under its heading.
 pub fn list(args: &ListArgs, console: &Console) -> anyhow::Result<Exit> {
-    match args.kind {
-        Some(kind) => console.say(&lines("", &rows(kind)))?,
-        None => {
-            for kind in ListKind::value_variants() {
-                let name = kind
-                    .to_possible_value()
-                    .expect("every kind can be asked for");
-                console.say(&format!("{}:", name.get_name()))?;
-                console.say(&lines("  ", &rows(*kind)))?;
-            }
+    let kinds = match &args.kind {
+        Some(kind) => std::slice::from_ref(kind),
+        None => ListKind::value_variants(),
+    };
+    for kind in kinds {
+        let value = kind.to_possible_value();
+        let value = value.expect("every kind can be asked for");
+        if args.markdown {
+            let about = value.get_help().map(ToString::to_string);
+            let heading = format!("\n## {}\n", title(value.get_name()));
+            console.say(&heading)?;
+            console.say(&format!("{}.\n", about.unwrap_or_default()))?;
+            console.say(&table(&rows(*kind)))?;
+        } else if args.kind.is_some() {
+            console.say(&lines("", &rows(*kind)))?;
+        } else {
+            console.say(&format!("{}:", value.get_name()))?;
+            console.say(&lines("  ", &rows(*kind)))?;
         }
     }
     Ok(Exit::Done)
+}
+
+/// `drivers` as a heading.
+fn title(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    first.to_uppercase() + rest
+}
+
+/// Names and abouts as a Markdown table. A row that is indented belongs to the one before.
+fn table(rows: &[Line]) -> String {
+    let escaped = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
+    let row = |(name, about): &Line| {
+        let indent = name.chars().take_while(|c| *c == ' ').count();
+        let indent = "&emsp;".repeat(indent / 2);
+        format!("| {indent}`{}` | {} |", name.trim(), escaped(about))
+    };
+    let head = ["| name | what it is |".to_owned(), "| --- | --- |".to_owned()];
+    let lines: Vec<String> = head.into_iter().chain(rows.iter().map(row)).collect();
+    lines.join("\n")
 }
 
 fn rows(kind: ListKind) -> Vec<Line> {
@@ -42,6 +69,10 @@ fn rows(kind: ListKind) -> Vec<Line> {
         ListKind::Metrics => tailmark_model::METRICS
             .iter()
             .map(|metric| (metric.name.to_owned(), about_metric(metric)))
+            .collect(),
+        ListKind::Findings => tailmark_model::finding::FINDINGS
+            .iter()
+            .map(|finding| row(finding.name, finding.about))
             .collect(),
         ListKind::Sections => tailmark_report::SECTIONS
             .iter()

@@ -337,7 +337,7 @@ fn at_one_fixed_rate_latencies_are_compared_and_no_peaks() {
     };
     let headline = headline.to_plain();
     assert!(!headline.contains("peak"), "{headline}");
-    let nobody = "disk is within 3 % of other in p99 read latency at 16 threads.";
+    let nobody = "At 16 threads, the p99 read latency of disk is within 3 % of other's.";
     assert!(headline.ends_with(nobody), "{headline}");
     let figure = &cards[0].figures[0];
     let card = (figure.value.as_str(), figure.about.as_str());

@@ -370,7 +370,7 @@ fn ties_and_overlapping_points() {
     assert_said(&data, overlap);
     assert!(said(&data)[0].starts_with("At peak, N is tied with A"));
     let text = headline(&data);
-    assert!(text.contains("N is within 3 % of A at peak."), "{text}");
+    assert!(text.contains("At peak, N is within 3 % of A."), "{text}");
     assert_not_said(&one(&[A, B]), "overlap");
 }
 
@@ -386,7 +386,7 @@ fn mixed_leads_are_told_with_their_workloads() {
     ]);
     let text = headline(&data);
     let several = "A has the highest peak in YCSB B and C, by 60 % over B. B peaks higher than A in \
-                   YCSB A, by 60 %. A is within 3 % of B at peak in YCSB D.";
+                   YCSB A, by 60 %. At peak, A is within 3 % of B, in YCSB D.";
     assert!(text.contains(several), "{text}");
     let ranges = headline(&study(&[("ycsb-a", &[A, B]), ("ycsb-b", &[A, C])]));
     let one = "A has the highest peak in both workloads, by 60 % (YCSB A) to 3.1X (YCSB B) over \
