@@ -399,11 +399,11 @@ fn load(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Option<String>
     };
     (system.driver.place != Place::Nowhere).then(|| {
         format!(
-            "load {} records of {} x {} B with {} threads{at}{unless}",
+            "load {} records of {} x {} B with {}{at}{unless}",
             number::count(data.records),
             data.schema.fields.len(),
             number::count(u64::from(data.field_length)),
-            sweep.load_threads,
+            number::threads(sweep.load_threads),
         )
     })
 }

@@ -222,7 +222,7 @@ pub enum Error {
     /// There is too little room.
     #[error(
         "system `{system}`: the data set needs about {needed} in `{}`, but only {available} are \
-         free{together}",
+         free{together}; load fewer records (dataset.records, --scale), or give it another place",
         place.display()
     )]
     NoRoom {

@@ -197,10 +197,10 @@ fn improvement(metric: Metric, ratio: Bounded) -> String {
     }
 }
 
-/// As an improvement from the lower one up.
+/// From the smaller improvement to the larger one; if it is worse throughout, from the smaller change.
 fn interval(metric: Metric, (low, high): (f64, f64)) -> String {
     let end = |ratio| improvement(metric, Bounded::exact(ratio));
-    if metric.more_is_better() {
+    if metric.more_is_better() || low >= 1.0 {
         format!("{} to {}", end(low), end(high))
     } else {
         format!("{} to {}", end(high), end(low))

@@ -69,6 +69,9 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     let is_of_use = !waited.is_zero() && waited <= expected;
     let most = is_of_use.then(|| expected.saturating_add(waited));
     let most = most.map_or(String::new(), |most| format!(", {} at most", about(most)));
+    // A warm-up that ends by rule is counted at its longest.
+    let is_most = up_to.is_empty() && plan.sweep.warmup.is_auto();
+    let up_to = if is_most { "up to " } else { up_to };
     lines.insert(0, format!("time: {up_to}about {}{most}", about(expected)));
     lines
 }

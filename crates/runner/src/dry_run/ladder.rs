@@ -30,6 +30,9 @@ pub(super) fn lines(plan: &Plan, ladders: &Ladders<'_>) -> Vec<String> {
 
 /// `with 1, 4, 16 threads`, and of a ladder how far.
 pub(super) fn thread_counts(sweep: &Sweep) -> String {
+    if let [only] = sweep.threads.as_slice() {
+        return format!("with {}", number::threads(*only));
+    }
     let threads: Vec<_> = sweep.threads.iter().map(ToString::to_string).collect();
     let until = match sweep.ladder {
         None => "",

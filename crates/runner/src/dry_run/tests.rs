@@ -266,6 +266,7 @@ fn a_warm_up_by_rule_is_counted_at_its_longest() {
     let text = lines(&text, Vec::new());
     let parts = [
         "warm up until it is steady, from 2m 30s after the first 1m on and for 9m at most",
+        "time: up to about 40m 20s",
         "      4 points, 40m in all at most",
     ];
     assert_says(&text, &parts);

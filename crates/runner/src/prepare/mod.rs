@@ -360,7 +360,7 @@ impl<'a> Prepared<'a> {
     fn left_as_it_is(&mut self, system: &SystemPlan, needed: &str, observer: &dyn Observer) {
         let what = match system.location {
             // A load takes the device as it is named.
-            Location::Device(_) => "its device was not erased, and its load overwrites it",
+            Location::Device(_) => "its device was not erased, and a load would overwrite it",
             _ => "nothing was erased or made",
         };
         let said = format!(
