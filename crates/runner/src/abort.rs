@@ -1,7 +1,7 @@
 //! Limits that end a run when they are broken.
 //!
-//! They are looked at once a second, beside the clients, in what was measured by then; the phase then
-//! ends as a stop ends it, nothing of it is kept, and the run ends with what was seen.
+//! They are checked once a second, beside the clients, against what was measured so far. The phase
+//! then ends like a stop, nothing of it is kept, and the run reports what was seen.
 
 use crate::Error;
 use std::{

@@ -1,7 +1,7 @@
-//! Samples the probes while a phase goes on, once a second, on the clock of the intervals.
+//! Samples the probes once a second during a phase, on the clock of the intervals.
 //!
-//! Each source is sampled in its turn by one thread, which no client waits for. Its series share the
-//! instants of its samples; those of another source are a little later.
+//! One thread, which no client waits for, samples the sources in turn. The series of a source share
+//! the instants of its samples. Those of the next source are a little later.
 
 mod servers;
 mod turns;

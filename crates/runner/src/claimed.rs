@@ -1,8 +1,8 @@
-//! The places of data that a run has for itself: no other run creates, loads or removes anything there
-//! until it ends.
+//! The places of data that a run has for itself: no other run creates, loads or removes anything
+//! there until it ends.
 //!
-//! A database has its own lock, but only while it is open. Between two points, and while two runs begin at
-//! one instant, the directory is locked.
+//! A database has its own lock, but only while it is open. The directory is also locked between two
+//! points, and while two runs begin at the same time.
 
 use crate::Error;
 use std::{

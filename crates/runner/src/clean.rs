@@ -1,7 +1,7 @@
-//! `tailmark clean`: removes what a study made, and nothing else.
+//! `tailmark clean`: removes what a study created, and nothing else.
 //!
-//! Everything is looked up first, and told, before anything is removed. What a study says is where to
-//! look; what may be removed there is said by a marker at the place, which names the study.
+//! Everything is looked up and listed before anything is removed. The study says where to look. A
+//! marker at the place, which names the study, says what may be removed.
 
 use crate::{
     Error,

@@ -1,8 +1,8 @@
-//! Counters of a server's host that begin again while a phase goes on: of a process or a probe that is
-//! started again, of a machine that boots.
+//! Counters of a server's host that restart during a phase, because a process, a probe or the
+//! machine was restarted.
 //!
-//! Whoever forms a rate takes a counter as one that only grows. So what counts from 0 again goes on
-//! from where it was: what was counted before stays counted, and what the new count has came on top.
+//! Code that computes rates assumes that counters only grow. So a counter that restarts from 0
+//! continues from its last value.
 
 use std::collections::BTreeMap;
 use tailmark_machine::probe::Reading;

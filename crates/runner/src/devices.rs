@@ -1,5 +1,5 @@
-//! Which systems of a plan are on one physical device: a comparison of them would be one of a
-//! device with itself.
+//! Detects systems of a plan on the same physical device. Comparing them would compare the device
+//! with itself.
 
 use crate::{Error, dataset::shared::refuse_shared, places::places};
 use std::{

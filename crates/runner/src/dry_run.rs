@@ -1,5 +1,5 @@
-//! What a run would do: every step, and the time and space it is expected to take. Nothing is
-//! touched; what must be looked up is looked up in [`Facts::gather`], the rest is a pure function.
+//! What a run would do: every step, and the expected time and space. Nothing is changed.
+//! [`Facts::gather`] looks everything up, and the rest is a pure function.
 
 mod cost;
 mod evidence;

@@ -1,6 +1,6 @@
-//! What former studies say of the systems of a plan: how far the runs of a point are apart, and how
-//! fast the points were. What the study of the run itself says counts first, then the newest beside it
-//! whose system has the same settings.
+//! What earlier studies show about the systems of a plan: the variation between runs of a point,
+//! and the speed of points. The run's own study comes first, then the newest one beside it whose
+//! system has the same settings.
 
 use std::{
     cmp::Reverse,

@@ -1,4 +1,4 @@
-//! What can go wrong in carrying out a plan.
+//! Errors of carrying out a plan.
 
 mod preparation;
 

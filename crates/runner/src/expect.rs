@@ -1,7 +1,8 @@
-//! What a plan expects of its systems against what is there: looked up before anything is measured.
+//! Compares a plan's expectations of its systems with reality, before anything is measured.
 //!
-//! Each expectation is a row of [`EXPECTATIONS`]: how it is said, what is there instead, and the way
-//! out. What cannot be told from here (the device of a server on another machine) is told as that.
+//! Each expectation is a row of [`EXPECTATIONS`]: its wording, the actual state, and the remedy.
+//! What cannot be determined from here (the device of a server on another machine) is reported as
+//! unknown.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What a study says of where its numbers come from: systems, machine, databases.
+//! Facts about the sources of a study's numbers: systems, machine, databases.
 
 use crate::ranks::Ranks;
 use bytesize::ByteSize;

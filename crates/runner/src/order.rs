@@ -1,5 +1,5 @@
-//! In which order the systems of a run take turns: as the plan says, where each of them keeps a data
-//! set of its own. Two that keep one would change it under each other.
+//! The order in which the systems of a run take turns. It follows the plan if each system has its
+//! own data set. Two systems with the same data set would change it under each other.
 
 use crate::{places::places, service::share_an_address};
 use std::{

@@ -1,5 +1,5 @@
-//! One point, for a sweep and for the programs that stand in for others: a phase measured with the
-//! probes on, what is found of it, and its place in a study.
+//! One point, for sweeps and for drop-ins: a phase measured with probes, its findings, and its
+//! entry in a study.
 
 pub use crate::findings::{all_findings, remarks};
 

@@ -1,5 +1,5 @@
-//! What is checked before anything is measured: places, room, and that every database opens.
-//! Nothing that is stored is changed by it.
+//! Checks before anything is measured: places, space, and that every database opens. It changes no
+//! stored data.
 
 use crate::{
     Error,

@@ -1,4 +1,4 @@
-//! The points of a study that failed, which `--retry-failed` measures again.
+//! The failed points of a study, which `--retry-failed` measures again.
 
 use crate::Error;
 use tailmark_model::{Fault, PointKey};

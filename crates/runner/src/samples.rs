@@ -1,5 +1,5 @@
-//! Whether the points of a plan are long enough for the quantile that its report is about: so many
-//! requests must lie beyond a quantile that it is certain, and so many that it is given at all.
+//! Whether the points of a plan are long enough for the quantile of its report: how many requests
+//! must lie beyond a quantile to make it certain, and how many to state it at all.
 
 use crate::earlier::EarlierStudy;
 use tailmark_model::{

@@ -1,10 +1,10 @@
-//! The seeds of the phases of a sweep: the one place that says what they are mixed of.
+//! Derives the seeds of all phases of a sweep.
 //!
-//! A phase is seeded by the plan's seed, the point that it is of (workload, threads, rate,
-//! repeat) and what it is: load, warm-up or measured part. A rate that is a part of a peak counts
-//! as it is asked for, because it may come to another on each system. The system takes no part, so that
-//! every system is sent the same operations; and no two phases share keys or values, so that none
-//! finds in a cache or already stored what another one left there.
+//! A phase's seed depends on the plan's seed, its point (workload, threads, rate, repeat) and its
+//! kind: load, warm-up or measured part. A rate relative to a peak counts as written in the plan,
+//! because it may resolve differently on each system. The system is not part of it, so every system
+//! gets the same operations. No two phases share keys or values, so none finds another's data in a
+//! cache or already stored.
 
 use tailmark_model::PointKey;
 use tailmark_plan::{AskedRate, PlanPoint};

@@ -1,4 +1,4 @@
-//! The hosts of the servers of a plan: connections to them for as long as a run needs them.
+//! The hosts of a plan's servers: connections for as long as a run needs them.
 
 use crate::{Error, error::in_one_line, facts::kept, prepare::log::tell};
 use std::{

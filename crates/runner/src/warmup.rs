@@ -1,5 +1,5 @@
-//! A warm-up that ends by rule: a phase of its own, directly before the measured one on the open
-//! database, which goes on until it is steady.
+//! A warm-up that ends by rule: a separate phase directly before the measured one, on the open
+//! database, until it is steady.
 
 use crate::{
     Error,

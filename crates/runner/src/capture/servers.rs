@@ -1,7 +1,7 @@
-//! What is sampled on the host of a server while a phase goes on: it comes from there by itself, with
-//! instants of its own, and is put on the clock of the intervals.
+//! Samples from the host of a server during a phase. The host sends them with its own instants,
+//! which are converted to the clock of the intervals.
 //!
-//! Its series are told from those of this machine by their subjects (`machine on server db1`).
+//! Subjects distinguish its series from those of this machine (`machine on server db1`).
 
 use super::{Recorded, Watched};
 use crate::{counters::Counters, error::in_one_line};

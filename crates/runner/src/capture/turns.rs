@@ -1,4 +1,4 @@
-//! What is due in each sample of a phase, so that its clients wait for no server.
+//! The sources due in each sample of a phase, so that its clients wait for no server.
 
 /// Which samples were taken, and what is due in the next.
 #[derive(Debug, Default)]

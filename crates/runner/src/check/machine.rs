@@ -1,4 +1,4 @@
-//! Checks of the machine, whatever the plan.
+//! Checks of the machine, independent of the plan.
 
 use super::{Problem, Scene};
 use bytesize::ByteSize;

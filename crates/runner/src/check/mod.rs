@@ -1,8 +1,8 @@
-//! What of a machine or a plan would spoil a result: looked at before anything is measured, and
-//! changed by nobody.
+//! Checks for problems of a machine or a plan that would spoil a result. They run before anything
+//! is measured, and change nothing.
 //!
-//! Each check is a row of [`CHECKS`]. It says what it saw and what to do about it, that it saw
-//! nothing, or that there is nothing to look at here.
+//! Each check is a row of [`CHECKS`]. It reports a problem and its remedy, no problem, or that it
+//! does not apply.
 
 mod machine;
 mod places;

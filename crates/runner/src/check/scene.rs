@@ -1,5 +1,5 @@
-//! What the checks look at: everything that is known of the machine and of the places of a plan,
-//! gathered once.
+//! The facts for the checks: everything known about the machine and the places of a plan, gathered
+//! once.
 
 use crate::{
     Error,

@@ -1,7 +1,7 @@
-//! Taking a data set that somebody else has loaded: a sample of its records is read first.
+//! Uses a data set that another program loaded, after reading a sample of its records.
 //!
-//! Nothing is written to say so: it stays somebody else's, is never removed and never loaded over,
-//! and is sampled again by the next run.
+//! Nothing is written to record this. The data stays foreign: it is never removed or loaded over,
+//! and the next run samples it again.
 
 use super::{Dataset, State, loader};
 use crate::Error;

@@ -1,6 +1,6 @@
-//! What a study left in a place, and how it is removed.
+//! What a study left in a place, and its removal.
 //!
-//! A study names its places, but a study can come from a stranger: it is a marker *at the place* that
+//! A study names its places, but a study can come from a stranger. Only a marker *at the place*
 //! says what tailmark may remove there. Without one that names the study, nothing is touched.
 
 use super::{

@@ -1,4 +1,4 @@
-//! What decides whether a loaded data set serves a plan, in words that a marker keeps.
+//! The properties that decide whether a loaded data set serves a plan, in the words of a marker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_plan::{Plan, SystemPlan, file_sums};

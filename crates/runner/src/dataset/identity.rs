@@ -1,8 +1,8 @@
-//! Whether what lies in the place of a data set is the very one that its marker is about.
+//! Whether the data in a place is exactly the data set that its marker describes.
 //!
-//! The marker names the database. It names none from before the database is made until it is: what a
-//! load that was killed meanwhile left holds no record. So no database that another program put there
-//! is taken for the data set, and none that holds anything.
+//! The marker names the database. Before the database is created it names none, and a load that is
+//! killed then leaves no record. So no database of another program is taken for the data set, and
+//! none that holds anything.
 
 use super::{Dataset, Store, failed, holds_something, marker, wal};
 use crate::{Error, error::in_one_line};

@@ -1,8 +1,8 @@
-//! The load of a data set: from nothing, or from where an earlier one ended.
+//! The load of a data set: from nothing, or from where an earlier load ended.
 //!
-//! Records are written in the order of their numbers. Every few seconds what was written is made
-//! durable, and the marker names the number below which every record was acknowledged, so that a
-//! load that was killed goes on from there.
+//! Records are written in the order of their numbers. Every few seconds the written data is made
+//! durable, and the marker gets the number below which every record was acknowledged. A killed load
+//! resumes from there.
 
 use super::{Dataset, State};
 use crate::{

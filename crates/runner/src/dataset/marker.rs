@@ -1,7 +1,7 @@
-//! The marker: what says which data set was loaded, and how far; and where it is kept.
+//! The marker: which data set was loaded, how far, and where the marker is stored.
 //!
-//! It is written after what it promises is durable, and says so before any of that is taken away:
-//! at every instant the data set holds at least what its marker says.
+//! It is written after its promises are durable, and lowered before any data is taken away. At
+//! every instant the data set holds at least what its marker says.
 
 use super::description::{CONTENT, differences};
 use crate::Error;

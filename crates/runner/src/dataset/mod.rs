@@ -1,8 +1,9 @@
-//! The loaded data set of a system: where it is, whether it is there, what loads and removes it.
+//! The loaded data set of a system: where it is, whether it exists, and how it is loaded and
+//! removed.
 //!
-//! Beside the data a marker says what was loaded ([`marker`]); [`load`] writes it as it goes on.
-//! What has no marker was not loaded by tailmark: it is left alone, or used as it is if the plan says so
-//! ([`adopt`]).
+//! A marker beside the data says what was loaded ([`marker`]), and [`load`] updates it. Data
+//! without a marker was not loaded by tailmark. It is left alone, or used as it is if the plan says
+//! so ([`adopt`]).
 
 mod adopt;
 pub(crate) mod clean;

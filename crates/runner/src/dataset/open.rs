@@ -1,4 +1,4 @@
-//! A data set that is opened, made and removed.
+//! Opens, creates and removes a data set.
 
 use super::{Dataset, State, Store, identity, marker};
 use crate::Error;

@@ -1,8 +1,8 @@
 //! Data sets whose records updates have changed in shape since the load.
 //!
-//! With `update = "replace"`, which is YCSB's way, Aerospike keeps of a record what the last update
-//! wrote: reads shrink from all fields to one. What is measured after that is another data set, so
-//! the marker says it before the first such update is sent.
+//! With `update = "replace"`, as in YCSB, Aerospike keeps only what the last update of a record
+//! wrote, so reads shrink from all fields to one. Later points measure a different data set. The
+//! marker records this before the first such update is sent.
 
 use super::{Dataset, Store, marker::Marker};
 use crate::Error;

@@ -1,4 +1,4 @@
-//! A data set on a server: what the server holds, and whose the table is.
+//! A data set on a server: its content, and the owner of the table.
 
 use super::{Dataset, Store};
 use crate::Error;

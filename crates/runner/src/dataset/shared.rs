@@ -1,4 +1,4 @@
-//! Directories that two systems of a plan would share, under whatever names.
+//! Detects directories that two systems of a plan would share, under any names.
 
 use super::wal::{directories, own_log, refuse};
 use crate::Error;

@@ -1,8 +1,8 @@
-//! The trial: a database that is made next to the data and removed again, so that what is wrong with
-//! a place or with settings shows before anything is measured.
+//! The trial: a database that is created next to the data and removed again, so that problems with
+//! a place or settings show before anything is measured.
 //!
-//! Its directory has a mark before it has a database, which never gets a record. So what a killed run left
-//! there is told from what another program keeps under that name, which is never removed.
+//! Its directory has a mark before it has a database, which never gets a record. So the rest of a
+//! killed run can be told from another program's data under that name, which is never removed.
 
 use super::{
     Dataset, Error, holds_something,

@@ -1,9 +1,9 @@
-//! Directories apart from the data set in which the database keeps a part of it: the write-ahead
-//! log of RocksDB (`wal_dir`).
+//! Separate directories in which the database keeps part of the data set: the write-ahead log of
+//! RocksDB (`wal_dir`).
 //!
-//! Such a directory is a place, as the `path` of a system is: the data set has its own directory
-//! in it, and the database never sees what other programs keep beside that. A trial keeps
-//! everything in its own directory.
+//! Such a directory is a place, like the `path` of a system: the data set has its own directory in
+//! it, and the database never sees other programs' files beside it. A trial keeps everything in its
+//! own directory.
 
 use super::{Dataset, State};
 use crate::Error;

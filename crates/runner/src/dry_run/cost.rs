@@ -1,5 +1,5 @@
-//! What a run would take: the expected time, with what may be waited for at most, and the space on
-//! each file system.
+//! The cost of a run: the expected time, the longest possible waits, and the space on each file
+//! system.
 
 use super::{
     counted,

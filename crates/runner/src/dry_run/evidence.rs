@@ -1,5 +1,5 @@
-//! What a plan can show: how large a difference must be to be found with its repeats, and how long
-//! its points must be for the quantile that its report is about.
+//! What a plan can show: the smallest difference that its repeats can detect, and the length of
+//! points for the quantile of its report.
 
 use super::Facts;
 use crate::{

@@ -1,4 +1,4 @@
-//! What a dry run says of the expectations of a plan: what is looked up, and what is not so.
+//! The expectations of a plan in a dry run: what is checked, and what does not hold.
 
 use super::SystemFacts;
 use crate::expect::expected;

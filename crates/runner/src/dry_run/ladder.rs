@@ -1,4 +1,4 @@
-//! What a dry run says of a ladder of client counts, of which nobody knows beforehand where it ends.
+//! Ladders of client counts in a dry run. Where they end is unknown in advance.
 
 use crate::steps::Ladders;
 use tailmark_model::number;

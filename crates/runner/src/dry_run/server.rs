@@ -1,5 +1,5 @@
-//! What a run would change on the server of a system: the dry run asks the server what it holds, and
-//! prints the statements that would be sent.
+//! What a run would change on the server of a system. The dry run asks the server for its content,
+//! and prints the statements that would be sent.
 
 use super::SystemFacts;
 use crate::{Error, dataset::Dataset, error::in_one_line};

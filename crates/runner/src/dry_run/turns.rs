@@ -1,4 +1,4 @@
-//! How the systems of a run take turns, and what that costs.
+//! How the systems of a run take turns, and the cost of that.
 
 use super::{Facts, work::Work};
 use crate::order;

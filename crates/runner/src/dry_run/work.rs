@@ -1,4 +1,4 @@
-//! What is left to do of a plan: its steps, counted for each system.
+//! The remaining work of a plan: its steps, counted for each system.
 
 use super::{Facts, SystemFacts};
 use crate::steps::{Ladders, Make, Outlook, Step, Steps};

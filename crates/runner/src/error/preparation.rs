@@ -1,4 +1,4 @@
-//! What is wrong with what a plan or the command line says about preparing.
+//! Errors in what a plan or the command line says about preparing.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What the rules look at: a point with the conditions that it was measured under.
+//! The input of the rules: a point with the conditions under which it was measured.
 
 use crate::{CachesKept, point::Measured};
 use tailmark_driver::{Driver, Params, Place, Settled};

@@ -1,6 +1,6 @@
-//! What the samples of the machine say against a number: the device or the volume was held back, the
-//! processors were given to others, or something else used the device; or its settings are those of a
-//! killed run.
+//! What the machine's samples say against a number: the device or the volume was throttled,
+//! processors were taken away, another program used the device, or settings of a killed run are
+//! still in force.
 
 use tailmark_driver::Place;
 use tailmark_model::{Finding, Phase, RankPart, Sentence, Unit, finding, number};

@@ -1,4 +1,4 @@
-//! What holds a whole data set, so that reads do not reach the device.
+//! Caches that hold a whole data set, so that reads do not reach the device.
 
 use super::PointContext;
 use tailmark_driver::{DataSet, Driver, Settings};

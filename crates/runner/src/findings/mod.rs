@@ -1,5 +1,5 @@
-//! What qualifies a point's numbers: each rule looks at the point in its context and says what it
-//! saw and what to do about it.
+//! Findings that qualify a point's numbers. Each rule examines the point in its context and reports
+//! what it saw and the remedy.
 
 mod context;
 mod machine;

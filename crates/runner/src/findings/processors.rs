@@ -1,8 +1,8 @@
-//! What the processors of the clients' machine say against a number, by whose work they did: the clients',
-//! the database's, or other programs'.
+//! What the processors of the clients' machine say against a number, divided by the work of the
+//! clients, the database and other programs.
 //!
-//! Only the clients' own share makes a peak a lower bound. What a database needs is a cost of the system,
-//! and other programs disturb a point without being its limit.
+//! Only the clients' own share makes a peak a lower bound. The database's share is a cost of the
+//! system, and other programs disturb a point without being its limit.
 
 use super::PointContext;
 use tailmark_driver::Place;

@@ -1,5 +1,5 @@
-//! What is found of the processes that measured a point together: one that was slower than the
-//! others, and clocks that were apart.
+//! Findings about processes that measured a point together: one was slower than the others, or
+//! clocks differed.
 
 use super::PointContext;
 use tailmark_model::{RankPart, Sentence, Unit};

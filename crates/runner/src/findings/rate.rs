@@ -1,4 +1,4 @@
-//! The rules of points at a fixed rate: whether it was met, how late operations were sent and why,
+//! Rules for points at a fixed rate: whether it was reached, how late operations were sent and why,
 //! and which were never done.
 
 use super::PointContext;

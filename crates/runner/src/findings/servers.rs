@@ -1,4 +1,4 @@
-//! What was sampled on the hosts of servers says against a number.
+//! What samples on the hosts of servers say against a number.
 
 use super::PointContext;
 use tailmark_cluster::DRIFT_PPM_MAX;

@@ -1,4 +1,4 @@
-//! What preparing would do, in words: the dry run.
+//! What preparation would do, in words for the dry run.
 
 use super::{
     ELSEWHERE, begun_before, not_set,

@@ -1,5 +1,4 @@
-//! What whoever watches the run is told of preparing: a line before and after each step, and how far
-//! a long one is.
+//! Messages about preparation: a line before and after each step, and the progress of long ones.
 
 use std::{
     sync::{Mutex, PoisonError},

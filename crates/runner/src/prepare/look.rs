@@ -1,4 +1,4 @@
-//! What of a plan's places and devices is looked at before the first device is touched.
+//! Checks of a plan's places and devices before the first device is touched.
 
 use super::overwrite::raw_targets;
 use crate::{Error, PreparationError, devices::InAdvance};

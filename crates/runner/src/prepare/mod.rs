@@ -1,9 +1,9 @@
-//! Preparing: what is done to devices and to the machine before systems are measured.
+//! Preparation of devices and the machine before systems are measured.
 //!
-//! A run looks at everything first: that every device is found, that each serial number that is
-//! confirmed is one of them, and that nothing speaks against erasing those that are. Only then is the
-//! first one touched. A device whose serial number is not confirmed is measured as it is, and the
-//! study says so. What was prepared once for a study is not prepared again when it goes on.
+//! A run first checks everything: that every device is found, that each confirmed serial number
+//! belongs to one of them, and that nothing speaks against erasing those. Only then is the first
+//! device touched. A device without confirmation is measured as it is, and the study says so.
+//! Preparation is done once per study and not repeated when a run resumes.
 
 mod lines;
 pub(crate) mod log;

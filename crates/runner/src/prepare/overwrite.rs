@@ -1,8 +1,8 @@
-//! Devices that a driver writes itself: a load overwrites all that is on them.
+//! Devices that a driver writes directly. A load overwrites everything on them.
 //!
-//! What another program has there is lost as surely as where a device is erased, so it needs the same
-//! guards and the same consent. It is looked at before anything is prepared, again before anything
-//! is measured, and a last time where the stamp is written, with the device held.
+//! Other programs' data is lost as surely as by erasing. So the same guards and the same consent
+//! are needed. They are checked before anything is prepared, again before anything is measured, and
+//! a last time when the stamp is written, with the device held.
 
 use super::{
     log::Far,

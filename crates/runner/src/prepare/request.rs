@@ -1,4 +1,4 @@
-//! What a plan asks for, as the host takes it.
+//! The requests of a plan in the form that a host accepts.
 
 use crate::Error;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Preparing the hosts of servers, by the agents there: the same steps, guards and journal as on this
-//! machine.
+//! Prepares the hosts of servers through their agents, with the same steps, guards and journal as
+//! on this machine.
 
 use super::{
     ELSEWHERE, GROUP, Prepared,

@@ -1,5 +1,5 @@
-//! The phase in progress, as a rank knows it: who is ready and done, how far each is, and when all
-//! have to have ended.
+//! The phase in progress from a rank's view: which ranks are ready and done, their progress, and
+//! the deadline for all.
 
 use super::message::{DonePart, Failure, LiveCounts, Order};
 use std::{

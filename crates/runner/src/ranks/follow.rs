@@ -1,4 +1,4 @@
-//! A rank that follows: it carries out what rank 0 commands, and keeps no study.
+//! A rank that follows: it carries out commands from rank 0, and has no study.
 
 use super::{
     Job, Ranks,

@@ -1,5 +1,4 @@
-//! A phase that is carried out on all ranks: rank 0 gives each its part, does its own, and adds what
-//! they measured.
+//! A phase on all ranks: rank 0 gives each its part, does its own, and adds the results.
 
 use super::{
     Job, Ranks,

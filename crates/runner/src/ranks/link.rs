@@ -1,6 +1,6 @@
-//! The thread of a rank that talks with the others, whatever the rank does meanwhile: it answers when
-//! it is asked for the time, tells once a second that the rank is there, passes on when a phase
-//! starts and ends, and notices when another rank is not heard of any more.
+//! The thread of a rank that talks to the others independently of the rank's work. It answers clock
+//! requests, reports once a second that the rank is alive, passes on the start and end of a phase,
+//! and notices when another rank falls silent.
 
 use super::{
     current::{Current, GRACE, keys_of},

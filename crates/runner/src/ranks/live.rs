@@ -1,4 +1,4 @@
-//! What is told of a phase in progress: what all ranks do together.
+//! The live figures of a phase in progress, over all ranks.
 
 use super::{link::Link, message::LiveCounts};
 use std::time::{Duration, Instant};

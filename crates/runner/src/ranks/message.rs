@@ -1,7 +1,7 @@
-//! What the processes of a run say to each other, and how that is written as bytes.
+//! The messages between the processes of a run, and their encoding as bytes.
 //!
-//! Rank 0 leads: it commands, and each other rank answers. Beside that go the messages of a phase in
-//! progress, and a beat a second both ways, which says that a rank is there.
+//! Rank 0 commands, and each other rank answers. In addition there are the messages of a phase in
+//! progress, and a heartbeat once a second in both directions.
 
 use crate::{Error, error::in_one_line};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! A run that several processes carry out together, started by MPI: rank 0 has the study and leads
 //! the sweep, and the others do their parts of its phases.
 //!
-//! The clients of a phase are spread over the ranks; all begin at one instant of the clock of rank
-//! 0, and what they measured is added to one phase. A server is shared by all ranks, which take
-//! turns with the keys that they insert. An embedded database each rank has of its own, with a data
-//! set of its own in a place of its own.
+//! The clients of a phase are spread over the ranks. All start at one instant of rank 0's clock,
+//! and their measurements are added to one phase. All ranks share a server and take turns with the
+//! keys that they insert. Each rank has its own embedded database, with its own data set in its own
+//! place.
 
 mod current;
 mod follow;

@@ -1,4 +1,4 @@
-//! The other ranks of a phase, as the measured path asks them: when all begin and end.
+//! The other ranks of a phase, from the measured path's view: when all start and end.
 
 use super::{
     link::Link,

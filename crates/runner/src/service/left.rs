@@ -1,5 +1,6 @@
-//! A server that answers before its service was started, as an earlier run may have left one: where no
-//! `stop` ends it, it is in the way of the one that is to be measured, or is measured in its place.
+//! Detects a server that answers before its service was started, perhaps left by an earlier run.
+//! Without a `stop` command, it would be in the way of the server to be measured, or be measured in
+//! its place.
 
 use std::{
     net::{TcpStream, ToSocketAddrs},

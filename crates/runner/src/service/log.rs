@@ -1,7 +1,7 @@
-//! What the commands of a service print: a file in the run directory that grows at its end.
+//! The output of a service's commands: a file in the run directory to which lines are appended.
 //!
-//! The name of the file comes from the plan, so another program may have one there. Its first line names
-//! the study, and only such a file is appended to, shown in an error or removed.
+//! The file name comes from the plan, so another program may have a file of that name. The first
+//! line names the study, and only such a file is appended to, quoted in an error, or removed.
 
 use crate::Error;
 use rustix::fs::OFlags;

@@ -1,17 +1,17 @@
 //! The service of a system: stopped, started and awaited around the points that need it.
 //!
-//! A service is named by commands of one's own or by a unit of systemd. A start command may leave
-//! the server in the background and end, or be the server itself. Whether it is ready is asked of
-//! a command, where there is one, and then of the database, which has to answer. No command is
-//! waited for longer than a server may take to answer.
+//! A service is given by custom commands or by a systemd unit. A start command may leave the server
+//! in the background and end, or be the server itself. A ready command, if there is one, and then
+//! the database itself must confirm that it is ready. No command may take longer than a server has
+//! to answer.
 //!
-//! A unit whose start succeeded may fail a moment later; that is asked of systemd, so that nobody
-//! waits for it. systemd counts starts, and refuses one too many in a short time: it is told that
-//! ours are meant.
+//! A unit may fail a moment after a successful start. systemd is asked about that, so that nothing
+//! waits in vain. systemd also counts starts, and refuses too many in a short time, so it is told
+//! that ours are intended.
 //!
-//! The commands of a system with `ssh` are run there (`process.rs`), on several hosts in their order and
-//! stopped in the opposite one. Where the connection is lost meanwhile, it is awaited, and the service
-//! is stopped and started again: whether a command was run is not known then.
+//! The commands of a system with `ssh` run there (`process.rs`): on several hosts in order, and
+//! stopped in reverse order. If the connection is lost meanwhile, tailmark waits for it, then stops
+//! and starts the service again, because it cannot know whether a command was run.
 
 mod left;
 mod log;

@@ -1,4 +1,4 @@
-//! Commands of a service, on this machine or on the host of the server.
+//! Commands of a service, on this machine or on the server's host.
 
 use super::log::{ServiceLog, read};
 use rustix::process::{Pid, Signal as RustixSignal, kill_process_group, test_kill_process_group};

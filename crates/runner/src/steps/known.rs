@@ -1,6 +1,6 @@
-//! What is known when the next step is chosen: what the study has, and what became of the steps
-//! since. Every step follows from it and the plan alone, so that a run which goes on takes the same
-//! steps as one that was not interrupted.
+//! The knowledge from which the next step is chosen: the content of the study, and the results of
+//! steps since. Every step follows from it and the plan alone, so a resumed run takes the same
+//! steps as an uninterrupted one.
 
 use crate::{Error, retry, warmup::WarmupLength};
 use std::time::Duration;

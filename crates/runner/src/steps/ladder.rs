@@ -1,7 +1,7 @@
-//! The ladders of client counts of a sweep: which of their rungs are measured.
+//! The ladders of a sweep, and which of their rungs are measured.
 //!
-//! Each system climbs until its own rungs say that it ends (`stats::ladder`); all are measured at
-//! every rung that any of them has reached, so that they can be compared there.
+//! Each system climbs until its own rungs end the ladder (`stats::ladder`). All systems are
+//! measured at every rung that any of them reached, so that they can be compared there.
 
 use super::{Known, Outlook};
 use std::{collections::BTreeMap, sync::Arc};

@@ -1,15 +1,14 @@
-//! The run as a list of steps: the one place that knows what comes next. [`crate::run`] carries the
-//! steps out, the dry run prints and counts them, and progress is counted by them.
+//! The run as a list of steps, decided here only. [`crate::run`] executes the steps, the dry run
+//! prints and counts them, and progress is counted by them.
 //!
-//! A step follows from the plan and from what is [`Known`]. Whoever carries it out tells what came
-//! of it where that decides what is next: a point that was measured may be the end of a ladder, the
-//! peak that a rate is a part of, or the longest warm-up. What is known at the beginning is what the
-//! study has, so a run that goes on leaves out what is there.
+//! A step follows from the plan and from what is [`Known`]. After executing it, the caller reports
+//! results that decide what is next. A measured point may end a ladder, be the peak that a rate
+//! refers to, or have the longest warm-up. Initially the content of the study is known, so a
+//! resumed run skips what exists.
 //!
-//! First come the points of the plan in their order, in as many passes as it takes: a later pass has
-//! the rungs of a ladder that another system has reached since, and points whose peak has become
-//! known. Then come points again whose warm-up was shorter than that of others, and at last the
-//! searches.
+//! First come the points of the plan in order, in as many passes as necessary. A later pass has
+//! rungs of a ladder that another system has reached since, and points whose peak has become known.
+//! Next come points whose warm-up was shorter than that of others, and finally the searches.
 
 mod data;
 mod known;

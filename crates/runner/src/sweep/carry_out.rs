@@ -1,4 +1,4 @@
-//! Carries out the steps of a run, one after the other.
+//! Executes the steps of a run, one after the other.
 
 use super::{MeasuredPoint, Summary, Sweeper, notices::tell_points, turn::SystemState};
 use crate::{

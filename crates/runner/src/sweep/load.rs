@@ -1,4 +1,4 @@
-//! The load of a system, in a sweep: its row in the study, and what qualifies it.
+//! The load of a system in a sweep: its entry in the study, and its findings.
 
 use super::{Sweeper, turn::fact};
 use crate::{

@@ -1,4 +1,4 @@
-//! The run directory, which one run at a time has.
+//! The run directory, which only one run at a time may use.
 
 use crate::{Error, devices::refuse_one_device, prepare};
 use std::{fs, path::Path};

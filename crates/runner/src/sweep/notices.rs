@@ -1,4 +1,4 @@
-//! What a run says of its steps, and keeps in the study.
+//! Notices about the steps of a run, also kept in the study.
 
 use super::Sweeper;
 use crate::{Error, steps::Ladders};

@@ -1,4 +1,4 @@
-//! One point in a sweep, from the service that it needs to what is found of it.
+//! One point in a sweep, from starting its service to its findings.
 
 use super::{
     Sweeper, load,

@@ -1,4 +1,4 @@
-//! What is asked of one measurement, of a point of the sweep or of a trial of a search.
+//! The parameters of one measurement: a point of the sweep or a trial of a search.
 
 use crate::{Error, seeds::PointSeeds, warmup::WarmupLength};
 use std::{sync::Arc, time::Duration};

@@ -1,5 +1,5 @@
-//! The study of an earlier run in the same directory: a run of the same plan resumes it, and one of
-//! another plan is refused.
+//! The study of an earlier run in the same directory. A run of the same plan resumes it; a
+//! different plan is refused.
 
 use crate::{Error, dataset};
 use std::{borrow::Cow, collections::BTreeMap, path::Path};

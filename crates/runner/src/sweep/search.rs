@@ -1,5 +1,5 @@
-//! The search for the highest rate that holds the limits of a plan, trial by trial: each is measured
-//! as a point is, and committed to the study, which alone says what is tried next.
+//! The search for the highest rate that holds a plan's limits, trial by trial. Each trial is
+//! measured like a point and committed to the study, which alone decides the next rate.
 
 use super::{
     Sweeper,

@@ -1,4 +1,4 @@
-//! What a run did, for whoever started it.
+//! The results of a run, for its caller.
 
 use tailmark_model::{Fault, PointKey, number};
 

@@ -1,4 +1,4 @@
-//! A system in a sweep: what is there of it, and its data set made as its next point needs it.
+//! A system in a sweep: its current state, and its data set in the state that its next point needs.
 
 use super::{Sweeper, resume::BEGUN_ON};
 use crate::{
