@@ -17,12 +17,12 @@ pub enum CachesKept {
     AsPlanned,
     /// The machine refused, for this reason.
     Refused(String),
-    /// They are those of a server on another machine.
+    /// They belong to a server on another machine.
     Elsewhere {
         /// Whether the server was restarted before the point.
         restarted: bool,
     },
-    /// They are those of a server that the plan does not start.
+    /// They belong to a server that the plan does not start.
     Foreign,
 }
 
@@ -72,11 +72,11 @@ impl CachesKept {
     }
 }
 
-/// Drops the caches of a system; says why where that was not done.
+/// Drops the caches of a system, or returns why that was not done.
 ///
 /// # Errors
-/// Where the database does not open that names its files, and where the connection to a host of its
-/// server is lost.
+/// If the database does not open to name its files, or if the connection to a host of its server is
+/// lost.
 pub(crate) fn drop_caches(
     plan: &Plan,
     dataset: &Dataset<'_>,

@@ -29,8 +29,8 @@ impl PointSeeds {
         Self::of_point(seed, workload, point.threads, point.rate, point.repeat)
     }
 
-    /// The seeds of a trial of a search, which are not those of a point at its rate. Their label is
-    /// `probe`: another one would draw other keys.
+    /// The seeds of a trial of a search, which differ from those of a point at its rate. Their
+    /// label is `probe`; another label would draw other keys.
     #[must_use]
     pub fn of_trial(seed: u64, key: &PointKey) -> Self {
         Self(Self::new(seed, key).0.with("what", "probe"))
@@ -66,7 +66,7 @@ impl PointSeeds {
         Self(Seed::of_value(number))
     }
 
-    /// Of a load that is done for this point and goes on from so many records.
+    /// The seed of a load that is done for this point and resumes after that many records.
     #[must_use]
     pub fn load(&self, from: u64) -> u64 {
         self.phase("load").with_number("from", from).value()

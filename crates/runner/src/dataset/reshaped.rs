@@ -18,10 +18,11 @@ impl Dataset<'_> {
         Ok(self.store == Store::Server && self.read()?.0.is_some_and(|marker| marker.reshaped))
     }
 
-    /// The same, asked of the open database; from now on they are not, if this workload changes that.
+    /// The same for the open database. If this workload changes the records, the marker says so
+    /// from now on.
     ///
     /// # Errors
-    /// Where the marker cannot be read or written.
+    /// If the marker cannot be read or written.
     pub fn note_reshaping(
         &self,
         database: &dyn Database,

@@ -4,7 +4,7 @@ use super::SystemFacts;
 use crate::expect::expected;
 use tailmark_plan::{Plan, SystemPlan, Unexpected};
 
-/// What is expected of a system, and what is there instead.
+/// The expectations about a system, and the differences.
 pub fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Vec<String> {
     let all = expected(system);
     if all.is_empty() {

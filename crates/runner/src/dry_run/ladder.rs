@@ -38,7 +38,7 @@ pub(super) fn thread_counts(sweep: &Sweep) -> String {
     format!("with {} threads{until}", threads.join(", "))
 }
 
-/// How often each point is measured; none where once.
+/// How often each point is measured; `None` if once.
 pub(super) fn repeats(sweep: &Sweep) -> Option<String> {
     match (sweep.repeats, sweep.ladder) {
         (1, _) => None,

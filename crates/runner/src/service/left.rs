@@ -11,7 +11,8 @@ use tailmark_plan::SystemPlan;
 /// How long a contact point may take to answer.
 const ANSWERS: Duration = Duration::from_secs(1);
 
-/// That a server answers where the service of a system is not started yet, and has no `stop`.
+/// The notice that a server answers although the service of a system is not started yet, and has no
+/// `stop`.
 pub(crate) fn left_running(system: &SystemPlan) -> Option<String> {
     let service = system.service.as_ref()?;
     if service.stop().is_some() {
@@ -27,7 +28,7 @@ pub(crate) fn left_running(system: &SystemPlan) -> Option<String> {
     ))
 }
 
-/// Whether a contact point takes a connection; not where it names no port.
+/// Whether a contact point accepts a connection; false if it names no port.
 fn answers(point: &str) -> bool {
     let addresses = point.to_socket_addrs().into_iter().flatten();
     addresses
