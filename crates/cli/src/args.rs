@@ -1,5 +1,5 @@
-//! What can be typed. Values of plan keys are text here: the plan checks them, so that a flag, a
-//! `--set` and a plan file are refused in the same words.
+//! The command line. Values of plan keys are text here and the plan checks them, so that a flag, a
+//! `--set` and a plan file give the same errors.
 
 mod compare;
 mod device;

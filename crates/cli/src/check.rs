@@ -1,5 +1,4 @@
-//! `tailmark check`: what about this machine or a plan would spoil a result, and what to do about
-//! it.
+//! `tailmark check`: what about this machine or a plan would spoil a result, and the remedy.
 
 use crate::{
     args::{CheckArgs, TextFormat},

@@ -1,4 +1,4 @@
-//! `tailmark clean`: says what a study made that is still there, and removes it with `--yes`.
+//! `tailmark clean`: lists what a study created and still exists, and removes it with `--yes`.
 
 use crate::{
     args::{CleanArgs, PlanArgs},

@@ -1,4 +1,4 @@
-//! Shell completions and manual pages, made from the arguments themselves.
+//! Shell completions and manual pages, generated from the arguments.
 
 use crate::args::{Args, CompletionsArgs, ManArgs};
 use anyhow::Context;

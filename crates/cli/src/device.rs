@@ -1,4 +1,5 @@
-//! `tailmark device`: the block devices of this machine, and all that is known of one.
+//! `tailmark device`: lists the block devices of this machine, and shows everything known about
+//! one.
 
 use crate::{
     args::{DeviceArgs, DeviceCommand, ListDevicesArgs, ShowDeviceArgs, TextFormat},

@@ -1,4 +1,4 @@
-//! The exit code that an error ends with.
+//! The exit code for an error.
 
 use std::fmt;
 use tailmark_console::{Closed, Exit, closed};

@@ -1,4 +1,4 @@
-//! `tailmark export`: what was measured, for other programs.
+//! `tailmark export`: writes a study for other programs.
 
 use crate::args::ExportArgs;
 use anyhow::{Context, ensure};

@@ -1,4 +1,4 @@
-//! `tailmark import`: results of other programs, into a study.
+//! `tailmark import`: reads results of other programs into a study.
 
 use crate::args::ImportArgs;
 use anyhow::Context;

@@ -1,4 +1,4 @@
-//! The job that this process was started for: alone, or one of several under `mpirun` or `srun`.
+//! The job of this process: alone, or one of several under `mpirun` or `srun`.
 
 use std::sync::Arc;
 use tailmark_cluster::{Alone, Cluster, Launched, launched};

@@ -1,5 +1,5 @@
-//! The flags that stand for keys of a plan, made of the table of keys: of `tailmark run` all of them,
-//! of `tailmark report` those that say what a report is about.
+//! The flags for plan keys, generated from the table of keys: all of them for `tailmark run`, and
+//! those of the report for `tailmark report`.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use tailmark_model::ReportSettings;

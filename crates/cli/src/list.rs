@@ -1,4 +1,4 @@
-//! `tailmark list`: the tables of the program, as they are.
+//! `tailmark list`: prints the program's tables.
 
 use crate::args::{ListArgs, ListKind};
 use clap::ValueEnum;

@@ -1,5 +1,5 @@
-//! What the program does, step by step, on standard error: for debugging, and off unless it is asked
-//! for. The measured path logs nothing (`tests/layering.rs`).
+//! Debug output about each step on standard error, off by default. The measured path logs nothing
+//! (`tests/layering.rs`).
 
 use anyhow::Context;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a point is called in the terminal.
+//! The name of a point in the terminal.
 
 use tailmark_model::{Arrivals, PointKey, number};
 

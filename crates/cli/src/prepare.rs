@@ -1,5 +1,5 @@
-//! `tailmark device prepare` and `tailmark restore`: the devices of one system, and what an ended run
-//! has left changed on this machine.
+//! `tailmark device prepare` and `tailmark restore`: prepares the devices of one system, and
+//! restores what an ended run left changed on this machine.
 
 use crate::{
     args::{PlanArgs, PrepareDeviceArgs},

@@ -1,5 +1,5 @@
-//! The progress of a run: on a terminal a bar for the whole sweep and a live line for the phase in
-//! progress, elsewhere one plain line for each load and point.
+//! The progress of a run. On a terminal: a bar for the whole sweep and a live line for the current
+//! phase. Elsewhere: one plain line for each load and point.
 
 mod words;
 

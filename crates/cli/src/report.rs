@@ -1,4 +1,4 @@
-//! `tailmark report`: the report again, or one over several studies.
+//! `tailmark report`: writes the report again, or one over several studies.
 
 use crate::{
     args::{HistoryArgs, ReportArgs},

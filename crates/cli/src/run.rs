@@ -1,4 +1,4 @@
-//! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
+//! `tailmark run`: from the arguments to a checked plan, the run itself, and its report.
 
 use crate::{
     args::{PlanArgs, RunArgs},

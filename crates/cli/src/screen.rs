@@ -1,4 +1,4 @@
-//! What text is written for: a terminal, whose width and colours are used, or something else.
+//! The target of text output: a terminal, with its width and colours, or something else.
 
 use std::{io::IsTerminal, os::fd::AsFd};
 use tailmark_report::Screen;

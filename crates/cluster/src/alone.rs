@@ -1,4 +1,4 @@
-//! A cluster of one process: what every plain start of the program is.
+//! A cluster of one process, for every ordinary start of the program.
 
 use crate::{Cluster, Message, host_name, monotonic_ns};
 use crossbeam_channel::{Receiver, Sender, unbounded};

@@ -1,5 +1,5 @@
-//! Ranks within one process, for tests: each has a clock that may be off and may drift, and can
-//! fall silent as a host does whose link is down.
+//! Ranks within one process, for tests. Each has a clock that may be off and may drift, and can
+//! fall silent like a host with a broken link.
 
 use crate::{Cluster, Message, monotonic_ns};
 use crossbeam_channel::{Receiver, Sender, unbounded};

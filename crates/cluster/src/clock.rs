@@ -1,10 +1,9 @@
-//! What another rank's clock says at an instant of the leader's, and the other way round, with a
-//! bound on the error.
+//! Converts between the leader's clock and another rank's clock, with a bound on the error.
 //!
-//! Offsets are measured as NTP does (RFC 5905, section 8): a request and its answer give four
-//! instants, two of each clock. Their offset is wrong by half the round trip at most, however the
-//! way there and the way back differ; so of a burst the exchange with the least round trip counts.
-//! Between two measurements a clock drifts evenly, as far as is known here.
+//! Offsets are measured as in NTP (RFC 5905, section 8): a request and its answer give four
+//! instants, two of each clock. The offset is wrong by at most half the round trip, however the two
+//! directions differ. So the exchange with the shortest round trip of a burst is used. Between two
+//! measurements, clock drift is assumed to be even.
 
 use crate::Message;
 

@@ -1,4 +1,4 @@
-//! Which launcher has started this process, and of how many, by what it puts into the environment.
+//! The launcher that started this process, and the number of processes, from the environment.
 
 use std::{thread, time::Duration};
 

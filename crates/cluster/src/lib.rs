@@ -1,9 +1,9 @@
-//! Processes of one job, maybe on several machines: who they are, messages between them, what
-//! each one's clock says, and one end for all of them.
+//! Processes of one job, possibly on several machines: their identities, messages, clocks, and
+//! common end.
 //!
-//! The program knows the trait [`Cluster`] alone. A program that was started plainly is a cluster
-//! of one ([`Alone`]). Started by `mpirun` or `srun`, MPI carries the messages (the crate
-//! `tailmark-mpi`). Tests have several ranks in one process ([`channels`]).
+//! The program knows only the trait [`Cluster`]. An ordinary start is a cluster of one ([`Alone`]).
+//! Under `mpirun` or `srun`, MPI carries the messages (the crate `tailmark-mpi`). Tests run several
+//! ranks in one process ([`channels`]).
 
 mod alone;
 pub mod channels;

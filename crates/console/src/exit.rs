@@ -1,4 +1,4 @@
-//! Exit codes: what a script can know without reading.
+//! Exit codes, for scripts that do not parse output.
 
 use std::process::ExitCode;
 

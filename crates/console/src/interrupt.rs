@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives: the first asks the run to stop, a second Ctrl-C does not ask.
+//! Ctrl-C and similar signals: the first asks the run to stop, a second Ctrl-C ends it at once.
 
 use crate::{Console, Exit};
 use anyhow::Context;

@@ -1,4 +1,4 @@
-//! What the programs share at their edge: standard output and standard error, exit codes, Ctrl-C.
+//! What the programs share at their edges: standard output and error, exit codes, Ctrl-C.
 
 mod exit;
 mod interrupt;

@@ -1,5 +1,5 @@
-//! Standard output and standard error. What was asked for goes to the first, messages on the
-//! way to the second, so that either can be piped.
+//! Standard output and standard error. Results go to the first and messages to the second, so that
+//! either can be piped.
 
 use anyhow::Context;
 use std::{

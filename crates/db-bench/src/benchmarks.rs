@@ -1,4 +1,4 @@
-//! db_bench's benchmarks by name, and what each is here.
+//! db_bench's benchmarks by name, and their equivalents here.
 
 use super::measure::{Count, Measure, Needs};
 use anyhow::{Context, bail};

@@ -1,4 +1,4 @@
-//! Dates as db_bench writes them, in local time.
+//! Dates in db_bench's format, in local time.
 
 use jiff::Zoned;
 

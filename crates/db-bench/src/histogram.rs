@@ -1,8 +1,8 @@
-//! Latencies in db_bench's histogram: whole microseconds in buckets that grow by a half.
+//! Latencies in db_bench's histogram: whole microseconds in buckets that grow by half.
 //!
-//! Bucket limits, percentiles and text follow monitoring/histogram.cc of RocksDB, so that what
-//! reads db_bench's output reads this. A percentile is interpolated within a bucket and can be off
-//! by tens of per cent; the study keeps three digits.
+//! Bucket limits, percentiles and text follow monitoring/histogram.cc of RocksDB, so that programs
+//! which read db_bench's output can read this. A percentile is interpolated within a bucket and can
+//! be off by tens of percent; the study keeps three digits.
 
 use std::fmt::Write as _;
 use tailmark_model::Latencies;

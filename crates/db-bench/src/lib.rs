@@ -1,8 +1,8 @@
 //! `tailmark db-bench`: a drop-in for RocksDB's db_bench.
 //!
-//! The same flags, keys, values, data sets and output text; the work is done by the loop that does
-//! every other workload. With `-o DIR` each benchmark is also a point of a study. What db_bench
-//! does not report follows each result on standard error.
+//! It has the same flags, keys, values, data sets and output text. The work is done by the loop of
+//! all other workloads. With `-o DIR` each benchmark is also a point of a study. Information that
+//! db_bench does not report follows each result on standard error.
 
 mod benchmarks;
 mod date;

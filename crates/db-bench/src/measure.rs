@@ -1,4 +1,4 @@
-//! What a measured benchmark is under the flags: counts, rate and workload.
+//! The counts, rate and workload of a measured benchmark, given the flags.
 
 use super::flags::Flags;
 use anyhow::{bail, ensure};

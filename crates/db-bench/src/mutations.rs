@@ -1,5 +1,5 @@
-//! Whatever a call of db_bench says, it is taken or refused. See `tailmark-testing` for how inputs
-//! are made and how many.
+//! Any command line of db_bench is either accepted or refused. See `tailmark-testing` for how
+//! inputs are generated, and how many.
 
 use super::{
     benchmarks::{Action, ListedBenchmark},

@@ -1,5 +1,5 @@
-//! From flags to what the `rocksdb` driver opens: RocksDB's own options format and the settings
-//! beside it.
+//! From flags to what the `rocksdb` driver opens: RocksDB's own options format, and the other
+//! settings.
 
 use super::flags::{Flags, OPTIONS, OptionRow, OptionSection};
 use anyhow::{Context, bail, ensure};

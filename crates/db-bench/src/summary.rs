@@ -1,4 +1,4 @@
-//! What db_bench prints of the repeats of a benchmark: after each, and at the end.
+//! What db_bench prints about the repeats of a benchmark: after each, and at the end.
 
 use super::text::BenchmarkResult;
 

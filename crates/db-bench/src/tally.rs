@@ -1,5 +1,5 @@
-//! Sessions that count what the recorder does not: records found by batches, records walked, bytes
-//! of values, and the end of a walk.
+//! Sessions that count what the recorder does not: records found by batches, records in walks,
+//! bytes of values, and the end of a walk.
 
 use std::sync::{
     Arc,

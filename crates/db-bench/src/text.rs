@@ -1,4 +1,4 @@
-//! What db_bench prints: its header, result lines and histograms.
+//! The output of db_bench: its header, result lines and histograms.
 
 use super::{
     flags::Flags,

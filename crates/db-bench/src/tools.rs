@@ -1,4 +1,4 @@
-//! What a list of benchmarks does beside measuring: flush, compact, wait, print.
+//! Benchmarks of a list that do not measure: flush, compact, wait, print.
 
 use super::{benchmarks::Tool, text::BenchmarkResult};
 use std::time::{Duration, Instant};

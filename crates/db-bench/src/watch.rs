@@ -1,4 +1,4 @@
-//! What is written while a benchmark runs: the interval lines and the report file.
+//! Output while a benchmark runs: the interval lines and the report file.
 
 use super::{date, flags::Flags};
 use anyhow::Context;

@@ -13,8 +13,8 @@ pub fn is_this_machine(host: &str) -> Option<bool> {
     (!addresses.is_empty()).then(|| addresses.iter().all(is_own))
 }
 
-/// Whether an address is one of this machine: a socket can be bound to no other. What is sent to the
-/// address of none comes back.
+/// Whether an address belongs to this machine, because a socket can be bound only to those. Packets
+/// to the unspecified address come back.
 fn is_own(address: &SocketAddr) -> bool {
     !address.ip().is_multicast() && UdpSocket::bind(address).is_ok()
 }

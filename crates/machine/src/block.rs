@@ -13,10 +13,10 @@ use std::{
 /// Bytes of a sector in `/sys` and `/proc/diskstats`, whatever the device's own block is.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// Where the kernel shows its devices.
+/// The place where the kernel shows its devices.
 pub const SYS: &str = "/sys";
 
-/// How deep file systems can be stacked (the kernel's `FILESYSTEM_MAX_STACK_DEPTH`).
+/// The deepest stacking of file systems (the kernel's `FILESYSTEM_MAX_STACK_DEPTH`).
 const OVERLAYS_MAX: u32 = 2;
 
 /// A disk, a partition, or a device made of others. What describes the hardware and its queue is
@@ -35,7 +35,7 @@ pub struct BlockDevice {
     pub disk: String,
     /// Bytes of the whole disk.
     pub disk_bytes: u64,
-    /// Vendor, where it is known, and model.
+    /// Vendor, if known, and model.
     pub model: Option<String>,
     /// Serial number.
     pub serial: Option<String>,
@@ -53,11 +53,11 @@ pub struct BlockDevice {
     pub write_cache: Option<String>,
     /// The file of a loop device.
     pub backing_file: Option<PathBuf>,
-    /// What a device mapper or RAID device is, for example `LVM-...` or `raid1`.
+    /// The type of a device mapper or RAID device, for example `LVM-...` or `raid1`.
     pub composition: Option<String>,
     /// The devices that it is made of, for example `["sda1", "sdb1"]`.
     pub members: Vec<String>,
-    /// How it is attached, for example `nvme` or `sata`.
+    /// Its transport, for example `nvme` or `sata`.
     pub transport: Option<&'static str>,
 }
 
@@ -111,10 +111,10 @@ impl BlockDevice {
         })
     }
 
-    /// What it is, in a word or two: `partition`, `LVM`, `raid1`, `loop`, `NVMe namespace`, `disk`.
+    /// Its type in a word or two: `partition`, `LVM`, `raid1`, `loop`, `NVMe namespace`, `disk`.
     #[must_use]
     pub fn kind(&self) -> &str {
-        /// What the identifier of a device mapper begins with.
+        /// Prefixes of device mapper identifiers.
         const MAPPED: &[(&str, &str)] = &[
             ("LVM-", "LVM"),
             ("CRYPT-", "crypt"),
@@ -137,7 +137,7 @@ impl BlockDevice {
         }
     }
 
-    /// The disks at the bottom of a device mapper or RAID device; none where it is not made of
+    /// The disks at the bottom of a device mapper or RAID device; empty if it is not built on
     /// others.
     #[must_use]
     pub fn member_disks(&self) -> Vec<Self> {
@@ -159,8 +159,8 @@ impl BlockDevice {
     }
 }
 
-/// The block device that holds an existing file or directory, or that the path itself is; none
-/// where there is none (tmpfs, network file systems, a path that does not exist).
+/// The block device that holds an existing file or directory, or the path's own; `None` if there is
+/// none (tmpfs, network file systems, a missing path).
 #[must_use]
 pub fn block_device_of(path: &Path) -> Option<BlockDevice> {
     device_of(path, OVERLAYS_MAX)
@@ -189,8 +189,8 @@ fn device_of(path: &Path, overlays_left: u32) -> Option<BlockDevice> {
     })
 }
 
-/// Where a file system without a device of its own keeps what is written: the device that it was
-/// mounted from, or the upper directory of an overlay.
+/// Where a file system without its own device stores data: the device that it was mounted from, or
+/// the upper directory of an overlay.
 fn source(mount: &mount::Mount) -> Option<&Path> {
     match mount.kind.as_str() {
         "overlay" => mount.option("upperdir").map(Path::new),

@@ -10,7 +10,7 @@ use std::{
 /// Writing 3 drops the page cache, dentries and inodes (`Documentation/admin-guide/sysctl/vm.rst`).
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// What was done about the caches.
+/// The outcome of dropping caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheDrop {
     /// The caches of the whole machine were dropped.
@@ -27,8 +27,8 @@ pub fn can_drop_caches() -> bool {
     rustix::fs::access(DROP_CACHES, Access::WRITE_OK).is_ok()
 }
 
-/// Writes out what is dirty, then drops the caches of the whole machine; where that is not
-/// permitted, only what is cached of these files and devices.
+/// Writes dirty pages, then drops the caches of the whole machine or, if that is not permitted,
+/// only cached pages of these files and devices.
 #[must_use]
 pub fn drop_caches(files: &[PathBuf]) -> CacheDrop {
     rustix::fs::sync();
@@ -44,8 +44,8 @@ pub fn drop_caches(files: &[PathBuf]) -> CacheDrop {
     forget_all(files)
 }
 
-/// Advises the kernel to forget what is cached of these files and devices. A file that is gone
-/// needs no advice.
+/// Advises the kernel to drop cached pages of these files and devices. Missing files need no
+/// advice.
 #[must_use]
 pub fn forget_all(files: &[PathBuf]) -> CacheDrop {
     let (mut advised, mut failure) = (0, None);

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Which interface a controller has.
+/// The interface version of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// A hierarchy of its own (`memory.limit_in_bytes`).
@@ -27,8 +27,8 @@ impl Version {
         }
     }
 
-    /// The file that limits swap, and what to write to it beside a limit of so many bytes, so
-    /// that nothing is swapped: version 1 limits memory and swap together.
+    /// The file that limits swap, and what to write to it for a memory limit of that many bytes, so
+    /// that nothing is swapped. Version 1 limits memory and swap together.
     pub fn swap_limit(self, bytes: u64) -> (&'static str, u64) {
         match self {
             Self::V1 => ("memory.memsw.limit_in_bytes", bytes),
@@ -49,19 +49,19 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// That of this process; none where no mounted hierarchy accounts memory.
+    /// The memory group of this process; `None` if no mounted hierarchy accounts for memory.
     pub fn of_memory() -> Option<Self> {
         Self::from_controller("memory")
     }
 
-    /// That of a controller, by its name in version 1: version 2 has `io` for `blkio`.
+    /// The group for a controller, by its name in version 1. Version 2 has `io` for `blkio`.
     pub fn from_controller(controller: &str) -> Option<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         Self::find(&groups, &mount::mounts(), controller)
     }
 
     /// Finds it in the text of `/proc/self/cgroup`: lines of hierarchy, controllers and group
-    /// (cgroups(7)). A controller is in version 2 only where no version 1 hierarchy has it.
+    /// (cgroups(7)). A controller is in version 2 only if no version 1 hierarchy has it.
     fn find(groups: &str, mounts: &[Mount], controller: &str) -> Option<Self> {
         let lines = || {
             groups.lines().filter_map(|line| {
@@ -121,7 +121,7 @@ impl Hierarchy {
         self.groups().filter_map(|group| self.limit_of(group)).min()
     }
 
-    /// The limit of one group, in bytes; none where it is `max` or, in version 1, absurdly high.
+    /// The limit of one group, in bytes; `None` if it is `max` or, in version 1, absurdly high.
     pub fn limit_of(&self, group: &Path) -> Option<u64> {
         sysfs::number(&group.join(self.version.limit_file())).filter(|&bytes| bytes < u64::MAX / 4)
     }

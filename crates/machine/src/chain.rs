@@ -8,12 +8,12 @@ use crate::{
 };
 use std::path::Path;
 
-/// How many devices a chain has at most: beyond it something is its own member.
+/// The most devices in a chain. With more, something is its own member.
 const DEVICES_MAX: usize = 256;
 
-/// Every device below a place, each once: the one that holds it first, and behind each what it is
-/// made of. A place that does not exist yet is where it would be made. Loop devices are followed
-/// through their files.
+/// Every device below a place, each once: first the one that holds it, and after each the devices
+/// that it is built on. A missing place counts as where it would be created. Loop devices are
+/// followed through their files.
 #[must_use]
 pub fn chain(place: &Path) -> Vec<BlockDevice> {
     top(place).map_or_else(Vec::new, |top| below(Path::new(SYS), top))
@@ -44,8 +44,8 @@ pub fn below(sys: &Path, top: BlockDevice) -> Vec<BlockDevice> {
     chain
 }
 
-/// The disks that a place is on, where loop devices are taken for disks: what a plan expects of its
-/// device is expected of these.
+/// The disks of a place, with loop devices counted as disks. A plan's expectations of its device
+/// apply to these.
 #[must_use]
 pub fn disks(place: &Path) -> Vec<BlockDevice> {
     top(place).map_or_else(Vec::new, |top| {

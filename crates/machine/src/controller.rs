@@ -16,7 +16,7 @@ pub fn namespaces(sys: &Path, controller: &str) -> Vec<String> {
     namespaces.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Number and disk of what a controller's directory calls `nvme0n1` or `nvme0c1n1`.
+/// The number and the disk of a controller's entry `nvme0n1` or `nvme0c1n1`.
 fn disk(name: &str) -> Option<(u32, String)> {
     let (first, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
     let number = namespace.parse().ok()?;
@@ -27,8 +27,8 @@ fn disk(name: &str) -> Option<(u32, String)> {
     Some((number, format!("nvme{subsystem}n{number}")))
 }
 
-/// What a place stands for: of an NVMe controller (`/dev/nvme0`) its namespaces, of anything else the
-/// place itself.
+/// The devices that a place stands for: the namespaces of an NVMe controller (`/dev/nvme0`),
+/// otherwise the place itself.
 #[must_use]
 pub fn places_of(place: &Path) -> Vec<PathBuf> {
     let device = place.strip_prefix("/dev").ok().and_then(Path::to_str);
@@ -49,7 +49,7 @@ fn is_controller(name: &str) -> bool {
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// The controllers of a disk, where it is an NVMe namespace: several where it has several paths.
+/// The controllers of a disk, if it is an NVMe namespace; several if it has several paths.
 pub fn controllers_of(sys: &Path, disk: &str) -> Vec<String> {
     let mut controllers = sysfs::names(&sys.join("class/nvme"));
     controllers.retain(|controller| namespaces(sys, controller).iter().any(|name| name == disk));
@@ -57,14 +57,14 @@ pub fn controllers_of(sys: &Path, disk: &str) -> Vec<String> {
 }
 
 impl BlockDevice {
-    /// Bytes of the whole device: of an NVMe namespace, those of all namespaces of its controller.
+    /// Bytes of the whole device. For an NVMe namespace, those of all namespaces of its controller.
     #[must_use]
     pub fn controller_bytes(&self) -> Option<u64> {
         controller_bytes(Path::new(SYS), &self.disk)
     }
 }
 
-/// Bytes of all namespaces of the controller of a disk together; none where it has none.
+/// Bytes of all namespaces of a disk's controller together; `None` if it has none.
 pub fn controller_bytes(sys: &Path, disk: &str) -> Option<u64> {
     let controller = controllers_of(sys, disk).into_iter().next()?;
     let namespaces = namespaces(sys, &controller).into_iter();

@@ -18,7 +18,7 @@ pub struct DeviceUse {
     pub device: BlockDevice,
     /// The type of the file system that is mounted from it.
     pub file_system: Option<String>,
-    /// Where it is mounted.
+    /// Its mount points.
     pub mount_points: Vec<PathBuf>,
     /// Devices that are made of it, and `swap`.
     pub used_by: Vec<String>,

@@ -6,7 +6,7 @@ use std::{io, path::PathBuf};
 /// A probe could not be opened or sampled.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file of the kernel could not be read, or does not say what it should.
+    /// A file of the kernel could not be read or parsed.
     #[error("failed to read `{path}`")]
     Read {
         /// The file.
@@ -25,9 +25,9 @@ pub enum Error {
     Drive {
         /// The kernel's name of it.
         device: String,
-        /// What it did, for example `has no log C0h`.
+        /// The drive's response, for example `has no log C0h`.
         said: String,
-        /// Why, where the kernel tells.
+        /// The reason, if the kernel gives one.
         source: Option<io::Error>,
     },
     /// Another program, which samples for us, could not be run.
@@ -35,12 +35,12 @@ pub enum Error {
     Program {
         /// Its name.
         program: &'static str,
-        /// What it did, or did not.
+        /// What it did, or did not do.
         said: String,
         /// Why it could not be started.
         source: Option<io::Error>,
     },
-    /// What is sampled can be seen by root alone.
+    /// Only root can see what is sampled.
     #[error("{what} can be read by root alone (CAP_SYS_ADMIN)")]
     NeedsRoot {
         /// What cannot be read.
@@ -72,7 +72,7 @@ pub enum LimitError {
     TooLow {
         /// The limit that was asked for, bytes.
         requested: u64,
-        /// What the process uses, bytes.
+        /// Memory that the process uses, bytes.
         used: u64,
         /// The lowest limit that is accepted, bytes.
         min: u64,

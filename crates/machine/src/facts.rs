@@ -53,7 +53,7 @@ impl<'a> FactGroup<'a> {
     }
 }
 
-/// What may be the value of a fact.
+/// A type that can be the value of a fact.
 trait IntoText {
     fn into_text(self) -> Option<String>;
 }

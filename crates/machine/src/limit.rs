@@ -18,7 +18,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-/// What a limit must leave beyond what the process uses already: 16 MiB.
+/// The least that a limit must leave beyond the memory already in use: 16 MiB.
 const MARGIN_BYTES: u64 = 16 << 20;
 
 /// The names of our groups, before the process id.
@@ -30,9 +30,10 @@ const PROCESSES: &str = "cgroup.procs";
 /// The file of version 2 that hands controllers on to the groups below.
 const SUBTREE: &str = "cgroup.subtree_control";
 
-/// The memory of this process is limited until this is dropped; then it is back in its old group.
+/// Limits the memory of this process until it is dropped. Then the process returns to its old
+/// group.
 ///
-/// What it had in memory before stays accounted to the old group.
+/// Memory allocated earlier stays accounted to the old group.
 #[derive(Debug)]
 pub struct MemoryLimit {
     version: Version,
@@ -43,21 +44,21 @@ pub struct MemoryLimit {
     delegation: Delegation,
 }
 
-/// How the new group came by its memory controller.
+/// How the new group got its memory controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Delegation {
-    /// The group above hands it on, or it is in version 1, where all do.
+    /// The parent group delegates it, or it is in version 1, where all do.
     Given,
     /// The old group was made to hand it on, once this process had left it.
     Made,
 }
 
 impl MemoryLimit {
-    /// Moves this process, with all its threads, into a new group of so many bytes. Swap does not
-    /// extend it, where the kernel accounts swap.
+    /// Moves this process, with all its threads, into a new group of that many bytes. Swap does not
+    /// extend it, if the kernel accounts for swap.
     ///
     /// # Errors
-    /// Says what is needed: privileges, a delegated group, or a higher limit. Nothing has changed
+    /// Names what is needed: privileges, a delegated group, or a higher limit. Nothing has changed
     /// then.
     pub fn enter(bytes: u64) -> Result<Self, LimitError> {
         let used = used_bytes();
@@ -114,7 +115,7 @@ impl MemoryLimit {
         Ok(())
     }
 
-    /// What it is, for the facts of a study.
+    /// Its description, for the facts of a study.
     #[must_use]
     pub fn describe(&self) -> String {
         let version = match self.version {
@@ -207,7 +208,7 @@ impl LeftGroup {
     }
 }
 
-/// Removes the groups that killed runs left around this process, and tells of each.
+/// Removes the groups that killed runs left around this process. Returns a line for each.
 #[must_use]
 pub fn remove_left_groups() -> Vec<LeftGroup> {
     let Some(hierarchy) = Hierarchy::of_memory() else {
@@ -260,7 +261,7 @@ fn may_use(process: u32, group: &Path) -> bool {
     }
 }
 
-/// How many processes of a group the kernel has killed for want of memory.
+/// How many processes of a group the kernel has killed because memory ran out.
 fn killed(version: Version, group: &Path) -> u64 {
     let file = match version {
         Version::V1 => "memory.oom_control",

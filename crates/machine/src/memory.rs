@@ -12,7 +12,7 @@ pub struct Memory {
     pub available: u64,
 }
 
-/// The memory that this process may use; zeros where the kernel does not say.
+/// The memory that this process may use; zeros if the kernel does not say.
 #[must_use]
 pub fn memory() -> Memory {
     let machine = machine();

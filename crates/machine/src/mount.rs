@@ -18,9 +18,9 @@ pub struct Mount {
     pub device: String,
     /// The directory of the file system that is mounted; `/` unless bound or in a container.
     pub root: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     pub point: PathBuf,
-    /// Options of the mount, then those of the file system which it does not repeat.
+    /// Options of the mount, then those of the file system that are not repeated.
     pub options: Vec<String>,
     /// `ext4`, `xfs`, ...
     pub kind: String,
@@ -71,7 +71,7 @@ impl Mount {
             .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// A name that is the same for every mount of one file system, and says what it is.
+    /// A name that is the same for every mount of one file system and describes it.
     #[must_use]
     pub fn file_system(&self) -> String {
         format!("{} on {} ({})", self.kind, self.source, self.device)
@@ -99,7 +99,7 @@ pub fn mount_at(path: &Path) -> Option<Mount> {
     Some(mounts.swap_remove(index))
 }
 
-/// The file system that a path is on, or would be where it does not exist yet.
+/// The file system that contains a path, or would if it does not exist yet.
 #[must_use]
 pub fn mount_of(path: &Path) -> Option<Mount> {
     mount_at(&existing(path).ok()?)
@@ -119,8 +119,8 @@ pub(crate) fn existing(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Which of the mounts an absolute path without links is on, by its text: the deepest mount point
-/// above it, and of several mounts on one point the last.
+/// The mount that contains an absolute path without links, by its text: the deepest mount point
+/// above it, and of several mounts at one point the last.
 fn deepest(mounts: &[Mount], path: &Path) -> Option<usize> {
     let above = mounts
         .iter()

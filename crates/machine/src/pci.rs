@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Speed of a lane in GT/s, and the generation that it is of.
+/// Lane speed in GT/s, and its generation.
 const GENERATIONS: &[(f64, u32)] = &[
     (2.5, 1),
     (5.0, 2),
@@ -41,7 +41,7 @@ impl PcieLink {
         self.current.generation < self.most.generation || self.current.width < self.most.width
     }
 
-    /// Reads the link of a PCI device; none where it has none.
+    /// Reads the link of a PCI device; `None` if it has none.
     fn read(device: &Path) -> Option<Self> {
         let speed = |when: &str| {
             let speed = sysfs::text(&device.join(format!("{when}_link_speed")))?;
@@ -69,7 +69,7 @@ impl fmt::Display for LinkSpeed {
 }
 
 impl BlockDevice {
-    /// The PCI Express link that it is attached by; none where there is none, or it is not known.
+    /// The PCI Express link of a disk; `None` if there is none, or it is unknown.
     #[must_use]
     pub fn pcie_link(&self) -> Option<PcieLink> {
         link(Path::new(SYS), &self.disk)

@@ -18,12 +18,12 @@ use std::{
 /// How deep loop devices are followed into the files of other loop devices.
 const LOOPS_MAX: u32 = 16;
 
-/// File systems in memory, of which no two are compared.
+/// In-memory file systems, which are never compared.
 const IN_MEMORY: &[&str] = &["devtmpfs", "ramfs", "tmpfs"];
 
-/// The names of the disks that a place is on, such as `nvme0n1`; of NVMe, of their controllers. A
-/// place that does not exist is where it would be made. A file system whose devices are not known
-/// (a network's) is taken for a device; empty: the place is in memory, or cannot be examined.
+/// The names of a place's disks, such as `nvme0n1`; for NVMe, of their controllers. A missing place
+/// counts as where it would be created. A file system with unknown devices (a network's) counts as
+/// a device. Empty if the place is in memory or cannot be examined.
 #[must_use]
 pub fn physical_devices(place: &Path) -> BTreeSet<String> {
     let mut devices = BTreeSet::new();

@@ -9,7 +9,7 @@ use std::{path::Path, time::Duration};
 /// How much of the processors this process may use.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuQuota {
-    /// Processors: the lowest limit of all groups around this process; none where there is none.
+    /// Processors: the lowest limit of all groups around this process; `None` without a limit.
     pub processors: Option<f64>,
     /// For how long processes of its own group have waited, because the group had used up its part.
     pub throttled: Duration,
@@ -51,7 +51,7 @@ fn quota(version: Version, group: &Path) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// For how long the groups around this process were held up, the one that was for longest.
+/// How long the groups around this process were throttled: the longest of them.
 fn throttled(hierarchy: &Hierarchy) -> Duration {
     let held_up = |group: &Path| {
         let text = sysfs::text(&group.join("cpu.stat"))?;
@@ -68,8 +68,7 @@ fn throttled(hierarchy: &Hierarchy) -> Duration {
     longest.unwrap_or_default()
 }
 
-/// The limits of devices that hold for this process: each as the kernel writes it, behind what it is
-/// of.
+/// The device limits of this process, as the kernel writes them, each after its name.
 #[must_use]
 pub fn io_limits() -> Vec<String> {
     Hierarchy::from_controller("blkio").map_or_else(Vec::new, |hierarchy| limits_of(&hierarchy))

@@ -18,7 +18,7 @@ pub struct Space {
     pub total: u64,
     /// Whether this is a block device, not a file system.
     pub is_device: bool,
-    /// What it is the room of; the same for two directories of one file system.
+    /// The file system; the same for two directories on one file system.
     pub file_system: String,
     /// What exists: the place itself, or the nearest directory above it.
     pub at: PathBuf,
@@ -26,10 +26,10 @@ pub struct Space {
     pub options: Vec<String>,
 }
 
-/// The room at a directory, at its nearest parent that exists, or on a block device.
+/// The space at a directory, at its nearest existing parent, or on a block device.
 ///
 /// # Errors
-/// Fails where the directory cannot be examined.
+/// If the directory cannot be examined.
 pub fn space(path: &Path) -> io::Result<Space> {
     let path = existing(path)?;
     if block::is_device(&path) {

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, str::FromStr};
 
-/// The trimmed text of an attribute; none where it is absent, unreadable or empty.
+/// The trimmed text of an attribute; `None` if it is missing, unreadable or empty.
 pub fn text(path: &Path) -> Option<String> {
     let bytes = fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -20,14 +20,14 @@ pub fn flag(path: &Path) -> Option<bool> {
     number::<u8>(path).map(|value| value != 0)
 }
 
-/// The one in brackets of `always [madvise] never`; the whole text where there are no brackets.
+/// The bracketed word of `always [madvise] never`; the whole text without brackets.
 pub fn chosen(text: &str) -> &str {
     text.split_once('[')
         .and_then(|(_, rest)| rest.split_once(']'))
         .map_or(text, |(chosen, _)| chosen)
 }
 
-/// The sorted names in a directory; none where it is absent.
+/// The sorted names in a directory; empty if it is missing.
 pub fn names(directory: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();

@@ -4,7 +4,8 @@
 use crate::sysfs;
 use std::path::Path;
 
-/// What a part of the way to a disk begins with, and what it says: the first row that applies counts.
+/// The prefix of a component in the path to a disk, and its transport. The first matching row
+/// counts.
 const BUSES: &[(&str, &str)] = &[
     ("usb", "usb"),
     ("end_device-", "sas"),
@@ -18,8 +19,8 @@ const BUSES: &[(&str, &str)] = &[
     ("host", "scsi"),
 ];
 
-/// How the disk of this directory of `/sys` is attached; none where that is not known, as of what is
-/// made of other devices.
+/// The transport of the disk with this directory in `/sys`; `None` if unknown, as for composite
+/// devices.
 pub fn of_disk(disk: &Path) -> Option<&'static str> {
     let name = disk.file_name()?.to_str()?;
     if name.starts_with("nvme") {

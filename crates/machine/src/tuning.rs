@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where the kernel shows its processors.
+/// The place where the kernel shows its processors.
 const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The directories of the processors.
@@ -24,8 +24,8 @@ fn cpus(base: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// How many processors each governor of frequencies has; none where frequencies are not the
-/// kernel's, as in most virtual machines.
+/// The number of processors for each frequency governor; empty if the kernel does not control
+/// frequencies, as in most virtual machines.
 #[must_use]
 pub fn governors() -> BTreeMap<String, usize> {
     governors_of(Path::new(CPUS))
@@ -40,8 +40,8 @@ fn governors_of(base: &Path) -> BTreeMap<String, usize> {
     governors
 }
 
-/// How often cores slowed down for their temperature since the machine was started; none where it
-/// does not say.
+/// How often cores throttled for their temperature since the machine was started; `None` if it does
+/// not say.
 #[must_use]
 pub fn thermal_throttles() -> Option<u64> {
     throttles_of(Path::new(CPUS))
@@ -54,7 +54,7 @@ fn throttles_of(base: &Path) -> Option<u64> {
     counts.reduce(u64::saturating_add)
 }
 
-/// Bytes of memory that are swapped out; none where there is no swap.
+/// Bytes of memory that are swapped out; `None` without swap.
 #[must_use]
 pub fn swapped() -> Option<u64> {
     let info = Meminfo::current().ok()?;

@@ -1,6 +1,5 @@
-//! The end of a job by one of its ranks: MPI is asked to end all, and this process ends within 2 s
-//! whatever becomes of that. MPI cannot be trusted with it: its library waits for hosts that are
-//! gone.
+//! Ends a job from one of its ranks. MPI is asked to end all ranks, and this process ends within 2
+//! s in any case, because MPI's library waits for hosts that are gone.
 
 use crossbeam_channel::Sender;
 use rustix::process::{Signal, getpid, kill_process};

@@ -1,9 +1,8 @@
-//! How long the thread of MPI sleeps until it looks again: in steps that grow where nothing comes,
-//! and hardly at all while this rank and another one answer each other, because then the instants of
-//! their messages count.
+//! How long the MPI thread sleeps before it looks again. Pauses grow while nothing arrives. They
+//! are very short while two ranks exchange messages, whose timing then matters.
 //!
-//! Even then it naps: where the other's thread has the same processor, or all of them are busy, a
-//! thread that only looks (or yields) keeps the answer away for a whole slice of time.
+//! Even then the thread naps. If the other's thread is on the same processor, or all processors are
+//! busy, a thread that only polls (or yields) would delay the answer by a whole time slice.
 
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,10 @@
-//! The processes of a job under MPI (ranks). One thread owns MPI: it starts and ends it, and no other thread calls it, so that
-//! the clients of a run never do, and so that the MPI library needs no more than
+//! The processes of a job under MPI (ranks). One thread owns MPI: it alone starts, calls and ends
+//! it. So the clients of a run never call MPI, and the library needs no more than
 //! `MPI_THREAD_FUNNELED`.
 //!
-//! The thread sends what comes by a channel, looks for messages and hands them over by another.
-//! Where messages follow each other closely it looks all the time (and lets others run), so that
-//! their instants are near to the wire; where nothing comes it sleeps, in steps that grow. Waiting
-//! as MPI does it would take a core.
+//! The thread sends messages from one channel, and passes received messages to another. While
+//! messages follow closely it polls all the time (and yields), so that their timing is precise.
+//! While nothing arrives it sleeps, in growing steps. Waiting in MPI itself would use a whole core.
 
 mod ending;
 mod error;

@@ -23,7 +23,7 @@ pub(super) enum Change {
         path: PathBuf,
         old: String,
         requested: String,
-        /// What was there afterwards; none as long as that is not known.
+        /// The value afterwards; `None` until it is known.
         now: Option<String>,
     },
     /// A file system that was mounted, with the name of its signature: the number of a device is given
@@ -37,15 +37,15 @@ pub(super) enum Change {
     Emulated { directory: PathBuf },
 }
 
-/// Values of the kernel of which one is in effect: writing one makes the other 0, and 0 cannot be
+/// Kernel values of which only one is in effect: writing one sets the other to 0, and 0 cannot be
 /// written.
 const PAIRS: &[(&str, &str)] = &[
     ("dirty_bytes", "dirty_ratio"),
     ("dirty_background_bytes", "dirty_background_ratio"),
 ];
 
-/// What puts a value back: the value itself, or where it was 0 because another one was in effect,
-/// that one.
+/// The value that restores a setting: its old value or, if that was 0 because another one was in
+/// effect, the other one.
 pub(super) fn inverse(path: &Path, old: &str, requested: &str) -> io::Result<Change> {
     let name = path.file_name().unwrap_or_default();
     let partner = PAIRS.iter().find_map(|(a, b)| match () {
@@ -74,8 +74,9 @@ pub(super) fn inverse(path: &Path, old: &str, requested: &str) -> io::Result<Cha
     })
 }
 
-/// Puts a change back; what was done, or why it is left. A journal may have been changed by others:
-/// what no step could have done is left, of this kernel and with the journal in this directory.
+/// Restores a change. Returns what was done, or why it was left. Others may have modified a
+/// journal. So an entry that no step could have written, on this kernel and with the journal in
+/// this directory, is left alone.
 pub(super) fn put_back(
     change: &Change,
     kernel: &Kernel,
@@ -125,7 +126,7 @@ fn impossible<'a>(change: &'a Change, kernel: &Kernel, state: &Path) -> Option<&
     (!is_possible).then_some(path)
 }
 
-/// Writes the old value where it is one of ours that is there now.
+/// Writes the old value if the current one is ours.
 fn put_back_value(path: &Path, old: &str, ours: [Option<&String>; 2]) -> Result<String, String> {
     let name = path.display();
     let is = match read(path) {
@@ -148,7 +149,7 @@ fn put_back_value(path: &Path, old: &str, ours: [Option<&String>; 2]) -> Result<
     Ok(format!("`{name}` is {old} again"))
 }
 
-/// Unmounts what was mounted, where it is the last on its directory.
+/// Unmounts what was mounted, if it is the last mount on its directory.
 fn put_back_mount(
     point: &Path,
     device: &str,
@@ -180,7 +181,7 @@ fn put_back_mount(
     }
 }
 
-/// Whether what is mounted from a device is the file system of this name.
+/// Whether the mount from a device is the file system of this name.
 fn is_still(source: &str, file_system: Option<&str>) -> bool {
     file_system.is_none_or(|name| signature::is_on(Path::new(source), name).unwrap_or(false))
 }
@@ -191,7 +192,7 @@ fn cause(error: &Error) -> String {
     cause.map_or_else(String::new, ToString::to_string)
 }
 
-/// Whether what a file was a value of is not there any more.
+/// Whether the object of a setting's file no longer exists.
 fn is_gone(error: &io::Error) -> bool {
     let no_device = rustix::io::Errno::NODEV.raw_os_error();
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(no_device)
@@ -233,7 +234,7 @@ pub(super) fn parse(text: &[u8]) -> io::Result<(String, Vec<Change>)> {
     Ok((boot.to_owned(), changes))
 }
 
-/// A change as [`document`] has it.
+/// Parses a change written by [`document`].
 pub(super) fn parse_change(row: &Value) -> io::Result<Change> {
     let odd = || io::Error::other("a change is not as tailmark writes it");
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(odd);
@@ -256,7 +257,8 @@ pub(super) fn parse_change(row: &Value) -> io::Result<Change> {
     })
 }
 
-/// A value as it is compared: of a choice the one in brackets, of several numbers one space between.
+/// A value normalised for comparison: the bracketed word of a choice, or numbers separated by
+/// single spaces.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let text = fs::read_to_string(path)?;
     let words: Vec<_> = text.split_whitespace().collect();

@@ -24,14 +24,14 @@ use std::{
 };
 use tailmark_machine::{controller, sysfs};
 
-/// How often a device is looked at again that only somebody has open: those who watch for new
-/// devices open each for a moment.
+/// How often a device is checked again if another program merely has it open: programs that watch
+/// for new devices open each for a moment.
 const LOOKS: u32 = 20;
-/// How long between.
+/// The pause in between.
 const PAUSE: Duration = Duration::from_millis(250);
 /// The guards that such an opening fails.
 const PASSING: &[&str] = &["open", "unseen", EXCLUSIVE];
-/// The name of the evidence that a device could not be opened alone.
+/// The name of the evidence that a device could not be opened exclusively.
 const EXCLUSIVE: &str = "exclusive";
 
 /// A device held exclusively, with every other one that the action reaches.
@@ -45,18 +45,18 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Takes a device, where nothing speaks against it.
+    /// Takes a device if nothing speaks against it.
     ///
     /// # Errors
-    /// Names everything that does.
+    /// Names all objections.
     pub fn take(target: &Target, reach: Reach, consent: &Consent) -> Result<Self, Error> {
         Self::take_watched(target, reach, consent, &Unwatched)
     }
 
-    /// The same, and tells what it waits for.
+    /// The same, reporting what it waits for.
     ///
     /// # Errors
-    /// As [`Self::take`], and where it is stopped meanwhile.
+    /// As [`Self::take`], and if it is stopped meanwhile.
     pub fn take_watched(
         target: &Target,
         reach: Reach,
@@ -116,11 +116,11 @@ impl Claim {
         Ok(claim)
     }
 
-    /// Everything that speaks against taking a device, without opening it for writing. What may pass
-    /// in a moment is looked at again, as where it is taken.
+    /// All objections to taking a device, without opening it for writing. Temporary ones are
+    /// checked again, as in taking it.
     ///
     /// # Errors
-    /// Where it cannot be looked at.
+    /// If it cannot be examined.
     pub fn refusals(
         target: &Target,
         reach: Reach,
@@ -129,10 +129,10 @@ impl Claim {
         Self::refusals_watched(target, reach, consent, &Unwatched)
     }
 
-    /// The same, and tells what it waits for.
+    /// The same, reporting what it waits for.
     ///
     /// # Errors
-    /// As [`Self::refusals`], and where it is stopped meanwhile.
+    /// As [`Self::refusals`], and if it is stopped meanwhile.
     pub fn refusals_watched(
         target: &Target,
         reach: Reach,
@@ -161,10 +161,10 @@ impl Claim {
         Ok(look(target, &files, consent)?.0)
     }
 
-    /// Asks the open files again what they are.
+    /// Identifies the open files again.
     ///
     /// # Errors
-    /// Where one is another device than was looked at.
+    /// If one is not the device that was examined.
     pub fn confirm(&self) -> Result<(), Error> {
         for (was, file) in &self.held {
             confirm(was, file)?;
@@ -189,20 +189,20 @@ impl Claim {
         &self.target
     }
 
-    /// What it is.
+    /// The identity of the device.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.target.identity
     }
 
-    /// What was on it when it was taken.
+    /// The content of the device when it was taken.
     #[must_use]
     pub fn signatures(&self) -> &[Signature] {
         &self.signatures
     }
 
-    /// What can still be read of it and is not ours, now that a step is done with it: a discard is
-    /// advice, and a drive may show what was there before. Nobody else has written it meanwhile.
+    /// Foreign data that can still be read after a step: a discard is only advice, and a drive may
+    /// still show the old content. No other program has written it meanwhile.
     pub(super) fn left(&self) -> Result<Vec<String>, Error> {
         let found = signatures(self.file(), self.identity())?.into_iter();
         let others = found.filter(|signature| !signature.is_ours);
@@ -214,8 +214,8 @@ impl Claim {
         &self.held[0].1
     }
 
-    /// Refuses an action on the whole drive that reaches namespaces which no controller of this
-    /// machine shows, and which so nobody could look at.
+    /// Refuses an action on the whole drive that would affect namespaces which no controller of
+    /// this machine shows, because they cannot be examined.
     pub(super) fn refuse_hidden(&self, allocated: &[u32]) -> io::Result<()> {
         let held = self.held.iter();
         let seen: Vec<u32> = held
@@ -250,7 +250,7 @@ impl Claim {
         Ok((self.target.identity, shared))
     }
 
-    /// That a step failed.
+    /// The error that a step failed.
     pub(super) fn failed(&self, action: &'static str, source: io::Error) -> Error {
         Error::Step {
             action,
@@ -293,7 +293,7 @@ pub(super) fn look_again<T>(
     attempt()
 }
 
-/// That an open file is still what was looked at.
+/// Confirms that an open file is still the device that was examined.
 pub(super) fn confirm(was: &Identity, file: &File) -> Result<(), Error> {
     let is = Identity::of_file(file);
     match is {
@@ -306,7 +306,7 @@ pub(super) fn confirm(was: &Identity, file: &File) -> Result<(), Error> {
     }
 }
 
-/// What a device is now, with what does not show in its description.
+/// The current description of a device, with differences that the description does not show.
 fn told(was: &Identity, is: &Identity) -> String {
     match (was.file == is.file, was.wwid == is.wwid) {
         (false, _) => format!("{} over another file", is.describe()),
@@ -355,7 +355,7 @@ fn look(
     Ok((guard::refusals(&scene), found.unwrap_or_default()))
 }
 
-/// What is on the devices and their partitions.
+/// The content of the devices and their partitions.
 pub(super) fn on_all(uses: &Uses, files: &[(&Identity, &File)]) -> Result<Vec<Signature>, Error> {
     let mut all = Vec::new();
     for (identity, file) in files {
@@ -377,7 +377,7 @@ pub(super) fn on_all(uses: &Uses, files: &[(&Identity, &File)]) -> Result<Vec<Si
     Ok(all)
 }
 
-/// Who has reserved one of the devices, where they know reservations.
+/// The holder of a reservation on one of the devices, if they support reservations.
 fn reserved(files: &[(&Identity, &File)]) -> io::Result<Option<String>> {
     for (identity, file) in files {
         let Some(namespace) = identity.namespace else {
@@ -435,7 +435,7 @@ pub(super) fn subsystem(sys: &Path, disk: &str) -> BTreeSet<String> {
     names
 }
 
-/// How a device is opened.
+/// The mode of opening a device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Alone,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Bytes that are known by themselves.
 pub(super) const SECTOR: usize = 4096;
-/// What the numbers at the beginning are told from others by.
+/// The constant that marks the numbers at the beginning as ours.
 const OWN: u64 = 0x7461_696c_6d61_726b;
 
 /// Sectors of data, each another one, from several threads.

@@ -29,9 +29,9 @@ use tailmark_machine::{BlockDevice, mount, sysfs};
 
 /// The program that throttles (Debian: qemu-system-common).
 const PROGRAM: &str = "qemu-storage-daemon";
-/// What the mark of a directory says.
+/// The text of a directory's mark.
 const MARKED: &str = "tailmark: an emulated volume\n";
-/// How long it may take to be there, and to be gone.
+/// How long a volume may take to appear and to disappear.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Names in the directory of a volume.
 const MARK: &str = "tailmark";
@@ -40,18 +40,18 @@ const EXPORT: &str = "export";
 const PROCESS: &str = "process";
 const DEVICE: &str = "device";
 const CONTROL: &str = "control";
-/// Of a volume that delays: what is limited, what is delayed besides, and the programs of that.
+/// For a volume with delays: the limited part, the delayed part, and their programs.
 const LIMITED: &str = "limited";
 const DELAYED: &str = "delayed";
 const DELAYING: &str = "delaying";
 const SHOWING: &str = "showing";
-/// The program that delays, and the one that shows it by FUSE (Debian: nbdkit, libnbd-bin).
+/// The program that delays, and the one that exposes it by FUSE (Debian: nbdkit, libnbd-bin).
 const DELAYER: &str = "nbdkit";
 const SHOWER: &str = "nbdfuse";
 /// Requests that may wait at once.
 const DELAYED_MAX: u32 = 256;
 
-/// What a volume is like. Limits are of reads and writes together.
+/// The properties of a volume. Limits apply to reads and writes together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     /// Bytes.
@@ -60,11 +60,11 @@ pub struct Volume {
     pub iops: Option<u64>,
     /// Bytes per second.
     pub bandwidth: Option<u64>,
-    /// Requests per second as long as it may burst.
+    /// Requests per second during a burst.
     pub burst_iops: Option<u64>,
-    /// How long it may burst after it was idle, seconds.
+    /// How long a burst may last after an idle time, seconds.
     pub burst_seconds: Option<u64>,
-    /// How long each request waits, milliseconds, whatever the limits do with it.
+    /// The additional delay of each request, milliseconds, whatever the limits.
     pub delay_ms: Option<u64>,
 }
 
@@ -168,7 +168,7 @@ fn delay_command(delay_ms: u64, directory: &Path) -> Vec<String> {
     ]
 }
 
-/// The command that shows what is delayed as a file.
+/// The command that exposes the delayed volume as a file.
 fn show_command(directory: &Path) -> Vec<String> {
     let path = |name: &str| directory.join(name).display().to_string();
     vec![
@@ -186,11 +186,11 @@ fn loop_command(export: &str) -> Vec<String> {
     words.map(str::to_owned).into()
 }
 
-/// Makes a volume in a directory, which must not be there.
+/// Creates a volume in a directory that must not exist.
 ///
 /// # Errors
-/// Where the program is missing, something of it fails, or it is stopped; what there is of it is
-/// removed then.
+/// If a program is missing, a part fails, or it is stopped. Everything created so far is then
+/// removed.
 pub fn emulate(volume: &Volume, directory: &Path, watch: &dyn Watch) -> Result<(), Error> {
     let directory = &real_path(directory);
     let failed = |source| Error::Step {
@@ -219,7 +219,7 @@ pub fn emulate(volume: &Volume, directory: &Path, watch: &dyn Watch) -> Result<(
     })
 }
 
-/// Refuses a delay where a program for it is missing.
+/// Refuses a delay if a program for it is missing.
 fn needed(program: &str, package: &str) -> io::Result<()> {
     let words = [program.to_owned(), "--version".to_owned()];
     run(&words, &Unwatched).map(drop).map_err(|error| {
@@ -253,7 +253,7 @@ fn make(volume: &Volume, directory: &Path, watch: &dyn Watch) -> io::Result<()> 
     symlink(device.trim(), directory.join(DEVICE))
 }
 
-/// Starts the program that shows what is delayed, which does not end by itself.
+/// Starts the program that exposes the delayed volume. It does not end by itself.
 fn show(directory: &Path) -> io::Result<()> {
     let words = show_command(directory);
     let mut command = Command::new(&words[0]);
@@ -263,12 +263,13 @@ fn show(directory: &Path) -> io::Result<()> {
     command.process_group(0).spawn().map(drop)
 }
 
-/// Has the kernel send the program one request at a time, by the control files of FUSE.
+/// Makes the kernel send the program one request at a time, by FUSE's control files.
 ///
-/// QEMU 7.2 keeps the data of a write in a buffer that the next request takes while the write waits
-/// for its turn: with several in flight, data ends up in other places. Without data a request is
-/// shorter than what precedes the data of a write, so those that the kernel sends all the same
-/// (syncs) do no harm. The limits are the same: who waits, waits in the kernel.
+/// QEMU 7.2 keeps the data of a write in a buffer that the next request reuses while the write
+/// waits for its turn. With several requests in flight, data ends up in the wrong places. A request
+/// without data is shorter than the part before the data of a write, so requests that the kernel
+/// sends anyway (syncs) do no harm. The limits are unaffected, because requests wait in the kernel
+/// instead.
 fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
     let control = directory.join(CONTROL);
     fs::create_dir(&control)?;
@@ -296,10 +297,10 @@ fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a volume, however much of it there is.
+/// Removes a volume, however much of it exists.
 ///
 /// # Errors
-/// Where something of it is in use, or the directory is a link or not of a volume.
+/// If something in it is in use, or if the directory is a link or not a volume's.
 pub fn remove_emulated(directory: &Path, watch: &dyn Watch) -> Result<(), Error> {
     let is_link = fs::symlink_metadata(directory).is_ok_and(|found| found.is_symlink());
     let directory = &real_path(directory);
@@ -372,7 +373,7 @@ fn detach(export: &Path, watch: &dyn Watch) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a loop device is over this very file, as far as both can be asked: in another mount
+/// Whether a loop device uses this very file, as far as both can be examined: in another mount
 /// namespace another file may have the same path.
 fn is_over(device: &str, export: &Path) -> bool {
     let status =

@@ -10,10 +10,10 @@ use std::{fs::File, io, os::unix::fs::FileExt, path::Path, thread, time::Duratio
 const DISCARD_BYTES: u64 = 1 << 30;
 /// Bytes at each end that are written with zeros: where signatures are.
 const ENDS: u64 = 1 << 20;
-/// How often a drive is asked how far it is.
+/// How often a drive is asked for its progress.
 const ASK_EVERY: Duration = Duration::from_secs(2);
 
-/// How a device is erased.
+/// The way to erase a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Erase {
@@ -46,10 +46,10 @@ impl Erase {
         }
     }
 
-    /// What it does to this device, as a dry run says it, and how far it reaches.
+    /// Its effect on this device in a dry run, and its reach.
     ///
     /// # Errors
-    /// Where the device cannot do it.
+    /// If the device does not support it.
     pub fn plan(self, target: &Target) -> Result<(Reach, String), Error> {
         let name = &target.identity.name;
         let unable = |why: &str| Error::Step {
@@ -104,10 +104,10 @@ impl Erase {
         Ok((reach, said))
     }
 
-    /// Erases the device that is held, and marks it as ours.
+    /// Erases the held device, and marks it as ours.
     ///
     /// # Errors
-    /// Where it is not the device any more, or it fails.
+    /// If it is no longer the same device, or erasing fails.
     pub fn carry_out(self, claim: &Claim, watch: &dyn Watch) -> Result<(), Error> {
         claim.confirm()?;
         // As far as it reaches, or the drive has changed since it was asked.

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 /// Why a device or a setting is left as it is, or what went wrong with it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What a plan names is no device, or several.
+    /// The word in a plan does not lead to exactly one device.
     #[error("`{given}` names no device to prepare: {why}")]
     Target {
         /// As it was named.
@@ -13,7 +13,7 @@ pub enum Error {
         /// Why not.
         why: String,
     },
-    /// What is on a device cannot be told.
+    /// The content of a device cannot be determined.
     #[error("what is on `{device}` cannot be told")]
     Signatures {
         /// The kernel's name of it.
@@ -24,7 +24,7 @@ pub enum Error {
     /// Something speaks against it.
     #[error("{device} is left as it is: {}", evidence_text(evidence))]
     Refused {
-        /// What it is.
+        /// The device.
         device: String,
         /// Everything that was found, by guard.
         evidence: Vec<Objection>,
@@ -34,12 +34,12 @@ pub enum Error {
     Renumbered {
         /// The kernel's name.
         device: String,
-        /// What was looked at.
+        /// The device that was examined.
         was: String,
-        /// What is open.
+        /// The device that is open.
         is: String,
     },
-    /// It could not be opened alone.
+    /// It could not be opened exclusively.
     #[error("`{device}` is left as it is: it could not be opened exclusively")]
     Exclusive {
         /// Its path.
@@ -50,19 +50,19 @@ pub enum Error {
     /// A step failed.
     #[error("failed to {action} `{device}`")]
     Step {
-        /// What was done: `discard`, `format`, ...
+        /// The action: `discard`, `format`, ...
         action: &'static str,
         /// The device or the setting.
         device: String,
         /// Why.
         source: io::Error,
     },
-    /// Its file system cannot be mounted where the plan says.
+    /// Its file system cannot be mounted at the plan's mount point.
     #[error("{device} is not mounted on `{point}`, and left as it is: {why}")]
     Place {
         /// The directory.
         point: PathBuf,
-        /// What it is.
+        /// The device.
         device: String,
         /// Everything that speaks against it.
         why: String,
@@ -74,7 +74,7 @@ pub enum Error {
     Stopped {
         /// The device.
         device: String,
-        /// What was going on: `written`, ...
+        /// The activity: `written`, ...
         doing: &'static str,
     },
     /// A setting that the kernel does not have, or not of that value.
@@ -82,9 +82,9 @@ pub enum Error {
     Setting {
         /// Its key.
         key: String,
-        /// What was asked for.
+        /// The requested value.
         value: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// The journal of settings could not be read or written.
@@ -97,7 +97,7 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// The journal holds something else than what was written to it.
+    /// The journal contains something else than was written to it.
     #[error(
         "the journal `{path}` is damaged: what it says was changed on this machine cannot be put \
          back by it. Look at it, put back by hand what is still changed (values, mounts, \
@@ -106,7 +106,7 @@ pub enum Error {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: io::Error,
     },
     /// Another process has settings in effect.
@@ -127,7 +127,7 @@ pub enum Error {
 pub struct Objection {
     /// The row that found it.
     pub guard: &'static str,
-    /// What it found.
+    /// The finding.
     pub text: String,
 }
 

@@ -22,7 +22,7 @@ pub struct FileSystem {
     pub name: &'static str,
     /// What makes it.
     program: &'static str,
-    /// The words before those of the plan.
+    /// Options before those of the plan.
     words: &'static [&'static str],
 }
 
@@ -58,10 +58,10 @@ impl FileSystem {
             .collect()
     }
 
-    /// Makes it on the device that is held.
+    /// Creates it on the held device.
     ///
     /// # Errors
-    /// Where it is not the device any more, the program fails, or it is stopped.
+    /// If it is no longer the same device, the program fails, or it is stopped.
     pub fn make(&self, claim: Claim, options: &[String], watch: &dyn Watch) -> Result<(), Error> {
         claim.confirm()?;
         let failed = |device: &str, source| Error::Step {
@@ -98,10 +98,10 @@ impl FileSystem {
     }
 }
 
-/// The type of the file system on a device that is not mounted, as its signature says.
+/// The type of the file system on an unmounted device, from its signature.
 ///
 /// # Errors
-/// Where that cannot be told.
+/// If it cannot be determined.
 pub fn file_system_on(target: &Target) -> Result<Option<String>, Error> {
     let name = signature_on(target)?;
     let kind = name.as_ref().and_then(|name| name.split(':').next());
@@ -128,7 +128,7 @@ pub fn mount_command(kind: &str, options: &[String], device: &Path, point: &Path
     words
 }
 
-/// What makes the directory to mount on; nothing where it is there.
+/// The command that creates the mount point; empty if it exists.
 pub(super) fn directory_command(point: &Path) -> Vec<String> {
     let words = [
         "mkdir".to_owned(),
@@ -147,11 +147,11 @@ pub fn unmount_command(point: &Path) -> Vec<String> {
     vec!["umount".to_owned(), point.display().to_string()]
 }
 
-/// Mounts the device of a target. The directory is made where it is not there, and must be empty.
+/// Mounts the device of a target. The directory is created if missing, and must be empty.
 ///
 /// # Errors
-/// Where its name is not stable, it is another file system, something is in the directory, or it
-/// cannot be mounted.
+/// If its name is not stable, the file system differs, the directory is not empty, or mounting
+/// fails.
 pub fn mount(
     target: &Target,
     kind: &str,
@@ -190,10 +190,10 @@ pub fn mount(
     mounted.map(drop).map_err(failed)
 }
 
-/// Unmounts what is mounted on a directory.
+/// Unmounts a directory.
 ///
 /// # Errors
-/// Where that fails: it is in use.
+/// If that fails because it is in use.
 pub fn unmount(point: &Path, watch: &dyn Watch) -> Result<(), Error> {
     run(&unmount_command(point), watch)
         .map(drop)
@@ -204,7 +204,7 @@ pub fn unmount(point: &Path, watch: &dyn Watch) -> Result<(), Error> {
         })
 }
 
-/// Whether this device is what is mounted on a directory.
+/// Whether this device is mounted on a directory.
 #[must_use]
 pub fn is_mounted_on(target: &Target, point: &Path) -> bool {
     let (major, minor) = target.identity.number;

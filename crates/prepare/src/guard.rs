@@ -16,28 +16,29 @@ use std::{
 };
 use tailmark_machine::{BlockDevice, chain, controller, sysfs};
 
-/// How a device may be attached: its machine has it alone, or it can be asked whether others do.
+/// Permitted transports: those that belong to one machine, or through which a device can be asked
+/// about other users.
 const TRANSPORTS: &[&str] = &["loop", "nvme", "sata", "virtio", "xen"];
-/// How far sizes may be apart: a plan says 7.68 TB, a drive 7,681,501,126,656 bytes.
+/// The tolerance of sizes: a plan says 7.68 TB, a drive 7,681,501,126,656 bytes.
 const SIZE_PART: f64 = 0.01;
 
-/// What the user agrees to, and what the plan says of the device.
+/// The user's consent, and the plan's description of the device.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     /// Serial numbers whose devices may be erased.
     pub serials: Vec<String>,
     /// Signatures of others that may be destroyed.
     pub destroys: Vec<String>,
-    /// What the model contains, in whichever case.
+    /// Text that the model must contain, ignoring case.
     pub model: Option<String>,
     /// Bytes of the device, within a hundredth.
     pub bytes: Option<u64>,
-    /// Programs that are known not to use it, where it cannot be seen what they use.
+    /// Programs that are known not to use it, if their use cannot be seen.
     pub unseen: Vec<String>,
     /// Directories that must not be on the device: the results.
     pub kept: Vec<PathBuf>,
-    /// Where an earlier preparation has mounted it, which is unmounted first: that this process sees
-    /// it there is no reason.
+    /// The mount point of an earlier preparation. It is unmounted first, so this process seeing it
+    /// mounted is no objection.
     pub own_mount: Option<PathBuf>,
     /// The files of the volumes that this run has made: no one else can use a device over them.
     #[serde(skip)]
@@ -57,7 +58,7 @@ impl Consent {
     }
 }
 
-/// How far an action reaches.
+/// The reach of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The device itself.
@@ -66,21 +67,21 @@ pub enum Reach {
     Subsystem,
 }
 
-/// What is looked at.
+/// The facts for the guards.
 pub struct GuardScene<'a> {
     /// The device.
     pub target: &'a Target,
     /// Every device that the action reaches; the target is one.
     pub reached: &'a [Identity],
-    /// What is agreed to.
+    /// The consent.
     pub consent: &'a Consent,
-    /// What is in use.
+    /// The uses of devices.
     pub uses: &'a Uses,
     /// Whether this run has made the device, so that guards about use by others are not asked.
     pub is_own: bool,
-    /// What is on the devices that are reached, or why that cannot be told.
+    /// The content of all affected devices, or why it cannot be determined.
     pub signatures: Result<Vec<Signature>, String>,
-    /// Who has reserved or registered with it, or why that cannot be told.
+    /// The hosts with a reservation or registration, or why that cannot be determined.
     pub reserved: Result<Option<String>, String>,
 }
 
@@ -91,12 +92,12 @@ impl GuardScene<'_> {
     }
 }
 
-/// What a guard asks about.
+/// The subject of a guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asks {
-    /// The device and what is on it.
+    /// The device and its content.
     Device,
-    /// Its use by others, of which a device that this run has made has none.
+    /// Its use by others, which a device that this run created does not have.
     Use,
 }
 
@@ -106,7 +107,7 @@ pub struct Guard {
     pub name: &'static str,
     /// What must be so, in a line.
     pub about: &'static str,
-    /// What it asks about.
+    /// Its subject.
     pub asks: Asks,
     /// Why not.
     pub check: fn(&GuardScene<'_>) -> Vec<String>,
@@ -337,7 +338,7 @@ fn kept(scene: &GuardScene<'_>) -> Vec<String> {
     wrong
 }
 
-/// Every device on those that are reached.
+/// Every device built on the affected ones.
 fn above<'a>(scene: &'a GuardScene<'_>) -> Vec<&'a BlockDevice> {
     let devices = |identity: &Identity| scene.uses.on_disk(&identity.name);
     scene.reached.iter().flat_map(devices).collect()

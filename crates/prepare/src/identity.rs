@@ -12,25 +12,25 @@ use std::{
 };
 use tailmark_machine::{BlockDevice, block::SYS, sysfs};
 
-/// How a plan names a device by its serial number: `serial:S6CKNT0W1`, `serial:S6CKNT0W1/2` where a
+/// The prefix of a serial number in a plan: `serial:S6CKNT0W1`, or `serial:S6CKNT0W1/2` if a
 /// controller has several namespaces.
 pub const BY_SERIAL: &str = "serial:";
 /// Where names are that lead to the same device after a restart.
 const BY_ID: &str = "/dev/disk/by-id";
 
-/// How long a device may take to be there again.
+/// How long a device may take to reappear.
 const APPEARS: Duration = Duration::from_secs(30);
 
-/// What a device is known by.
+/// The identity of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Major and minor number, as long as it is attached.
+    /// Major and minor number while it is attached.
     pub number: (u32, u32),
     /// The kernel's name at this moment.
     pub name: String,
     /// Bytes.
     pub bytes: u64,
-    /// Vendor and model, where it has them.
+    /// Vendor and model, if known.
     pub model: Option<String>,
     /// Serial number; of a loop device the path of its file.
     pub serial: Option<String>,
@@ -43,7 +43,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of the device of a number, as `/sys` has it.
+    /// The identity of the device with a number, from `/sys`.
     pub(super) fn of_number(sys: &Path, number: (u32, u32)) -> Option<(Self, BlockDevice)> {
         let device = BlockDevice::of_number(sys, number.0, number.1)?;
         let directory = fs::canonicalize(sys.join("class/block").join(&device.name)).ok()?;
@@ -65,11 +65,11 @@ impl Identity {
         Some((identity, device))
     }
 
-    /// Of the device behind an open file: what `/sys` says of its number, and what the device
-    /// itself answers.
+    /// The identity of the device behind an open file: from `/sys` by its number, and from the
+    /// device itself.
     ///
     /// # Errors
-    /// Where it is no block device, or `/sys` and the device contradict each other.
+    /// If it is not a block device, or `/sys` and the device contradict each other.
     pub fn of_file(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.file_type().is_block_device() {
@@ -102,7 +102,7 @@ impl Identity {
         Ok(identity)
     }
 
-    /// What it is called in messages: `/dev/nvme0n1 (Micron_7450, serial number S6CK, 7.68 TB)`.
+    /// Its name in messages: `/dev/nvme0n1 (Micron_7450, serial number S6CK, 7.68 TB)`.
     #[must_use]
     pub fn describe(&self) -> String {
         let model = self.model.as_deref().unwrap_or("no known model");
@@ -119,20 +119,20 @@ impl Identity {
 pub struct Target {
     /// As it was named.
     pub given: String,
-    /// What it is.
+    /// Its identity.
     pub identity: Identity,
     /// What else `/sys` says of it.
     pub device: BlockDevice,
-    /// Why the name may lead to another device another time; none where it is stable.
+    /// Why the name may lead to another device later; `None` if it is stable.
     pub unstable: Option<String>,
 }
 
 impl Target {
-    /// The device that a word of a plan means: a link of `/dev/disk/by-id`, `serial:...`, or any
-    /// other path of a block device.
+    /// The device for a word in a plan: a link in `/dev/disk/by-id`, `serial:...`, or any other
+    /// path of a block device.
     ///
     /// # Errors
-    /// Where it leads to no device, or to several.
+    /// If it leads to no device, or to several.
     pub fn find(given: &str) -> Result<Self, Error> {
         let error = |why: String| Error::Target {
             given: given.to_owned(),
@@ -171,11 +171,11 @@ impl Target {
         })
     }
 
-    /// The devices that a word of a plan means, where it may be several: `serial:NUMBER` is every
-    /// namespace of that drive.
+    /// The devices for a word in a plan that may mean several: `serial:NUMBER` is every namespace
+    /// of that drive.
     ///
     /// # Errors
-    /// As of [`Self::find`].
+    /// As [`Self::find`].
     pub fn find_all(given: &str) -> Result<Vec<Self>, Error> {
         let Some(serial) = given.strip_prefix(BY_SERIAL) else {
             return Ok(vec![Self::find(given)?]);
@@ -191,11 +191,11 @@ impl Target {
         }
     }
 
-    /// The device that a word of a plan means, when it is there: after a format or the making of
-    /// namespaces the kernel and udev need a moment.
+    /// The device for a word in a plan, once it is there. After a format, or after creating
+    /// namespaces, the kernel and udev need a moment.
     ///
     /// # Errors
-    /// Where it is not there in half a minute, or before a stop.
+    /// If it does not appear within half a minute, or before a stop.
     pub fn appears(given: &str, watch: &dyn Watch) -> Result<Self, Error> {
         let what = format!("the kernel shows `{given}` again");
         let is_there =
@@ -259,7 +259,7 @@ fn disks(sys: &Path) -> impl Iterator<Item = Identity> {
     })
 }
 
-/// How many disks have a serial number.
+/// The number of disks with a serial number.
 fn serials(sys: &Path, serial: Option<&str>) -> usize {
     disks(sys)
         .filter(|disk| serial.is_some() && disk.serial.as_deref() == serial)

@@ -7,14 +7,14 @@ use super::{
     uses::Uses,
 };
 
-/// What uses a device that carries our stamp: another program may have put something on a part of it since.
-/// What is on the device itself is ours, so no program is asked for signatures.
+/// Users of a device with our stamp: another program may since have put something on a part of it.
+/// The content of the device itself is ours, so no program is asked for signatures.
 pub(super) fn of_ours(target: &Target, consent: &Consent) -> Vec<Objection> {
     uses(target, consent, &["mounted", "swap", "held", "stacked"])
 }
 
-/// Refuses to mount a device that others use, whoever made its file system: two that write to it and do
-/// not know of each other destroy it.
+/// Refuses to mount a device that others use, whoever created its file system: two uncoordinated
+/// writers would destroy it.
 pub(super) fn refuse_shared(
     target: &Target,
     consent: &Consent,

@@ -16,7 +16,7 @@ const NVME_ID: Opcode = 0x4e40;
 /// `BLKFLSBUF` of `linux/fs.h`: `_IO(0x12, 97)`.
 const BLKFLSBUF: Opcode = 0x1261;
 
-/// What a loop device is over: the beginning of `struct loop_info64`.
+/// The backing of a loop device: the beginning of `struct loop_info64`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoopStatus {
@@ -24,12 +24,12 @@ pub(super) struct LoopStatus {
     pub(super) device: u64,
     /// The inode of the file.
     pub(super) inode: u64,
-    /// Where the file is a block device: its number.
+    /// The number of the file's block device, if it is one.
     pub(super) of_device: u64,
     rest: [u64; 26],
 }
 
-/// Asks a loop device what it is over.
+/// Asks a loop device for its backing.
 #[expect(unsafe_code, reason = "ioctl has no other interface")]
 pub(super) fn loop_status(device: &File) -> io::Result<LoopStatus> {
     // SAFETY: the struct is as large as the kernel's, and any bytes are a value of it.
@@ -44,7 +44,7 @@ pub(super) fn discard(device: &File, from: u64, bytes: u64) -> io::Result<()> {
     Ok(unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([from, bytes])) }?)
 }
 
-/// Forgets what the page cache has of a device.
+/// Drops a device's pages from the page cache.
 #[expect(unsafe_code, reason = "ioctl has no other interface")]
 pub(super) fn flush_buffers(device: &File) -> io::Result<()> {
     // SAFETY: the call takes no argument.
@@ -74,7 +74,7 @@ unsafe impl Ioctl for NamespaceId {
     }
 }
 
-/// The number of the NVMe namespace that a file has open; none if it is no namespace.
+/// The number of the NVMe namespace behind an open file; `None` if it is not a namespace.
 #[expect(unsafe_code, reason = "ioctl has no other interface")]
 pub(super) fn nvme_namespace(device: impl AsFd) -> io::Result<Option<u32>> {
     // SAFETY: the call takes no argument.

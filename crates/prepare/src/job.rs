@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use tailmark_model::number;
 use tailmark_stats::steady::Rounds;
 
-/// What is asked for of the devices of a system.
+/// A request for the devices of a system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRequest {
     /// The devices: `/dev/disk/by-id/...`, `serial:...`.
     pub names: Vec<String>,
-    /// How they are erased.
+    /// The way to erase them.
     pub erase: Option<Erase>,
-    /// How many NVMe namespaces the drive is split into.
+    /// The number of NVMe namespaces to create.
     pub namespaces: Option<u32>,
     /// How often the whole device is written.
     pub precondition: Option<u32>,
@@ -29,18 +29,18 @@ pub struct DeviceRequest {
     pub filesystem: Option<String>,
     /// Words for the program that makes it.
     pub mkfs_options: Vec<String>,
-    /// Where it is mounted.
+    /// The mount point.
     pub mount: Option<PathBuf>,
-    /// How.
+    /// The mount options.
     pub mount_options: Vec<String>,
 }
 
-/// What is asked for of the machine.
+/// A request for the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineRequest {
     /// Names and values: `vm.swappiness`, `1`.
     pub sysctls: Vec<(String, String)>,
-    /// How processors choose their frequency.
+    /// The policy by which processors choose their frequency.
     pub governor: Option<String>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
@@ -48,14 +48,14 @@ pub struct MachineRequest {
     pub memory: Option<(u64, String)>,
 }
 
-/// What is to be prepared: the devices of one system, or the machine.
+/// A request to prepare the devices of one system, or the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRequest {
-    /// What is asked for of devices.
+    /// The request for devices.
     pub devices: DeviceRequest,
-    /// What is asked for of the machine.
+    /// The request for the machine.
     pub machine: MachineRequest,
-    /// What is agreed to.
+    /// The consent.
     pub consent: Consent,
 }
 
@@ -66,39 +66,39 @@ pub struct Done {
     pub step: String,
     /// Its commands.
     pub command: String,
-    /// What it has found out.
+    /// The results of steps.
     pub found: Vec<Found>,
 }
 
-/// What a step has found out.
+/// A result of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// In a line, with all values.
     pub text: String,
-    /// What of it must stand beside the results.
+    /// A warning that must appear next to the results.
     pub warning: Option<String>,
 }
 
-/// What is to be prepared, with its devices found.
+/// A preparation job, with its devices found.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What is asked for.
+    /// The request.
     pub request: JobRequest,
     /// The devices.
     pub targets: Vec<Target>,
-    /// Where the kernel keeps its settings.
+    /// The place of the kernel's settings.
     pub kernel: Kernel,
-    /// What the step under way has found out.
+    /// The results of the current step.
     pub(super) found: Vec<Found>,
-    /// Whether what is mounted now is not when the next step is planned.
+    /// Whether current mounts will be gone when the next step is planned.
     pub(super) is_unmounted: bool,
 }
 
 impl Job {
-    /// Finds the devices of what is asked for.
+    /// Finds the devices of a request.
     ///
     /// # Errors
-    /// Where one is not there, or its name leads to several.
+    /// If one is missing, or its name leads to several.
     pub fn find(request: JobRequest) -> Result<Self, Error> {
         let mut targets = Vec::new();
         for given in &request.devices.names {
@@ -116,10 +116,10 @@ impl Job {
         })
     }
 
-    /// How far the steps reach that destroy.
+    /// The reach of the destructive steps.
     ///
     /// # Errors
-    /// Where a device cannot do what is asked for.
+    /// If a device does not support a request.
     pub fn reach(&self, target: &Target) -> Result<Reach, Error> {
         let erase = match self.erase() {
             Some(erase) => erase.plan(target)?.0,
@@ -177,7 +177,8 @@ impl Job {
         Some((row, target, self.request.devices.mount.as_deref()?))
     }
 
-    /// Where the device is mounted in the place that the plan gives it: it was prepared before.
+    /// The device and its mount point in the plan, if it is mounted there from an earlier
+    /// preparation.
     pub(super) fn own_mount(&self) -> Option<(&Target, &Path)> {
         let (_, target, point) = self.mount()?;
         let is_mounted = !self.is_unmounted && is_mounted_on(target, point);
@@ -189,7 +190,7 @@ impl Job {
         mix.filter(|mix| mix.over == Over::Device)
     }
 
-    /// The mix, the part of the room, percent, and where it is mounted.
+    /// The mix, the percentage of the space, and the mount point.
     pub(super) fn mix_over_file_system(&self) -> Option<(&Mix, u32, &Path)> {
         let mix = self.request.devices.steady.as_ref()?;
         match mix.over {
@@ -245,11 +246,11 @@ impl Job {
             .collect()
     }
 
-    /// What speaks against the steps that destroy, but for what an earlier preparation has mounted
-    /// in the plan's own place.
+    /// Objections to the destructive steps, apart from an earlier preparation's mount at the plan's
+    /// own mount point.
     ///
     /// # Errors
-    /// Where a device cannot be looked at.
+    /// If a device cannot be examined.
     pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Objection>, Error> {
         let own = self.own_mount();
         let consent = Consent {
@@ -264,10 +265,10 @@ impl Job {
         Ok(all)
     }
 
-    /// Refuses where something speaks against the steps that destroy.
+    /// Refuses if anything speaks against the destructive steps.
     ///
     /// # Errors
-    /// Names everything that does.
+    /// Names all objections.
     pub fn refuse(&self, watch: &dyn Watch) -> Result<(), Error> {
         let evidence = self.refusals(watch)?;
         if evidence.is_empty() {

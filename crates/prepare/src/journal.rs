@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is changed on this machine, as long as this lives.
+/// The changes to this machine, while this lives.
 pub struct Journal<'a> {
     directory: PathBuf,
     path: PathBuf,
@@ -27,21 +27,21 @@ pub struct Journal<'a> {
     lock: File,
     changes: Vec<Change>,
     log: Log<'a>,
-    /// What is changed stays so, or was put back as far as it could be.
+    /// Whether the changes are final, or have been restored as far as possible.
     is_over: bool,
 }
 
 impl<'a> Journal<'a> {
-    /// Opens the journal in a directory, which is made where it is not there, and puts back what
-    /// an earlier run has left.
+    /// Opens the journal in a directory, which is created if missing, and restores what an earlier
+    /// run left.
     ///
     /// # Errors
-    /// Where another process has it, or it cannot be read.
+    /// If another process holds it, or it cannot be read.
     pub fn open(directory: &Path, log: Log<'a>) -> Result<Self, Error> {
         Self::open_on(directory, Kernel::default(), log)
     }
 
-    /// The same where the values of the kernel are elsewhere.
+    /// The same with the kernel's values in another place.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -104,11 +104,11 @@ impl<'a> Journal<'a> {
         Ok(journal)
     }
 
-    /// Changes a value of the kernel; what it was.
+    /// Changes a kernel value. Returns the old one.
     ///
     /// # Errors
-    /// Where there is no such value, the kernel refuses it, or the journal cannot be written:
-    /// nothing is changed then.
+    /// If the value does not exist, the kernel refuses it, or the journal cannot be written.
+    /// Nothing is changed then.
     pub fn set(&mut self, setting: &Setting) -> Result<(), Error> {
         let Setting { key, path, value } = setting;
         let refused = |source: io::Error| Error::Setting {
@@ -145,10 +145,10 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Says that a file system is about to be mounted.
+    /// Records that a file system is about to be mounted.
     ///
     /// # Errors
-    /// Where the journal cannot be written.
+    /// If the journal cannot be written.
     pub fn mounts(
         &mut self,
         point: &Path,
@@ -163,10 +163,10 @@ impl<'a> Journal<'a> {
         self.write()
     }
 
-    /// Says that a volume is about to be emulated.
+    /// Records that a volume is about to be emulated.
     ///
     /// # Errors
-    /// Where the journal cannot be written.
+    /// If the journal cannot be written.
     pub fn emulates(&mut self, directory: &Path) -> Result<(), Error> {
         self.changes.push(Change::Emulated {
             directory: directory.to_owned(),
@@ -174,26 +174,26 @@ impl<'a> Journal<'a> {
         self.write()
     }
 
-    /// Leaves everything as it is now, and forgets what it was.
+    /// Keeps all changes, and forgets the old values.
     ///
     /// # Errors
-    /// Where the journal cannot be written.
+    /// If the journal cannot be written.
     pub fn forget(mut self) -> Result<(), Error> {
         self.changes.clear();
         self.write()
     }
 
-    /// Puts everything back that is still ours; how much could not be.
+    /// Restores everything that is still ours. Returns how many changes could not be restored.
     ///
     /// # Errors
-    /// Where the journal cannot be written.
+    /// If the journal cannot be written.
     pub fn end(mut self) -> Result<usize, Error> {
         self.restore()?;
         self.is_over = true;
         Ok(self.len())
     }
 
-    /// How much of the machine is changed.
+    /// The number of changes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.changes.len()
@@ -205,11 +205,11 @@ impl<'a> Journal<'a> {
         self.changes.is_empty()
     }
 
-    /// Puts everything back that is still ours, the last change first. What cannot be put back stays
-    /// in the journal.
+    /// Restores everything that is still ours, the last change first. Changes that cannot be
+    /// restored stay in the journal.
     ///
     /// # Errors
-    /// Where the journal cannot be written.
+    /// If the journal cannot be written.
     pub fn restore(&mut self) -> Result<(), Error> {
         let mut left = Vec::new();
         while let Some(change) = self.changes.last().cloned() {

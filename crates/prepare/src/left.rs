@@ -24,10 +24,10 @@ const NAME: &str = "left";
 pub(super) const LOCK: &str = "lock";
 /// The command that puts everything back.
 pub const RESTORE: &str = "sudo tailmark restore";
-/// What is read of the file at most, bytes.
+/// The most bytes that are read of the file.
 const LONGEST: u64 = 1 << 20;
 
-/// What a run that was killed has left changed on this machine.
+/// Changes that a killed run left on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeftChanges {
     /// Values of the kernel, each as `vm.swappiness is 1, was 60`.
@@ -37,8 +37,8 @@ pub struct LeftChanges {
 }
 
 impl LeftChanges {
-    /// What a run on this machine that was killed has left; none if nothing is left, or the run
-    /// still runs.
+    /// The changes of a killed run on this machine; `None` if there are none, or the run is still
+    /// running.
     #[must_use]
     pub fn look() -> Option<Self> {
         Self::look_in(Path::new(JOURNAL_DIRECTORY))
@@ -64,7 +64,7 @@ impl LeftChanges {
         (left != Self::default()).then_some(left)
     }
 
-    /// What this process has changed until now, in a sentence; none if that is nothing.
+    /// The changes of this process so far, in a sentence; `None` if there are none.
     #[must_use]
     pub fn of_this_process() -> Option<String> {
         let (by, changes) = read_left(Path::new(JOURNAL_DIRECTORY))?;
@@ -95,7 +95,7 @@ impl LeftChanges {
     }
 }
 
-/// What of a change is still so, in words.
+/// The part of a change that is still in effect, in words.
 fn still(change: &Change) -> Option<String> {
     match change {
         Change::Value {
@@ -167,7 +167,7 @@ pub(super) fn write(directory: &Path, changes: &[Change]) -> io::Result<()> {
     state::replace(&path, text.as_bytes(), state::PUBLIC_MODE)
 }
 
-/// Who changed the machine and what; none if the file is missing or damaged, or a user wrote it who
+/// Who changed the machine, and what; `None` if the file is missing or damaged, or if its owner
 /// could not have changed anything.
 fn read_left(directory: &Path) -> Option<(ChangedBy, Vec<Change>)> {
     let file = state::open_to_read(&directory.join(NAME)).ok()?;
@@ -192,7 +192,7 @@ pub(super) fn parse_left(text: &str) -> Option<(ChangedBy, Vec<Change>)> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ChangedBy {
     process: i32,
-    /// When it started, ticks after the kernel: a number may be another process's by now.
+    /// Its start in ticks after the kernel's, because its number may have been reused.
     started: u64,
     boot: String,
 }
@@ -236,7 +236,7 @@ impl ChangedBy {
     }
 }
 
-/// When a process started, and its state; none if that cannot be read.
+/// The start and the state of a process; `None` if they cannot be read.
 fn started(process: i32) -> Option<(u64, char)> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name of the program is in parentheses, and may hold some.
@@ -275,7 +275,7 @@ pub(super) fn holder(lock: &Path) -> Option<String> {
     })
 }
 
-/// What the kernel calls this start of the machine.
+/// The kernel's identifier of this boot.
 pub(super) fn boot_id() -> String {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     text.unwrap_or_default().trim().to_owned()

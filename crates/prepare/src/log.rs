@@ -5,8 +5,8 @@ use rustix::fs::OFlags;
 use std::{fs::OpenOptions, io::Write, os::unix::fs::OpenOptionsExt, path::Path, time::SystemTime};
 use tailmark_model::instant::dated;
 
-/// Appends a line to `prepare.log` beside the journal, with the time before it. Where it cannot be
-/// written, it is left: whoever watches has the line.
+/// Appends a line with the time to `prepare.log` beside the journal. Failures are ignored, because
+/// the observer has the line.
 pub fn append_to_log(text: &str) {
     let now = humantime::format_rfc3339_seconds(dated(SystemTime::now()));
     let directory = Path::new(JOURNAL_DIRECTORY);

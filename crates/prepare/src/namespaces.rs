@@ -5,10 +5,10 @@ use super::nvme::{self, Drive};
 use super::{Claim, Error, Reach, Target, Watch, claim};
 use std::{io, path::Path};
 
-/// What making this many namespaces does to a drive, as a dry run prints it.
+/// The effect of creating this many namespaces on a drive, for a dry run.
 ///
 /// # Errors
-/// Where the drive cannot.
+/// If the drive does not support it.
 pub fn plan_namespaces(target: &Target, count: u32) -> Result<(Reach, String), Error> {
     let name = &target.identity.name;
     let failed = |source| Error::Step {
@@ -35,11 +35,11 @@ pub fn plan_namespaces(target: &Target, count: u32) -> Result<(Reach, String), E
 /// The name of the step in errors.
 const ACTION: &str = "make namespaces on";
 
-/// Makes the namespaces of the drive that is held, by the character device of its controller, for
-/// the namespaces that are held go away; their numbers.
+/// Creates the namespaces of the held drive through the character device of its controller, because
+/// the held namespaces disappear. Returns their numbers.
 ///
 /// # Errors
-/// Where it is not the drive any more, or it fails: then it may be left without namespaces.
+/// If it is no longer the same drive, or if creating fails; then it may be left without namespaces.
 pub fn make_namespaces(claim: Claim, count: u32, watch: &dyn Watch) -> Result<Vec<u32>, Error> {
     claim.confirm()?;
     claim.refuse_shorter(Reach::Subsystem)?;
@@ -70,7 +70,7 @@ pub fn make_namespaces(claim: Claim, count: u32, watch: &dyn Watch) -> Result<Ve
     carry_out(&mut file, &layout, watch).map_err(failed)
 }
 
-/// What is made.
+/// The namespaces to create.
 #[derive(Debug, PartialEq, Eq)]
 struct Layout {
     old: Vec<u32>,

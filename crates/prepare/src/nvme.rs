@@ -14,9 +14,9 @@ use tailmark_machine::nvme::{
 
 /// Every namespace.
 pub(crate) const ALL: u32 = u32::MAX;
-/// How long a drive may take to format: the kernel resets it then.
+/// The time limit of a format, after which the kernel resets the drive.
 const FORMAT_MS: u32 = 3_600_000;
-/// How long a drive may take to make or remove a namespace.
+/// The time limit of creating or removing a namespace.
 const MANAGE_MS: u32 = 120_000;
 /// Bytes of a structure of Identify.
 const STRUCTURE: usize = 4096;
@@ -25,10 +25,10 @@ const SANITIZE_LOG: usize = 512;
 
 /// What carries a command out: a device, or in tests answers that were recorded.
 pub(crate) trait Drive {
-    /// Has a command carried out; what it answers.
+    /// Executes a command and returns the answer.
     ///
     /// # Errors
-    /// Where the kernel does not take it to the drive.
+    /// If the kernel does not pass it to the drive.
     fn carry_out(&mut self, command: Command<'_>) -> io::Result<command::Answer>;
 }
 
@@ -38,7 +38,7 @@ impl<T: AsFd> Drive for T {
     }
 }
 
-/// What of Identify Controller matters here.
+/// The relevant part of Identify Controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Controller {
     /// Serial number.
@@ -53,11 +53,11 @@ pub struct Controller {
     pub formats_all: bool,
     /// Whether a secure erase of one namespace erases all of them (FNA, bit 1).
     pub erases_all: bool,
-    /// Which sanitize operations it has: crypto erase, block erase, overwrite.
+    /// The supported sanitize operations: crypto erase, block erase, overwrite.
     pub sanitizes: [bool; 3],
     /// Whether it knows reservations.
     pub has_reservations: bool,
-    /// Bytes of the drive; 0 where it does not tell.
+    /// Bytes of the drive; 0 if it does not report them.
     pub bytes: u128,
 }
 
@@ -82,7 +82,7 @@ impl Controller {
     }
 }
 
-/// What of Identify Namespace matters here.
+/// The relevant part of Identify Namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Namespace {
     /// Blocks.
@@ -128,7 +128,7 @@ impl Sanitize {
         }
     }
 
-    /// The quickest that a drive has; none where it has none.
+    /// The quickest operation of a drive; `None` if it has none.
     #[must_use]
     pub fn from_controller(controller: &Controller) -> Option<Self> {
         let rows = [Self::Crypto, Self::Block, Self::Overwrite];
@@ -139,7 +139,7 @@ impl Sanitize {
     }
 }
 
-/// How far a sanitize operation is.
+/// The progress of a sanitize operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SanitizeState {
     /// It runs; the part that is done, 0 to 1.
@@ -163,7 +163,7 @@ impl SanitizeState {
     }
 }
 
-/// What the drive says of its controller.
+/// The drive's description of its controller.
 pub(crate) fn identify_controller(mut drive: impl Drive) -> io::Result<Controller> {
     controller(&mut drive)
 }
@@ -173,7 +173,7 @@ pub(crate) fn controller(drive: &mut impl Drive) -> io::Result<Controller> {
     Ok(Controller::parse(&identify(drive, 1, 0)?))
 }
 
-/// What the drive says of a namespace.
+/// The drive's description of a namespace.
 pub(crate) fn identify_namespace(drive: &mut impl Drive, namespace: u32) -> io::Result<Namespace> {
     let bytes = identify(drive, 0, namespace)?;
     Ok(Namespace::parse(&bytes))
@@ -199,8 +199,8 @@ fn identify(drive: &mut impl Drive, what: u32, namespace: u32) -> io::Result<Vec
     Ok(bytes)
 }
 
-/// Formats a namespace to a format that it has, and erases what was in it (SES 1: user data, in
-/// whatever way the drive has).
+/// Formats a namespace with one of its formats, and erases its content (SES 1: user data, by the
+/// drive's own method).
 pub(crate) fn format(drive: &mut impl Drive, namespace: u32, format: u8) -> io::Result<()> {
     const USER_DATA: u32 = 1;
     let format = u32::from(format);
@@ -215,7 +215,7 @@ pub(crate) fn sanitize(drive: &mut impl Drive, how: Sanitize) -> io::Result<()> 
     succeeded("Sanitize", answer).map(drop)
 }
 
-/// How far the sanitize operation is: log 81h.
+/// The progress of the sanitize operation: log 81h.
 pub(crate) fn sanitize_state(drive: &mut impl Drive) -> io::Result<SanitizeState> {
     let mut log = vec![0; SANITIZE_LOG];
     let dwords = (SANITIZE_LOG / 4 - 1) as u32;
@@ -265,7 +265,7 @@ pub(crate) fn attach_namespace(
     succeeded("Namespace Attachment", drive.carry_out(command)?).map(drop)
 }
 
-/// Who has reserved a namespace or registered to; none if no host has.
+/// The reservation or registrations of a namespace; `None` if no host has any.
 pub(crate) fn reservation(device: impl AsFd, namespace: u32) -> io::Result<Option<String>> {
     let mut report = vec![0; STRUCTURE];
     let dwords = (STRUCTURE / 4 - 1) as u32;
@@ -281,7 +281,7 @@ pub(crate) fn reservation(device: impl AsFd, namespace: u32) -> io::Result<Optio
     Ok(reserved(&report))
 }
 
-/// What a reservation report says: its type, and how many controllers are registered.
+/// The content of a reservation report: its type, and the number of registered controllers.
 fn reserved(report: &[u8]) -> Option<String> {
     let (kind, registered) = (number(report, 4, 1), number(report, 5, 2));
     (kind != 0 || registered != 0).then(|| {
@@ -299,7 +299,7 @@ fn plain(opcode: u8, namespace: u32, first: u32, timeout_ms: u32) -> Command<'st
     }
 }
 
-/// Dword 0 of the answer, or what the drive refused.
+/// Dword 0 of the answer, or the error of the drive.
 fn succeeded(what: &str, answer: command::Answer) -> io::Result<u32> {
     match answer.status {
         0 => Ok(answer.result),

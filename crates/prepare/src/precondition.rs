@@ -20,12 +20,12 @@ use std::{
 pub const BLOCK: u64 = 128 << 10;
 /// Writes in flight.
 const WRITERS: u64 = 8;
-/// How often it is looked at whether to stop, and told how far it is.
+/// How often stops are checked and progress is reported.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What buffers begin at a multiple of.
 const ALIGNMENT: usize = 4096;
 
-/// What it does, as a dry run says it.
+/// Its effect, for a dry run.
 #[must_use]
 pub fn plan_precondition(device: &str, bytes: u64, passes: u32) -> String {
     let Range { start, end } = part(bytes);
@@ -43,10 +43,10 @@ pub(super) const fn part(bytes: u64) -> Range<u64> {
     from..from + bytes.saturating_sub(from) / BLOCK * BLOCK
 }
 
-/// Writes the device that is held, `passes` times.
+/// Writes the held device `passes` times.
 ///
 /// # Errors
-/// Where it is not the device any more, a write fails, or it is stopped.
+/// If it is no longer the same device, a write fails, or it is stopped.
 pub fn precondition(claim: &Claim, passes: u32, watch: &dyn Watch) -> Result<(), Error> {
     claim.confirm()?;
     let failed = |source: io::Error| claim.failed("write", source);
@@ -76,7 +76,7 @@ pub(super) fn past_cache<T>(file: &File, what: impl FnOnce() -> io::Result<T>) -
     done
 }
 
-/// Writes every block of every pass; false where it was stopped.
+/// Writes every block of every pass; false if it was stopped.
 pub(super) fn write_all(
     file: &File,
     part: &Range<u64>,

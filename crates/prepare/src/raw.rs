@@ -22,18 +22,18 @@ pub struct RawDevice {
 }
 
 impl RawDevice {
-    /// Looks at a device.
+    /// Examines a device.
     ///
     /// # Errors
-    /// Where it is no block device, or cannot be read.
+    /// If it is not a block device, or cannot be read.
     pub fn find(device: &Path, consent: Consent) -> Result<Self, Error> {
         Self::of_target(Target::find(&device.display().to_string())?, consent)
     }
 
-    /// Looks at a device that was found.
+    /// Examines a found device.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     pub fn of_target(target: Target, consent: Consent) -> Result<Self, Error> {
         let is_ours = consent.has_made(&target.identity) || {
             let file = claim::read_only(&target.path())?;
@@ -53,7 +53,8 @@ impl RawDevice {
         self.is_ours
     }
 
-    /// The device, and what is on it and would be lost: `/dev/loop4: ext4 "payroll" (UUID 5f0c-...)`.
+    /// The device, and the content that would be lost: `/dev/loop4: ext4 "payroll" (UUID
+    /// 5f0c-...)`.
     #[must_use]
     pub fn describe(&self) -> String {
         let name = self.target.path().display().to_string();
@@ -84,10 +85,10 @@ impl RawDevice {
         })
     }
 
-    /// Everything that speaks against overwriting it.
+    /// All objections to overwriting it.
     ///
     /// # Errors
-    /// Where it cannot be looked at, or is stopped.
+    /// If it cannot be examined, or is stopped.
     pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Objection>, Error> {
         if self.consent.has_made(&self.target.identity) {
             return Ok(Vec::new());
@@ -98,10 +99,10 @@ impl RawDevice {
         Claim::refusals_watched(&self.target, Reach::Device, &self.consent, watch)
     }
 
-    /// Refuses where something speaks against it.
+    /// Refuses if anything speaks against it.
     ///
     /// # Errors
-    /// Names everything that does.
+    /// Names all objections.
     pub fn refuse(&self, watch: &dyn Watch) -> Result<(), Error> {
         let evidence = self.refusals(watch)?;
         if evidence.is_empty() {
@@ -114,11 +115,11 @@ impl RawDevice {
         }
     }
 
-    /// Looks at the device again and writes its stamp, while no other program can open it
+    /// Examines the device again and writes its stamp, while no other program can open it
     /// exclusively.
     ///
     /// # Errors
-    /// Names everything that speaks against it, or where it cannot be written.
+    /// Names all objections, or if it cannot be written.
     pub fn stamp(
         &self,
         watch: &dyn Watch,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A path as the kernel names it: without links, as far as it is there.
+/// The kernel's name of a path: with links resolved as far as it exists.
 #[must_use]
 pub fn real_path(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -9,15 +9,15 @@ use std::{
 /// A value of the kernel that is to be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// What it is called: `vm.swappiness`.
+    /// Its name: `vm.swappiness`.
     pub key: String,
     /// Its file.
     pub path: PathBuf,
-    /// What it is to be.
+    /// The new value.
     pub value: String,
 }
 
-/// Where the files of the kernel are.
+/// The places of the kernel's files.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     /// `/proc`.
@@ -74,8 +74,8 @@ pub const SYSCTLS: &[&str] = &[
     "net.*",
     "vm.*",
 ];
-/// Those of [`SYSCTLS`] that are refused all the same: they guard against attacks, act once and cannot be
-/// put back, or stop the machine.
+/// Settings among [`SYSCTLS`] that are refused anyway: they protect against attacks, act once and
+/// cannot be restored, or halt the machine.
 pub const NO_SYSCTLS: &[&str] = &[
     "net.core.bpf_jit_*",
     "vm.compact_memory",
@@ -129,10 +129,10 @@ impl Kernel {
         self.existing(name, path, value)
     }
 
-    /// How processors choose their frequency, of each of them.
+    /// The frequency policy of each processor.
     ///
     /// # Errors
-    /// Where the kernel does not say that it can.
+    /// If the kernel does not offer it.
     pub fn governor(&self, value: &str) -> Result<Vec<Setting>, Error> {
         let directory = self.sys.join("devices/system/cpu/cpufreq");
         let policies = tailmark_machine::sysfs::names(&directory);
@@ -159,16 +159,16 @@ impl Kernel {
     /// Transparent huge pages: `always`, `madvise` or `never`.
     ///
     /// # Errors
-    /// Where the kernel has none.
+    /// If the kernel has none.
     pub fn transparent_huge_pages(&self, value: &str) -> Result<Setting, Error> {
         let path = self.sys.join(HUGE_PAGES);
         self.existing("transparent huge pages", path, value)
     }
 
-    /// The memory limit of a control group that there is, bytes; page cache included.
+    /// The memory limit of an existing control group, bytes, including the page cache.
     ///
     /// # Errors
-    /// Where there is no such group.
+    /// If there is no such group.
     pub fn memory_limit(&self, group: &str, bytes: u64) -> Result<Setting, Error> {
         // The kernel counts pages: what it makes of a limit is what is asked for.
         let page = rustix::param::page_size() as u64;
@@ -193,8 +193,8 @@ impl Kernel {
         }
     }
 
-    /// The step that changes the value of a path; none if no step does. Links that lead elsewhere are
-    /// followed.
+    /// The step that changes the value at a path; `None` if no step does. Links that lead elsewhere
+    /// are followed.
     #[must_use]
     pub fn step_of(&self, path: &Path) -> Option<&'static str> {
         let is_plain = path
@@ -237,7 +237,7 @@ impl Setting {
         format!("echo '{}' > {}", self.value, self.path.display())
     }
 
-    /// What it is now.
+    /// The current value.
     #[must_use]
     pub fn current(&self) -> Option<String> {
         let text = fs::read_to_string(&self.path).ok()?;

@@ -24,12 +24,12 @@ const SAMPLE: usize = 4096;
 /// Something that is on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// How it is named by whoever agrees that it is destroyed: `xfs:UUID`, `data:5f0c...`, or with
-    /// the serial number of the device where nothing else says which it is: `gpt@S6CKNT0W1`.
+    /// Its name for consent to its destruction: `xfs:UUID`, `data:5f0c...`, or with the serial
+    /// number of the device if nothing else identifies it: `gpt@S6CKNT0W1`.
     pub name: String,
     /// The device that it was found on: a disk or one of its partitions.
     pub device: String,
-    /// What it is, in words: `ext4 "payroll" (UUID 5f0c-...)`.
+    /// Its description: `ext4 "payroll" (UUID 5f0c-...)`.
     pub about: String,
     /// Whether it is ours, and may go without being named.
     pub is_ours: bool,
@@ -46,10 +46,10 @@ impl Signature {
     }
 }
 
-/// What is on the device that a file has open; empty if it holds one byte over and over.
+/// The content of the device behind an open file; empty if it holds one byte over and over.
 ///
 /// # Errors
-/// Where that cannot be told.
+/// If it cannot be determined.
 pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signature>, Error> {
     let refuse = |source: io::Error| Error::Signatures {
         device: identity.name.clone(),
@@ -105,8 +105,8 @@ pub(super) fn is_on(device: &Path, name: &str) -> io::Result<bool> {
     Ok(found.iter().any(|signature| signature.name == name))
 }
 
-/// Which device something is on that has no identifier of its own: its serial number, with the
-/// namespace of a drive; of a partition, the name that the kernel gives it.
+/// The device of content without an identifier: its serial number, with the namespace of a drive;
+/// for a partition, the kernel's name.
 fn whose(identity: &Identity) -> String {
     match (&identity.serial, identity.namespace) {
         (Some(serial), Some(namespace)) => format!("{serial}/{namespace}"),
@@ -115,7 +115,7 @@ fn whose(identity: &Identity) -> String {
     }
 }
 
-/// What `wipefs --json` wrote; nothing at all where it found nothing.
+/// Parses the output of `wipefs --json`, which is empty if it found nothing.
 pub(super) fn parse(text: &[u8], device: &str, whose: &str) -> io::Result<Vec<Signature>> {
     if text.trim_ascii().is_empty() {
         return Ok(Vec::new());
@@ -142,7 +142,7 @@ pub(super) fn parse(text: &[u8], device: &str, whose: &str) -> io::Result<Vec<Si
     Ok(all)
 }
 
-/// The kind of a signature with its label and identifier, where it has them.
+/// The kind of a signature with its label and identifier, if known.
 fn about(row: &Value, kind: &str) -> String {
     let text = |key: &str| row[key].as_str().filter(|text| !text.is_empty());
     // As a literal: a label may hold whatever its owner wrote.
@@ -160,7 +160,7 @@ struct Samples {
     is_uniform: bool,
     /// Whether one is neither empty, nor our mark, nor what preconditioning writes.
     holds_others: bool,
-    /// A sum over all, by which what there is is named.
+    /// A sum over everything, which names the content.
     sum: u64,
 }
 

@@ -12,21 +12,21 @@ use std::{
     path::Path,
 };
 
-/// Where the journal of a machine is.
+/// The place of a machine's journal.
 pub const JOURNAL_DIRECTORY: &str = "/var/lib/tailmark";
 
 /// The permissions of the directory.
 const DIRECTORY_MODE: u32 = 0o755;
-/// Those of the lock and the journal.
+/// Permissions of the lock and the journal.
 pub(super) const PRIVATE_MODE: u32 = 0o600;
-/// Those of what every user may read.
+/// Permissions of files for every user.
 pub(super) const PUBLIC_MODE: u32 = 0o644;
 
 /// Bytes of the longest file that is read.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// Makes the directory, or makes sure that one that is there is safe: it belongs to this user, who
-/// alone may write it. A link is followed if it belongs to this user too.
+/// Creates the directory, or checks that an existing one is safe: it belongs to this user, and no
+/// other may write to it. A link is followed if it belongs to this user too.
 ///
 /// # Errors
 /// If it is anything else.

@@ -40,13 +40,13 @@ pub struct Mix {
     pub block_bytes: u64,
     /// Requests in flight.
     pub depth: u32,
-    /// How long a round lasts.
+    /// The length of a round.
     pub round: Duration,
-    /// What the requests go to.
+    /// The target of the requests.
     pub over: Over,
 }
 
-/// What the requests of a mix go to.
+/// The target of a mix's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Over {
     /// The device.
@@ -55,7 +55,7 @@ pub enum Over {
     FileSystem(u32),
 }
 
-/// What a dry run says of it.
+/// Its description in a dry run.
 #[must_use]
 pub fn plan_steady(mix: &Mix, place: &Path) -> Vec<String> {
     let Mix {
@@ -87,10 +87,10 @@ pub fn plan_steady(mix: &Mix, place: &Path) -> Vec<String> {
     }
 }
 
-/// Brings the device that is held to its steady state; what each round did.
+/// Brings the held device to its steady state. Returns the results of each round.
 ///
 /// # Errors
-/// Where it is not the device any more, a request fails, or it is stopped.
+/// If it is no longer the same device, a request fails, or it is stopped.
 pub fn steady_device(claim: &Claim, mix: &Mix, watch: &dyn Watch) -> Result<Rounds, Error> {
     claim.confirm()?;
     let failed = |source: io::Error| claim.failed("write", source);
@@ -103,11 +103,11 @@ pub fn steady_device(claim: &Claim, mix: &Mix, watch: &dyn Watch) -> Result<Roun
     rounds.ok_or_else(|| stopped(&claim.identity().name))
 }
 
-/// The same through a file in the file system that is mounted on a directory. The file is removed,
-/// whatever comes of it; what it was in, the drive may go on holding until that is discarded.
+/// The same through a file in the file system mounted on a directory. The file is removed in any
+/// case, but the drive may keep its blocks until they are discarded.
 ///
 /// # Errors
-/// Where there is no room for the file, a request fails, or it is stopped.
+/// If there is no space for the file, a request fails, or it is stopped.
 pub fn steady_file(
     point: &Path,
     percent: u32,
@@ -146,12 +146,12 @@ pub fn steady_file(
 
 /// The spare area of a drive whose own is not known is this part of its capacity.
 const SPARE_PART: u64 = 4;
-/// Less than this part of its capacity is not what a drive leaves unallocated, but rounding.
+/// If less than this fraction of a drive's capacity is unallocated, it is rounding.
 const ROUNDING_PART: u64 = 100;
 
-/// Bytes that are written before a drive has used the room that no namespace has: what NVMe tells of the
-/// drive beyond its namespaces, and a quarter of the device where it tells of none. What a drive has
-/// beyond its capacity it does not tell.
+/// Bytes to write before a drive has used its unallocated space: what NVMe reports beyond its
+/// namespaces, or a quarter of the device if it reports none. A drive does not report space beyond
+/// its capacity.
 fn spare_of(drive: &mut impl Drive, device_bytes: u64) -> u64 {
     let unknown = device_bytes / SPARE_PART;
     let known = unallocated(drive).unwrap_or(0);
@@ -173,7 +173,7 @@ fn unallocated(drive: &mut impl Drive) -> io::Result<u64> {
     Ok(u64::try_from(all.saturating_sub(used)).unwrap_or(u64::MAX))
 }
 
-/// The bytes that a drive has written to its media, where it keeps a log of them.
+/// The bytes that a drive has written to its media, if it keeps a log of them.
 struct MediaBytes(Option<Box<dyn FnMut() -> Option<u64>>>);
 
 impl MediaBytes {
@@ -206,7 +206,8 @@ fn stopped(device: &str) -> Error {
 struct Removed(File, PathBuf);
 
 impl Removed {
-    /// An empty file; one that is there is of an earlier attempt, by its name, and is replaced.
+    /// An empty file. An existing one with this name comes from an earlier attempt, and is
+    /// replaced.
     fn new(path: &Path) -> io::Result<Self> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -229,8 +230,8 @@ impl Drop for Removed {
     }
 }
 
-/// Rounds of a mix over a part of a file, until they are steady or as many as may be; none where it
-/// was stopped.
+/// Runs rounds of a mix over a part of a file, until they are steady or the most allowed; `None` if
+/// stopped.
 fn run(
     file: &File,
     part: &Range<u64>,
@@ -270,7 +271,7 @@ struct Done {
     writes: AtomicU64,
 }
 
-/// One client: sends requests until it is told to stop.
+/// One client: sends requests until it is stopped.
 fn requests(
     file: &File,
     part: &Range<u64>,
@@ -297,7 +298,7 @@ fn requests(
     Ok(())
 }
 
-/// Counts what is done in each round; none where it was stopped, or a client has failed.
+/// Counts the work of each round; `None` if it was stopped, or a client failed.
 fn measure(
     mix: &Mix,
     (done, stop): (&Done, &AtomicBool),

@@ -18,24 +18,24 @@ use tailmark_model::in_one_line;
 pub struct PrepareStep {
     /// Its name, which is its key in `[prepare]`.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in one line.
     pub about: &'static str,
-    /// What it is done to.
+    /// Its target.
     pub changes: Changes,
     /// What undoes it, and when; empty: nothing does.
     pub inverse: &'static str,
-    /// The exact commands that it would take, in order; none where the plan does not ask for it.
+    /// The exact commands, in order; `None` if the plan does not ask for it.
     pub plan: fn(&Job) -> Result<Vec<String>, Error>,
     /// Carries it out.
     pub carry_out: fn(&mut Job, &mut Journal<'_>, &dyn Watch) -> Result<(), Error>,
 }
 
-/// What a step is done to.
+/// The target of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Changes {
-    /// What is on a device, which is lost.
+    /// The content of a device, which is lost.
     Data,
-    /// A device, which keeps what is on it.
+    /// A device, which keeps its content.
     Device,
     /// The machine.
     Machine,
@@ -290,7 +290,7 @@ impl Job {
     /// The steps of one kind that the plan asks for, each with its commands.
     ///
     /// # Errors
-    /// Where one cannot be done on this machine.
+    /// If one cannot be done on this machine.
     pub fn requested(
         &self,
         which: impl Fn(Changes) -> bool,
@@ -318,11 +318,11 @@ impl Job {
         planned
     }
 
-    /// Carries out the steps that are asked for, in order, with a line before and after each; what
-    /// was done. `whose` is what the lines begin with: "system `A`".
+    /// Carries out the requested steps in order, with a line before and after each. Returns what
+    /// was done. `whose` is the prefix of the lines: "system `A`".
     ///
     /// # Errors
-    /// Where a step fails or is stopped: those before it are done.
+    /// If a step fails or is stopped. Earlier ones have been done.
     pub fn carry_out(
         &mut self,
         whose: &str,

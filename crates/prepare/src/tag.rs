@@ -6,15 +6,15 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
-/// Where it is.
+/// Its position.
 const AT: u64 = 192 << 10;
 /// Bytes of it.
 const BYTES: usize = 4096;
-/// What it begins with.
+/// Its first bytes.
 const MAGIC: &[u8; 16] = b"tailmark device\n";
 /// Before the serial number: the magic number, its length, a checksum.
 const HEAD: usize = 16 + 8 + 8;
-/// What a stamp of the driver `file` begins with.
+/// The first bytes of a stamp of the driver `file`.
 const STAMP: &[u8] = b"data set of tailmark: the device belongs to its driver `file`  \n";
 
 /// Bytes at the beginning of a device that hold no data of ours but stamp and tag.
@@ -43,7 +43,7 @@ pub(super) fn write(file: &File, serial: &str) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The serial number that a tag was written for; none where there is no tag.
+/// The serial number in a tag; `None` without a tag.
 pub(super) fn read(file: &File) -> io::Result<Option<String>> {
     let mut bytes = vec![0; BYTES];
     match file.read_exact_at(&mut bytes, AT) {
@@ -76,7 +76,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 /// The FNV-1a hash of nothing.
 pub(super) const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// That of further bytes.
+/// The hash with further bytes added.
 pub(super) fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

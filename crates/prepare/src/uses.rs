@@ -24,10 +24,10 @@ use tailmark_machine::{
 /// Major and minor number.
 type Number = (u32, u32);
 
-/// What is in use on this machine at one moment.
+/// The uses of this machine's devices at one moment.
 #[derive(Debug, Default)]
 pub struct Uses {
-    /// Where the kernel shows its devices.
+    /// The place where the kernel shows its devices.
     pub(super) sys: PathBuf,
     /// Every block device.
     pub(super) devices: Vec<BlockDevice>,
@@ -37,19 +37,19 @@ pub struct Uses {
     pub(super) files: BTreeMap<String, (u64, u64)>,
     /// Everything mounted, each with a process that sees it.
     pub(super) mounts: Vec<(u32, Mount)>,
-    /// Swap, by what it is on.
+    /// Swap areas, by device or file.
     pub(super) swaps: Vec<(String, Number)>,
     /// What starts from or is mounted at the next start: what says so, and the device.
     pub(super) named: Vec<(String, Number)>,
     /// Processes that have block devices open.
     pub(super) open: Vec<(u32, String, Number)>,
-    /// What could not be looked at.
+    /// Processes and devices that could not be examined.
     pub(super) unseen: Vec<Unseen>,
 }
 
-/// How often a process is looked at that cannot be.
+/// How often an inaccessible process is retried.
 const LOOKS: u32 = 5;
-/// How long between.
+/// The pause in between.
 const PAUSE: Duration = Duration::from_millis(20);
 
 fn is_denied(error: &io::Error) -> bool {
@@ -59,13 +59,13 @@ fn is_denied(error: &io::Error) -> bool {
 /// Something that could not be looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unseen {
-    /// The program whose it is, or the device.
+    /// The program, or the device.
     pub name: String,
     /// What, and why.
     pub what: String,
 }
 
-/// What a loop device is over.
+/// The backing of a loop device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Below {
     /// A block device.
@@ -220,7 +220,7 @@ impl Uses {
         denied.map_or(Ok(()), Err)
     }
 
-    /// Keeps that a process has a file open, where that is a device, or a way to the commands of an
+    /// Records that a process has a file open, if it is a device, or a path to the commands of an
     /// NVMe drive.
     fn add_open(&mut self, process: u32, directory: &Path, file: &Path, metadata: &fs::Metadata) {
         let mut numbers = Vec::new();
@@ -257,7 +257,7 @@ impl Uses {
         }
     }
 
-    /// What could not be looked at.
+    /// Everything that could not be examined.
     #[must_use]
     pub fn unseen(&self) -> &[Unseen] {
         &self.unseen
@@ -312,7 +312,7 @@ impl Uses {
     }
 }
 
-/// Whether a character device takes the commands of a disk: `nvme0` those of every namespace of the
+/// Whether a character device accepts a disk's commands: `nvme0` those of every namespace of the
 /// controller, `ng0n1` those of `nvme0n1`.
 fn is_commanded_by(disk: &str, character: &str) -> bool {
     if let Some(namespace) = character.strip_prefix("ng") {
@@ -381,7 +381,7 @@ pub(super) fn named_at_start(table: &str, line: &str) -> Vec<(String, Number)> {
 
 /// The path that a source of a mount means: `UUID=...` is a link that udev makes.
 fn device_path(source: &str) -> Option<PathBuf> {
-    /// What a source may begin with, and the directory of the links.
+    /// The prefix of a source, and the directory of its links.
     const LINKS: &[(&str, &str)] = &[
         ("UUID=", "by-uuid"),
         ("LABEL=", "by-label"),

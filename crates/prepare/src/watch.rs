@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long until the next look at whether to stop.
+/// The interval of checks for a stop.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 /// A wait that is over sooner than this is not worth a line.
 const TELL_AFTER: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ impl Watch for Unwatched {
     }
 }
 
-/// A log is told what is waited for, and nothing stops it: what is put back is put back to the end.
+/// A log receives messages about waits but never stops anything: restoring is always completed.
 pub(super) struct Logged<'a>(pub Log<'a>);
 
 impl Watch for Logged<'_> {
@@ -52,10 +52,10 @@ impl Watch for Logged<'_> {
     }
 }
 
-/// How a wait ended.
+/// The outcome of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waited {
-    /// What was waited for is so.
+    /// The condition holds.
     Done,
     /// The time is up.
     TimedOut,
@@ -63,7 +63,7 @@ pub(super) enum Waited {
     Stopped,
 }
 
-/// Waits until something is so, for so long at most, and tells what for if it takes a second.
+/// Waits until a condition holds, up to a time limit, and reports the reason if it takes a second.
 pub(super) fn wait_until(
     what: &str,
     at_most: Duration,

@@ -1,4 +1,4 @@
-//! An earlier study beside the one of a report: each system with what it was.
+//! An earlier study next to the study of a report: each system compared with its former self.
 
 use crate::{
     Data, Earlier, Error,

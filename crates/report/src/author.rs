@@ -1,6 +1,6 @@
-//! The author's words: Markdown of a plan or of the command line as blocks. Only what a report needs is read:
-//! paragraphs, headings, lists and emphasis. Links and pictures become their text, so that a report never
-//! refers to anything outside.
+//! The author's words: Markdown from a plan or the command line as blocks. Only what a report needs
+//! is supported: paragraphs, headings, lists and emphasis. Links and pictures become their text, so
+//! that a report never refers to anything outside.
 
 use crate::{Block, Data, Text, block::anchor};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};

@@ -1,5 +1,4 @@
-//! What the points of one workload follow each other by: client counts, or the rates that they were
-//! offered.
+//! The axis of a workload's points: client counts, or offered rates.
 
 use std::cmp::Ordering;
 use tailmark_model::{Arrivals, PointKey, number};

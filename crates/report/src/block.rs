@@ -1,4 +1,4 @@
-//! What a section is made of: blocks that know no format.
+//! The blocks of a section, independent of formats.
 
 use serde_json::Value;
 use std::borrow::Cow;

@@ -1,5 +1,6 @@
-//! The brief: what one sends. On its first page are the headline, the cards and the chart that carries the
-//! message, then one curve, one table and a few sentences for each workload, then how it was tested.
+//! The brief: a short report for sending. Its first page has the headline, the cards and the main
+//! chart. Then follow one curve, one table and a few sentences for each workload, and how it was
+//! tested.
 
 mod conditions;
 

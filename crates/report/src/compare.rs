@@ -1,6 +1,6 @@
-//! How systems compare: which pairs a report looks at, who is ahead of whom at which place, and the
-//! words for it. What is said of two systems follows from their [`Comparison`] alone; headline,
-//! cards, sentences and tables all ask here, so that none says what another does not.
+//! How systems compare: which pairs a report considers, who leads at which place, and the wording.
+//! All statements about two systems follow from their [`Comparison`] alone. Headline, cards,
+//! sentences and tables use this module, so that they cannot contradict each other.
 
 mod average;
 mod subject;

@@ -1,5 +1,5 @@
-//! The comparisons of a report, computed once and found by what they are of, so that every
-//! sentence, card, table and chart reads the same one.
+//! The comparisons of a report, computed once and looked up by place, so that every sentence, card,
+//! table and chart uses the same one.
 
 use std::collections::BTreeMap;
 use tailmark_model::{Bounded, Metric, PointKey, PointName, Ratios};

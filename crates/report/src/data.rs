@@ -1,4 +1,4 @@
-//! What a report is made of: one study, or several merged, as plain data.
+//! The input of a report: one study, or several merged, as plain data.
 
 use crate::{Error, compared::Comparisons};
 use std::{

@@ -1,4 +1,4 @@
-//! What can go wrong when a report is made.
+//! Errors of making a report.
 
 use std::path::PathBuf;
 use tailmark_study::Error as ResultsError;

@@ -1,7 +1,7 @@
-//! What findings of one code say, and where: a wording once, and in a table the evidence of each place.
+//! Groups findings of one code: their wording once, and a table with the evidence of each place.
 //!
-//! Rules write the words of a finding with gaps, and the values that fill them under names. Fifty
-//! findings that differ in two numbers are a table with a column for each name.
+//! Rules write the words of a finding with gaps, and named values to fill them. Fifty findings that
+//! differ in two numbers become a table with a column for each name.
 
 use crate::{
     axis::Step,

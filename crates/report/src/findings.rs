@@ -1,4 +1,4 @@
-//! Findings as a report shows them: one letter for each code, beside the number and in a list.
+//! Findings in a report: one letter for each code, next to numbers and in a list.
 
 use crate::{
     Data, UnequalPair,

@@ -1,4 +1,4 @@
-//! The repeats of one point, and what they come to.
+//! The repeats of one point, and their combined values.
 
 use crate::{
     axis::Step,

@@ -1,4 +1,4 @@
-//! Which grid a point is in, and what that is called: by workload, distribution, rate and arrivals.
+//! The grid that a point belongs to, and its name: by workload, distribution, rate and arrivals.
 
 use crate::{
     Data,

@@ -1,5 +1,5 @@
-//! The first sentences of a report: how its subject, or each system against the baseline, stands in
-//! which workloads and by how much, at the peaks and in the metric that the report is about.
+//! The first sentences of a report: how its subject, or each system against the baseline, compares
+//! in which workloads and by how much, at the peaks and in the report's metric.
 
 mod subject;
 

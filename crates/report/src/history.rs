@@ -1,6 +1,6 @@
-//! The studies of a folder, one after the other: an index page with the headline of each, and trends of
-//! each system in each workload: its peak, a latency or another metric, and the highest rate that held
-//! the limits of a search. Studies from which on a level is another are marked.
+//! The studies of a folder in sequence: an index page with the headline of each, and trends of each
+//! system in each workload: its peak, a latency or another metric, and the highest rate that held
+//! the limits of a search. Studies from which on a level differs are marked.
 
 mod trends;
 

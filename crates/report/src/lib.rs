@@ -1,8 +1,8 @@
-//! From a study to sections of blocks, and from those to a page.
+//! Turns a study into sections of blocks, and those into a page.
 //!
-//! [`Data`] is what was measured, as plain data; a [`Section`] turns it into [`Block`]s, which know
-//! no format; a [`ReportFormat`] writes blocks. Charts are Apache ECharts options as JSON, so that
-//! every format draws from the same definition.
+//! [`Data`] holds the measurements as plain data. A [`Section`] turns it into [`Block`]s, which are
+//! independent of formats. A [`ReportFormat`] writes blocks. Charts are Apache ECharts options as
+//! JSON, so that every format draws from the same definition.
 
 mod against;
 mod author;

@@ -1,5 +1,5 @@
-//! What a quantity comes to over the runs of a point: their geometric mean, so that ratios of what
-//! is shown are the ratios that are compared, and the interval around it.
+//! The combined value of a quantity over the runs of a point: their geometric mean, so that ratios
+//! of shown values equal the compared ratios, and its interval.
 
 use tailmark_model::{Bound, Bounded};
 use tailmark_stats::{

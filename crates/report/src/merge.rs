@@ -1,5 +1,6 @@
-//! Several studies as one: systems of one name that are the same become one, with more repeats;
-//! those of which something differs that shapes the numbers stay apart, under names that say what.
+//! Merges several studies into one. Identical systems of one name become one system with more
+//! repeats. Systems that differ in something that shapes their numbers stay separate, under names
+//! that show the difference.
 
 use crate::{Data, SystemConditions};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};

@@ -1,5 +1,5 @@
-//! What the clients of a workload did: the share of each kind of operation, and of which system where
-//! systems differ in it.
+//! What the clients of a workload did: the share of each kind of operation, and the system if
+//! systems differ.
 
 use crate::sweep::WorkloadGrid;
 use std::collections::{BTreeMap, BTreeSet};

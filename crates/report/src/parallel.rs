@@ -1,4 +1,5 @@
-//! Work on a few threads: a report of many points is made on a machine that has nothing else to do.
+//! Runs work on a few threads. A report of many points is made when the machine has nothing else to
+//! do.
 
 use std::thread;
 

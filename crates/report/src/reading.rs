@@ -1,11 +1,11 @@
-//! What is read off a curve between its points: the latency at a rate, the rate at a latency.
+//! Reads values off a curve between its points: the latency at a rate, the rate at a latency.
 //!
-//! The curve is that of a closed loop by client count, of which only the rising branch counts: from
-//! the fewest clients on, as long as operations per second do not fall. Between two points the
-//! logarithm of the latency is taken as linear in operations per second, and of several crossings the
-//! first counts. A curve crosses a latency where it goes above it. A point that has the latency exactly
-//! is a crossing only if the next one is above: at the end of a branch, or before a point that is
-//! missing, the curve may hold further on. Beyond the ends nothing is read.
+//! The curve is that of a closed loop by client count. Only its rising branch counts: from the
+//! fewest clients on, as long as operations per second do not fall. Between two points, the
+//! logarithm of latency is interpolated linearly in operations per second, and the first of several
+//! crossings counts. A curve crosses a latency where it rises above it. A point exactly at the
+//! latency is a crossing only if the next one is above. At the end of a branch, or before a missing
+//! point, the limit may hold further on. Nothing is read beyond the ends.
 
 /// One point of a curve: operations per second and the latency there in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
-//! How systems look: one colour, mark and dash each, the same in every chart and table.
+//! The appearance of systems: one colour, mark and dash each, the same in every chart and table.
 //!
-//! Each colour has a lightness of its own, so that they remain distinct in grey, and they are far
-//! apart in the common kinds of colour blindness, too. Marks and dashes differ besides.
+//! Each colour has its own lightness, so that they remain distinct in grey, and they also differ
+//! for the common kinds of colour blindness. Marks and dashes differ as well.
 
 use tailmark_model::Color;
 

@@ -1,5 +1,5 @@
-//! The points of a study as the studies look at them: workloads, and in each a grid of systems
-//! and client counts whose repeats are taken together.
+//! The points of a study as the published studies show them: workloads, and in each a grid of
+//! systems and client counts with combined repeats.
 
 use crate::{
     Data,

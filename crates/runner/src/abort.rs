@@ -1,7 +1,7 @@
 //! Limits that end a run when they are broken.
 //!
-//! They are looked at once a second, beside the clients, in what was measured by then; the phase then
-//! ends as a stop ends it, nothing of it is kept, and the run ends with what was seen.
+//! They are checked once a second, beside the clients, against what was measured so far. The phase
+//! then ends like a stop, nothing of it is kept, and the run reports what was seen.
 
 use crate::Error;
 use std::{
@@ -18,9 +18,9 @@ pub(crate) struct AbortWatch<'a> {
     limits: &'a [AbortLimit],
     system: &'a str,
     database: &'a dyn Database,
-    /// Says when enough was measured, where somebody else does.
+    /// The caller's own rule for enough, if there is one.
     inner: Option<&'a dyn Enough>,
-    /// Of this phase alone.
+    /// The stop of this phase only.
     stop: Stop,
     began: Instant,
     seen: Mutex<Seen>,
@@ -59,7 +59,7 @@ impl<'a> AbortWatch<'a> {
         }
     }
 
-    /// What is asked every second of the phase.
+    /// The rule that is asked every second of the phase.
     pub fn enough(&self) -> Option<&dyn Enough> {
         if self.limits.is_empty() {
             self.inner
@@ -73,10 +73,10 @@ impl<'a> AbortWatch<'a> {
         &self.stop
     }
 
-    /// Looks at what was measured at last.
+    /// Checks the last measurements.
     ///
     /// # Errors
-    /// Names the limit that was broken; `what` is what was done meanwhile.
+    /// Names the broken limit; `what` is the activity in the meantime.
     pub fn ended(&self, phase: &Phase, what: &str) -> Result<(), Error> {
         self.look(phase.intervals.iter());
         match self.seen().broken.take() {
@@ -135,7 +135,7 @@ impl Enough for AbortWatch<'_> {
 }
 
 impl Seen {
-    /// Adds what a limit was in a time: broken by a value, or held.
+    /// Adds the state of a limit over a period: broken by a value, or held.
     fn add(
         &mut self,
         index: usize,
@@ -156,7 +156,7 @@ impl Seen {
     }
 }
 
-/// What breaks a limit in an interval, or that nothing does; none if the interval does not tell.
+/// The value that breaks a limit in an interval, if any; `None` if the interval does not tell.
 #[expect(
     clippy::option_option,
     reason = "a second that does not tell is none that holds a limit"
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// A second in which so many of a hundred operations failed; of none, nothing was done.
+    /// A second in which this many of a hundred operations failed; with `None`, nothing was done.
     fn second(at: u32, failed: Option<u64>) -> Interval {
         Interval {
             start_s: f64::from(at),

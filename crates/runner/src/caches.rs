@@ -1,10 +1,9 @@
-//! The caches of a system, dropped before a point so that it does not profit from the one before
-//! it.
+//! Drops the caches of a system before a point, so that it does not profit from the previous one.
 //!
-//! Those of a server are dropped on its `ssh`, on each where there are several. Where the plan names
-//! none, those of a server on another machine are left alone. So are those of a server that the plan does
-//! not start, unless the plan says `always`: other programs use it. The client's own are left alone with any
-//! server elsewhere: nothing reads through them.
+//! Caches of a server are dropped on each host in its `ssh`. Without `ssh`, caches of a server on
+//! another machine are left alone. So are those of a server that the plan does not start, unless
+//! the plan says `always`, because other programs use it. With a server elsewhere, the clients' own
+//! caches are left alone, because nothing reads through them.
 
 use crate::{Error, dataset::Dataset, servers::Servers};
 use tailmark_driver::Place;
@@ -18,12 +17,12 @@ pub enum CachesKept {
     AsPlanned,
     /// The machine refused, for this reason.
     Refused(String),
-    /// They are those of a server on another machine.
+    /// They belong to a server on another machine.
     Elsewhere {
         /// Whether the server was restarted before the point.
         restarted: bool,
     },
-    /// They are those of a server that the plan does not start.
+    /// They belong to a server that the plan does not start.
     Foreign,
 }
 
@@ -73,11 +72,11 @@ impl CachesKept {
     }
 }
 
-/// Drops the caches of a system; says why where that was not done.
+/// Drops the caches of a system, or returns why that was not done.
 ///
 /// # Errors
-/// Where the database does not open that names its files, and where the connection to a host of its
-/// server is lost.
+/// If the database does not open to name its files, or if the connection to a host of its server is
+/// lost.
 pub(crate) fn drop_caches(
     plan: &Plan,
     dataset: &Dataset<'_>,

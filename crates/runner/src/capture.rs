@@ -1,7 +1,7 @@
-//! Samples the probes while a phase goes on, once a second, on the clock of the intervals.
+//! Samples the probes once a second during a phase, on the clock of the intervals.
 //!
-//! Each source is sampled in its turn by one thread, which no client waits for. Its series share the
-//! instants of its samples; those of another source are a little later.
+//! One thread, which no client waits for, samples the sources in turn. The series of a source share
+//! the instants of its samples. Those of the next source are a little later.
 
 mod servers;
 mod turns;
@@ -21,7 +21,7 @@ use turns::Turns;
 /// minutes with a minute of warm-up keeps one a second.
 const SAMPLES_MAX: usize = 1300;
 
-/// The word of `machine.probes` for no probe but those that are named beside it.
+/// The word in `machine.probes` that switches off all probes not named beside it.
 pub const NO_PROBES: &str = "none";
 
 /// The statistics of an open database: a probe too, though not of the machine.
@@ -30,27 +30,27 @@ pub const DATABASE_PROBE: (&str, &str) = (
     "what the database tells of itself: flushes, compactions, stalls, caches, queues",
 );
 
-/// What is watched while a phase goes on.
+/// Everything watched during a phase.
 #[derive(Debug, Clone, Default)]
 pub struct Watched {
     /// Directories and block devices.
     pub places: Vec<PathBuf>,
     /// The contact points of a server, each `host:port`.
     pub hosts: Vec<String>,
-    /// How the names of the threads of this process begin that do the database's background work.
+    /// The name prefix of this process's threads that do the database's background work.
     pub background_threads: &'static str,
-    /// Probes that are sampled beside those that always are; [`NO_PROBES`]: they alone.
+    /// Additional probes; with [`NO_PROBES`], the default probes are off.
     pub probes: Vec<String>,
-    /// The hosts of a server, where the plan names some.
+    /// The hosts of a server, if the plan names some.
     pub servers: Vec<Arc<Server>>,
-    /// The directories, block devices and NVMe controllers that are watched on those.
+    /// The directories, block devices and NVMe controllers watched on those hosts.
     pub server_places: Vec<PathBuf>,
     /// Whether another process watches the machine.
     pub without_machine: bool,
 }
 
 impl Watched {
-    /// What is known of a location alone.
+    /// What follows from a location alone.
     #[must_use]
     pub fn of_location(location: &Location, driver: &Driver) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Watched {
         }
     }
 
-    /// As a plan has it.
+    /// The watched items of a plan.
     #[must_use]
     pub fn of_system(plan: &Plan, system: &SystemPlan) -> Self {
         Self {
@@ -91,8 +91,8 @@ impl Watched {
         self
     }
 
-    /// Without the machine, which another process watches: of a database of its own, what that
-    /// tells; of one that all share, nothing.
+    /// Without the machine, which another process watches. Statistics of this process's own
+    /// database remain; those of a shared database do not.
     #[must_use]
     pub(crate) fn of_database_alone(mut self, is_own: bool) -> Self {
         self.without_machine = true;
@@ -133,7 +133,7 @@ pub(crate) fn refuse_unknown_probes(plan: &Plan) -> Result<(), Error> {
     }
 }
 
-/// The probes of one system, and what they sampled.
+/// The probes of one system, and their samples.
 pub struct Capture<'a> {
     sources: Vec<Source<'a>>,
     servers: Vec<FromServer>,
@@ -160,7 +160,7 @@ struct Recorded {
     stride: u64,
 }
 
-/// What is sampled.
+/// A sampled source.
 enum Sampled<'a> {
     /// The machine.
     Probe(OpenProbe),
@@ -169,7 +169,7 @@ enum Sampled<'a> {
 }
 
 impl<'a> Capture<'a> {
-    /// Opens every probe that is asked for and applies to what is watched.
+    /// Opens every requested probe that applies to what is watched.
     #[must_use]
     pub fn open(watched: &Watched, system: &str, database: &'a dyn Database) -> Self {
         let target = Target {
@@ -211,7 +211,7 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// What was sampled so far.
+    /// The samples so far.
     #[must_use]
     pub fn series_so_far(&self) -> Vec<Series> {
         let own = self
@@ -223,7 +223,7 @@ impl<'a> Capture<'a> {
         in_order(own.chain(there).collect())
     }
 
-    /// What was sampled.
+    /// All samples.
     #[must_use]
     pub fn into_series(self) -> Vec<Series> {
         let all = self.sources.into_iter().map(|source| source.recorded);
@@ -271,8 +271,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Samples once; `now_s` is the time since the start of the measured part, seconds. A sample
-    /// that fails is a gap, and its first failure is said.
+    /// Samples once. `now_s` is the time since the start of the measured part, seconds. A failed
+    /// sample is a gap, and the first failure is reported.
     fn sample(&mut self, now_s: &dyn Fn() -> f64, not_sampled: &mut Vec<String>) {
         let at_s = now_s();
         let readings = match &mut self.sampled {
@@ -339,7 +339,7 @@ impl Recorded {
     }
 }
 
-/// What a database tells, as a probe would read it.
+/// A statistic of a database in the form of a probe's reading.
 fn reading(system: &str, told: Statistic) -> Reading {
     let subject = match told.node {
         None => system.to_owned(),
@@ -356,7 +356,7 @@ fn reading(system: &str, told: Statistic) -> Reading {
     }
 }
 
-/// Drops every other sample; a counter still tells the whole change.
+/// Drops every other sample. Counters still show the total change.
 fn thin(series: &mut Series) {
     let mut index = 0;
     series.at_s.retain(|_| {
@@ -375,7 +375,7 @@ mod tests {
     use super::*;
     use tailmark_driver::{Error as DriverError, Session};
 
-    /// Tells as many statistics as it was asked before, up to three.
+    /// A database with as many statistics as it was asked before, up to three.
     struct Told(std::sync::atomic::AtomicU32);
 
     impl Database for Told {

@@ -1,8 +1,8 @@
-//! The places of data that a run has for itself: no other run creates, loads or removes anything there
-//! until it ends.
+//! The places of data that a run has for itself: no other run creates, loads or removes anything
+//! there until it ends.
 //!
-//! A database has its own lock, but only while it is open. Between two points, and while two runs begin at
-//! one instant, the directory is locked.
+//! A database has its own lock, but only while it is open. The directory is also locked between two
+//! points, and while two runs begin at the same time.
 
 use crate::Error;
 use std::{
@@ -17,7 +17,7 @@ use tailmark_driver::{Location, LockedFile};
 use tailmark_plan::SystemPlan;
 use tailmark_study::owner::create_dir;
 
-/// How long another run may take to make and lock a directory, and how often it is looked for.
+/// How long another run may take to create and lock a directory, and how often it is checked.
 const MOMENT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -40,10 +40,10 @@ impl ClaimedPlaces {
         places
     }
 
-    /// Claims the place of a system; makes its last component if it is missing.
+    /// Claims the place of a system. Creates its last component if it is missing.
     ///
     /// # Errors
-    /// If another run has it, or it cannot be made.
+    /// If another run has it, or it cannot be created.
     pub fn claim(&mut self, system: &SystemPlan) -> Result<(), Error> {
         refuse_missing(system)?;
         let Some(place) = system.location.path() else {
@@ -71,7 +71,7 @@ impl ClaimedPlaces {
         Ok(())
     }
 
-    /// Locks a directory; false if another run has it.
+    /// Locks a directory; false if another run holds it.
     fn lock(&mut self, directory: &Path) -> io::Result<bool> {
         let file = File::open(directory)?;
         if self.has(&file.metadata()?) {
@@ -92,7 +92,8 @@ impl ClaimedPlaces {
         held.any(|held| held == number(found))
     }
 
-    /// Waits for others that make a directory in this one; none if it cannot be locked.
+    /// Waits for other runs that are creating a directory in this one; `None` if it cannot be
+    /// locked.
     fn hold_for_a_moment(&self, directory: &Path) -> Option<LockedFile> {
         let end = Instant::now() + MOMENT;
         loop {
@@ -121,7 +122,7 @@ fn number(found: &fs::Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Where a place is.
+/// The directory that contains a place.
 pub(crate) fn parent(place: &Path) -> &Path {
     let named = place.parent().filter(|p| !p.as_os_str().is_empty());
     named.unwrap_or(Path::new("."))

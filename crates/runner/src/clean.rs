@@ -1,7 +1,7 @@
-//! `tailmark clean`: removes what a study made, and nothing else.
+//! `tailmark clean`: removes what a study created, and nothing else.
 //!
-//! Everything is looked up first, and told, before anything is removed. What a study says is where to
-//! look; what may be removed there is said by a marker at the place, which names the study.
+//! Everything is looked up and listed before anything is removed. The study says where to look. A
+//! marker at the place, which names the study, says what may be removed.
 
 use crate::{
     Error,
@@ -25,8 +25,8 @@ use tailmark_model::{Fact, System};
 use tailmark_plan::{Plan, named_at_rank};
 use tailmark_study::{Error as ResultsError, OwnFiles, Study, left_drafts, own_files::Held};
 
-/// The setting of servers that a study alone is not trusted with: a stranger's would send the content of
-/// any file to any host.
+/// A setting of servers that is not taken from a study alone. A stranger's study could otherwise
+/// send the content of any file to any host.
 const PASSWORD: &str = "password_file";
 
 /// The pages of a report.
@@ -52,22 +52,22 @@ pub enum Results {
     Remove,
 }
 
-/// What a study made that is still there. Its run directory is locked as long as this lives.
+/// What a study created and still exists. Its run directory is locked as long as this lives.
 pub struct Cleaning {
     remains: Vec<Remains>,
     groups: Vec<PathBuf>,
     has_changes: bool,
     results: Vec<PathBuf>,
-    /// What the study names and is left alone: the place, and why.
+    /// Places in the study that are left alone, and why.
     pub not_touched: Vec<(String, String)>,
-    /// The places of these that may hold what the study made.
+    /// Those places that may hold what the study created.
     pub may_be_left: Vec<String>,
     _lock: LockedFile,
 }
 
 impl Cleaning {
-    /// Looks up what the study of a run directory made. Nothing is changed. Passwords of servers are
-    /// those of `plan`.
+    /// Looks up what the study of a run directory created. Changes nothing. Passwords of servers
+    /// come from `plan`.
     ///
     /// # Errors
     /// If a run is in progress there, or the study cannot be read or has no id.
@@ -131,7 +131,7 @@ impl Cleaning {
         self.lines().is_empty()
     }
 
-    /// What would be removed, a line for each.
+    /// What would be removed, one line each.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let data = self.remains.iter().flat_map(|remains| &remains.lines);
@@ -146,7 +146,8 @@ impl Cleaning {
         lines
     }
 
-    /// Removes it; `log` gets each line after that was done. What could not be removed, and why.
+    /// Removes everything. `log` gets each line after it was done. Returns what could not be
+    /// removed, and why.
     pub fn remove(self, log: &dyn Fn(&str)) -> Vec<String> {
         let mut failed = Vec::new();
         for remains in self.remains {
@@ -200,8 +201,8 @@ fn hosts(study: &Study) -> Result<Vec<String>, Error> {
     })
 }
 
-/// The places of a system, each once, by the hosts of its ranks; with what is to be said of one that is
-/// on another host.
+/// The places of a system, each once, by the hosts of its ranks, with the remark for one on another
+/// host.
 fn places(place: &str, hosts: &[String]) -> BTreeMap<String, String> {
     let own = tailmark_machine::hostname();
     let mut places = BTreeMap::new();
@@ -222,7 +223,7 @@ fn places(place: &str, hosts: &[String]) -> BTreeMap<String, String> {
     places
 }
 
-/// What a study left in a place of one of its systems.
+/// What a study left in one of the places of its systems.
 fn look_at(
     system: &System,
     place: &str,
@@ -264,7 +265,8 @@ fn look_at(
     named.remains(study)
 }
 
-/// What the study of a plan left on the disks of this machine: `444 MB in /dev/shm/a`, each place once.
+/// What the study of a plan left on the disks of this machine: `444 MB in /dev/shm/a`, each place
+/// once.
 #[must_use]
 pub fn left_behind(plan: &Plan) -> Vec<String> {
     let mut places: BTreeMap<&Path, u64> = BTreeMap::new();
@@ -281,12 +283,12 @@ pub fn left_behind(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// What is in a run directory under names that tailmark uses there.
+/// The files in a run directory under names that tailmark uses.
 #[derive(Default)]
 struct FoundResults {
-    /// What tailmark wrote, in the order in which it can be removed: a directory after what is in it.
+    /// Files that tailmark wrote, in order of removal: a directory after its content.
     own: Vec<PathBuf>,
-    /// What is left, and why.
+    /// Files that are left alone, and why.
     left: Vec<(PathBuf, String)>,
 }
 
@@ -326,8 +328,8 @@ impl FoundResults {
         found
     }
 
-    /// Adds the files of a folder that are as tailmark wrote them, and the list if it names nothing else;
-    /// as left those that it names, or that have one of these names, and are not.
+    /// Adds the unchanged files of a folder that tailmark wrote, and the list if it names nothing
+    /// else. Listed files that have changed, and other files with such names, are left alone.
     fn add(&mut self, out: &Path, folder: &str, names: &[&str], is_result: impl Fn(&str) -> bool) {
         let place = out.join(folder);
         let own = match OwnFiles::read(out, folder) {

@@ -1,14 +1,14 @@
-//! Counters of a server's host that begin again while a phase goes on: of a process or a probe that is
-//! started again, of a machine that boots.
+//! Counters of a server's host that restart during a phase, because a process, a probe or the
+//! machine was restarted.
 //!
-//! Whoever forms a rate takes a counter as one that only grows. So what counts from 0 again goes on
-//! from where it was: what was counted before stays counted, and what the new count has came on top.
+//! Code that computes rates assumes that counters only grow. So a counter that restarts from 0
+//! continues from its last value.
 
 use std::collections::BTreeMap;
 use tailmark_machine::probe::Reading;
 use tailmark_model::SeriesKind;
 
-/// The counters of one probe, by what they are of.
+/// The counters of one probe, by subject.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     by_subject: BTreeMap<String, BTreeMap<String, Counted>>,
@@ -17,18 +17,18 @@ pub(crate) struct Counters {
 /// One counter.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
-    /// What it said last.
+    /// The last reading.
     last: f64,
-    /// What it had counted each time it began again.
+    /// The total before each restart.
     before: f64,
 }
 
 impl Counters {
-    /// Has the counters of a sample go on where they began again since the sample before.
+    /// Makes the counters of a sample continue if they restarted since the previous sample.
     ///
-    /// Those of one subject begin together, also one that has not fallen because it has counted more
-    /// since: most of them fall then. One alone that falls is the kernel's (its time of waiting for
-    /// I/O is known to, by a tick), and stays as it is.
+    /// Counters of one subject restart together, even one that has not fallen because it has
+    /// already counted more; most of them fall then. If only one falls, the kernel is at fault (its
+    /// time of waiting for I/O is known to fall by a tick), and the counter stays as it is.
     pub fn go_on(&mut self, readings: &mut [Reading]) {
         for of_subject in readings.chunk_by_mut(|a, b| a.subject == b.subject) {
             let subject = of_subject[0].subject.clone();

@@ -1,5 +1,5 @@
-//! Which systems of a plan are on one physical device: a comparison of them would be one of a
-//! device with itself.
+//! Detects systems of a plan on the same physical device. Comparing them would compare the device
+//! with itself.
 
 use crate::{Error, dataset::shared::refuse_shared, places::places};
 use std::{
@@ -24,8 +24,8 @@ struct Pair<'a> {
     devices: String,
 }
 
-/// Refuses two systems on one physical device, unless the plan says that it means it; then what it
-/// compares is said. A ceiling is on the device of the system that it is for.
+/// Refuses two systems on one physical device, unless the plan allows it; then the report says what
+/// is compared. A ceiling is on the device of its system.
 ///
 /// # Errors
 /// Names both systems, the device, and what to write; and as [`refuse_shared`].
@@ -58,12 +58,12 @@ pub(crate) fn refuse_one_device_of(plan: &Plan, in_advance: &InAdvance) -> Resul
     refuse_pairs(plan, &of_system).map(drop)
 }
 
-/// The same, where what lies below a place is found in this way.
+/// The same, with this way to find what lies below a place.
 fn refuse_by(plan: &Plan, below: Below<'_>) -> Result<Vec<String>, Error> {
     refuse_pairs(plan, &|system| devices(system, below))
 }
 
-/// The same, where the devices of a system are found in this way.
+/// The same, with this way to find the devices of a system.
 fn refuse_pairs(
     plan: &Plan,
     devices: &dyn Fn(&SystemPlan) -> BTreeSet<String>,
@@ -113,7 +113,7 @@ fn pairs<'a>(plan: &'a Plan, devices: &dyn Fn(&SystemPlan) -> BTreeSet<String>) 
     pairs
 }
 
-/// What is watched of a system, in words.
+/// The watched items of a system, in words.
 fn watched(system: &SystemPlan) -> String {
     let places = system.watched().into_iter();
     let places = places.map(|place| format!("`{}`", place.display()));
@@ -125,8 +125,8 @@ fn measured_by(system: &SystemPlan) -> &str {
     system.ceiling_for.as_ref().unwrap_or(&system.name)
 }
 
-/// The devices that a system is on, or will be when its directory is made; none where that is not
-/// known here.
+/// The devices that a system is on, or will be when its directory is created; `None` if unknown
+/// here.
 fn devices(system: &SystemPlan, below: Below<'_>) -> BTreeSet<String> {
     let is_there = |place: &&Path| place.exists() || place.parent().is_some_and(Path::is_dir);
     match system.driver.place {
@@ -152,7 +152,7 @@ mod tests {
         refused.map(|error| error.to_string())
     }
 
-    /// A machine of one disk, and of memory below what is called so.
+    /// A machine with one disk, and with memory below this place.
     fn one_disk(place: &Path) -> BTreeSet<String> {
         let disks: &[_] = if place.iter().any(|name| name == "memory") {
             &[]

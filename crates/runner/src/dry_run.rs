@@ -1,5 +1,5 @@
-//! What a run would do: every step, and the time and space it is expected to take. Nothing is
-//! touched; what must be looked up is looked up in [`Facts::gather`], the rest is a pure function.
+//! What a run would do: every step, and the expected time and space. Nothing is changed.
+//! [`Facts::gather`] looks everything up, and the rest is a pure function.
 
 mod cost;
 mod evidence;
@@ -39,29 +39,29 @@ use work::{SystemWork, Work};
 
 pub use server::ServerFacts;
 
-/// What a dry run must know of the machine.
+/// Facts about the machine for a dry run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
     /// Of each system, in the order of the plan.
     pub systems: Vec<SystemFacts>,
-    /// Whether all caches can be dropped, rather than those of the database's files.
+    /// Whether all caches can be dropped, not only those of the database's files.
     pub can_drop_caches: bool,
     /// Bytes of memory.
     pub memory: u64,
     /// Why the plan cannot be run as it is.
     pub refusal: Option<String>,
-    /// In which order its systems are measured; none: as it says.
+    /// The order in which its systems are measured; `None`: the plan's order.
     pub order: Option<Order>,
-    /// What a run would say of the plan before it begins.
+    /// Notices that a run would print about the plan before it starts.
     pub notices: Vec<String>,
-    /// What the study has.
+    /// The content of the study.
     pub(crate) known: Known,
 }
 
-/// What a dry run must know of a system's place.
+/// Facts about a system's place for a dry run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SystemFacts {
-    /// What is known of its data set.
+    /// Facts about its data set.
     pub(crate) data: DataState,
     /// Whether a part of it is there, which is kept.
     pub started: bool,
@@ -71,19 +71,19 @@ pub struct SystemFacts {
     pub server: Option<ServerFacts>,
     /// Why its place cannot be used.
     pub refusal: Option<String>,
-    /// Bytes that are free in its place; of one that does not exist yet, where it would be.
+    /// Free bytes in its place or, if it does not exist yet, where it would be.
     pub available: Option<u64>,
     /// Bytes of its data set that are there already.
     pub present: u64,
     /// The file system or device of its place, the same for two places on one.
     pub file_system: Option<String>,
-    /// Where its place would be, if it does not exist yet: what is known of it.
+    /// If its place does not exist yet: facts about where it would be.
     pub would_be: Option<String>,
     /// The workloads whose searches are over in the study.
     pub searches_over: BTreeSet<String>,
-    /// What is known from former studies.
+    /// Facts from earlier studies.
     pub earlier: EarlierStudy,
-    /// What is not as the plan expects.
+    /// Differences from the plan's expectations.
     pub unexpected: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ impl Facts {
 }
 
 impl SystemFacts {
-    /// What is known of the place of a system, and of the data there.
+    /// Facts about the place of a system, and about the data there.
     fn of_place(plan: &Plan, system: &SystemPlan) -> Self {
         let mut dataset = Dataset::new(plan, system);
         let server = server::gather(system, &mut dataset);
@@ -174,7 +174,7 @@ impl SystemFacts {
     }
 }
 
-/// What is known of where a place would be that does not exist yet.
+/// Facts about where a missing place would be.
 fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
     if system.location.path().is_none_or(Path::exists) {
         return None;
@@ -298,7 +298,7 @@ fn heading(plan: &Plan, system: &SystemPlan, order: Order) -> String {
     )
 }
 
-/// What is done to one system, in order.
+/// The steps for one system, in order.
 fn steps(plan: &Plan, work: &SystemWork<'_>, facts: &Facts) -> Vec<String> {
     let (sweep, system, known) = (&plan.sweep, work.system, &*work.known);
     let mut steps = Vec::new();
@@ -344,7 +344,7 @@ fn steps(plan: &Plan, work: &SystemWork<'_>, facts: &Facts) -> Vec<String> {
     steps
 }
 
-/// What a workload is measured at on one system: its thread counts, then its rates.
+/// The axis of a workload on one system: its thread counts, then its rates.
 fn points_of_a_workload(
     sweep: &Sweep,
     workload: &Workload,
@@ -408,7 +408,7 @@ fn load(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Option<String>
     })
 }
 
-/// What is done for one point, in order.
+/// The steps for one point, in order.
 fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     let sweep = &plan.sweep;
     let mut steps = Vec::new();
@@ -440,7 +440,7 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     steps
 }
 
-/// The step before what is measured, where there is one.
+/// The step before the measured part, if there is one.
 fn warm_up(warmup: Warmup) -> Option<String> {
     let rounded = number::rounded;
     match warmup {
@@ -456,7 +456,7 @@ fn warm_up(warmup: Warmup) -> Option<String> {
     }
 }
 
-/// How fast operations are sent.
+/// The pace of operations.
 fn pace(sweep: &Sweep) -> String {
     let arrivals = match sweep.arrivals {
         Some(arrivals) => format!(" ({} arrivals)", arrivals.name()),

@@ -1,6 +1,6 @@
-//! What former studies say of the systems of a plan: how far the runs of a point are apart, and how
-//! fast the points were. What the study of the run itself says counts first, then the newest beside it
-//! whose system has the same settings.
+//! What earlier studies show about the systems of a plan: the variation between runs of a point,
+//! and the speed of points. The run's own study comes first, then the newest one beside it whose
+//! system has the same settings.
 
 use std::{
     cmp::Reverse,
@@ -13,19 +13,19 @@ use tailmark_plan::{Plan, PlanPoint, SystemPlan};
 use tailmark_stats::statistics;
 use tailmark_study::Study;
 
-/// How far the runs of a point are apart, as a former study has it.
+/// The variation between runs of a point in an earlier study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noise {
     /// The directory of the study.
     pub study: PathBuf,
-    /// The standard deviation of the logarithm of a run's value, pooled over points of which each
-    /// has a mean of its own: 0.02 is about 2 %.
+    /// The standard deviation of the logarithm of a run's value, pooled over points with separate
+    /// means: 0.02 is about 2 %.
     pub deviation: f64,
     /// Degrees of freedom: runs less points.
     pub freedom: usize,
 }
 
-/// How fast a point in a closed loop was.
+/// The speed of a point in a closed loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Speed {
     /// The workload's name.
@@ -46,21 +46,21 @@ impl Speed {
     }
 }
 
-/// What is known of a system from former studies.
+/// Facts about a system from earlier studies.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EarlierStudy {
     /// Of operations per second, over points in closed loops: at a rate they say nothing.
     pub ops_noise: Option<Noise>,
     /// Of the latency that the plan names.
     pub latency_noise: Option<Noise>,
-    /// Of each point the speed in the first study that has it.
+    /// The speed of each point in the first study that has it.
     pub speeds: Vec<Speed>,
     /// What percentages of a peak have come to in the study of the run itself.
     pub resolved: Vec<ResolvedRate>,
 }
 
 impl EarlierStudy {
-    /// The operations per second of a point in a closed loop, where one like it was measured.
+    /// The operations per second of a point in a closed loop, if a similar one was measured.
     #[must_use]
     pub fn speed(&self, point: &PlanPoint<'_>, threads: u32) -> Option<f64> {
         let mut speeds = self.of_workload(point);
@@ -92,7 +92,8 @@ impl EarlierStudy {
             && (self.latency_noise.is_some() || plan.report.metric.is_none())
     }
 
-    /// What a percentage of a peak has come to at a point, where the study of the run has it already.
+    /// The rate that a percentage of a peak resolved to at a point, if the study of the run already
+    /// has it.
     #[must_use]
     pub fn resolved(&self, point: &PlanPoint<'_>, requested: &str) -> Option<f64> {
         let mut rates = self.resolved.iter();
@@ -104,7 +105,7 @@ impl EarlierStudy {
         known.map(|rate| rate.rate)
     }
 
-    /// Takes from a study what is not known from one that counts more.
+    /// Takes values from a study that no study of higher rank has.
     fn add(&mut self, plan: &Plan, dir: &Path, points: &[&Point]) {
         let runs = Runs::new(plan, points);
         let noise = |values: &BTreeMap<PointName, Vec<f64>>| {
@@ -126,7 +127,7 @@ impl EarlierStudy {
     }
 }
 
-/// What is known of each system of a plan, in its order. A study that cannot be read says nothing.
+/// Facts about each system of a plan, in order. An unreadable study is ignored.
 #[must_use]
 pub fn gather(plan: &Plan, out: &Path) -> Vec<EarlierStudy> {
     let mut earlier_studies = vec![EarlierStudy::default(); plan.systems.len()];
@@ -166,7 +167,7 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<EarlierStudy> {
     earlier_studies
 }
 
-/// The study of a run directory, and those beside it, the newest first. Those are only looked at.
+/// The study of a run directory, and those beside it, the newest first. The latter are only read.
 fn studies(out: &Path) -> Vec<(PathBuf, Study)> {
     let parent = out.parent().unwrap_or(Path::new(""));
     let here = if parent.as_os_str().is_empty() {
@@ -219,7 +220,7 @@ fn is_same(system: &SystemPlan, other: &System) -> bool {
 struct Runs {
     /// Operations per second in closed loops.
     ops: BTreeMap<PointName, Vec<f64>>,
-    /// Nanoseconds of the latency that the plan names, where that is known and no bound.
+    /// Nanoseconds of the latency that the plan names, if it is known and not a bound.
     latencies: BTreeMap<PointName, Vec<f64>>,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong in carrying out a plan.
+//! Errors of carrying out a plan.
 
 mod preparation;
 
@@ -42,7 +42,7 @@ pub enum Error {
         /// Everything that does.
         why: String,
     },
-    /// The host of a server did not do what it was asked.
+    /// The host of a server did not carry out a request.
     #[error("failed to act on a host of system `{system}`")]
     Server {
         /// The system's name.
@@ -66,11 +66,11 @@ pub enum Error {
     Rank {
         /// Its number.
         rank: u32,
-        /// Where it is.
+        /// The host.
         host: String,
         /// Why.
         why: String,
-        /// Whether what was asked for is wrong.
+        /// Whether the request was wrong.
         is_usage: bool,
     },
     /// Two processes of the run would open one directory.
@@ -163,7 +163,7 @@ pub enum Error {
         /// Why not, and what to do.
         why: String,
     },
-    /// A symbolic link is where a database makes its directory or file.
+    /// A symbolic link is in the place of a database's directory or file.
     #[error(
         "system `{system}`: `{}` is a symbolic link to `{}`, which may be on another device than \
          the one that is measured; give the system a path without such a link",
@@ -174,7 +174,7 @@ pub enum Error {
         system: String,
         /// The link.
         place: PathBuf,
-        /// What it points to.
+        /// The target of the link.
         target: PathBuf,
     },
     /// A device is named that is not one.
@@ -185,7 +185,7 @@ pub enum Error {
     NoDevice {
         /// The system's name.
         system: String,
-        /// What was named.
+        /// The place as given.
         place: PathBuf,
     },
     /// The places of a plan are examples.
@@ -194,13 +194,13 @@ pub enum Error {
         /// `--system "NAME=WHERE"` for each of them.
         flags: String,
     },
-    /// Systems are not what the plan expects.
+    /// Systems do not meet the plan's expectations.
     #[error(
         "not as the plan expects: {mismatches}; or take the expectation out of the plan, or measure \
          what is there with --unexpected=finding"
     )]
     Unexpected {
-        /// Each expectation with what is there, its system and the way out.
+        /// Each expectation with the actual state, its system and the remedy.
         mismatches: String,
     },
     /// Two systems are on one device.
@@ -214,7 +214,7 @@ pub enum Error {
         first: String,
         /// The other.
         second: String,
-        /// Where both are.
+        /// The places of both.
         places: String,
         /// The device that both are on.
         devices: String,
@@ -246,14 +246,14 @@ pub enum Error {
     ForeignData {
         /// The system's name.
         system: String,
-        /// What is there.
+        /// What was found.
         found: String,
-        /// Which marker is missing.
+        /// The missing marker.
         why: String,
         /// What else the plan may name: `path`, `contact_points`.
         other: &'static str,
     },
-    /// What was adopted was replaced while the run was in progress.
+    /// The adopted data was replaced during the run.
     #[error(
         "system `{system}`: `{place}` was replaced since this run adopted it ({why}), and is left alone; \
          points before and after would be of different data: put back what was there and run the same \
@@ -264,7 +264,7 @@ pub enum Error {
         system: String,
         /// Where.
         place: Location,
-        /// How it is known.
+        /// The evidence for that.
         why: String,
     },
     /// There is no data, but something that tailmark did not create, in which it would create tables.
@@ -276,7 +276,7 @@ pub enum Error {
     ForeignKeyspace {
         /// The system's name.
         system: String,
-        /// Which server.
+        /// The server.
         location: Location,
         /// `keyspace ycsb`.
         place: String,
@@ -290,12 +290,12 @@ pub enum Error {
     KeptRecords {
         /// The system's name.
         system: String,
-        /// Which server.
+        /// The server.
         location: Location,
         /// `table ycsb.usertable`.
         place: String,
     },
-    /// What is to be used as it is is missing, or not complete.
+    /// The data to be adopted is missing or incomplete.
     #[error(
         "system `{system}`: nothing can be adopted in {place}: {why}; --adopt (dataset.adopt) never \
          creates or loads data: name the place that holds it, or run without --adopt to have it loaded"
@@ -317,12 +317,12 @@ pub enum Error {
     UnknownData {
         /// The system's name.
         system: String,
-        /// Where it is.
+        /// The place.
         place: Location,
-        /// What the marker is called.
+        /// The name of the marker.
         marker: String,
     },
-    /// What was to be taken as it is is not what the plan has.
+    /// The data to be adopted does not match the plan.
     #[error(
         "system `{system}`: what is in `{place}` cannot be adopted: record {number} (key \
          `{key}`): {why}; \
@@ -333,11 +333,11 @@ pub enum Error {
         system: String,
         /// Where.
         place: Location,
-        /// The first record that is not as the plan has it.
+        /// The first record that does not match.
         number: u64,
         /// Its key.
         key: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// The data set was loaded with other parameters.
@@ -362,7 +362,7 @@ pub enum Error {
          the marker away to have the data treated as that of another program"
     )]
     BadMarker {
-        /// Which marker.
+        /// The marker.
         marker: String,
         /// Why.
         source: serde_json::Error,
@@ -373,7 +373,7 @@ pub enum Error {
          the data; use that one, or give another place"
     )]
     LaterMarker {
-        /// Which marker.
+        /// The marker.
         marker: String,
         /// Its version.
         version: u32,
@@ -392,13 +392,13 @@ pub enum Error {
     LoadFailed {
         /// The system's name.
         system: String,
-        /// How many were not written.
+        /// The number of records that were not written.
         failed: u64,
-        /// How many there were to write.
+        /// The number of records to write.
         records: u64,
-        /// Where this attempt began.
+        /// The start of this attempt.
         from: u64,
-        /// How many were written, from the first on without a gap.
+        /// The number of records written, from the first on without a gap.
         loaded: u64,
         /// The first failure.
         example: String,
@@ -410,7 +410,8 @@ pub enum Error {
         system: String,
         /// `start`, `stop`, ...
         action: &'static str,
-        /// `: ` and why, where that is not in its log, or empty. Not a source: the log comes last.
+        /// `: ` and the reason if it is not in the log, or empty. Not a source, because the log
+        /// comes last.
         why: String,
         /// `; its log ends: ...` or empty.
         log: String,
@@ -423,7 +424,7 @@ pub enum Error {
     NotReady {
         /// The system's name.
         system: String,
-        /// How long it was waited for.
+        /// How long tailmark waited for it.
         waited: String,
         /// `: ` and what became of the last attempt, or empty. Not a source: the log comes last.
         why: String,
@@ -433,13 +434,13 @@ pub enum Error {
     /// A device or a setting of the machine could not be prepared.
     #[error(transparent)]
     Prepare(#[from] tailmark_prepare::Error),
-    /// What is to be prepared is not what was agreed to, or cannot be.
+    /// The preparation was not agreed to, or is impossible.
     #[error(transparent)]
     Preparation(#[from] PreparationError),
     /// It was asked to stop.
     #[error("stopped while {doing}")]
     Stopped {
-        /// What was going on.
+        /// The activity.
         doing: String,
     },
     /// A limit of the plan was broken.
@@ -450,14 +451,14 @@ pub enum Error {
     Aborted {
         /// The limit.
         limit: String,
-        /// What was seen.
+        /// The observed value.
         value: String,
         /// The system's name.
         system: String,
-        /// What was done meanwhile.
+        /// The activity in the meantime.
         what: String,
     },
-    /// A study has no id, by which its data could be told from other data.
+    /// A study has no id, which would distinguish its data.
     #[error(
         "`{}` has no id: tailmark cannot tell which data is its own, and removes nothing",
         study.display()
@@ -475,7 +476,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it is what was asked for that is wrong, found before anything was measured.
+    /// Whether the request itself is wrong, which was detected before anything was measured.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         use tailmark_prepare::Error as Prepare;

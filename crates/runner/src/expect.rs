@@ -1,7 +1,8 @@
-//! What a plan expects of its systems against what is there: looked up before anything is measured.
+//! Compares a plan's expectations of its systems with reality, before anything is measured.
 //!
-//! Each expectation is a row of [`EXPECTATIONS`]: how it is said, what is there instead, and the way
-//! out. What cannot be told from here (the device of a server on another machine) is told as that.
+//! Each expectation is a row of [`EXPECTATIONS`]: its wording, the actual state, and the remedy.
+//! What cannot be determined from here (the device of a server on another machine) is reported as
+//! unknown.
 
 #[cfg(test)]
 mod tests;
@@ -15,17 +16,17 @@ use tailmark_machine::{BlockDevice, Mount};
 use tailmark_model::{Finding, Sentence, finding::UNEXPECTED};
 use tailmark_plan::{ClientHost, Expect, Plan, SystemPlan, Unexpected};
 
-/// How far a capacity may be from what is expected.
+/// The largest deviation from an expected capacity.
 const CAPACITY_PART: f64 = 0.01;
 
-/// What can be expected of a system: a row of [`EXPECTATIONS`].
+/// A possible expectation about a system: a row of [`EXPECTATIONS`].
 #[derive(Debug, Clone, Copy)]
 pub struct Expectation {
     /// Its key in the table `expect`.
     pub name: &'static str,
-    /// What is expected, in words; none where the plan expects nothing.
+    /// The expectation in words; `None` if the plan has none.
     pub expected: fn(&Expect) -> Option<String>,
-    /// What is there instead of it.
+    /// The comparison with reality.
     pub check: Check,
     /// What to do about it.
     pub remedy: &'static str,
@@ -34,32 +35,32 @@ pub struct Expectation {
 /// How an expectation is compared.
 #[derive(Debug, Clone, Copy)]
 pub enum Check {
-    /// With each place: what is there instead, where that is something else.
+    /// With each place. Returns the actual state if it differs.
     OfPlace(fn(&Expect, &SeenPlace) -> Option<String>),
-    /// With the server, of whose `ssh` it may be known whether it is this machine: what is there
-    /// instead, or none where it is as expected.
+    /// With the server. It may be known whether its `ssh` is this machine. Returns the actual
+    /// state, or `None` if it is as expected.
     OfServer(fn(&Expect, &SystemPlan, Option<bool>) -> Seen),
     /// With the database, when it is open; always a finding.
     OfDatabase,
 }
 
-/// What was seen.
+/// The observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     /// It is as expected.
     AsExpected,
     /// This is there instead.
     Other(String),
-    /// It cannot be told from here, for this reason.
+    /// It cannot be determined from here, for this reason.
     Unknown(String),
 }
 
-/// What is known of one place of a system.
+/// Facts about one place of a system.
 #[derive(Debug, Clone)]
 pub struct SeenPlace {
     /// Where.
     pub place: PathBuf,
-    /// Its file system; none of a block device.
+    /// Its file system; `None` for a block device.
     pub mount: Option<Mount>,
     /// The disks that it is on.
     pub disks: Vec<BlockDevice>,
@@ -130,22 +131,22 @@ pub const EXPECTATIONS: &[Expectation] = &[
     },
 ];
 
-/// What of a plan is not as expected, and what cannot be told.
+/// Differences from a plan's expectations, and what cannot be determined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mismatches {
-    /// By the name of the system, in the order of the plan: what is wrong with it.
+    /// The differences by the name of the system, in the order of the plan.
     pub systems: Vec<(String, Vec<String>)>,
-    /// What cannot be told from here.
+    /// What cannot be determined from here.
     pub unknown: Vec<String>,
 }
 
 impl Mismatches {
-    /// Looks at these systems. One whose place is missing is left to those who say so.
+    /// Checks these systems. A missing place is reported elsewhere.
     pub fn from_systems<'a>(systems: impl Iterator<Item = &'a SystemPlan>) -> Self {
         Self::of_connected(systems, &|_| None)
     }
 
-    /// The same where it may be known of a system whether its `ssh` is this machine.
+    /// The same, given whether the `ssh` of a system is this machine, if that is known.
     pub fn of_connected<'a>(
         systems: impl Iterator<Item = &'a SystemPlan>,
         is_this_machine: &dyn Fn(&SystemPlan) -> Option<bool>,
@@ -168,7 +169,7 @@ impl Mismatches {
         mismatches
     }
 
-    /// What is wrong with a system.
+    /// The differences of a system.
     fn of_system(&mut self, system: &SystemPlan, is_this_machine: Option<bool>) -> Vec<String> {
         let seen: Vec<_> = places(system).iter().map(|place| see(place)).collect();
         // That of a database is made, or refused where it cannot be; that of a server is there.
@@ -227,17 +228,17 @@ impl Mismatches {
         wrong
     }
 
-    /// What is wrong with a system of this name.
+    /// The differences of the system with this name.
     pub fn about(&self, name: &str) -> &[String] {
         let mut systems = self.systems.iter();
         let found = systems.find(|(system, _)| system == name);
         found.map_or(&[], |(_, wrong)| wrong)
     }
 
-    /// The error that lists everything that is wrong; none where the plan wants a finding instead.
+    /// The error that lists all differences; `None` if the plan wants a finding instead.
     ///
     /// # Errors
-    /// Where something is wrong.
+    /// If there are differences.
     pub fn refuse(&self, plan: &Plan) -> Result<(), Error> {
         if self.systems.is_empty() || plan.general.unexpected == Unexpected::Finding {
             return Ok(());
@@ -247,7 +248,7 @@ impl Mismatches {
         })
     }
 
-    /// What is measured although it is not as expected, and what is not known.
+    /// Notices about systems that are measured in spite of differences, and about unknowns.
     pub fn notices(&self) -> Vec<String> {
         let lines = self
             .lines()
@@ -288,7 +289,7 @@ pub(crate) fn expected(system: &SystemPlan) -> Vec<String> {
         .collect()
 }
 
-/// What is said where the database is of another version than expected.
+/// The text about a database of another version than expected.
 pub(crate) fn other_version(expect: &Expect, own: Option<&str>) -> Option<String> {
     let (expected, own) = expect.version.as_deref().zip(own)?;
     (!is_version(expected, own))
@@ -309,12 +310,12 @@ pub(crate) fn is_version(expected: &str, own: &str) -> bool {
     words.all(|word| parts.next() == Some(word))
 }
 
-/// What stands beside the numbers of a system of which these things are not as expected.
+/// The finding next to the numbers of a system with these differences.
 pub(crate) fn finding_of(unexpected: &[String]) -> Option<Finding> {
     said(unexpected).map(|sentence| UNEXPECTED.finding(sentence))
 }
 
-/// Says what is unexpected. Each sentence begins with a capital letter. `None` if all is as expected.
+/// Lists the differences as sentences. `None` if all is as expected.
 pub(crate) fn said(unexpected: &[String]) -> Option<Sentence> {
     (!unexpected.is_empty()).then(|| {
         Sentence::new("Not as the plan expects: {Unexpected}")
@@ -322,7 +323,7 @@ pub(crate) fn said(unexpected: &[String]) -> Option<Sentence> {
     })
 }
 
-/// What is known of a place.
+/// Facts about a place.
 fn see(place: &Path) -> SeenPlace {
     let is_device = tailmark_machine::is_device(place);
     SeenPlace {
@@ -336,7 +337,7 @@ fn see(place: &Path) -> SeenPlace {
     }
 }
 
-/// What a place is that has no file system.
+/// The description of a place without a file system.
 fn no_file_system(seen: &SeenPlace) -> String {
     format!(
         "`{}` is a block device without a file system in use",
@@ -388,8 +389,8 @@ fn missing_options(expect: &Expect, seen: &SeenPlace) -> Option<String> {
     })
 }
 
-/// Whether a file system is mounted with an option. The kernel does not show what is not done
-/// (`norelatime`, `nodiscard`), and `noatime` has no access times of directories either.
+/// Whether a file system is mounted with an option. The kernel does not show negative options
+/// (`norelatime`, `nodiscard`), and `noatime` implies no access times of directories.
 fn has_option(mount: &Mount, option: &str) -> bool {
     let has = |name: &str| mount.options.iter().any(|own| own == name);
     match option {
@@ -438,7 +439,7 @@ fn other_transport(expect: &Expect, seen: &SeenPlace) -> Option<String> {
     })
 }
 
-/// The first disk of a place of which there is something to say.
+/// The first disk of a place for which `what` returns something.
 fn other_disk(seen: &SeenPlace, what: impl Fn(&BlockDevice) -> Option<String>) -> Option<String> {
     let place = seen.place.display();
     if seen.disks.is_empty() {

@@ -1,4 +1,4 @@
-//! What a study says of where its numbers come from: systems, machine, databases.
+//! Facts about the sources of a study's numbers: systems, machine, databases.
 
 use crate::ranks::Ranks;
 use bytesize::ByteSize;
@@ -8,7 +8,7 @@ use tailmark_plan::{Plan, SystemPlan};
 use tailmark_prepare::Kernel;
 use tailmark_workload::Workload;
 
-/// The facts that a study of a plan keeps: where it is redacted, none that are private.
+/// The facts in the study of a plan, without private ones if it is redacted.
 pub(crate) fn kept(plan: &Plan, mut facts: Vec<Fact>) -> Vec<Fact> {
     facts.retain(|fact| !plan.report.redact || !fact.is_private());
     facts
@@ -31,15 +31,15 @@ pub(crate) fn describe(plan: &Plan) -> Vec<System> {
     plan.systems.iter().map(system).collect()
 }
 
-/// What a workload stands for: of one of the plan's own, what the plan says of it.
+/// The use case of a workload. For a custom one, the plan states it.
 fn use_case(workload: &Workload) -> Option<&str> {
     let is_shipped = tailmark_workload::find(&workload.name).is_ok();
     let own = (!is_shipped && workload.about != workload.name).then_some(&*workload.about);
     tailmark_workload::use_case(&workload.name).or(own)
 }
 
-/// The machine and those of other ranks, the program and its memory, and what the workloads stand
-/// for.
+/// Facts about the machine and those of other ranks, the program and its memory, and the use cases
+/// of workloads.
 pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks) -> Vec<Fact> {
     let mut facts = tailmark_machine::machine_facts();
     facts.extend(ranks.facts());

@@ -1,4 +1,4 @@
-//! Devices that are attached by a slower PCI Express link than they can use.
+//! Detects devices with a slower PCI Express link than they support.
 
 use std::{collections::BTreeSet, path::PathBuf};
 use tailmark_machine::chain;

@@ -1,5 +1,5 @@
-//! In which order the systems of a run take turns: as the plan says, where each of them keeps a data
-//! set of its own. Two that keep one would change it under each other.
+//! The order in which the systems of a run take turns. It follows the plan if each system has its
+//! own data set. Two systems with the same data set would change it under each other.
 
 use crate::{places::places, service::share_an_address};
 use std::{
@@ -26,8 +26,8 @@ pub(crate) fn in_effect(plan: &Plan, systems: &[&SystemPlan]) -> (Order, Option<
     }
 }
 
-/// That a difference of systems may be drift, where several that are compared are measured one after
-/// the other and again.
+/// The notice that a difference between systems may be drift, if several compared systems are
+/// measured one after the other, repeatedly.
 pub(crate) fn drift(plan: &Plan, order: Order) -> Option<String> {
     let systems = plan.systems.iter();
     let compared = systems
@@ -42,7 +42,7 @@ pub(crate) fn drift(plan: &Plan, order: Order) -> Option<String> {
     })
 }
 
-/// The systems that take turns, also those that are measured: a run that ended may have left their
+/// The systems that take turns, including finished ones, because an ended run may have left their
 /// services running.
 pub(crate) fn taking_turns<'a>(order: Order, systems: &[&'a SystemPlan]) -> Vec<&'a str> {
     let take_turns = systems.iter().filter(|_| order == Order::Interleaved);
@@ -66,7 +66,7 @@ fn keep_one_data_set(a: &SystemPlan, b: &SystemPlan) -> bool {
     }
 }
 
-/// Whether two systems of servers are asked of one: nobody stops the one for the other.
+/// Whether two systems use the same server. Then none is stopped for the other.
 fn ask_one_server(a: &SystemPlan, b: &SystemPlan) -> bool {
     let is_one_service = match (&a.service, &b.service) {
         (Some(a), Some(b)) => a.control == b.control,

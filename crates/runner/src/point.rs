@@ -1,5 +1,5 @@
-//! One point, for a sweep and for the programs that stand in for others: a phase measured with the
-//! probes on, what is found of it, and its place in a study.
+//! One point, for sweeps and for drop-ins: a phase measured with probes, its findings, and its
+//! entry in a study.
 
 pub use crate::findings::{all_findings, remarks};
 
@@ -22,16 +22,16 @@ use tailmark_study::Study;
 /// A phase as it was measured.
 #[derive(Debug)]
 pub struct Measured {
-    /// What was measured.
+    /// The measurements.
     pub phase: Phase,
-    /// How far the wall clock was set forwards against the monotonic clock meanwhile, or backwards
-    /// where negative, milliseconds.
+    /// How far the wall clock was set forward against the monotonic clock meanwhile, milliseconds;
+    /// negative if it was set back.
     pub clock_step_ms: i64,
-    /// What could not be sampled meanwhile, and why.
+    /// What could not be sampled, and why.
     pub not_sampled: Vec<String>,
 }
 
-/// Measures a phase while the probes watch what it goes on.
+/// Measures a phase while the probes watch.
 ///
 /// # Errors
 /// As [`tailmark_engine::run`].
@@ -44,10 +44,10 @@ pub fn measure(
     measure_together(SharedPhase::alone(), spec, watched, observer, stop)
 }
 
-/// The same of what one or several processes measure together.
+/// The same for a phase of one or several processes.
 ///
 /// # Errors
-/// As [`measure`], and where another process could not do its part.
+/// As [`measure`], and if another process could not do its part.
 pub(crate) fn measure_together(
     together: SharedPhase<'_>,
     spec: &Spec<'_>,
@@ -72,7 +72,7 @@ pub(crate) fn measure_together(
     })
 }
 
-/// That a system is measured without a probe.
+/// The notice that a system is measured without a probe.
 pub(crate) fn without(system: &str, why: &str) -> String {
     format!("system `{system}` is measured without the {why}")
 }
@@ -86,11 +86,11 @@ pub struct CallStudy {
 }
 
 impl CallStudy {
-    /// The study in `dir`, made there where there is none. A system of the same name that differs
-    /// in its driver, its place or a setting that `counts` is another one.
+    /// The study in `dir`, created if it does not exist. A system of the same name that differs in
+    /// its driver, its place or a setting that `counts` becomes another system.
     ///
     /// # Errors
-    /// Where the study cannot be made, opened or written.
+    /// If the study cannot be created, opened or written.
     pub fn open(
         dir: &Path,
         header: &Header,
@@ -112,17 +112,16 @@ impl CallStudy {
         })
     }
 
-    /// Where it is.
+    /// The place.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Adds a point; one that is there already becomes another repeat. `facts` are what the
-    /// database says of itself.
+    /// Adds a point. An existing one gets another repeat. `facts` are the database's own.
     ///
     /// # Errors
-    /// Where the study cannot be written.
+    /// If the study cannot be written.
     pub fn add_point(
         &self,
         key: PointKey,
@@ -134,7 +133,7 @@ impl CallStudy {
         Ok(self.study.append_point(PointKey { system, ..key }, phase)?)
     }
 
-    /// Says what could not be sampled, once in the study.
+    /// Notes once in the study what could not be sampled.
     ///
     /// # Errors
     /// As [`Self::add_point`].

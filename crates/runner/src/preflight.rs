@@ -1,5 +1,5 @@
-//! What is checked before anything is measured: places, room, and that every database opens.
-//! Nothing that is stored is changed by it.
+//! Checks before anything is measured: places, space, and that every database opens. It changes no
+//! stored data.
 
 use crate::{
     Error,
@@ -23,14 +23,14 @@ use tailmark_machine::Space;
 use tailmark_plan::{Adopt, Plan, SystemPlan};
 use tailmark_prepare::Unwatched;
 
-/// What can be measured of a plan.
+/// The measurable part of a plan.
 #[derive(Debug)]
 pub struct Ready<'a> {
     /// At least one system.
     pub systems: Vec<&'a SystemPlan>,
     /// Why each of the others was left out.
     pub skipped: Vec<String>,
-    /// What is not as the plan expects, and is measured all the same.
+    /// Differences from the plan's expectations that do not prevent measuring.
     pub mismatches: Mismatches,
     /// Directories that were made for systems.
     pub made: Vec<PathBuf>,
@@ -38,13 +38,13 @@ pub struct Ready<'a> {
     pub places: ClaimedPlaces,
 }
 
-/// Checks the systems of the plan that have something to measure: first that they are what the plan
-/// expects, before anything is made; then what can be told by looking at all of them; then that
-/// their databases open. Nothing that is stored is changed. An optional system that cannot be
-/// measured is left out, with a notice.
+/// Checks the systems of the plan that have something to measure: first the plan's expectations,
+/// before anything is created; then everything that can be seen by looking; then that their
+/// databases open. No stored data is changed. An optional system that cannot be measured is left
+/// out, with a notice.
 ///
 /// # Errors
-/// Where a system that is not optional cannot be measured, or none is left.
+/// If a system that is not optional cannot be measured, or none is left.
 pub(crate) fn preflight<'a>(
     plan: &'a Plan,
     out: &Path,
@@ -116,11 +116,11 @@ fn passing<'a>(
     Ok(passing)
 }
 
-/// Refuses a plan that cannot be carried out on any machine: its places are examples, or it names
-/// probes that there are not.
+/// Refuses a plan that cannot be carried out on any machine, because its places are examples or its
+/// probes do not exist.
 ///
 /// # Errors
-/// As the one or the other.
+/// For either reason.
 pub(crate) fn refuse_as_written(plan: &Plan) -> Result<(), Error> {
     refuse_placeholders(plan)?;
     refuse_unknown_probes(plan)
@@ -129,7 +129,7 @@ pub(crate) fn refuse_as_written(plan: &Plan) -> Result<(), Error> {
 /// Refuses a plan whose places are examples.
 ///
 /// # Errors
-/// Names the systems, and the flag that says where they are.
+/// Names the systems, and the flag that sets their places.
 fn refuse_placeholders(plan: &Plan) -> Result<(), Error> {
     let placeholders = plan.systems.iter().filter(|system| system.placeholder);
     let flags: Vec<_> = placeholders
@@ -144,7 +144,7 @@ fn refuse_placeholders(plan: &Plan) -> Result<(), Error> {
     }
 }
 
-/// An optional ceiling is of no use without the system it is for, which has passed or comes later.
+/// An optional ceiling is useless without its system, which has been checked or comes later.
 fn ceiling_is_of_use(
     system: &SystemPlan,
     passed: &[&SystemPlan],
@@ -161,7 +161,7 @@ fn ceiling_is_of_use(
     })
 }
 
-/// Checks the place of a system, what is there, and the room; adds the directories that it made.
+/// Checks the place of a system, its content, and the space. Adds the directories that it created.
 fn look(
     plan: &Plan,
     system: &SystemPlan,
@@ -200,8 +200,8 @@ fn look(
     Ok(())
 }
 
-/// Checks the place of a system that this process alone has, and the room there; the directories that
-/// it made.
+/// Checks the place and space of a system that only this process has. Returns the directories that
+/// it created.
 pub(crate) fn refuse_missing_room(
     plan: &Plan,
     system: &SystemPlan,
@@ -223,24 +223,24 @@ fn try_open(plan: &Plan, system: &SystemPlan) -> Result<(), Error> {
     }
 }
 
-/// What the systems checked so far leave of each file system.
+/// The remaining space of each file system after the systems checked so far.
 #[derive(Default)]
 struct Room {
     left: BTreeMap<String, Left>,
 }
 
-/// What is left of a file system. What is removed meanwhile may be free at once or a while later:
-/// it is asked once, and goes by this from then on.
+/// The remaining space of a file system. Removed data may be freed at once or later, so the file
+/// system is asked only once.
 struct Left {
     /// Bytes, when the systems so far are loaded.
     free: u64,
-    /// Bytes that those still need, and their names.
+    /// Bytes that those systems still need, and their names.
     claimed: u64,
     others: Vec<String>,
 }
 
 impl Room {
-    /// Sets aside what a system needs, of which so many bytes are there already; others are removed
+    /// Reserves the space of a system. Some of its bytes are already there; others are removed
     /// before it is loaded.
     fn claim(&mut self, system: &SystemPlan, removed: u64, present: u64) -> Result<(), Error> {
         let Some(place) = system.location.path() else {

@@ -1,11 +1,11 @@
-//! The points of a study that failed, which `--retry-failed` measures again.
+//! The failed points of a study, which `--retry-failed` measures again.
 
 use crate::Error;
 use tailmark_model::{Fault, PointKey};
 use tailmark_plan::Plan;
 use tailmark_study::Study;
 
-/// Points that are no peak and no basis of a comparison, and why, as the plan has it.
+/// Points that are neither a peak nor a basis of a comparison, and why, according to the plan.
 pub fn failed_points(plan: &Plan, study: &Study) -> Result<Vec<(PointKey, Fault)>, Error> {
     let points = study.point_totals()?.into_iter();
     let failed = points.filter_map(|point| {

@@ -1,5 +1,5 @@
-//! Whether the points of a plan are long enough for the quantile that its report is about: so many
-//! requests must lie beyond a quantile that it is certain, and so many that it is given at all.
+//! Whether the points of a plan are long enough for the quantile of its report: how many requests
+//! must lie beyond a quantile to make it certain, and how many to state it at all.
 
 use crate::earlier::EarlierStudy;
 use tailmark_model::{
@@ -8,10 +8,10 @@ use tailmark_model::{
 };
 use tailmark_plan::{AskedRate, Plan, PlanPoint, SystemPlan, requests_per_operation};
 
-/// The quantile that the report of a plan is about, and what it needs.
+/// The quantile of a plan's report, and what it requires.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wanted {
-    /// Which latency.
+    /// The latency.
     pub metric: Metric,
     /// Of which requests.
     pub kind: Kind,
@@ -22,7 +22,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// That of a plan; none where it names no quantile.
+    /// The quantile of a plan; `None` if it names none.
     pub fn from_plan(plan: &Plan) -> Option<Self> {
         let metric = plan.report.metric?;
         let (kind, statistic) = metric.latency()?;
@@ -35,20 +35,20 @@ impl Wanted {
         })
     }
 
-    /// Operations of a point that send so many requests; none where it is not known how many are of
-    /// the kind, or none is.
+    /// Operations of a point that send that many requests; `None` if the share of the kind is
+    /// unknown or zero.
     pub fn operations(&self, point: &PlanPoint<'_>, requests: u64) -> Option<u64> {
         let share = self.share(point).filter(|share| *share > 0.0)?;
         Some((requests as f64 / share).ceil() as u64)
     }
 
-    /// Requests of the kind for each operation of a point, where that is known.
+    /// Requests of the kind per operation of a point, if known.
     pub fn share(&self, point: &PlanPoint<'_>) -> Option<f64> {
         requests_per_operation(point.workload, self.kind, point.threads)
     }
 }
 
-/// The fewest requests of which so many lie beyond a quantile.
+/// The fewest requests of which that many lie beyond a quantile.
 fn requests(quantile: Quantile, beyond: u64) -> u64 {
     // 1 - 0.999 is not exact in binary.
     let near = (beyond as f64 / (1.0 - quantile.value)).round() as u64;
@@ -59,8 +59,8 @@ fn requests(quantile: Quantile, beyond: u64) -> u64 {
     requests
 }
 
-/// How fast a point goes on a system, operations per second: its rate, or what a former study has
-/// of it; none where that is not known.
+/// The speed of a point on a system, operations per second: its rate, or that of an earlier study;
+/// `None` if unknown.
 pub fn rate(
     plan: &Plan,
     earlier_studies: &[EarlierStudy],
@@ -86,7 +86,7 @@ pub fn rate(
     }
 }
 
-/// How many operations a point has in its measured part, as far as that is known.
+/// The number of operations in the measured part of a point, if known.
 fn operations(
     plan: &Plan,
     earlier_studies: &[EarlierStudy],
@@ -105,8 +105,8 @@ fn operations(
     }
 }
 
-/// What a run says before it measures anything, where it is known that points of a workload are too
-/// short for the quantile: of each workload the shortest.
+/// The warnings of a run before it measures anything, if points of a workload are known to be too
+/// short for the quantile: for each workload the shortest.
 pub fn too_short(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
     let Some(wanted) = Wanted::from_plan(plan) else {
         return Vec::new();
@@ -120,14 +120,14 @@ pub fn too_short(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
         .collect()
 }
 
-/// A point of which it is known how many requests of a kind it has.
+/// A point with a known number of requests of a kind.
 struct KnownPoint<'a> {
     requests: f64,
     point: PlanPoint<'a>,
     system: &'a SystemPlan,
 }
 
-/// The point of a workload that has the fewest requests, of those of which that is known.
+/// The point of a workload with the fewest requests, among those for which it is known.
 fn shortest<'a>(
     plan: &'a Plan,
     earlier_studies: &[EarlierStudy],

@@ -1,10 +1,10 @@
-//! The seeds of the phases of a sweep: the one place that says what they are mixed of.
+//! Derives the seeds of all phases of a sweep.
 //!
-//! A phase is seeded by the plan's seed, the point that it is of (workload, threads, rate,
-//! repeat) and what it is: load, warm-up or measured part. A rate that is a part of a peak counts
-//! as it is asked for, because it may come to another on each system. The system takes no part, so that
-//! every system is sent the same operations; and no two phases share keys or values, so that none
-//! finds in a cache or already stored what another one left there.
+//! A phase's seed depends on the plan's seed, its point (workload, threads, rate, repeat) and its
+//! kind: load, warm-up or measured part. A rate relative to a peak counts as written in the plan,
+//! because it may resolve differently on each system. The system is not part of it, so every system
+//! gets the same operations. No two phases share keys or values, so none finds another's data in a
+//! cache or already stored.
 
 use tailmark_model::PointKey;
 use tailmark_plan::{AskedRate, PlanPoint};
@@ -29,8 +29,8 @@ impl PointSeeds {
         Self::of_point(seed, workload, point.threads, point.rate, point.repeat)
     }
 
-    /// The seeds of a trial of a search, which are not those of a point at its rate. Their label is
-    /// `probe`: another one would draw other keys.
+    /// The seeds of a trial of a search, which differ from those of a point at its rate. Their
+    /// label is `probe`; another label would draw other keys.
     #[must_use]
     pub fn of_trial(seed: u64, key: &PointKey) -> Self {
         Self(Self::new(seed, key).0.with("what", "probe"))
@@ -66,7 +66,7 @@ impl PointSeeds {
         Self(Seed::of_value(number))
     }
 
-    /// Of a load that is done for this point and goes on from so many records.
+    /// The seed of a load that is done for this point and resumes after that many records.
     #[must_use]
     pub fn load(&self, from: u64) -> u64 {
         self.phase("load").with_number("from", from).value()

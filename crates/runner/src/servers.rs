@@ -1,4 +1,4 @@
-//! The hosts of the servers of a plan: connections to them for as long as a run needs them.
+//! The hosts of a plan's servers: connections for as long as a run needs them.
 
 use crate::{Error, error::in_one_line, facts::kept, prepare::log::tell};
 use std::{
@@ -12,23 +12,23 @@ use tailmark_model::Fact;
 use tailmark_plan::{Agent, Plan, ServiceControl, SystemPlan};
 use tailmark_remote::{AgentProgram, Options, Server, names_of};
 
-/// How long a connection is waited for when all is done.
+/// How long to wait for a connection at the end.
 const PUT_BACK: Duration = Duration::from_secs(60);
 
 /// Connections to the hosts of a plan, one to each.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     all: Vec<Arc<Server>>,
-    /// Those that could not be made, and why.
+    /// Hosts without a connection, and why.
     refused: Vec<(String, String)>,
 }
 
 impl Servers {
-    /// Makes those of all systems that have something to measure, and of those whose service could be
-    /// in the way of that; what fails of an optional one is told by [`Self::refuse`].
+    /// Connects the hosts of all systems that have something to measure, and of those whose service
+    /// could be in the way. Failures of optional systems are reported by [`Self::refuse`].
     ///
     /// # Errors
-    /// Where one of a system that is not optional cannot be made, and where that was stopped.
+    /// If a host of a system that is not optional cannot be connected, or if a stop was requested.
     pub fn connect(
         plan: &Plan,
         is_pending: impl Fn(&SystemPlan) -> bool,
@@ -102,10 +102,10 @@ impl Servers {
         self.refused.push((login.to_owned(), why));
     }
 
-    /// Refuses a system of which one could not be made.
+    /// Refuses a system with an unconnected host.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason.
     pub fn refuse(&self, system: &SystemPlan) -> Result<(), Error> {
         let mut refused = self.refused.iter();
         match refused.find(|(login, _)| system.ssh.contains(login)) {
@@ -117,21 +117,21 @@ impl Servers {
         }
     }
 
-    /// Those of a system, in the order of the plan.
+    /// The servers of a system, in the order of the plan.
     pub fn of(&self, system: &SystemPlan) -> Vec<Arc<Server>> {
         let server = |login: &String| self.all.iter().find(|server| server.login() == login);
         system.ssh.iter().filter_map(server).cloned().collect()
     }
 
-    /// Bytes of memory of all hosts of a system together, of each as much as this limit; none where it
-    /// has no host, or one does not say.
+    /// Total memory of all hosts of a system in bytes, each at most this limit; `None` without a
+    /// host, or if one does not report it.
     pub fn memory(&self, system: &SystemPlan, limit: u64) -> Option<u64> {
         let each = self.of(system).into_iter().map(|server| server.memory());
         let sum: Option<u64> = each.map(|memory| Some(memory?.min(limit))).sum();
         sum.filter(|_| !system.ssh.is_empty())
     }
 
-    /// What is missing of those that have no agent.
+    /// Notices about what is missing on hosts without an agent.
     pub fn notices(&self) -> Vec<String> {
         self.all
             .iter()
@@ -139,10 +139,10 @@ impl Servers {
             .collect()
     }
 
-    /// What is known of the hosts of a system, as facts of that.
+    /// Facts about the hosts of a system.
     ///
     /// # Errors
-    /// Where a connection is lost.
+    /// If a connection is lost.
     pub fn facts(&self, plan: &Plan, system: &SystemPlan) -> Result<Vec<Fact>, Error> {
         let mut all = Vec::new();
         for (number, server) in (1..).zip(self.of(system)) {
@@ -171,12 +171,12 @@ impl Servers {
         Ok(kept(plan, all))
     }
 
-    /// Does something on the hosts of a system, once there are connections to all, and again where one
-    /// was lost meanwhile and has come back: whether it was done is not known then. None where the run
-    /// is to stop.
+    /// Does something on the hosts of a system once all are connected. Repeats it if a connection
+    /// was lost meanwhile and came back, because it may not have been done. `None` if the run is to
+    /// stop.
     ///
     /// # Errors
-    /// Where a connection does not come back within `timeout`, and as of what is done.
+    /// If a connection does not come back within `timeout`, and errors of the action.
     pub fn awaited<T>(
         &self,
         system: &SystemPlan,
@@ -204,13 +204,12 @@ impl Servers {
         }
     }
 
-    /// How often the connection to each host of a system was lost so far.
+    /// How often the connection to each host of a system has been lost so far.
     pub fn losses(&self, system: &SystemPlan) -> Vec<u64> {
         losses(&self.of(system))
     }
 
-    /// The hosts of a system whose connection was lost since, where what was prepared was put back by
-    /// that.
+    /// The hosts of a system that have lost their connection since, which undid their preparation.
     pub fn put_back_since(&self, system: &SystemPlan, before: &[u64]) -> Vec<String> {
         let hosts = self.of(system);
         let each = hosts.iter().zip(before);
@@ -221,16 +220,16 @@ impl Servers {
         lost.map(|(server, _)| server.name().to_owned()).collect()
     }
 
-    /// Whether all hosts of a system are this machine, or all are others; none where that is not known,
-    /// or they are not alike.
+    /// Whether all hosts of a system are this machine, or all are others; `None` if unknown or
+    /// mixed.
     pub fn are_this_machine(&self, system: &SystemPlan) -> Option<bool> {
         let hosts = self.of(system);
         let each: Vec<_> = hosts.iter().map(|host| host.is_this_machine()).collect();
         all_alike(&each).filter(|_| each.len() == system.ssh.len())
     }
 
-    /// Puts back what was prepared on all of them; on which how many changes could not be, as far as that
-    /// is known. A connection that is lost at the moment is waited for a while.
+    /// Undoes the preparation on all hosts. Returns the hosts with the number of changes that could
+    /// not be undone, if known. Waits a while for a lost connection.
     pub fn put_back(&self, observer: &dyn Observer) -> Vec<(String, Option<usize>)> {
         let log = |text: &str| tell(observer, text);
         let mut left = Vec::new();
@@ -261,8 +260,8 @@ impl Servers {
     }
 }
 
-/// Does something, and again where the connection was lost meanwhile, until `end`. What was refused is
-/// not asked again: whoever was asked to put back has nothing left to put back then.
+/// Does something, and repeats it if the connection was lost meanwhile, until `end`. A refused
+/// action is not repeated: a host that was asked to restore has nothing left to restore then.
 fn again_where_lost<T, E>(
     losses: &dyn Fn() -> u64,
     end: Instant,
@@ -284,7 +283,7 @@ struct Call<'a> {
     options: Options,
 }
 
-/// Makes connections, all at the same time: one that does not answer takes its time alone.
+/// Connects all hosts at the same time, so that a slow one delays no other.
 fn call_all(
     calls: &[Call<'_>],
     (observer, stop): (&dyn Observer, &Stop),
@@ -309,7 +308,7 @@ fn call_all(
     })
 }
 
-/// What is said of each, where that is the same of all.
+/// The common value, if all are the same.
 fn all_alike(each: &[Option<bool>]) -> Option<bool> {
     let first = *each.first()?;
     first.filter(|_| each.iter().all(|host| *host == first))
@@ -350,7 +349,7 @@ impl Drop for Servers {
     }
 }
 
-/// The agent of a host that these systems share: none where one of them wants none.
+/// The agent for a host that these systems share: none if one of them wants none.
 fn agent(of_host: &[&SystemPlan]) -> AgentProgram {
     let agents = of_host.iter().map(|system| &system.agent);
     let mut files = agents.clone().filter_map(|agent| match agent {
@@ -364,7 +363,7 @@ fn agent(of_host: &[&SystemPlan]) -> AgentProgram {
     }
 }
 
-/// What of a plan needs root where the server of a system is; empty where nothing does.
+/// What in a plan requires root on the server of a system; empty if nothing does.
 fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
     let is_unit = |control: &ServiceControl| matches!(control, ServiceControl::Systemd(_));
     let has_unit = system

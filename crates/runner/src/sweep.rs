@@ -45,8 +45,8 @@ use turn::SystemState;
 /// Carries out `plan`, with its study in the directory `out`.
 ///
 /// # Errors
-/// Where something is wrong with the plan's places, databases or the study; what was measured until
-/// then is in the study.
+/// If something is wrong with the plan's places, databases or the study. Measurements so far are in
+/// the study.
 pub fn run(
     plan: &Plan,
     out: &Path,
@@ -59,7 +59,7 @@ pub fn run(
 /// The same with the clients spread over several processes, of which this is the first.
 ///
 /// # Errors
-/// As [`run`], and where another process could not do its part.
+/// As [`run`], and if another process could not do its part.
 pub fn run_on(
     ranks: &Ranks,
     plan: &Plan,
@@ -101,8 +101,8 @@ pub fn run_on(
     with_left(ran, left_on_servers, left_changed, observer)
 }
 
-/// The systems of which there is nothing to measure; without a study there is of each. While a ladder is
-/// climbed there may be of each, too.
+/// The systems with nothing to measure. Without a study there are none. While a ladder is climbed,
+/// every system may have something to measure.
 fn measured<'a>(plan: &'a Plan, study: Option<&Study>) -> Result<Vec<&'a str>, Error> {
     let Some(study) = study else {
         return Ok(Vec::new());
@@ -127,8 +127,8 @@ fn measured<'a>(plan: &'a Plan, study: Option<&Study>) -> Result<Vec<&'a str>, E
     Ok(measured)
 }
 
-/// What a run did, with what it has left changed. Where it failed, whoever watches is told of that: what
-/// ended the run is its error.
+/// The summary of a run, with the changes that it left. If it failed, the observer learns of those,
+/// because the error of the run takes precedence.
 fn with_left(
     ran: Result<Summary, Error>,
     left_on_servers: Vec<(String, Option<usize>)>,
@@ -157,7 +157,7 @@ fn with_left(
     Err(failed)
 }
 
-/// A run of which everything is prepared.
+/// A run after all preparation.
 struct Run<'a> {
     plan: &'a Plan,
     ranks: &'a Ranks,
@@ -169,7 +169,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Checks what is left to check, and measures.
+    /// Does the remaining checks, and measures.
     fn carry_out(
         &self,
         early: Option<Vec<String>>,
@@ -241,8 +241,8 @@ impl Run<'_> {
     }
 }
 
-/// What is to be said of the order of systems, and of a machine that is not as the plan expects or
-/// as it was before a run that was killed.
+/// Notices about the order of systems, about a machine that is not as the plan expects, or about
+/// changes that a killed run left.
 fn of_order_and_machine(
     plan: &Plan,
     order: Order,
@@ -253,7 +253,7 @@ fn of_order_and_machine(
     drift.chain(mismatches.notices()).chain(left)
 }
 
-/// What is said of a plan, with what is said of its systems.
+/// The notices about a plan and its systems.
 fn notices(plan: &Plan, of_systems: Vec<String>, servers: &Servers, ranks: &Ranks) -> Vec<String> {
     let of_plan = plan.machine.limit_notice().into_iter();
     let of_plan = of_plan.chain(plan.machine.too_little());
@@ -264,7 +264,7 @@ fn notices(plan: &Plan, of_systems: Vec<String>, servers: &Servers, ranks: &Rank
     of_plan.chain(of_systems).chain(of_others).collect()
 }
 
-/// Tells notices to whoever watches, and puts them into the study.
+/// Sends notices to the observer, and writes them to the study.
 fn tell_and_keep(notices: &[String], study: &Study, observer: &dyn Observer) -> Result<(), Error> {
     for notice in notices {
         observer.notice(notice);
@@ -275,7 +275,7 @@ fn tell_and_keep(notices: &[String], study: &Study, observer: &dyn Observer) -> 
     Ok(())
 }
 
-/// Limits the memory of the run, as long as the limit is kept, or says why that is not possible.
+/// Limits the memory of the run while the limit lives, or says why that is impossible.
 fn limit_memory(plan: &Plan, observer: &dyn Observer) -> (Option<MemoryLimit>, Option<String>) {
     let left = tailmark_machine::remove_left_groups();
     let notices = left.iter().filter_map(LeftGroup::notice);
@@ -301,14 +301,14 @@ struct Sweeper<'a> {
     mismatches: Mismatches,
     services: Services<'a>,
     servers: &'a Servers,
-    /// What was said of points that are left out.
+    /// Notices about points that are left out.
     skipped: Vec<String>,
     summary: Summary,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
 }
 
-/// Says of which points it is known that they are too short for what the report is about.
+/// Warns about points that are known to be too short for the report.
 fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
     if Wanted::from_plan(plan).is_some() {
         let notices = too_short(plan, &earlier::gather(plan, out));
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Keeps what it is told.
+    /// Keeps its notices.
     #[derive(Default)]
     struct Told(Mutex<Vec<String>>);
 

@@ -1,5 +1,5 @@
-//! A warm-up that ends by rule: a phase of its own, directly before the measured one on the open
-//! database, which goes on until it is steady.
+//! A warm-up that ends by rule: a separate phase directly before the measured one, on the open
+//! database, until it is steady.
 
 use crate::{
     Error,
@@ -15,12 +15,12 @@ use tailmark_engine::{Enough, Observer, Sampler, Spec, Terms};
 use tailmark_model::{Interval, Phase, Warmup, number};
 use tailmark_stats::steady::{SteadyRule, WINDOW_MIN_S, WINDOWS, Watched};
 
-/// How long a warm-up is to be.
+/// The length of a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmupLength {
     /// Not looked at, before the windows of the rule.
     pub least: Duration,
-    /// It does not end before, even where it is steady.
+    /// It does not end earlier, even if it is steady.
     pub at_least: Duration,
     /// It ends then, steady or not.
     pub most: Duration,
@@ -81,7 +81,7 @@ pub fn warm_up(
     })
 }
 
-/// What is done in a warm-up that ends by rule.
+/// The phase of a warm-up that ends by rule.
 pub fn by_rule<'a>(spec: &Spec<'a>, length: WarmupLength) -> Spec<'a> {
     Spec {
         terms: Terms {
@@ -105,7 +105,7 @@ impl Enough for Watching<'_> {
     }
 }
 
-/// Samples what is looked at meanwhile.
+/// Samples the series for the rule.
 struct Shared<'a, 'b>(&'a Mutex<Capture<'b>>);
 
 impl Sampler for Shared<'_, '_> {
@@ -123,12 +123,12 @@ struct Judge<'a, 'b> {
     requested: &'a Mutex<Asked>,
 }
 
-/// What the rule has said so far.
+/// The results of the rule so far.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     /// From when on it was steady, seconds.
     steady_s: Option<f64>,
-    /// When it is asked again, seconds.
+    /// When it is asked next, seconds.
     next_s: f64,
 }
 

@@ -19,10 +19,10 @@ pub fn encode(latencies: &Latencies) -> Vec<u8> {
     zstd::bulk::compress(&bytes, ZSTD_LEVEL).expect("memory takes all bytes")
 }
 
-/// The histogram that [`encode`] made bytes of.
+/// Decodes the bytes of [`encode`].
 ///
 /// # Errors
-/// Where the bytes are not such a histogram.
+/// If the bytes are not such a histogram.
 pub fn decode(bytes: &[u8]) -> Result<Latencies, Damaged> {
     let damaged = Damaged {
         what: "a histogram",
@@ -33,8 +33,8 @@ pub fn decode(bytes: &[u8]) -> Result<Latencies, Damaged> {
     Ok(latencies)
 }
 
-/// The bytes that Zstandard compressed as a whole; none where they are damaged or say that they are
-/// more than `bytes_max`: a few of them can stand for terabytes.
+/// Decompresses bytes of Zstandard as a whole; `None` if they are damaged or claim to exceed
+/// `bytes_max`, because a few bytes can stand for terabytes.
 pub(crate) fn decompress(bytes: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     let size = zstd::zstd_safe::get_frame_content_size(bytes).ok()??;
     let size = usize::try_from(size)

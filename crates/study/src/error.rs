@@ -8,7 +8,7 @@ pub enum Error {
     /// There is no study to open.
     #[error("there is no study in `{dir}`; give the directory of a `tailmark run -o`")]
     Missing {
-        /// Where it was looked for.
+        /// The directory.
         dir: PathBuf,
     },
     /// A study is never overwritten.
@@ -20,31 +20,31 @@ pub enum Error {
     /// The file was not made by this program.
     #[error("`{path}` is not a study")]
     NotAStudy {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
-    /// The file is of another version than this program knows.
+    /// The file has a version that this program does not know.
     #[error(
         "the study `{path}` is of version {version}, and this program reads version {known}: use \
          the tailmark that wrote it"
     )]
     OtherVersion {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Its version.
         version: u32,
         /// The one that is known.
         known: u32,
     },
-    /// SQLite would open what is beside a study, and it is no file.
+    /// SQLite would open something beside a study that is not a file.
     #[error(
         "`{path}` is not a regular file, and SQLite would open it with the study; move it elsewhere"
     )]
     NotAFile {
-        /// What is there.
+        /// Its path.
         path: PathBuf,
     },
-    /// What would be written is perhaps the study of another directory.
+    /// The output might overwrite the study of another directory.
     #[error(
         "`{path}` is a link, symbolic or hard, and may be the study of another directory; name that \
          directory, or copy the file"
@@ -53,13 +53,13 @@ pub enum Error {
         /// The link.
         path: PathBuf,
     },
-    /// SQLite would act on what is beside a study, and no run of tailmark left it.
+    /// SQLite would act on something beside a study that no run of tailmark left.
     #[error(
         "`{path}` is not a journal of this study, and SQLite would open it with the study; move it \
          elsewhere"
     )]
     NotAJournal {
-        /// What is there.
+        /// Its path.
         path: PathBuf,
     },
     /// To read a study that a program is writing is to change it.
@@ -68,7 +68,7 @@ pub enum Error {
          `tailmark report` on it first"
     )]
     HalfWritten {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What says so.
         beside: PathBuf,
@@ -79,7 +79,7 @@ pub enum Error {
          original file"
     )]
     ForeignTables {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What: ``view `phase` ``.
         what: String,
@@ -87,7 +87,7 @@ pub enum Error {
     /// Reading takes more steps than a file of its size can need.
     #[error("the study `{path}` gives more rows than a file of its size can hold; it is damaged")]
     Endless {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
     /// A file would be written over something that tailmark did not write.
@@ -95,9 +95,9 @@ pub enum Error {
         "`{path}` {why}, and is not written over: move it elsewhere, or name another directory (-o)"
     )]
     ForeignFile {
-        /// What is there.
+        /// Its path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
     /// The file system refused.
@@ -105,7 +105,7 @@ pub enum Error {
     File {
         /// `make`, `rename`, ...
         action: &'static str,
-        /// Which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -115,7 +115,7 @@ pub enum Error {
     Study {
         /// `open`, `read`, `write`.
         action: &'static str,
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: rusqlite::Error,
@@ -123,9 +123,9 @@ pub enum Error {
     /// A result of another program cannot be read.
     #[error("failed to import `{path}`: {reason}")]
     Import {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// No export has this name.

@@ -14,11 +14,11 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// How the name of a draft begins and ends. Between them stand [`RANDOM`] random letters and digits, so
-/// that no other program has a file of that name.
+/// The beginning and end of a draft's name. Between them are [`RANDOM`] random letters and digits,
+/// so that no other program has a file of that name.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
 const RANDOM: usize = 32;
-/// The permissions of a new file, of which the umask takes its part.
+/// The permissions of a new file, before the umask.
 pub(crate) const MODE: u32 = 0o666;
 
 /// A file that is being written. Dropped before [`Self::finish`], it leaves nothing.
@@ -80,7 +80,7 @@ impl NewFile {
     }
 }
 
-/// Refuses a block device as the output of a command: what is on it would be gone.
+/// Refuses a block device as an output, because its content would be lost.
 ///
 /// # Errors
 /// If it is one.
@@ -95,7 +95,7 @@ pub fn refuse_block_device(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a path leads to what a process has open, such as `/dev/stdout`, whatever that is.
+/// Whether a path leads to an open file of a process, such as `/dev/stdout`.
 fn is_open_stream(path: &Path) -> bool {
     /// The most links that are followed.
     const LINKS: usize = 8;
@@ -129,9 +129,9 @@ impl Write for NewFile {
     }
 }
 
-/// Replaces a file that belongs to this program, such as a marker or a journal, so that a crash
-/// leaves the old or the new one. A link in its place is replaced and not followed; the new file
-/// has these permissions, of which the umask takes its part.
+/// Replaces a file of this program, such as a marker or a journal, so that a crash leaves the old
+/// or the new one. A link in its place is replaced and not followed. The new file has these
+/// permissions, reduced by the umask.
 ///
 /// # Errors
 /// If it cannot be written; then the old one is still there.
@@ -263,7 +263,7 @@ fn is_left(path: &Path) -> io::Result<bool> {
     Ok(found.is_file() && is_own && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
-/// Brings a draft to the disk, with its name. The file stays locked as long as it is open.
+/// Syncs a draft to the disk and gives it its name. The file stays locked while it is open.
 pub(crate) fn rename(draft: NamedTempFile, path: &Path) -> io::Result<File> {
     draft.as_file().sync_all()?;
     let file = draft.persist(path).map_err(|failed| failed.error)?;
@@ -271,7 +271,7 @@ pub(crate) fn rename(draft: NamedTempFile, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The same where nothing may be under that name yet.
+/// The same, but nothing may exist under that name.
 pub(crate) fn rename_new(draft: NamedTempFile, path: &Path) -> io::Result<File> {
     draft.as_file().sync_all()?;
     let file = draft

@@ -38,7 +38,7 @@ const LIST_MODE: u32 = 0o640;
 /// The most bytes of a list, and of a file that may be in one.
 const LIST_MAX: u64 = 4 << 20;
 const FILE_MAX: u64 = 1 << 30;
-/// How long one report waits for another, and how often it looks.
+/// How long one report waits for another, and how often it checks.
 const BUSY: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -50,11 +50,11 @@ const NO_LIST: &str = "is not of tailmark: it is not a list of its files";
 #[derive(Debug)]
 pub struct OwnFiles {
     dir: PathBuf,
-    /// By name, the hashes of what may be there.
+    /// The permitted hashes by name.
     listed: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What is in the place of a file.
+/// The state of a file's place.
 #[derive(Debug)]
 pub enum Held {
     /// Nothing.
@@ -76,7 +76,7 @@ impl OwnFiles {
     /// The name of the list.
     pub const LIST: &'static str = ".tailmark-files";
 
-    /// Those in a folder of a directory; of an empty name, in the directory itself.
+    /// The files in a folder of a directory; with an empty name, in the directory itself.
     ///
     /// # Errors
     /// If the folder or the list is something else, such as a symbolic link, or cannot be read.
@@ -103,7 +103,7 @@ impl OwnFiles {
         self.listed.keys().map(String::as_str)
     }
 
-    /// What is in the place of a file.
+    /// The state of a file's place.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -112,10 +112,10 @@ impl OwnFiles {
         self.held(name).map_err(failed("read", &path))
     }
 
-    /// Refuses to replace something else than what tailmark wrote.
+    /// Refuses to replace anything that tailmark did not write.
     ///
     /// # Errors
-    /// If such a thing is in the place of one of the files, or what is there cannot be read.
+    /// If one of the files would replace such a thing, or if an existing file cannot be read.
     pub fn refuse_foreign<'n>(
         &self,
         names: impl IntoIterator<Item = &'n str>,
@@ -165,7 +165,8 @@ impl OwnFiles {
         })
     }
 
-    /// Lists what may be in the place of each file until all are written: what is there and what comes.
+    /// Lists the permitted content of each file until all are written: the existing and the new
+    /// one.
     fn list_all(&mut self, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
         for (name, bytes) in files {
             let mut hashes = BTreeSet::from([hex(&Sha256::digest(bytes))]);
@@ -222,7 +223,7 @@ impl OwnFiles {
         Ok(())
     }
 
-    /// Writes the list; it stays locked as long as what is returned is open.
+    /// Writes the list. It stays locked while the returned file is open.
     fn save(&self) -> Result<File, Error> {
         let path = self.dir.join(Self::LIST);
         let mut text = String::new();
@@ -240,11 +241,11 @@ impl OwnFiles {
     }
 }
 
-/// Writes files into a folder of a directory, and removes those with one of these endings that an earlier
-/// call wrote there; both are made if they are missing.
+/// Writes files into a folder of a directory, and removes those with one of these endings that an
+/// earlier call wrote there. Creates both if they are missing.
 ///
 /// # Errors
-/// If something else is in the place of one, or one cannot be written or removed.
+/// If something else is in the place of a file, or one cannot be written or removed.
 pub fn write(
     directory: &Path,
     folder: &str,
@@ -276,7 +277,7 @@ pub fn write(
     Ok(())
 }
 
-/// Holds the list of a directory, which is made if it is missing, until what is returned is closed.
+/// Holds the list of a directory, created if missing, until the returned file is closed.
 fn lock(dir: &Path) -> Result<File, Error> {
     let path = dir.join(OwnFiles::LIST);
     let end = Instant::now() + BUSY;

@@ -21,10 +21,11 @@ pub(crate) fn caller() -> Option<(u32, u32)> {
         .then(|| Some((number("SUDO_UID")?, number("SUDO_GID")?)))?
 }
 
-/// Gives a file that was just made to the user who called `sudo`.
+/// Gives a new file to the user who called `sudo`.
 ///
 /// # Errors
-/// If the file system refuses. Those without owners (FAT, some network file systems) are no error.
+/// If the file system refuses. File systems without owners (FAT, some network file systems) are no
+/// error.
 pub fn give(file: &File) -> io::Result<()> {
     let Some((user, group)) = caller() else {
         return Ok(());
@@ -42,10 +43,10 @@ pub fn give(file: &File) -> io::Result<()> {
     }
 }
 
-/// Makes a directory and those above it, as [`std::fs::create_dir_all`] does.
+/// Creates a directory and its parents, like [`std::fs::create_dir_all`].
 ///
 /// # Errors
-/// If one cannot be made.
+/// If one cannot be created.
 pub fn create_dir_all(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
@@ -78,8 +79,8 @@ pub(crate) fn has_made(directory: &Path) -> bool {
     number(directory).is_some_and(|number| lock_made().contains(&number))
 }
 
-/// Device, inode and time of making, where the file system knows it: the number of a directory that is
-/// gone is given to another one.
+/// Device, inode and creation time, if the file system knows it, because the inode of a removed
+/// directory is reused.
 type Number = (u64, u64, Option<SystemTime>);
 
 /// The directories that this process made.

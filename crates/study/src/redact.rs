@@ -24,7 +24,7 @@ const NO_SOURCE: &str = "# left out, because it has commands\n";
 /// What stands for an address that is not known from elsewhere.
 const ADDRESS: &str = "[address]";
 
-/// Takes what is private out of texts.
+/// Removes private data from texts.
 #[derive(Debug, Clone, Default)]
 pub struct Redaction {
     /// Longest first, each with its label.
@@ -101,7 +101,7 @@ impl Redaction {
         self
     }
 
-    /// A text without what is private.
+    /// A text without private data.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         let known = self.values.iter();
@@ -111,7 +111,7 @@ impl Redaction {
         without_addresses(&known)
     }
 
-    /// The facts that are not private, without what is private in them.
+    /// The facts that are not private, with private data removed from them.
     #[must_use]
     pub fn facts(&self, facts: Vec<Fact>) -> Vec<Fact> {
         let kept = facts.into_iter().filter(|fact| !fact.is_private());
@@ -136,7 +136,7 @@ impl Redaction {
         system
     }
 
-    /// What a study is of.
+    /// The subject of a study.
     #[must_use]
     pub fn header(&self, mut header: Header) -> Header {
         let is_found = commands(&header).all(|command| header.source.contains(command));
@@ -157,7 +157,7 @@ impl Redaction {
         header
     }
 
-    /// A phase: the messages of its failures, its findings, and what its series are of.
+    /// Redacts a phase: the messages of its failures, its findings, and the subjects of its series.
     pub fn phase(&self, phase: &mut Phase) {
         for series in &mut phase.series {
             series.subject = self.subject(series);
@@ -179,8 +179,9 @@ impl Redaction {
         }
     }
 
-    /// What a series is of. Of the nodes of a cluster it is the address. Of a server's host nothing but
-    /// its name is private: what stands before that is told by its words, which may be names of hosts.
+    /// Redacts the subject of a series. For nodes of a cluster it is the address. For a server's
+    /// host only its name is private. The words before it are recognised, because they could also
+    /// be host names.
     fn subject(&self, series: &Series) -> String {
         match series.server() {
             None => self.text(&series.subject),
@@ -229,7 +230,7 @@ fn is_path(place: &str) -> bool {
     place.is_empty() || place.starts_with(['/', '.'])
 }
 
-/// The name or address of `host[:port]`; of an IPv6 address without brackets all of it.
+/// The name or address in `host[:port]`; all of an IPv6 address without brackets.
 fn host(point: &str) -> &str {
     let point = point.trim();
     if let Some((host, _)) = point

@@ -11,20 +11,20 @@ use tailmark_model::{
     new_latencies, observation,
 };
 
-/// The words between the tag of a phase and what is not in its lines.
+/// The words between the tag of a phase and the data missing from its lines.
 const NOT_IN_LINES: &str = ": not in its lines: ";
 
-/// The words before what the plan of a study said of all of its points.
+/// The words before the settings of a study's plan for all of its points.
 const OF_THE_STUDY: &str = "of the study: ";
 
-/// What a plan said by which points are valid and compared.
+/// Settings of a plan that decide which points are valid and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoggedSettings {
     /// The share of operations that may fail.
     pub allow_errors: f64,
     /// Whether systems took turns.
     pub takes_turns: bool,
-    /// The systems that are ceilings, and of which others.
+    /// The systems that are ceilings, and of which systems.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ceilings: BTreeMap<String, String>,
 }
@@ -35,10 +35,10 @@ impl LoggedSettings {
         Ok(format!(" {OF_THE_STUDY}{}", serde_json::to_string(self)?))
     }
 
-    /// What a line says, if it is such a comment.
+    /// Parses such a comment from a line.
     ///
     /// # Errors
-    /// Where it is one and damaged.
+    /// If it is one and damaged.
     pub fn parse(line: &str) -> Option<Result<Self, String>> {
         let json = line.strip_prefix("# ")?.strip_prefix(OF_THE_STUDY)?;
         let damaged = |error| format!("what is `of the study` is damaged: {error}");
@@ -66,9 +66,9 @@ pub struct Unlogged {
     kinds: BTreeMap<Kind, UnloggedKind>,
     errors: Vec<ErrorCount>,
     findings: Vec<Finding>,
-    /// Of the intervals of which the lines do not say all.
+    /// Intervals that the lines do not describe completely.
     intervals: Vec<UnloggedInterval>,
-    /// The quantiles over blocks, which depend on what is in no line.
+    /// Quantiles over blocks, which depend on data that is in no line.
     blocks: BTreeMap<Kind, Vec<BlockQosRow>>,
 }
 
@@ -84,7 +84,7 @@ struct UnloggedInterval {
 }
 
 impl UnloggedInterval {
-    /// `None` if its lines say all of it.
+    /// `None` if its lines describe it completely.
     fn from_interval(interval: &Interval) -> Option<Self> {
         let kinds = interval.kinds.iter().map(|(kind, own)| (*kind, own.errors));
         let errors: BTreeMap<_, _> = kinds.filter(|(_, errors)| *errors > 0).collect();
@@ -117,7 +117,8 @@ impl UnloggedInterval {
     }
 }
 
-/// How many operations the lines of an interval are of. A pair is logged beside its halves.
+/// The number of operations in the lines of an interval. A pair is logged in addition to its
+/// halves.
 pub fn operations_in_lines(interval: &Interval) -> u64 {
     let counts = interval.kinds.values().map(|kind| kind.count);
     let pairs = interval.kinds.get(&Kind::ReadModifyWrite);
@@ -125,7 +126,7 @@ pub fn operations_in_lines(interval: &Interval) -> u64 {
     counts.fold(0, u64::saturating_add).saturating_sub(halves)
 }
 
-/// The interval that begins near an instant; a new one where there is none.
+/// The interval that begins near an instant, created if missing.
 pub fn interval_at(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut Interval {
     let near = 0.5 * length_s.max(0.001);
     let at = intervals.partition_point(|i| i.start_s <= start_s - near);
@@ -195,7 +196,7 @@ impl NeverDone {
 }
 
 impl Unlogged {
-    /// What the lines of this phase do not have.
+    /// The data of this phase that its lines lack.
     pub fn from_phase(phase: &Phase) -> Self {
         let kinds = phase.kinds.iter().map(|(kind, result)| {
             let unlogged = UnloggedKind {
@@ -237,10 +238,10 @@ impl Unlogged {
         Ok(format!(" {tag}{NOT_IN_LINES}{json}"))
     }
 
-    /// The tag and what it is of, if a line is such a comment.
+    /// The tag and its data, if a line is such a comment.
     ///
     /// # Errors
-    /// Where it is one and damaged.
+    /// If it is one and damaged.
     pub fn parse(line: &str) -> Option<Result<(&str, Self), String>> {
         let (tag, json) = line.strip_prefix("# ")?.split_once(NOT_IN_LINES)?;
         let unlogged = serde_json::from_str(json);
@@ -248,7 +249,7 @@ impl Unlogged {
         Some(unlogged.map(|unlogged| (tag, unlogged)).map_err(damaged))
     }
 
-    /// How many counts its histograms hold at most: 8 bytes each.
+    /// The most counts in its histograms: 8 bytes each.
     pub fn counts(&self) -> usize {
         let never_done = self
             .kinds
@@ -264,7 +265,7 @@ impl Unlogged {
     /// Adds it to a phase that was read from lines.
     ///
     /// # Errors
-    /// Where it contradicts itself.
+    /// If it contradicts itself.
     pub fn add_to(self, phase: &mut Phase) -> Result<(), String> {
         let is_length = self.duration_s.is_finite() && self.duration_s > 0.0;
         let ended = self.failed.checked_add(self.drained);

@@ -1,5 +1,5 @@
-//! `#[test]` for test programs without Rust's own harness, which cannot ignore a test while it
-//! runs. A crate of its own, because attributes must be.
+//! `#[test]` for test programs without Rust's own harness, which cannot ignore a test at run time.
+//! Attributes must be in a separate crate.
 
 use proc_macro::{TokenStream, TokenTree};
 

@@ -1,5 +1,5 @@
-//! What somebody else does to a Cassandra. In one place, because every program that holds the
-//! database's own client takes half a minute longer to compile.
+//! Changes that another program makes to a Cassandra. They are in one place, because every program
+//! that links the database's own client takes half a minute longer to compile.
 
 use scylla::{
     client::session_builder::SessionBuilder,

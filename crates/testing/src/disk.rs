@@ -1,5 +1,5 @@
-//! File systems and devices of a test's own, taken down with it. Where this machine or user cannot
-//! make them, the test is ignored.
+//! File systems and devices for a single test, removed with it. If this machine or user cannot
+//! create them, the test is ignored.
 
 use crate::not_here;
 use std::{

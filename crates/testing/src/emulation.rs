@@ -1,4 +1,4 @@
-//! What emulating a device needs of a machine.
+//! Requirements for emulating a device on a machine.
 
 use crate::{not_here, not_installed};
 use std::{

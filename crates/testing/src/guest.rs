@@ -1,8 +1,8 @@
-//! A whole machine of a test's own, emulated: a kernel, an initial file system with one program and
-//! what it needs, and NVMe drives that are files here.
+//! A whole emulated machine for a test: a kernel, an initial file system with one program and its
+//! libraries, and NVMe drives backed by files here.
 //!
-//! The test program runs itself in it, as root, and writes to the serial line. There is no
-//! network and no disk of this machine. Without the emulator or a kernel the test is ignored.
+//! The test program runs itself in it, as root, and writes to the serial line. It has no network
+//! and no disk of this machine. Without the emulator or a kernel the test is ignored.
 
 use crate::{not_here, not_installed};
 use std::{

@@ -1,8 +1,8 @@
-//! Tests that find out while they run that they cannot: they are `ignored`, by name and with the
+//! Tests that discover at run time that they cannot run. They are `ignored`, by name and with the
 //! reason, in cargo's summary. Rust's own harness cannot do that, and would count them as passed.
 //!
-//! A test program has `harness = false` in its manifest, imports [`test`](crate::test), which takes
-//! the place of Rust's own `#[test]`, and has a `main` that returns [`run`].
+//! A test program has `harness = false` in its manifest, imports [`test`](crate::test), which
+//! replaces Rust's own `#[test]`, and has a `main` that returns [`run`].
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use std::{any::Any, env, fmt::Display, panic::resume_unwind, process::ExitCode, thread};

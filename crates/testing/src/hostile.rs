@@ -1,4 +1,4 @@
-//! Names that do harm where they are written as they are: one list for the tests of every output.
+//! Names that do harm if they are written without escaping: one list for the tests of all outputs.
 
 /// A name for each way in which a text has been taken for something else.
 pub const HOSTILE_NAMES: &[&str] = &[

@@ -1,6 +1,5 @@
-//! What the tests of several crates share, imported by tests alone: parsers on trial with mutated
-//! inputs, tests that may be ignored while they run, file systems and devices, a program and what
-//! it said.
+//! Shared code for tests of several crates, imported only by tests: parsers under mutated inputs,
+//! tests that may be ignored at run time, file systems and devices, and programs with their output.
 
 #[cfg(feature = "cql")]
 mod cql;

@@ -1,4 +1,4 @@
-//! The page of a run under way (`tailmark run --live`), followed without a browser.
+//! The page of a run in progress (`tailmark run --live`), followed without a browser.
 
 use std::{
     io::{BufRead, Read, Write},

@@ -1,6 +1,5 @@
-//! How much memory a piece of work has in use at most: what it allocates in Rust, counted for each
-//! thread by the allocator; and what the whole process has in memory, which also sees libraries in
-//! C.
+//! The peak memory of a piece of work: allocations in Rust, counted per thread by the allocator;
+//! and the memory of the whole process, which includes libraries in C.
 
 #![expect(unsafe_code, reason = "an allocator that counts is one")]
 

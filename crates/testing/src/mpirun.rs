@@ -1,5 +1,5 @@
-//! A job of MPI, of one host or of several that are namespaces, which ends with the test: what it
-//! said, its processes by rank, and whether any is left.
+//! An MPI job on one host or on several that are namespaces. It ends with the test. Gives its
+//! output, its processes by rank, and whether any is left.
 
 use crate::{Hosts, not_installed, system};
 use std::{

@@ -1,5 +1,5 @@
-//! Changes valid inputs at random, in the ways in which files go wrong: bits and bytes, numbers out
-//! of every range, words in wrong places, lines lost, doubled and swapped, files cut short.
+//! Randomly damages valid inputs as real files are damaged: bits and bytes, numbers out of range,
+//! misplaced words, lost, doubled and swapped lines, truncated files.
 
 use arbtest::{arbitrary::Unstructured, arbtest};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};

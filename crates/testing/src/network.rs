@@ -1,5 +1,5 @@
-//! Hosts that are network namespaces: each with a name, an address and a link of its own to a
-//! switch, which is a namespace too, so that nothing of the machine's own network is touched.
+//! Hosts as network namespaces. Each has a name, an address and its own link to a switch, which is
+//! a namespace too, so that the machine's own network is not touched.
 
 use crate::{not_here, system};
 use std::{

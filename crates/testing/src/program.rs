@@ -1,4 +1,4 @@
-//! A program under test, and what it said.
+//! A program under test, and its output.
 
 use serde_json::Value;
 use std::{

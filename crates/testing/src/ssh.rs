@@ -1,5 +1,5 @@
-//! Hosts that are reached over SSH: network namespaces with names and process numbers of their own, each
-//! with a real sshd, and a client's host whose `~/.ssh` is the test's.
+//! Hosts reached over SSH: network namespaces with their own names and process numbers, each with a
+//! real sshd, and a client's host whose `~/.ssh` belongs to the test.
 
 use crate::{Hosts, not_installed, system};
 use std::{

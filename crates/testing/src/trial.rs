@@ -1,8 +1,8 @@
-//! Mutated inputs for the tests of parsers: whatever a file says, it is read or refused, without a
-//! panic, a hang or more than [`MEMORY_MAX`] bytes of memory.
+//! Mutated inputs for tests of parsers. Any file is either parsed or refused, without a panic, a
+//! hang or more than [`MEMORY_MAX`] bytes of memory.
 //!
-//! Valid inputs are changed at random by bytes, tokens, numbers and lines, from a fixed seed: the
-//! same test tries the same inputs. `MUTATIONS=1000000` tries as many of each parser, and
+//! Valid inputs are changed at random by bytes, tokens, numbers and lines, from a fixed seed, so a
+//! test always tries the same inputs. `MUTATIONS=1000000` tries that many for each parser, and
 //! `MUTATIONS_SEED` others.
 
 use crate::{MemoryWatch, draw};

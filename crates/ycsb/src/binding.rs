@@ -1,4 +1,4 @@
-//! YCSB's bindings, and what they are here: a driver, where its data is, and its settings.
+//! YCSB's bindings and their equivalents here: a driver, the place of its data, and its settings.
 
 use super::properties::Properties;
 use anyhow::{Context, anyhow, bail};

@@ -1,4 +1,4 @@
-//! One call, carried out.
+//! Carries out one call.
 
 mod output;
 mod prepare;

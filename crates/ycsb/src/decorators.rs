@@ -1,8 +1,8 @@
-//! What a YCSB call requires of a session beyond sending: inserts that are tried again, reads that
-//! are compared with what was written, samples that are kept one by one.
+//! What a YCSB call requires of a session besides sending: retried inserts, verified reads, and
+//! single samples.
 //!
-//! Each is a session around the driver's, made only where it was asked for, so that the loop that
-//! measures stays the one of every run.
+//! Each is a session around the driver's, created only on request, so that the measuring loop is
+//! the same in every run.
 
 mod retrying;
 mod sampling;

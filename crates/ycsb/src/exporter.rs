@@ -1,5 +1,4 @@
-//! YCSB's three ways to write what was measured: text, JSON objects one after the other, and the
-//! same as one array.
+//! YCSB's three output formats: text, consecutive JSON objects, and the same as one array.
 
 use super::java;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Numbers and words as Java writes them, because that is what readers of YCSB's output expect.
+//! Numbers and words in Java's format, which readers of YCSB's output expect.
 
 /// A double as `Double.toString` writes it: the shortest digits that give the same number, always
 /// with a point, and with an exponent below 10^-3 and from 10^7 up.

@@ -1,5 +1,5 @@
 //! `tailmark ycsb`: the drop-in for YCSB's `bin/ycsb` and its Java client. The same options,
-//! properties and output; `docs/YCSB.md` says where it differs on purpose.
+//! properties and output; `docs/YCSB.md` lists intended differences.
 
 mod binding;
 mod call;

@@ -1,5 +1,5 @@
-//! Whatever a property file says, it is taken or refused. See `tailmark-testing` for how inputs are
-//! made and how many.
+//! Any property file is either accepted or refused. See `tailmark-testing` for how inputs are
+//! generated, and how many.
 
 use super::{
     binding::Binding,

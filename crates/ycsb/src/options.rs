@@ -1,5 +1,5 @@
-//! What YCSB's wrapper (`bin/ycsb run rocksdb ...`) and its Java client (`-db CLASS -t ...`) take
-//! on their command lines, and the few options that are ours.
+//! The command line options of YCSB's wrapper (`bin/ycsb run rocksdb ...`) and of its Java client
+//! (`-db CLASS -t ...`), and a few of our own.
 
 use super::properties::{BadEscape, Properties, decode};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Java's property files, and the properties of one call.
 //!
-//! `-P` files are read in order and a later one wins; every `-p` wins over every file, wherever it
-//! stands. A lookup remembers what was asked for, so that a property that nobody read can be named
-//! with the nearest one that somebody does read: YCSB itself takes a misspelt name in silence.
+//! `-P` files are read in order and a later one wins. Every `-p` wins over every file, wherever it
+//! stands. Lookups are recorded, so that an unused property can be reported with the nearest used
+//! name. YCSB itself silently ignores a misspelt name.
 
 use std::{
     cell::RefCell,

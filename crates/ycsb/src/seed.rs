@@ -1,5 +1,5 @@
-//! What a call draws its operations by. YCSB has no seed and draws otherwise each time that it is
-//! called; so does this, unless one is given.
+//! The seed of a call's operations. YCSB has no seed and draws different operations in each call;
+//! so does this, unless a seed is given.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 use tailmark_model::PointKey;

@@ -1,4 +1,4 @@
-//! Status lines, as `-s` asks for them.
+//! Status lines for `-s`.
 
 use super::{
     java::decimal,

@@ -1,4 +1,4 @@
-//! A call as a part of a study, so that a YCSB user gets the report too.
+//! A call as part of a study, so that YCSB users get the report too.
 
 use anyhow::Context;
 use std::{

@@ -1,7 +1,7 @@
-//! What a call measured, in YCSB's groups: READ, UPDATE-FAILED, Intended-READ, ...
+//! The measurements of a call, in YCSB's groups: READ, UPDATE-FAILED, Intended-READ, ...
 //!
-//! It hears of what every client did as it is handed over, and keeps two sets: one of the whole
-//! phase, one since the last status line.
+//! It receives the recordings of every client as they are handed over, and keeps two sets: one of
+//! the whole phase, and one since the last status line.
 
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What happens while a call runs: the groups fill, status lines and histogram logs are written.
+//! Work while a call runs: groups are filled, status lines and histogram logs are written.
 
 use super::{
     measurement::{OutputFormat, OutputFormats, TimeSeries},

@@ -1,8 +1,8 @@
-//! As much of HTTP/1.1 as a page takes that is only read: GET, one request a connection.
+//! The part of HTTP/1.1 that a read-only page needs: GET, one request per connection.
 //!
-//! Slow or hostile clients do not block other readers. A request and its answer have deadlines as a whole,
-//! however they trickle. The number of connections is limited, in total and for each peer; one more
-//! closes the oldest, first those that have not sent their request yet.
+//! Slow or hostile clients do not block others. A request and its answer have a total deadline,
+//! however slowly their bytes arrive. The number of connections is limited, in total and per peer.
+//! One more closes the oldest, preferably one that has not sent its request yet.
 
 use rustix::process::setpriority_process;
 use std::{

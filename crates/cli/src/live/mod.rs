@@ -1,8 +1,8 @@
-//! `tailmark run --live`: the growing report in a browser, while it is measured.
+//! `tailmark run --live`: the growing report in a browser, during the run.
 //!
-//! Whoever looks costs the run as little as can be: seconds are told as the terminal is told, and the report is
-//! read from the study only when a point was committed and a browser asks for it, by threads of the lowest
-//! priority. Nothing can be changed from there.
+//! Viewers cost the run as little as possible. Seconds are reported as on the terminal. Threads of
+//! the lowest priority read the report from the study, and only if a point was committed and a
+//! browser asks for it. Nothing can be changed through the page.
 
 mod http;
 mod state;

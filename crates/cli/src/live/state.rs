@@ -1,4 +1,5 @@
-//! What a live page is told: the phase in progress with its seconds, and how many points are in the study.
+//! The state for a live page: the phase in progress with its seconds, and the number of points in
+//! the study.
 
 use crate::point_name::name;
 use serde_json::json;

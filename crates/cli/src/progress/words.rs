@@ -1,4 +1,4 @@
-//! What a terminal says of a point or of a trial that was measured, in one line.
+//! The line about a measured point or trial.
 
 use std::time::Duration;
 use tailmark_model::{Kind, Phase, SloSettings, number, quantile::P99};

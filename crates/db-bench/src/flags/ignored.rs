@@ -1,4 +1,4 @@
-//! Flags that db_bench has and that have no effect here: they are accepted with a warning.
+//! Flags of db_bench that have no effect here. They are accepted with a warning.
 
 use super::FlagKind::{self, Flag, Integer, Number, Text};
 

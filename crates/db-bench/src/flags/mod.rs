@@ -1,6 +1,6 @@
-//! The flags of db_bench: tables by what a flag does here, and their parser.
+//! The flags of db_bench: tables by their effect here, and their parser.
 //!
-//! Spelling is that of gflags: one dash or two, `=` or the next word for the value, `--name` and
+//! The syntax is that of gflags: one dash or two, `=` or the next word for the value, `--name` and
 //! `--noname` for flags, `--undefok` for names that may be unknown, `--flagfile` for files of
 //! flags, `--fromenv` and `--tryfromenv` for flags in the environment.
 

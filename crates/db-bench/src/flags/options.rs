@@ -1,4 +1,4 @@
-//! Flags that are options of RocksDB, and the lines of its options format that they become.
+//! Flags that are RocksDB options, and the lines of RocksDB's options format for them.
 
 use super::{
     FlagKind::{self, Flag, Integer, Number, Text},

@@ -1,5 +1,5 @@
-//! Flags of RocksDB's trace tools, which a db_bench that is linked with all tools (Debian's) lists
-//! among its own: they are accepted with a warning.
+//! Flags of RocksDB's trace tools. A db_bench linked with all tools (Debian's) lists them among its
+//! own. They are accepted with a warning.
 
 use super::FlagKind::{self, Flag, Integer, Number, Text};
 

@@ -1,4 +1,4 @@
-//! Flags that the front end itself acts on.
+//! Flags that the front end handles itself.
 
 use super::FlagKind::{self, Flag, Integer, Number, Text};
 

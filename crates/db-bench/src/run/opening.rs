@@ -1,4 +1,4 @@
-//! Opens the database of a call, and refuses one that it may not write.
+//! Opens the database of a call, and refuses one that it must not write to.
 
 use super::{BenchmarkRun, checked};
 use crate::{

@@ -17,7 +17,7 @@ const QUEUE: &[(&str, &str, &str)] = &[
 /// (`Documentation/ABI/stable/sysfs-block`).
 const MERGES: &[(&str, &str)] = &[("0", "all"), ("1", "simple ones"), ("2", "none")];
 
-/// What the models of volumes of clouds begin with, and what they are.
+/// Prefixes of the models of cloud volumes, and their types.
 const CLOUD_VOLUMES: &[(&str, &str)] = &[
     (
         "Amazon EC2 NVMe Instance Storage",
@@ -47,7 +47,8 @@ pub fn device_facts(system: &str, device: &BlockDevice) -> Vec<Fact> {
     groups.flat_map(|group| group.facts).collect()
 }
 
-/// The facts of a device, in a group of this name; `members` are what it is made of.
+/// The facts about a device, in a group of this name; `members` are the devices that it is built
+/// on.
 pub fn facts<'a>(
     system: &'a str,
     name: String,

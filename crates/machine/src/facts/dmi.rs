@@ -7,7 +7,7 @@ use super::{FactGroup, binary};
 use crate::sysfs;
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// Where the firmware's texts are.
+/// The place of the firmware's texts.
 pub const DMI: &str = "/sys/class/dmi/id";
 /// Where its structures are.
 const ENTRIES: &str = "/sys/firmware/dmi/entries";
@@ -30,12 +30,12 @@ const MEMORY_TYPES: &[(u8, &str)] = &[
     (0x24, "HBM3"),
 ];
 
-/// A cloud, and how its machines are told.
+/// A cloud, and how its machines are recognised.
 struct Cloud {
     name: &'static str,
-    /// The text that tells it, and what that begins with.
+    /// The text that identifies it, and its prefix.
     told_by: (&'static str, &'static str),
-    /// The text that is the kind of instance, where there is one.
+    /// The text with the instance type, if there is one.
     instance: Option<&'static str>,
 }
 
@@ -79,7 +79,7 @@ const CLOUDS: &[Cloud] = &[
     },
 ];
 
-/// Adds what is known of the machine.
+/// Adds facts about the machine.
 pub fn add_machine(group: &mut FactGroup<'_>, dmi: &Path) {
     let text = |name: &str| sysfs::text(&dmi.join(name));
     group.add("vendor", text("sys_vendor"));
@@ -99,7 +99,7 @@ pub fn add_machine(group: &mut FactGroup<'_>, dmi: &Path) {
     );
 }
 
-/// Adds the memory modules, of which alike ones are counted.
+/// Adds the memory modules, with equal ones counted.
 pub fn add_memory(group: &mut FactGroup<'_>) {
     let entries = Path::new(ENTRIES);
     let names = sysfs::names(entries).into_iter();
@@ -116,9 +116,9 @@ pub fn add_memory(group: &mut FactGroup<'_>) {
     group.add("modules", modules.collect::<Vec<_>>().join(", "));
 }
 
-/// A memory module in a few words; none where the slot is empty, or it is no such structure.
+/// A memory module in a few words; `None` if the slot is empty, or it is another structure.
 fn module(raw: &[u8]) -> Option<String> {
-    /// That a size is in another field, in MiB.
+    /// The value that says that the size is in another field, in MiB.
     const EXTENDED: u16 = 0x7fff;
     let length = usize::from(*raw.get(1)?);
     let fields = raw.get(..length).filter(|fields| fields[0] == 17)?;

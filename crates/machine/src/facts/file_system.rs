@@ -15,7 +15,7 @@ use std::{
 /// Names and values.
 pub type Parameters = Vec<(String, String)>;
 
-/// What is known of a kind of file system: its type, and how it is asked.
+/// A kind of file system, and how its parameters are read.
 type Reader = fn(&Mount, &Path) -> Option<Parameters>;
 
 /// Every kind that is known, by type.
@@ -26,7 +26,7 @@ const READERS: &[(&str, Reader)] = &[
     ("xfs", |_, place| of_xfs(place)),
 ];
 
-/// What the file system of a place was made with; nothing where that is not known.
+/// The parameters with which a place's file system was created; empty if unknown.
 pub fn parameters(mount: &Mount, place: &Path) -> Parameters {
     let row = READERS.iter().find(|(kind, _)| *kind == mount.kind);
     row.and_then(|(_, read)| read(mount, place))
@@ -56,7 +56,7 @@ fn of_xfs(place: &Path) -> Option<Parameters> {
     Some(xfs_parameters(&geometry.ok()?))
 }
 
-/// What the geometry of an XFS says: numbers of 32 bits at these offsets, but for the blocks.
+/// Parses the geometry of an XFS: 32-bit numbers at these offsets, except for the blocks.
 fn xfs_parameters(geometry: &[u8; XFS_GEOMETRY_BYTES]) -> Parameters {
     let number = |at: usize| {
         let bytes = geometry[at..at + 4]
@@ -82,12 +82,12 @@ fn xfs_parameters(geometry: &[u8; XFS_GEOMETRY_BYTES]) -> Parameters {
     ])
 }
 
-/// Where the superblock of ext2, ext3 and ext4 is, and how long (`Documentation/filesystems/ext4`).
+/// Position and length of the superblock of ext2, ext3 and ext4 (`Documentation/filesystems/ext4`).
 const EXT_AT: u64 = 1024;
 const EXT_BYTES: usize = 1024;
 /// The magic number of its superblock, at 0x38.
 const EXT_MAGIC: u16 = 0xef53;
-/// Features: which of the three words (at 0x5c, 0x60, 0x64), the bit of it, and its name.
+/// Features: the word (at 0x5c, 0x60 or 0x64), its bit, and its name.
 const EXT_FEATURES: &[(usize, u32, &str)] = &[
     (0x5c, 2, "has_journal"),
     (0x60, 6, "extent"),

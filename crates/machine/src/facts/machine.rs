@@ -6,7 +6,7 @@ use procfs::{CpuInfo, Current};
 use std::{collections::BTreeSet, fs, path::Path};
 use tailmark_model::Fact;
 
-/// How the text of a kernel setting is to be read.
+/// How to interpret the text of a kernel setting.
 #[derive(Clone, Copy)]
 enum SettingText {
     /// The whole line.
@@ -259,7 +259,7 @@ impl VirtualMachineSigns {
 
 /// A guess: the product's name, else the bare word of the CPU.
 fn virtualisation(evidence: &VirtualMachineSigns) -> String {
-    /// Words in vendor or product, and what they mean.
+    /// Words in vendor or product, and their meanings.
     const PRODUCTS: &[(&str, &str)] = &[
         ("Amazon EC2", "Amazon EC2 (Nitro)"),
         ("Google", "Google Compute Engine"),
@@ -332,7 +332,7 @@ fn cpu<'a>() -> FactGroup<'a> {
     group
 }
 
-/// How the CPUs are put together.
+/// The topology of the CPUs.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Topology {
     sockets: usize,
@@ -341,8 +341,8 @@ struct Topology {
 }
 
 impl Topology {
-    /// Reads the CPUs that are online; where the kernel does not say, one thread a core and one
-    /// socket are assumed.
+    /// Reads the online CPUs. If the kernel does not say, one thread per core and one socket are
+    /// assumed.
     fn read(base: &Path) -> Self {
         let (mut sockets, mut cores, mut threads) = (BTreeSet::new(), BTreeSet::new(), 0);
         for name in sysfs::names(base) {

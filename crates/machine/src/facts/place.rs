@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use tailmark_model::Fact;
 
 /// The file system of each place, and every device behind it. The groups are `file system` and
-/// `device` of the first place, `file system 2` and `device 2` of the second, and `device below 1`,
-/// `device below 2`, ... of what those are made of. Of a place that does not exist here (the contact
-/// points of a server) nothing is reported.
+/// `device` for the first place, `file system 2` and `device 2` for the second, and `device below
+/// 1`, `device below 2`, ... for the devices that those are built on. Places that do not exist here
+/// (contact points of a server) are left out.
 #[must_use]
 pub fn place_facts(system: &str, places: &[PathBuf]) -> Vec<Fact> {
     let mut facts = Vec::new();

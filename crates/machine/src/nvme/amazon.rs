@@ -31,7 +31,7 @@ const MODELS: [&str; 2] = [
     "Amazon Elastic Block Store",
     "Amazon EC2 NVMe Instance Storage",
 ];
-/// What the log begins with, of a volume and of instance storage.
+/// The first bytes of the log, for a volume and for instance storage.
 const MAGIC: [u128; 2] = [0x3C23_B510, 0xEC2C_0D7E];
 
 const MICROSECOND: f64 = 1e-6;
@@ -50,8 +50,8 @@ pub(super) const FIELDS: &[Field] = &[
     Field::gauge("queue_length", 88, 8),
 ];
 
-/// Where the latencies of reads and of writes begin: the number of bins, then the bins, each its
-/// lower and upper bound in microseconds and its count.
+/// The start of the latencies of reads and of writes: the number of bins, then the bins, each with
+/// its lower and upper bound in microseconds and its count.
 const HISTOGRAMS: [(&str, usize); 2] = [("read", 512), ("write", 2056)];
 const BINS_MAX: usize = 64;
 const BIN_BYTES: usize = 24;
@@ -72,8 +72,8 @@ fn decode(log: &[u8]) -> Option<Vec<Value>> {
     Some(values)
 }
 
-/// How many requests took at most the upper bound of each bin; the last has none, and all requests
-/// are in it.
+/// How many requests did not exceed the upper bound of each bin. The last bin has none and includes
+/// all requests.
 fn latencies(name: &str, log: &[u8], at: usize) -> Vec<Value> {
     let bins = (number(log, at, 8) as usize).min(BINS_MAX);
     let mut sum = 0;

@@ -36,7 +36,7 @@ const ADMIN: u8 = 0x41;
 /// `NVME_IOCTL_IO_CMD`: a command to a namespace.
 const IO: u8 = 0x43;
 
-/// The call, whose output is the status of the command: 0 where the drive carried it out.
+/// The ioctl, which returns the status of the command: 0 if the drive executed it.
 struct Submit<'a>(&'a mut AdminCommand, u8);
 
 #[expect(unsafe_code, reason = "ioctl has no other interface")]
@@ -86,27 +86,27 @@ pub struct Command<'a> {
     pub timeout_ms: u32,
 }
 
-/// What a drive answered.
+/// A drive's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// 0 where the command was carried out.
+    /// 0 if the command was executed.
     pub status: u32,
     /// Dword 0 of the completion.
     pub result: u32,
 }
 
-/// Has an admin command carried out.
+/// Executes an admin command.
 ///
 /// # Errors
-/// Where the kernel does not take it to the drive.
+/// If the kernel does not pass it to the drive.
 pub fn carry_out(device: impl AsFd, command: Command<'_>) -> Result<Answer, Errno> {
     submit(device, command, ADMIN)
 }
 
-/// Has a command of the NVM command set carried out.
+/// Executes a command of the NVM command set.
 ///
 /// # Errors
-/// Where the kernel does not take it to the drive.
+/// If the kernel does not pass it to the drive.
 pub fn carry_out_io(device: impl AsFd, command: Command<'_>) -> Result<Answer, Errno> {
     submit(device, command, IO)
 }
@@ -140,10 +140,10 @@ fn submitted(command: Command<'_>) -> AdminCommand {
     }
 }
 
-/// Reads a log into the buffer, whose length is a multiple of 4; the status of the command.
+/// Reads a log into the buffer, whose length is a multiple of 4. Returns the status of the command.
 ///
 /// # Errors
-/// Where the kernel does not take it to the drive.
+/// If the kernel does not pass it to the drive.
 pub fn get_log(
     device: impl AsFd,
     page: u8,

@@ -34,7 +34,7 @@ struct Log {
     namespace: u32,
     /// Whether a drive may have it.
     applies: fn(&BlockDevice) -> bool,
-    /// What the bytes say; none where they are not this log.
+    /// Decodes the bytes; `None` if they are not this log.
     decode: fn(&[u8]) -> Option<Vec<Value>>,
 }
 
@@ -47,11 +47,11 @@ struct Field {
     kind: SeriesKind,
     /// Its first byte.
     at: usize,
-    /// How many bytes it has, the lowest first.
+    /// The number of its bytes, the lowest first.
     bytes: usize,
-    /// What one of it is, in the unit of the name.
+    /// The factor to the unit of its name.
     unit: f64,
-    /// What is added then: degrees Celsius are kelvins less 273.
+    /// The constant that is then added: degrees Celsius are kelvins minus 273.
     plus: f64,
     /// Whether a drive that does not tell has 0 there.
     is_optional: bool,
@@ -93,7 +93,7 @@ impl Field {
         }
     }
 
-    /// None where the drive does not tell.
+    /// `None` if the drive does not report it.
     fn read(&self, log: &[u8]) -> Option<Value> {
         let raw = number(log, self.at, self.bytes);
         let value = raw as f64 * self.unit + self.plus;
@@ -101,7 +101,7 @@ impl Field {
     }
 }
 
-/// A number of up to 16 bytes, the lowest first; what is after the end of the log is 0.
+/// A number of up to 16 bytes, the lowest first. Bytes after the end of the log are 0.
 #[must_use]
 pub fn number(log: &[u8], at: usize, bytes: usize) -> u128 {
     let bytes = log.iter().skip(at).take(bytes);
@@ -110,12 +110,12 @@ pub fn number(log: &[u8], at: usize, bytes: usize) -> u128 {
         .fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 
-/// The fields of a log that the drive tells.
+/// The fields of a log that the drive reports.
 fn read(fields: &[Field], log: &[u8]) -> Vec<Value> {
     fields.iter().filter_map(|field| field.read(log)).collect()
 }
 
-/// The NVMe drives behind the places of a target, as the kernel knows them, by name.
+/// The NVMe drives behind the places of a target, by the kernel's names.
 fn drives(target: &Target) -> Vec<BlockDevice> {
     let disks = target.places.iter().flat_map(|place| chain::disks(place));
     let of_nvme = disks.filter(|device| device.disk.starts_with("nvme"));
@@ -125,7 +125,7 @@ fn drives(target: &Target) -> Vec<BlockDevice> {
     by_name.into_values().collect()
 }
 
-/// Opens a log of each drive that may have it; none where no drive may.
+/// Opens a log of each drive that may have it; `None` if no drive may.
 fn open(target: &Target, log: &'static Log) -> Result<Option<Box<dyn Probe>>, Error> {
     let mut open = Vec::new();
     for drive in drives(target).iter().filter(|drive| (log.applies)(drive)) {
@@ -150,7 +150,7 @@ struct OpenLog {
     disk: String,
     device: File,
     buffer: Vec<u8>,
-    /// The names that the drive tells, which stay the same.
+    /// The names of reported values, which stay the same.
     names: Vec<String>,
 }
 

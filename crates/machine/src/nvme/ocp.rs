@@ -29,7 +29,7 @@ const LOG: Log = Log {
     decode,
 };
 
-/// Reads how many bytes a disk has written to its media; none where it is no drive with this log.
+/// The bytes that a disk has written to its media; `None` if it is not a drive with this log.
 #[must_use]
 pub fn media_written(disk: &str) -> Option<Box<dyn FnMut() -> Option<u64>>> {
     let drive = BlockDevice::of_name(Path::new(SYS), disk)?;
@@ -44,14 +44,14 @@ pub fn media_written(disk: &str) -> Option<Box<dyn FnMut() -> Option<u64>>> {
     }))
 }
 
-/// The name of what was written to the media.
+/// The name of the bytes written to the media.
 const MEDIA_WRITTEN: &str = "media_write_bytes";
 
-/// Where the log names itself, and how: vendors have logs of their own at C0h.
+/// Where and how the log identifies itself. Vendors have other logs at C0h.
 const GUID_AT: usize = 496;
 const GUID: u128 = 0xAFD5_14C9_7C6F_4F9C_A4F2_BFEA_2810_AFC5;
 
-/// Those after the link retrainings are of version 2.5 and later.
+/// Fields after the link retrainings exist from version 2.5 on.
 pub(super) const FIELDS: &[Field] = &[
     Field::counter(MEDIA_WRITTEN, 0, 16),
     Field::counter("media_read_bytes", 16, 16),

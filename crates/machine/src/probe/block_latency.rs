@@ -31,13 +31,13 @@ pub const PROBE: ProbeRow = ProbeRow {
     open,
 };
 
-/// Where the kernel keeps its tracepoints.
+/// The place of the kernel's tracepoints.
 const TRACING: &str = "/sys/kernel/tracing";
 /// How long `bpftrace` may take to compile its program.
 const START: Duration = Duration::from_secs(30);
 /// In that round it counts for sure: it says that its parts are attached before they are.
 const ROUNDS_STARTED: u64 = 2;
-/// How many doublings have buckets of their own, from 8 us to 8.4 s.
+/// The number of doublings with separate buckets, from 8 us to 8.4 s.
 const DOUBLINGS: u32 = 20;
 /// The bucket of what took longer.
 const LONGER: u32 = 1000;
@@ -76,8 +76,8 @@ fn open(target: &Target) -> Result<Option<Box<dyn Probe>>, Error> {
     })))
 }
 
-/// The disks behind the places, by number and name; of what is made of others, those, because the
-/// kernel gives requests to them alone.
+/// The disks behind the places, by number and name. For composite devices it is those devices
+/// themselves, because the kernel issues requests only to them.
 fn disks(target: &Target) -> Vec<(u64, String)> {
     let disks = target.places.iter().flat_map(|place| chain::disks(place));
     let whole = disks.filter_map(|device| BlockDevice::of_name(Path::new(SYS), &device.disk));
@@ -88,9 +88,9 @@ fn disks(target: &Target) -> Vec<(u64, String)> {
     all
 }
 
-/// The program. A request is known by its disk and its first sector; flushes, which have none, and
-/// discards are left out. A bucket is the value where that is below 8 us, and beyond that its three
-/// highest bits with the number of doublings; see [`at_most_us`].
+/// The program. A request is identified by its disk and its first sector. Flushes, which have no
+/// sector, and discards are left out. A bucket is the value if that is below 8 us; beyond, it is
+/// its three highest bits with the number of doublings; see [`at_most_us`].
 fn program(disks: &[(u64, String)]) -> String {
     let is_ours: Vec<_> = disks
         .iter()
@@ -143,7 +143,7 @@ impl Probe for BlockLatency {
     }
 }
 
-/// How many requests there were, and how many of them took at most each bound.
+/// The number of requests, and how many of them did not exceed each bound.
 fn read(
     disk: &str,
     direction: &str,
@@ -170,8 +170,7 @@ fn read(
     readings.into_iter()
 }
 
-/// What a line of `bpftrace -f json` says: the counts of one direction, none where it is of
-/// something else.
+/// The counts of one direction in a line of `bpftrace -f json`; `None` for other lines.
 fn parse(line: &str) -> Option<(&'static str, Counts)> {
     let line: Value = serde_json::from_str(line).ok()?;
     let maps = line.get("data")?.as_object()?;
@@ -187,7 +186,7 @@ fn parse(line: &str) -> Option<(&'static str, Counts)> {
     Some((direction, counts))
 }
 
-/// How often the counts were printed, where a line says so.
+/// How often the counts have been printed, if a line says so.
 fn rounds(line: &str) -> Option<u64> {
     let line: Value = serde_json::from_str(line).ok()?;
     line.get("data")?.get("@rounds")?.as_u64()
@@ -227,7 +226,7 @@ impl Tracer {
         }
     }
 
-    /// That it still runs; how it ended where it does not.
+    /// Checks that it is still running; otherwise returns how it ended.
     fn is_alive(&mut self) -> Result<(), Error> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -235,7 +234,7 @@ impl Tracer {
         }
     }
 
-    /// What it said, or how it ended.
+    /// Its output, or how it ended.
     fn failure(&mut self, ended: Option<ExitStatus>) -> Error {
         let said = locked(&self.errors);
         // What it always says of memory it can lock is no error.
@@ -277,7 +276,7 @@ fn die_with_us(command: &mut Command) {
     }
 }
 
-/// Takes what is counted until the program ends, and tells when it has begun.
+/// Collects counts until the program ends, and signals when it has started.
 fn listen(output: impl Read, counts: &Mutex<Counts>, started: &mpsc::Sender<()>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if let Some((direction, new)) = parse(&line) {
@@ -291,7 +290,7 @@ fn listen(output: impl Read, counts: &Mutex<Counts>, started: &mpsc::Sender<()>)
     }
 }
 
-/// Keeps what was said, up to a page.
+/// Keeps output up to a page.
 fn keep(said: impl Read, kept: &Mutex<String>) {
     for line in BufReader::new(said).lines().map_while(Result::ok) {
         let mut kept = locked(kept);
@@ -306,7 +305,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The file system of tracepoints, which is unmounted again where it was not there.
+/// The file system of tracepoints. It is unmounted afterwards if it was not mounted before.
 struct Tracing {
     is_ours: bool,
 }

@@ -61,7 +61,7 @@ fn of_machine(total: &CpuTime, second: f64) -> Vec<Reading> {
     )
 }
 
-/// Of one core: its working time, and what was stolen of it.
+/// The busy and the stolen time of one core.
 fn of_core(name: &str, core: &CpuTime, second: f64) -> Vec<Reading> {
     let interrupts = ticks(core.irq) + ticks(core.softirq);
     let values = [

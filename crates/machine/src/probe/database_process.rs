@@ -62,7 +62,7 @@ fn is_here(address: IpAddr) -> bool {
     address.is_loopback() || address.is_unspecified() || UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// The processes that listen where one of these addresses leads, by name.
+/// The processes that listen on these addresses, by name.
 fn listeners(addresses: &[SocketAddr]) -> Vec<(String, Process)> {
     let sockets = listening(addresses);
     let mut by_name: BTreeMap<String, Vec<Process>> = BTreeMap::new();
@@ -85,8 +85,8 @@ fn listeners(addresses: &[SocketAddr]) -> Vec<(String, Process)> {
     by_name.into_iter().flat_map(subjects).collect()
 }
 
-/// The sockets that listen on these addresses, or on their ports of every address; of an address that stands
-/// for all those on its port.
+/// The sockets that listen on these addresses, or on their ports for all addresses. A wildcard
+/// address matches all sockets on its port.
 fn listening(addresses: &[SocketAddr]) -> BTreeSet<u64> {
     let entries = [procfs::net::tcp(), procfs::net::tcp6()]
         .into_iter()
@@ -105,7 +105,7 @@ fn listening(addresses: &[SocketAddr]) -> BTreeSet<u64> {
     open.map(|entry| entry.inode).collect()
 }
 
-/// Whether a process has one of these sockets open; what is not ours to see has none.
+/// Whether a process has one of these sockets open. Processes that we may not see have none.
 fn has_open(process: &Process, sockets: &BTreeSet<u64>) -> bool {
     use procfs::process::FDTarget::Socket;
     let files = process.fd().into_iter().flatten().flatten();

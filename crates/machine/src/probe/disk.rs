@@ -67,8 +67,8 @@ fn stats() -> Result<Vec<DiskStat>, Error> {
     Ok(DiskStats::current().map_err(unread("/proc/diskstats"))?.0)
 }
 
-/// The devices that count what goes to a disk. A multipath NVMe disk `nvme0n1` has paths
-/// `nvme0c1n1`; before Linux 6.4 only those count, and the disk stays at zero.
+/// The devices that count the requests of a disk. A multipath NVMe disk `nvme0n1` has paths
+/// `nvme0c1n1`. Before Linux 6.4 only those count, and the disk stays at zero.
 fn counted(disk: &str, stats: &[DiskStat]) -> Vec<String> {
     let is_idle = |stat: &DiskStat| stat.reads == 0 && stat.writes == 0;
     let idle = stats.iter().any(|stat| stat.name == disk && is_idle(stat));

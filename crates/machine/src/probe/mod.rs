@@ -57,7 +57,7 @@ impl OpenProbe {
 }
 
 impl ProbeRow {
-    /// That it cannot be sampled, in one line.
+    /// The message that it cannot be sampled, in one line.
     fn failure(&self, error: &Error) -> String {
         let why = in_one_line(error).replace('\n', " ");
         format!("probe `{}`: {why}", self.name)

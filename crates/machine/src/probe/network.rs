@@ -16,7 +16,7 @@ pub const PROBE: ProbeRow = ProbeRow {
     open,
 };
 
-/// The most interfaces that are kept, those with the most traffic so far: a machine with containers
+/// The most interfaces that are kept, those with the most traffic so far. A machine with containers
 /// has hundreds.
 const INTERFACES_MAX: usize = 8;
 
@@ -39,7 +39,7 @@ fn is_up(name: &str) -> bool {
     flags.is_some_and(|flags| flags & 1 == 1)
 }
 
-/// The names of those with the most traffic, in order.
+/// The names of the interfaces with the most traffic, in order.
 fn busiest(mut all: Vec<DeviceStatus>) -> Vec<String> {
     all.sort_by_key(|device| std::cmp::Reverse(device.recv_bytes + device.sent_bytes));
     all.truncate(INTERFACES_MAX);

@@ -13,15 +13,15 @@ pub struct Target {
     pub places: Vec<PathBuf>,
     /// The contact points of its server, each `host:port`. Empty if it is embedded.
     pub hosts: Vec<String>,
-    /// How the names of the threads of this process begin that do the background work of an embedded
-    /// database; empty where there are none.
+    /// The name prefix of this process's threads that do the background work of an embedded
+    /// database; empty if there are none.
     pub background_threads: &'static str,
 }
 
 /// One value at the instant of a sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// What it is of: `machine`, `process`, a disk.
+    /// Its subject: `machine`, `process`, a disk.
     pub subject: String,
     /// Its name, unit last: `read_bytes`, `user_s`.
     pub name: String,
@@ -33,11 +33,11 @@ pub struct Reading {
 
 /// One source of readings.
 pub trait Probe: Send {
-    /// Reads all its counters and gauges; the same ones, in the same order, every time. What there
-    /// is nothing of at the moment, such as a process that is being restarted, is left out.
+    /// Reads all its counters and gauges, in the same order every time. Those that are currently
+    /// missing, such as those of a process being restarted, are left out.
     ///
     /// # Errors
-    /// Fails where the source is gone.
+    /// If the source is gone.
     fn sample(&mut self) -> Result<Vec<Reading>, Error>;
 }
 
@@ -50,7 +50,7 @@ pub type Open = fn(&Target) -> Result<Option<Box<dyn Probe>>, Error>;
 pub struct ProbeRow {
     /// Its name, in series.
     pub name: &'static str,
-    /// What it samples, in one line.
+    /// Its description, in one line.
     pub about: &'static str,
     /// Every how many seconds it is sampled.
     pub period_s: u64,

@@ -1,7 +1,7 @@
 //! Answers of a drive in the format of the specification, and the requests that it received.
 use super::*;
 
-/// What a drive answers to one command.
+/// A drive's answer to one command.
 pub(crate) struct Recorded {
     /// The bytes that it writes, from the front.
     pub(crate) bytes: Vec<u8>,
@@ -9,7 +9,7 @@ pub(crate) struct Recorded {
     pub(crate) answer: (u32, u32),
 }
 
-/// What was sent.
+/// A sent command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     /// Opcode.
@@ -24,9 +24,9 @@ pub(crate) struct Sent {
 
 /// Answers in order.
 pub(crate) struct Script {
-    /// What is left to answer.
+    /// The remaining answers.
     pub(crate) answers: std::collections::VecDeque<Recorded>,
-    /// What came.
+    /// The received commands.
     pub(crate) sent: Vec<Sent>,
 }
 

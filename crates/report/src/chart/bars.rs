@@ -1,4 +1,5 @@
-//! Bars: operations per second against client counts, as in the 7400 study, the peaks of all workloads, and MB/s.
+//! Bars: operations per second against client counts, as in the 7400 study, the peaks of all
+//! workloads, and MB/s.
 
 use super::{axis, base, categories, line, narrow_base};
 use crate::{

@@ -1,5 +1,6 @@
-//! The curve of the studies: ops/s against a latency or another metric, one point a client count, one line a system.
-//! Past the peak it turns back, so points stay in the order of client counts, never of x.
+//! The curve of the studies: ops/s against a latency or another metric, one point per client count,
+//! one line per system. Past the peak it turns back, so points are in the order of client counts,
+//! never of x.
 
 use super::{axis, base, line, linear_range, log_axis, log_range, narrow_base};
 use crate::{

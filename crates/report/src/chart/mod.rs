@@ -1,4 +1,4 @@
-//! Charts as Apache ECharts options: what is common to them.
+//! Charts as Apache ECharts options: their common parts.
 
 pub mod bars;
 pub mod curve;

@@ -1,8 +1,8 @@
-//! Latency by percentile, and how often each latency was: what a single quantile leaves out.
+//! Latency by percentile, and the frequency of each latency, which a single quantile hides.
 //!
-//! Percentiles are drawn as HdrHistogram plots them: one nine more takes as much room as the one
-//! before. A line ends where fewer than ten requests lie beyond the value, and where the value is a
-//! bound because requests failed or were never done.
+//! Percentiles are drawn like HdrHistogram plots: each additional nine takes equal space. A line
+//! ends where fewer than ten requests lie beyond the value, and where the value is a bound because
+//! requests failed or were never done.
 
 use super::{axis, base, line, log_axis, narrow_base, quantised::quantised};
 use crate::{grid_cell::GridCell, measure::Measured, style::SystemStyle};

@@ -1,4 +1,4 @@
-//! Every run of every point by itself: whether repeats agree, and which one does not.
+//! Every run of every point separately: whether repeats agree, and which one does not.
 
 use super::{axis, categories, narrow_base, quantised::quantised};
 use crate::{

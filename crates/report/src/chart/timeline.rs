@@ -1,5 +1,5 @@
-//! What a phase was like over time: ops/s, tail latency, the device and the processors below each
-//! other on one clock.
+//! A phase over time: ops/s, tail latency, the device and the processors below each other on one
+//! clock.
 
 mod before;
 mod processors;

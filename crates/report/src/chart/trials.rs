@@ -1,5 +1,4 @@
-//! The trials of a search: the latency that was measured over the rate that was offered, and the
-//! limit.
+//! The trials of a search: measured latency over offered rate, with the limit.
 
 use super::{axis, log_axis};
 use crate::{

@@ -1,5 +1,5 @@
-//! Which system a report is about that names none: the one that leads most, and the same one
-//! everywhere, so that headline, cards, sentences and tables do not each tell of another.
+//! The subject of a report that names none: the system that leads most. It is the same everywhere,
+//! so that headline, cards, sentences and tables are about one system.
 
 use super::{ComparedAt, Lead, at, last_common, ranked};
 use crate::sweep::{SweepTable, WorkloadGrid};

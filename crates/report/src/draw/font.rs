@@ -1,5 +1,5 @@
-//! The font of pictures and documents: Noto Sans, which is part of the program, so that they look the same
-//! wherever they are made and whatever is installed there. It has Latin, Greek and Cyrillic letters.
+//! The font of pictures and documents: Noto Sans. It is part of the program, so that they look the
+//! same everywhere, whatever is installed. It has Latin, Greek and Cyrillic letters.
 
 use resvg::usvg::fontdb::Database;
 use skrifa::{

@@ -1,5 +1,5 @@
-//! Charts as pictures, drawn without a browser: each as the page shows it at first, by the same script from
-//! the same option. Text is measured and drawn in a font of the program's own.
+//! Charts as pictures, drawn without a browser: each as the page first shows it, by the same script
+//! from the same option. Text is measured and drawn in the program's own font.
 
 pub mod font;
 mod script;

@@ -1,5 +1,5 @@
-//! ECharts in a JavaScript engine that is part of the program (QuickJS): the charts of the page, drawn
-//! without a browser from the same options by the same script.
+//! ECharts in an embedded JavaScript engine (QuickJS): draws the charts of the page without a
+//! browser, from the same options by the same script.
 
 use super::font;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime};

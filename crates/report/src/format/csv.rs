@@ -1,4 +1,4 @@
-//! Tables as comma-separated values: a file each, which the page offers beside each one too.
+//! Tables as comma-separated values, one file each. The page also offers them next to each table.
 
 use super::{Folder, Report, ReportFile, ReportFormat, names::tables};
 use crate::{Cell, Column, Error, Table};

@@ -1,5 +1,5 @@
-//! Markdown as forges show it (GitHub Flavored Markdown): text, tables, and the charts as SVG files beside
-//! it.
+//! Markdown as code forges show it (GitHub Flavored Markdown): text, tables, and charts as SVG
+//! files next to it.
 
 use super::{
     Report, ReportFile, ReportFormat, cards,

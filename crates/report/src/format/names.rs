@@ -1,4 +1,4 @@
-//! Names of what is saved of a report: of the section or heading that it is below, and each once.
+//! File names of saved parts of a report: from the section or heading above, each unique.
 
 use crate::{Block, FindingEntry, Section, Table, block::anchor};
 use std::{collections::BTreeSet, ffi::OsStr};

@@ -1,5 +1,5 @@
-//! A table that is wider than its page, in parts that are not: cut between its systems, each part
-//! with the columns that name the rows.
+//! Splits a table that is wider than its page between its systems. Each part repeats the columns
+//! that name the rows.
 
 use crate::{Column, Table};
 

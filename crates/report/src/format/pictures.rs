@@ -1,4 +1,4 @@
-//! Charts as files of their own: pictures for slides, documents and messages.
+//! Charts as separate picture files, for slides, documents and messages.
 
 use super::{Folder, Report, ReportFile, ReportFormat};
 use crate::{Error, draw::Drawing};

@@ -1,5 +1,5 @@
-//! How the subject of a report stands: where it leads, which systems are ahead of it, and which are not told
-//! apart from it.
+//! How the subject of a report compares: where it leads, which systems are ahead of it, and which
+//! cannot be distinguished from it.
 
 use super::{Topic, WorkloadTopic, by, sentence};
 use crate::{

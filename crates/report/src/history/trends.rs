@@ -1,4 +1,4 @@
-//! How the levels of each workload went from study to study, and where they changed.
+//! How the levels of each workload changed from study to study.
 
 use super::{Entry, Level, systems};
 use crate::{

@@ -1,5 +1,5 @@
-//! What has changed since an earlier study: each system compared with what it was, at its peaks and in the
-//! latency that the report is about.
+//! Changes since an earlier study: each system compared with its former self, at its peaks and in
+//! the report's latency.
 
 use super::{
     Section,

@@ -1,5 +1,5 @@
-//! How much goes to and from each device at the highest thread count, as the 2023 study shows it,
-//! and to and from the databases. A system whose device is not known leaves a gap.
+//! Bandwidth to and from each device at the highest thread count, as in the 2023 study, and to and
+//! from the databases. A system with an unknown device leaves a gap.
 
 use super::Section;
 use crate::{

@@ -1,4 +1,4 @@
-//! How much of what the device can do each database gets out of it.
+//! What share of the device's capability each database achieves.
 
 use super::Section;
 use crate::{

@@ -1,5 +1,5 @@
-//! The tables of a workload: a row for each client count or rate, the systems beside each other, and
-//! how they compare. A part of the section of workloads.
+//! The tables of a workload: a row for each client count or rate, the systems next to each other,
+//! and how they compare. Part of the section on workloads.
 
 use crate::{
     Cell, Column, Table, TableRow,

@@ -1,4 +1,4 @@
-//! Whole distributions of latency: by percentile, and how often each latency was.
+//! Full distributions of latency: by percentile, and the frequency of each latency.
 
 use super::Section;
 use crate::{

@@ -1,4 +1,4 @@
-//! What qualifies the numbers: the evidence and the remedy, and where.
+//! Findings that qualify the numbers: evidence, remedy, and places.
 
 use super::{Section, ladder};
 use crate::{Block, Cell, Column, Data, Table, TableRow, Text, UnequalPair, findings::Index};

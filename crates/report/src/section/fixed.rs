@@ -1,5 +1,5 @@
-//! At a fixed rate and at a fixed latency, as the 7450 study reads them off its curves: what was
-//! measured there, and otherwise what the curve says.
+//! Values at a fixed rate and at a fixed latency, which the 7450 study reads off its curves:
+//! measured values if there are any, otherwise read off the curve.
 
 mod lines;
 mod value;

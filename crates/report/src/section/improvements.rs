@@ -1,5 +1,5 @@
-//! The last columns of a table over workloads: who is best, and by how much over whom. A part of the
-//! sections of peaks and latency.
+//! The last columns of a table over workloads: the best system, and its lead over whom. Part of the
+//! sections on peaks and latency.
 
 use super::compared_table::{self, RATIO};
 use crate::{

@@ -1,5 +1,5 @@
-//! Where the ladders of thread counts of a workload have ended and why, as the study says it of each
-//! system. A part of the section of workloads, under its charts.
+//! Where and why the ladders of a workload ended for each system. Part of the section on workloads,
+//! below its charts.
 
 use crate::{
     Block, Data, Text,

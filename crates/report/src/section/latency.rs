@@ -1,4 +1,4 @@
-//! The latency that the report is about, of all workloads in one table.
+//! The report's latency, for all workloads in one table.
 
 use super::{Section, compared_table, improvements};
 use crate::{

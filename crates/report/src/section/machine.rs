@@ -1,5 +1,5 @@
-//! What devices and machine did at each point: requests, waits and bytes at the device, processor time of
-//! an operation. They say why a number is as it is.
+//! Devices and machine at each point: requests, waits and bytes at the device, processor time per
+//! operation. They explain the numbers.
 
 use super::{Section, compared_table::metric_cell};
 use crate::{

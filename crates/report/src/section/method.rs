@@ -1,4 +1,4 @@
-//! How it was tested: everything that is needed to repeat it.
+//! How it was tested: everything needed to repeat it.
 
 use super::Section;
 use crate::{

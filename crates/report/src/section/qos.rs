@@ -1,5 +1,5 @@
 //! Quality of service: the high quantiles of whole runs and of their blocks of a million requests,
-//! so that a bad quarter of an hour does not hide in the day.
+//! so that a bad quarter of an hour is not hidden in a day.
 
 use super::Section;
 use crate::{

@@ -1,4 +1,4 @@
-//! How even the processes were that measured each point together.
+//! How evenly the processes of each point performed.
 
 use super::Section;
 use crate::{Block, Cell, Column, Data, Table, TableRow};

@@ -1,4 +1,4 @@
-//! A workload at several fixed rates: a table of each system. A part of the section of workloads.
+//! A workload at several fixed rates: a table for each system. Part of the section on workloads.
 
 use crate::{
     Block, Cell, Column, Table, TableRow, Text,

@@ -1,4 +1,4 @@
-//! Every run by itself.
+//! Every run separately.
 
 use super::Section;
 use crate::{

@@ -1,5 +1,5 @@
 //! How the systems of a workload scale with their clients, in words: the Universal Scalability Law
-//! through the points of each. A part of the section of workloads, an annotation of its charts.
+//! fitted to each. Part of the section on workloads, as a note to its charts.
 
 use crate::{
     Block, Text,

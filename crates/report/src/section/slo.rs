@@ -1,5 +1,5 @@
-//! The highest rate that holds the limits of the plan: what was found of each system and workload,
-//! and every trial of it.
+//! The highest rate that holds the plan's limits: the result for each system and workload, and
+//! every trial.
 
 use super::Section;
 use crate::{

@@ -1,4 +1,4 @@
-//! The headline: who leads, by how much, and on what the numbers rest.
+//! The summary: who leads, by how much, and the basis of the numbers.
 
 use super::{ComparedPair, FixedTopic, Section, fixed_topics};
 use crate::{

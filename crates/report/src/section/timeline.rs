@@ -1,4 +1,4 @@
-//! What each point was like while it ran.
+//! Each point over time.
 
 use super::{Section, worst};
 use crate::{

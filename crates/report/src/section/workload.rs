@@ -1,4 +1,4 @@
-//! Each workload: what can be said of it, the curves, the bars, the table by thread count.
+//! Each workload: its sentences, curves, bars, and the table by thread count.
 
 use super::{Section, compared_table::tables, ladder, rates, scaling};
 use crate::{

@@ -1,5 +1,5 @@
-//! The worst seconds of the peak of each system in each workload, and what was unusual in them. A part of
-//! the section of timelines.
+//! The worst seconds of each system's peak in each workload, and what was unusual in them. Part of
+//! the section on timelines.
 
 use crate::{Block, Cell, Column, Table, TableRow, Text, findings::point_title, sweep::SweepTable};
 use tailmark_model::{Kind, Point, Statistic, number};

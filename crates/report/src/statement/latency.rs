@@ -1,5 +1,4 @@
-//! Sentences about the latency that a report is about: at the highest thread count or rate, and at
-//! the peaks.
+//! Sentences about the report's latency: at the highest thread count or rate, and at the peaks.
 
 use super::{Detail, place, title};
 use crate::{

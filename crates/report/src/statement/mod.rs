@@ -1,4 +1,4 @@
-//! What can be said of one workload, in the statements of the published studies.
+//! Sentences about one workload, modelled on those of the published studies.
 
 mod latency;
 mod peak;

@@ -1,4 +1,4 @@
-//! Sentences about peaks: each against the others, and the share of the lowest.
+//! Sentences about peaks: each against the others, and relative to the lowest.
 
 use super::Detail;
 use crate::{

@@ -1,5 +1,5 @@
-//! Sentences about the shape of curves: saturated, nearly flat, with a spike, or still rising where the
-//! sweep ended, and which of two is flatter. Of what was measured, without a test.
+//! Sentences about the shape of curves: saturated, nearly flat, with a spike, or still rising at
+//! the end of the sweep, and which of two is flatter. They describe measurements, without a test.
 
 use crate::{
     axis::Step,

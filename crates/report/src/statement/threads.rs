@@ -1,5 +1,5 @@
 //! Sentences about all thread counts of a workload, or all rates: the average improvement and its
-//! range, who leads where, the lowest thread count, where curves overlap.
+//! range, who leads where, the lowest thread count, and where curves overlap.
 
 use crate::{
     axis::{Axis, Step},

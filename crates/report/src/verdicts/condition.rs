@@ -1,4 +1,4 @@
-//! A condition of a gate as it is typed: `p99.9 read worse by 5%`.
+//! A condition of a gate as typed: `p99.9 read worse by 5%`.
 
 use std::{fmt, ops::RangeInclusive};
 use tailmark_model::Metric;

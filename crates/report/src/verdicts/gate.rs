@@ -1,7 +1,7 @@
-//! What runs say to a condition: that it is met, that it is not, or that they cannot tell.
+//! The outcome of a condition, given the runs: met, not met, or undecided.
 //!
-//! A gate that passes because nobody could have seen a difference is none: where the runs leave
-//! room for what the condition forbids, the outcome is that they cannot tell.
+//! A gate that noise can open is useless. So if the runs leave room for what the condition forbids,
+//! the outcome is undecided.
 
 use super::{Verdicts, condition::Condition, sides::Pair};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! A comparison as one JSON document; `docs/CLI.md` says what is in it.
+//! A comparison as one JSON document; `docs/CLI.md` describes it.
 
 use super::{
     Verdicts,

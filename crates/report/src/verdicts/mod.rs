@@ -1,5 +1,5 @@
-//! Verdicts on two systems, or on the systems of two studies, and gates on them: what `tailmark compare`
-//! prints.
+//! Verdicts on two systems, or on the systems of two studies, and gates on them: the output of
+//! `tailmark compare`.
 
 mod blocks;
 mod condition;

@@ -1,4 +1,4 @@
-//! The points of the systems that are compared, and their runs.
+//! The points of the compared systems, and their runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Bounded, Kind, Metric, PointName};

@@ -1,4 +1,5 @@
-//! What is compared with what: two systems of a study, or those that two studies have in common.
+//! The sides of a comparison: two systems of a study, or the systems that two studies have in
+//! common.
 
 use super::VerdictsRequest;
 use crate::{Data, Error, compared};

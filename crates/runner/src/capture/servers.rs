@@ -1,7 +1,7 @@
-//! What is sampled on the host of a server while a phase goes on: it comes from there by itself, with
-//! instants of its own, and is put on the clock of the intervals.
+//! Samples from the host of a server during a phase. The host sends them with its own instants,
+//! which are converted to the clock of the intervals.
 //!
-//! Its series are told from those of this machine by their subjects (`machine on server db1`).
+//! Subjects distinguish its series from those of this machine (`machine on server db1`).
 
 use super::{Recorded, Watched};
 use crate::{counters::Counters, error::in_one_line};
@@ -32,13 +32,13 @@ pub(super) struct FromServer {
 #[derive(Debug)]
 struct OfProbe {
     recorded: Recorded,
-    /// How many have come, of which some are not kept.
+    /// How many samples have arrived. Not all of them are kept.
     seen: u64,
     counters: Counters,
 }
 
 impl FromServer {
-    /// Has what is watched sampled there; nothing where that cannot be, for a reason that is said.
+    /// Starts sampling of what is watched there. If that is impossible, it says why.
     pub fn open(
         server: &Arc<Server>,
         watched: &Watched,
@@ -82,7 +82,7 @@ impl FromServer {
         })
     }
 
-    /// Takes what has come; has everything sampled `now` first where that is asked for.
+    /// Takes samples that have arrived. If `now` is set, everything is sampled first.
     pub fn sample(&mut self, now_s: &dyn Fn() -> f64, now: bool, not_sampled: &mut Vec<String>) {
         if now {
             // A connection that is lost leaves a gap, which a finding tells.
@@ -96,8 +96,7 @@ impl FromServer {
         }
     }
 
-    /// Takes what has come of the time until an instant of this machine's clock; what could not be
-    /// sampled.
+    /// Takes samples up to an instant of this machine's clock. Returns what could not be sampled.
     fn take(&mut self, until_ns: u64) -> Vec<String> {
         let (received, refused) = self.server.take();
         for sample in received.chunk_by(|a, b| a.probe == b.probe && a.at_ns == b.at_ns) {
@@ -142,7 +141,7 @@ impl FromServer {
         now_s + (at_ns as f64 - own_ns as f64) / 1e9
     }
 
-    /// What was sampled so far.
+    /// The samples so far.
     pub fn series_so_far(&self) -> impl Iterator<Item = Series> {
         let recorded = self.recorded.values();
         let recorded = recorded.flat_map(|of_probe| &of_probe.recorded.series);
@@ -150,7 +149,7 @@ impl FromServer {
         recorded.cloned().chain([clock])
     }
 
-    /// What was sampled, and what was measured of the clock there.
+    /// The samples, and the measurements of the clock there.
     pub fn into_series(mut self) -> Vec<Series> {
         self.server.rest();
         // What came late: it was sampled before the end.
@@ -172,8 +171,8 @@ impl FromServer {
     }
 }
 
-/// The ports of contact points, each on any address. Which of a server's hosts a contact point leads to is
-/// not known there, nor need one lead to each of them; and no name is looked up there.
+/// The ports of contact points, each on any address. The host does not know which of them lead to
+/// it, or whether any does, and names are not looked up there.
 fn any_address(contact_points: &[String]) -> Vec<String> {
     let ports = contact_points
         .iter()

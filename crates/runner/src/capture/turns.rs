@@ -1,6 +1,6 @@
-//! What is due in each sample of a phase, so that its clients wait for no server.
+//! The sources due in each sample of a phase, so that its clients wait for no server.
 
-/// Which samples were taken, and what is due in the next.
+/// The samples taken so far, and those due next.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     taken: u64,
@@ -21,11 +21,11 @@ pub(super) struct Turn {
 }
 
 impl Turns {
-    /// The next sample, so many seconds after the start of the measured part.
+    /// The sources of the next sample, that many seconds after the start of the measured part.
     ///
-    /// Clients do not begin before the first one is taken, so that no server is asked in it, which
-    /// takes a round trip, or seconds where a link hangs: each has just sampled, because it was told
-    /// what to watch.
+    /// Clients do not start before the first sample is taken. So no server is asked for that one,
+    /// because a request takes a round trip, or seconds if a link hangs. Each server has just
+    /// sampled, when it was told what to watch.
     pub(super) fn next(&mut self, now_s: f64, is_last: bool) -> Turn {
         let is_measured = now_s >= -0.01;
         let turn = Turn {

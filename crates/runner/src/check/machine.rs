@@ -1,4 +1,4 @@
-//! Checks of the machine, whatever the plan.
+//! Checks of the machine, independent of the plan.
 
 use super::{Problem, Scene};
 use bytesize::ByteSize;
@@ -10,7 +10,7 @@ const LOAD_MAX: f64 = 0.05;
 /// A hypervisor may give so much of them to others, 0 to 1.
 const STEAL_MAX: f64 = 0.01;
 
-/// What is wrong, if anything is.
+/// The problems, if the check applies.
 type Found = Option<Vec<Problem>>;
 
 /// Nothing wrong, or one thing.

@@ -1,8 +1,8 @@
-//! What of a machine or a plan would spoil a result: looked at before anything is measured, and
-//! changed by nobody.
+//! Checks for problems of a machine or a plan that would spoil a result. They run before anything
+//! is measured, and change nothing.
 //!
-//! Each check is a row of [`CHECKS`]. It says what it saw and what to do about it, that it saw
-//! nothing, or that there is nothing to look at here.
+//! Each check is a row of [`CHECKS`]. It reports a problem and its remedy, no problem, or that it
+//! does not apply.
 
 mod machine;
 mod places;
@@ -16,10 +16,10 @@ use crate::Error;
 use std::time::Duration;
 use tailmark_plan::Plan;
 
-/// How long the machine is watched for what else it does.
+/// How long the machine's other activity is watched.
 pub const WATCHED_FOR: Duration = Duration::from_secs(2);
 
-/// How much a problem weighs.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// It would spoil a result.
@@ -39,10 +39,10 @@ impl Severity {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// A problem and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What was seen.
+    /// The observation.
     pub evidence: String,
     /// What to do about it.
     pub remedy: String,
@@ -62,11 +62,11 @@ impl Problem {
 pub struct MachineCheck {
     /// Its name.
     pub name: &'static str,
-    /// What it looks at, in one line.
+    /// Its subject, in one line.
     pub about: &'static str,
-    /// How much what it finds weighs.
+    /// The severity of its problems.
     pub severity: Severity,
-    /// Looks; none where there is nothing to look at.
+    /// Runs the check; `None` if it does not apply.
     pub run: fn(&Scene) -> Option<Vec<Problem>>,
 }
 
@@ -188,19 +188,19 @@ pub const CHECKS: &[MachineCheck] = &[
     },
 ];
 
-/// What a check has come to.
+/// The result of a check.
 #[derive(Debug, Clone)]
 pub struct Checked {
     /// The row.
     pub check: &'static MachineCheck,
-    /// What is wrong; none where there was nothing to look at.
+    /// The problems; `None` if the check did not apply.
     pub problems: Option<Vec<Problem>>,
 }
 
-/// Looks at the machine, and at the places of a plan where there is one.
+/// Checks the machine and, if there is a plan, its places.
 ///
 /// # Errors
-/// Where the machine's counters cannot be read.
+/// If the machine's counters cannot be read.
 pub fn check(plan: Option<&Plan>) -> Result<Vec<Checked>, Error> {
     let scene = Scene::gather(plan, WATCHED_FOR)?;
     let checked = CHECKS.iter().map(|check| Checked {

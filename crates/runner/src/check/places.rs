@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 use tailmark_machine::Mount;
 use tailmark_model::number;
 
-/// A disk may do so many requests a second for others, and so many bytes.
+/// The requests per second, and the bytes, that a disk may do for other programs.
 const REQUESTS_MAX: f64 = 20.0;
 const BYTES_MAX: f64 = 1e6;
 /// A file system is nearly full from this part of it on.
 const FULL: f64 = 0.9;
 
-/// What is wrong, if anything is.
+/// The problems, if the check applies.
 type Found = Option<Vec<Problem>>;
 
-/// The places of all systems, each once; none where there are none.
+/// The places of all systems, each once; `None` if there are none.
 fn places(scene: &Scene) -> Option<Vec<(&SystemScene, &PlaceScene)>> {
     let mut seen = BTreeSet::new();
     let all = scene

@@ -1,5 +1,5 @@
-//! What the checks look at: everything that is known of the machine and of the places of a plan,
-//! gathered once.
+//! The facts for the checks: everything known about the machine and the places of a plan, gathered
+//! once.
 
 use crate::{
     Error,
@@ -33,7 +33,7 @@ const WORKING: &[&str] = &[
     "guest_s",
 ];
 
-/// What is known before anything is measured.
+/// Everything known before anything is measured.
 #[derive(Debug, Clone, Default)]
 pub struct Scene {
     /// Processors that this process may run on.
@@ -44,7 +44,7 @@ pub struct Scene {
     pub quota: Option<CpuQuota>,
     /// For how long a quota has held this process's group up while it was watched.
     pub throttled: Duration,
-    /// How often processors slowed down for their temperature while they were watched.
+    /// How often processors throttled for their temperature while they were watched.
     pub thermal_throttles: Option<u64>,
     /// Limits of devices.
     pub io_limits: Vec<String>,
@@ -52,49 +52,49 @@ pub struct Scene {
     pub busy: Option<f64>,
     /// The part that a hypervisor gave to others, 0 to 1.
     pub steal: Option<f64>,
-    /// Bytes that are swapped out; none where there is no swap.
+    /// Bytes that are swapped out; `None` without swap.
     pub swapped: Option<u64>,
     /// When memory is put into huge pages: `always`, `madvise`, `never`.
     pub huge_pages: Option<String>,
-    /// What a killed run has left changed.
+    /// Changes that a killed run left.
     pub left: Option<LeftChanges>,
     /// The systems of the plan whose places are known.
     pub systems: Vec<SystemScene>,
-    /// What the disks of the plan did while they were watched, by name.
+    /// The activity of the plan's disks while they were watched, by name.
     pub disks: BTreeMap<String, DiskActivity>,
     /// Devices whose link is slower than they can use.
     pub links: Vec<String>,
-    /// What is not as the plan expects.
+    /// Differences from the plan's expectations.
     pub mismatches: Mismatches,
-    /// That the plan limits memory, and why to too little where that is so.
+    /// The plan's memory limit, if any, with the warning if it is too small.
     pub memory_limit: Option<Option<String>>,
 }
 
-/// What is known of one system.
+/// Facts about one system.
 #[derive(Debug, Clone)]
 pub struct SystemScene {
     /// Its name.
     pub name: String,
     /// Its places on this machine.
     pub places: Vec<PlaceScene>,
-    /// Whether its server is this machine; none where it has none, or that is not known.
+    /// Whether its server is this machine; `None` if it has none, or if that is unknown.
     pub server_is_here: Option<bool>,
     /// Whether the plan says where its server is.
     pub expects_host: Option<ClientHost>,
-    /// Bytes that its data set takes on its file system, of which so many are not there yet.
+    /// Bytes of its data set on its file system that are not there yet.
     pub needed: u64,
-    /// What holds its whole data set, where something does.
+    /// What caches its whole data set, if anything does.
     pub cached: Option<Cached>,
     /// Whether anything of it expects something.
     pub has_expectations: bool,
 }
 
-/// What is known of one place.
+/// Facts about one place.
 #[derive(Debug, Clone)]
 pub struct PlaceScene {
     /// Where.
     pub place: PathBuf,
-    /// Its file system; none of a block device.
+    /// Its file system; `None` for a block device.
     pub mount: Option<Mount>,
     /// The room there.
     pub space: Option<Space>,
@@ -102,7 +102,7 @@ pub struct PlaceScene {
     pub chain: Vec<BlockDevice>,
 }
 
-/// What a disk did.
+/// The activity of a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DiskActivity {
     /// Requests that were done, a second.
@@ -112,7 +112,7 @@ pub struct DiskActivity {
 }
 
 impl Scene {
-    /// Gathers all of it; watches the machine for a while.
+    /// Gathers everything, watching the machine for a while.
     pub(super) fn gather(plan: Option<&Plan>, watched_for: Duration) -> Result<Self, Error> {
         let known = |system: &&SystemPlan| !system.placeholder;
         let systems: Vec<&SystemPlan> = plan
@@ -232,11 +232,11 @@ impl PlaceScene {
 /// The probes that are looked at twice.
 struct Watch {
     cpu: Box<dyn Probe>,
-    /// None where the places are on no disk.
+    /// `None` if the places are on no disk.
     disks: Option<Box<dyn Probe>>,
 }
 
-/// What they said once.
+/// The readings of one look.
 struct Look {
     cpu: Vec<Reading>,
     disks: Vec<Reading>,
@@ -276,7 +276,7 @@ impl Watch {
     }
 }
 
-/// How much readings of these names rose together.
+/// The combined increase of readings with these names.
 fn rise(before: &[Reading], after: &[Reading], is_it: impl Fn(&Reading) -> bool) -> f64 {
     let sum = |readings: &[Reading]| -> f64 {
         readings.iter().filter(|r| is_it(r)).map(|r| r.value).sum()

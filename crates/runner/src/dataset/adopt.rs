@@ -1,7 +1,7 @@
-//! Taking a data set that somebody else has loaded: a sample of its records is read first.
+//! Uses a data set that another program loaded, after reading a sample of its records.
 //!
-//! Nothing is written to say so: it stays somebody else's, is never removed and never loaded over,
-//! and is sampled again by the next run.
+//! Nothing is written to record this. The data stays foreign: it is never removed or loaded over,
+//! and the next run samples it again.
 
 use super::{Dataset, State, loader};
 use crate::Error;
@@ -20,16 +20,16 @@ use tailmark_workload::{Item, KeySpace, Stream, StreamConfig, db_bench::Sizes};
 
 /// How many records are read, spread from the first to the last.
 const SAMPLE: u64 = 1_000;
-/// How often a stop is looked for while a record is awaited.
+/// How often a stop is checked while waiting for a record.
 const POLL: Duration = Duration::from_millis(50);
 
 impl Dataset<'_> {
-    /// Reads a sample of a data set that is taken as it is, and tells what that shows; none where
-    /// it is not somebody else's.
+    /// Reads a sample of an adopted data set and reports the result; `None` if the data is not
+    /// foreign.
     ///
     /// # Errors
-    /// Where a record of the sample is not there, or not as the plan has it; and where it cannot be
-    /// known whose the data is. If it was replaced since this run adopted it, or a stop is requested.
+    /// If a record of the sample is missing or does not match the plan, if the owner of the data is
+    /// unknown, if it was replaced since this run adopted it, or if a stop is requested.
     pub fn adopt(&self, plan: &Plan, stop: &Stop) -> Result<Option<String>, Error> {
         if self.adopts {
             self.refuse_replaced()?;
@@ -65,7 +65,7 @@ impl Dataset<'_> {
         )))
     }
 
-    /// What a load would write from this record on.
+    /// The stream of a load from this record on.
     fn stream(&self, plan: &Plan, number: u64) -> Result<Stream, Error> {
         Ok(Stream::new(&StreamConfig {
             workload: Arc::new(loader(plan)),
@@ -80,7 +80,7 @@ impl Dataset<'_> {
         })?)
     }
 
-    /// Reads the record of this number and compares it with what a load would have written.
+    /// Reads the record with this number and compares it with what a load would have written.
     fn compare(
         &self,
         plan: &Plan,
@@ -126,7 +126,7 @@ fn written<'a>(item: &Item<'a>) -> (&'a [u8], Values<'a>) {
     }
 }
 
-/// What is wrong with a record whose values should have these lengths, if anything is.
+/// What is wrong with a record whose values should have these lengths, if anything.
 fn difference(
     session: &mut dyn Session,
     key: Key<'_>,

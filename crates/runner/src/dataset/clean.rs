@@ -1,6 +1,6 @@
-//! What a study left in a place, and how it is removed.
+//! What a study left in a place, and its removal.
 //!
-//! A study names its places, but a study can come from a stranger: it is a marker *at the place* that
+//! A study names its places, but a study can come from a stranger. Only a marker *at the place*
 //! says what tailmark may remove there. Without one that names the study, nothing is touched.
 
 use super::{
@@ -23,12 +23,12 @@ use tailmark_driver::{
 };
 use tailmark_study::left_drafts;
 
-/// What a study says of one of its systems.
+/// A study's description of one of its systems.
 #[derive(Debug)]
 pub(crate) struct NamedPlace<'a> {
     /// The database.
     pub driver: &'static Driver,
-    /// Where it is.
+    /// The place.
     pub place: &'a str,
     /// Its settings. Of an embedded database only the directories of its log are used.
     pub settings: BTreeMap<String, String>,
@@ -37,14 +37,14 @@ pub(crate) struct NamedPlace<'a> {
 /// The marker that a driver keeps in a log directory.
 const LOG_MARKER: &str = "tailmark.wal.json";
 
-/// What it says.
+/// The content of a log marker.
 #[derive(Deserialize)]
 struct LogMarker {
-    /// Whose log it is.
+    /// The owner of the log.
     database: PathBuf,
 }
 
-/// What can be removed of a place.
+/// What can be removed from a place.
 pub(crate) struct Remains {
     store: Store,
     driver: &'static Driver,
@@ -54,7 +54,7 @@ pub(crate) struct Remains {
     server: Option<Box<dyn Database>>,
     /// The text of the stamp of a device.
     stamped: Option<String>,
-    /// What is done, a line for each.
+    /// The actions, one line each.
     pub lines: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Remains {
 pub(crate) enum Untouched {
     /// Nothing is there.
     Gone(String),
-    /// It may hold what the study made: it could not be looked into, or has no marker of the study.
+    /// It may hold what the study created: it could not be examined, or has no marker of the study.
     Left(String),
 }
 
@@ -79,7 +79,7 @@ impl From<&str> for Untouched {
 }
 
 impl NamedPlace<'_> {
-    /// What a study left there; none if its driver keeps nothing.
+    /// What a study left there; `None` if its driver stores nothing.
     pub fn remains(&self, study: &str) -> Result<Option<Remains>, Untouched> {
         match self.driver.place {
             Place::Nowhere => Ok(None),
@@ -141,8 +141,8 @@ impl NamedPlace<'_> {
         })
     }
 
-    /// The directories apart from the data in which the database keeps a part of it, by their settings:
-    /// those that say themselves that they are this database's.
+    /// Separate directories with a part of the data, according to the settings: those that
+    /// themselves name this database as their owner.
     fn logs(&self, data: &Path) -> BTreeMap<String, String> {
         let Ok(data) = fs::canonicalize(data) else {
             return BTreeMap::new();
@@ -294,8 +294,8 @@ impl Dataset<'_> {
 }
 
 impl Remains {
-    /// Removes it, and gives `log` a line for each thing that is gone. A marker is the last to go: what
-    /// is left by then is removed the next time.
+    /// Removes everything, and gives `log` a line for each item that is gone. A marker goes last,
+    /// so that whatever is left by then is removed the next time.
     ///
     /// # Errors
     /// If it is in use or cannot be removed.

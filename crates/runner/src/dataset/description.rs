@@ -1,10 +1,10 @@
-//! What decides whether a loaded data set serves a plan, in words that a marker keeps.
+//! The properties that decide whether a loaded data set serves a plan, in the words of a marker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_plan::{Plan, SystemPlan, file_sums};
 
-/// How the name of a setting ends that has the content of its file. Markers of old have none, and
-/// say nothing of it.
+/// The suffix for the content of a setting's file. Older markers lack it and do not describe the
+/// content.
 pub(super) const CONTENT: &str = ".sha256";
 
 /// What decides whether a loaded data set serves a plan.
@@ -41,7 +41,7 @@ pub(super) fn describe(plan: &Plan, system: &SystemPlan) -> BTreeMap<String, Str
     described
 }
 
-/// What differs between a plan and what was there before: `key is x, was y; ...`, or empty.
+/// Differences between a plan and the previous state: `key is x, was y; ...`, or empty.
 pub fn differences(is: &BTreeMap<String, String>, was: &BTreeMap<String, String>) -> String {
     let keys: BTreeSet<_> = is.keys().chain(was.keys()).collect();
     let text = |map: &BTreeMap<String, String>, key| match map.get(key) {

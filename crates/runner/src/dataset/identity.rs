@@ -1,8 +1,8 @@
-//! Whether what lies in the place of a data set is the very one that its marker is about.
+//! Whether the data in a place is exactly the data set that its marker describes.
 //!
-//! The marker names the database. It names none from before the database is made until it is: what a
-//! load that was killed meanwhile left holds no record. So no database that another program put there
-//! is taken for the data set, and none that holds anything.
+//! The marker names the database. Before the database is created it names none, and a load that is
+//! killed then leaves no record. So no database of another program is taken for the data set, and
+//! none that holds anything.
 
 use super::{Dataset, Store, failed, holds_something, marker, wal};
 use crate::{Error, error::in_one_line};
@@ -11,12 +11,13 @@ use std::{fs, io, os::unix::fs::MetadataExt, path::Path, sync::PoisonError};
 use tailmark_driver::{Driver, Identity};
 use tailmark_plan::SystemPlan;
 
-/// Which data was adopted. Nothing is written to say so, so it is known as long as the run lasts.
+/// The identity of the adopted data. Nothing is written to record it, so it is known only during
+/// the run.
 #[derive(Debug)]
 pub(super) struct Adopted {
     /// The name of the database, or of a table on a server, if it has one.
     id: Option<String>,
-    /// Device and inode of its file or directory; none on a server.
+    /// Device and inode of its file or directory; `None` on a server.
     file: Option<(u64, u64)>,
 }
 
@@ -26,7 +27,7 @@ impl Adopted {
         id.is_none() || self.id.as_deref() == id
     }
 
-    /// Why this is not what was adopted `before`; none if it is.
+    /// Why this is not the data that was adopted `before`; `None` if it is.
     fn difference(&self, before: &Self) -> Option<String> {
         match (&before.id, &self.id) {
             (Some(before), Some(now)) if before == now => None,
@@ -43,8 +44,8 @@ impl Adopted {
     }
 }
 
-/// Why what is at `data` is not what the marker beside it is about; none where it is, or where there
-/// is nothing.
+/// Why the data at `data` does not match the marker beside it; `None` if it does, or if there is
+/// nothing.
 pub(super) fn difference(
     driver: &Driver,
     data: &Path,
@@ -67,7 +68,7 @@ pub(super) fn difference(
     })
 }
 
-/// Refuses to remove other data than what the marker is about.
+/// Refuses to remove data other than what the marker describes.
 pub(super) fn confirm(driver: &Driver, data: &Path, marker: &Marker) -> Result<(), String> {
     match difference(driver, data, marker) {
         Ok(None) => Ok(()),
@@ -98,7 +99,7 @@ pub(super) fn is_foreign(system: &SystemPlan, store: &Store, data: &Path) -> boo
 }
 
 impl Dataset<'_> {
-    /// Why what is there is not what a marker beside it is about.
+    /// Why the existing data does not match a marker beside it.
     pub(super) fn difference(&self, marker: &Marker) -> Result<Option<String>, Error> {
         match self.store {
             Store::File(_) => difference(self.system.driver, self.path(), marker),
@@ -135,7 +136,7 @@ impl Dataset<'_> {
         self.refuse_another_load(marker)
     }
 
-    /// Refuses a data set that another study loaded, if it took the place of the one that this run saw
+    /// Refuses a data set that another study loaded, if it replaced the one that this run saw
     /// there.
     fn refuse_another_load(&self, marker: Marker) -> Result<(), Error> {
         let found = (marker.study, marker.started);
@@ -236,7 +237,8 @@ impl Dataset<'_> {
         }
     }
 
-    /// Has the marker name no database, if there is none; tells whether that is so.
+    /// Removes the database's name from the marker if there is no database. Returns whether that is
+    /// so.
     pub(super) fn forget_database(&self) -> Result<bool, Error> {
         let is_gone = matches!(self.store, Store::File(_)) && self.found()?.is_none();
         if is_gone {

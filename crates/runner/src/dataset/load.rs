@@ -1,8 +1,8 @@
-//! The load of a data set: from nothing, or from where an earlier one ended.
+//! The load of a data set: from nothing, or from where an earlier load ended.
 //!
-//! Records are written in the order of their numbers. Every few seconds what was written is made
-//! durable, and the marker names the number below which every record was acknowledged, so that a
-//! load that was killed goes on from there.
+//! Records are written in the order of their numbers. Every few seconds the written data is made
+//! durable, and the marker gets the number below which every record was acknowledged. A killed load
+//! resumes from there.
 
 use super::{Dataset, State};
 use crate::{
@@ -27,12 +27,12 @@ use tailmark_workload::Workload;
 const CHECKPOINT: Duration = Duration::from_secs(10);
 
 impl Dataset<'_> {
-    /// Loads what is missing, up to a flush; [`Self::complete`] then says that it is all there.
-    /// Returns when the load began too, maybe in an earlier run; none where it was stopped, and
-    /// goes on the next time. `in_study` is when the last load began that is in the study.
+    /// Loads missing records and flushes. [`Self::complete`] then marks the data set as complete.
+    /// Returns when the load began, possibly in an earlier run; `None` if it was stopped and will
+    /// resume the next time. `in_study` is the start of the last load in the study.
     ///
     /// # Errors
-    /// Where the database refuses, or records could not be written.
+    /// If the database refuses, or if records could not be written.
     pub fn load(
         &self,
         (plan, ranks): (&Plan, &Ranks),
@@ -144,7 +144,7 @@ impl Dataset<'_> {
         }
     }
 
-    /// The first record that is not loaded yet; where nothing is, nothing is there then.
+    /// The first record that is not loaded yet. If none is loaded, existing data is removed.
     fn go_on_from(&self) -> Result<u64, Error> {
         match self.state()? {
             // One at least is written, so that the load has a rate.
@@ -155,24 +155,24 @@ impl Dataset<'_> {
         }
     }
 
-    /// Says that the whole data set is loaded. Called when its load is in the study: a run that
-    /// ends before that loads the rest again.
+    /// Marks the whole data set as loaded. Called when its load is in the study: a run that ends
+    /// earlier loads the rest again.
     ///
     /// # Errors
-    /// Where the marker cannot be written.
+    /// If the marker cannot be written.
     pub fn complete(&self, database: &dyn Database, started: &str) -> Result<(), Error> {
         self.write(Some(database), started, self.system.data.records, true)
     }
 
-    /// Marks that so many records are loaded, once that is durable.
+    /// Marks that this many records are loaded, once they are durable.
     fn mark(&self, database: &dyn Database, started: &str, loaded: u64) -> Result<(), Error> {
         database.sync()?;
         self.write(Some(database), started, loaded, false)
     }
 }
 
-/// Marks what is loaded every few seconds until `wait` is closed. One that fails is made up for by
-/// the next; the last mark, after the load, has to succeed.
+/// Marks the progress every few seconds until `wait` is closed. A failed mark is made up for by the
+/// next, but the last mark, after the load, must succeed.
 fn checkpoint(
     mark: impl Fn() -> Result<(), Error>,
     wait: &mpsc::Receiver<()>,

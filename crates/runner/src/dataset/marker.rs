@@ -1,7 +1,7 @@
-//! The marker: what says which data set was loaded, and how far; and where it is kept.
+//! The marker: which data set was loaded, how far, and where the marker is stored.
 //!
-//! It is written after what it promises is durable, and says so before any of that is taken away:
-//! at every instant the data set holds at least what its marker says.
+//! It is written after its promises are durable, and lowered before any data is taken away. At
+//! every instant the data set holds at least what its marker says.
 
 use super::description::{CONTENT, differences};
 use crate::Error;
@@ -20,31 +20,32 @@ use tailmark_study::{open_own, replace_file};
 /// The version that is written; a later one is refused.
 const VERSION: u32 = 1;
 
-/// What was loaded.
+/// The description of a loaded data set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
     version: u32,
     /// The id of the study that loaded it; empty in markers of old.
     #[serde(default)]
     pub study: String,
-    /// Which database it is that tailmark made: of a file or directory beside the marker. None before it
-    /// is made.
+    /// The database that tailmark created, for a file or directory beside the marker. `None` before
+    /// it is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    /// What tailmark made around the data: `clean` removes it too, where nothing else is in it.
+    /// What tailmark created around the data. `clean` removes it too, if nothing else is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<Made>,
-    /// What the data set is, by name: driver, records, fields, ...
+    /// The properties of the data set, by name: driver, records, fields, ...
     pub data: BTreeMap<String, String>,
-    /// When the load began, which every run that goes on with it keeps; empty in markers of old.
+    /// When the load began. Every run that resumes it keeps this. Empty in older markers.
     #[serde(default)]
     pub started: String,
-    /// All records below this number are loaded. Of 0 nothing is promised: what there is is removed
-    /// before it is loaded.
+    /// All records below this number are loaded. 0 promises nothing: existing data is removed
+    /// before the next load.
     pub loaded: u64,
     /// Whether that is all of them, flushed, and the load is in its study.
     pub complete: bool,
-    /// Whether updates have begun since that leave records with the fields that they write alone.
+    /// Whether updates have begun since then that leave records with only the fields that they
+    /// write.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reshaped: bool,
 }
@@ -96,12 +97,12 @@ impl Marker {
         serde_json::from_str(text).map_err(bad)
     }
 
-    /// Whether what is there is removed before it is loaded.
+    /// Whether existing data is removed before the next load.
     pub const fn promises_nothing(&self) -> bool {
         self.loaded == 0 && !self.complete
     }
 
-    /// What differs between what is asked for and what was loaded; empty where nothing does.
+    /// Differences between the requested and the loaded data set; empty if there are none.
     pub fn differences(&self, data: &BTreeMap<String, String>) -> String {
         let is_known = |name: &&String| !name.ends_with(CONTENT) || self.data.contains_key(*name);
         let comparable = data.iter().filter(|(name, _)| is_known(name));
@@ -110,7 +111,7 @@ impl Marker {
     }
 }
 
-/// Where a marker is kept.
+/// The place of a marker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Store {
     /// Nowhere: the driver keeps nothing.
@@ -169,7 +170,7 @@ pub(super) fn read_file_itself(path: &Path) -> Option<String> {
         .flatten()
 }
 
-/// The text of a file; none where there is no such file.
+/// The text of a file; `None` if it does not exist.
 pub(super) fn read_file(path: &Path) -> Result<Option<String>, Error> {
     match read_text(path, MARKER_BYTES_MAX) {
         Ok(text) => Ok(Some(text)),

@@ -1,8 +1,9 @@
-//! The loaded data set of a system: where it is, whether it is there, what loads and removes it.
+//! The loaded data set of a system: where it is, whether it exists, and how it is loaded and
+//! removed.
 //!
-//! Beside the data a marker says what was loaded ([`marker`]); [`load`] writes it as it goes on.
-//! What has no marker was not loaded by tailmark: it is left alone, or used as it is if the plan says so
-//! ([`adopt`]).
+//! A marker beside the data says what was loaded ([`marker`]), and [`load`] updates it. Data
+//! without a marker was not loaded by tailmark. It is left alone, or used as it is if the plan says
+//! so ([`adopt`]).
 
 mod adopt;
 pub(crate) mod clean;
@@ -42,7 +43,7 @@ use tailmark_prepare::Unwatched;
 pub struct Dataset<'a> {
     plan: &'a Plan,
     system: &'a SystemPlan,
-    /// What is opened.
+    /// The parameters for opening it.
     pub params: Params,
     store: Store,
     data: BTreeMap<String, String>,
@@ -52,21 +53,22 @@ pub struct Dataset<'a> {
     made: Mutex<Vec<Made>>,
     /// Whether data that tailmark did not load is used: then nothing is created, loaded or removed.
     adopts: bool,
-    /// Which data was there when it was adopted.
+    /// The identity of the data when it was adopted.
     adopted: OnceLock<identity::Adopted>,
-    /// Which load the marker was about that this run saw or wrote: its study, and when it began.
+    /// The load in the marker that this run saw or wrote: its study, and when it began.
     load: Mutex<Option<(String, String)>>,
     /// Whether tables are created in a keyspace that tailmark did not create.
     into_existing: bool,
-    /// Whether this study began to create something on the server: what is bare there is its own.
+    /// Whether this study began to create something on the server, so that empty objects there are
+    /// its own.
     has_begun: bool,
 }
 
-/// How much of a data set is there.
+/// How much of a data set exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nothing, or what is removed before it is loaded: of a load that was not marked yet, or on a
-    /// device.
+    /// Nothing, or data that is removed before the load: from a load that was not marked yet, or on
+    /// a device.
     Empty,
     /// So many records, from the first on.
     Begun(u64),
@@ -80,11 +82,11 @@ pub enum State {
 struct Found {
     /// The marker.
     text: Option<String>,
-    /// What is there without one.
+    /// The state without a marker.
     unmarked: Unmarked,
 }
 
-/// What is in the place of a data set that has no marker.
+/// The state of the place of a data set without a marker.
 enum Unmarked {
     /// No data.
     Nothing,
@@ -137,7 +139,7 @@ impl<'a> Dataset<'a> {
         }
     }
 
-    /// The directory, file or device that holds it; empty where that is a server's.
+    /// The directory, file or device that holds it; empty for a server.
     fn path(&self) -> &Path {
         self.params.location.path().unwrap_or(Path::new(""))
     }
@@ -156,15 +158,16 @@ impl<'a> Dataset<'a> {
         Ok(matches!(self.state()?, State::Loaded | State::Adopted))
     }
 
-    /// How much of it is there. A server is asked, which changes nothing; nothing else is opened.
+    /// How much of it exists. A server is asked, which changes nothing; otherwise nothing is
+    /// opened.
     ///
     /// # Errors
-    /// Where something else is in its place, and where it is to be adopted and is not complete.
+    /// If something else is in its place, or if it should be adopted but is not complete.
     pub fn state(&self) -> Result<State, Error> {
         Ok(self.read()?.1)
     }
 
-    /// The marker, where it is that of this data set, and what follows from it.
+    /// The marker, if it belongs to this data set, and the resulting state.
     fn read(&self) -> Result<(Option<Marker>, State), Error> {
         if !self.is_kept() {
             return Ok((None, State::Loaded));
@@ -234,8 +237,8 @@ impl<'a> Dataset<'a> {
             .unwrap_or_else(now))
     }
 
-    /// When the load began of the data set that is there, complete; none where it is not, or was
-    /// loaded by somebody else.
+    /// When the load of the complete existing data set began; `None` if it is not complete, or
+    /// another program loaded it.
     ///
     /// # Errors
     /// As [`Self::state`].
@@ -325,7 +328,7 @@ impl<'a> Dataset<'a> {
         }
     }
 
-    /// Whatever a plan asks for, what is adopted is not changed by tailmark itself.
+    /// Refuses to change adopted data, whatever the plan says.
     fn refuse_to_change_adopted(&self) -> Result<(), Error> {
         if self.adopts {
             Err(self.nothing_to_adopt("this run would have to load the data set"))
@@ -344,7 +347,7 @@ impl<'a> Dataset<'a> {
         })
     }
 
-    /// Bytes that are stored already: of an unfinished load, or of what is removed before it.
+    /// Bytes that are already stored: by an unfinished load, or by data that is removed first.
     #[must_use]
     pub fn present(&self) -> u64 {
         bytes_below(self.path())
@@ -389,8 +392,8 @@ impl<'a> Dataset<'a> {
         Ok(())
     }
 
-    /// Writes the stamp of a device. One that has none may hold what is not ours: it is looked at
-    /// again, and held meanwhile.
+    /// Writes the stamp of a device. A device without one may hold foreign data, so it is examined
+    /// again while it is held.
     fn stamp(&self, text: &str) -> Result<(), Error> {
         match device_of(self.plan, self.system)? {
             None => Ok(self.make()?.set_marker(text)?),
@@ -408,7 +411,7 @@ impl<'a> Dataset<'a> {
         }
     }
 
-    /// What a marker has that is there already, and what this run made.
+    /// The items of the previous marker that still exist, and those that this run created.
     fn made_with(&self, before: Option<Marker>) -> Vec<Made> {
         let mut all = before.map_or_else(Vec::new, |marker| marker.made);
         let own = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -419,8 +422,8 @@ impl<'a> Dataset<'a> {
     }
 }
 
-/// What may be done to the data. Adopted data that is only read is left as it is; what tailmark loaded
-/// may come to need this version of the database.
+/// The permitted access. Adopted data that is only read stays unchanged. Data that tailmark loaded
+/// may come to require this version of the database.
 fn access(plan: &Plan) -> Access {
     let writes = || {
         plan.sweep

@@ -1,4 +1,4 @@
-//! A data set that is opened, made and removed.
+//! Opens, creates and removes a data set.
 
 use super::{Dataset, State, Store, identity, marker};
 use crate::Error;
@@ -6,12 +6,12 @@ use std::path::Path;
 use tailmark_driver::{Access, Database, Params};
 
 impl Dataset<'_> {
-    /// Opens the database and closes it again, so that what is wrong with its place or its settings
-    /// shows before anything is measured. Of a data set that is not begun nothing is left, removed
-    /// or overwritten: one in a directory is made under another name and removed.
+    /// Opens the database and closes it again, so that problems with its place or settings show
+    /// before anything is measured. If the data set has not been started, nothing is left, removed
+    /// or overwritten. A database in a directory is created under another name and removed.
     ///
     /// # Errors
-    /// Where it cannot be opened, or something else is in its place.
+    /// If it cannot be opened, or something else is in its place.
     pub fn try_open(&self) -> Result<(), Error> {
         let state = self.state()?;
         self.refuse_reload()?;
@@ -25,10 +25,10 @@ impl Dataset<'_> {
         }
     }
 
-    /// Makes the tables of a server before it is loaded, so that it is known to take writes.
+    /// Creates the tables of a server before the load, to verify that it accepts writes.
     ///
     /// # Errors
-    /// As [`Self::state`], and where the server refuses.
+    /// As [`Self::state`], and if the server refuses.
     pub fn try_make(&self) -> Result<(), Error> {
         match self.state()? {
             State::Loaded | State::Adopted => Ok(()),
@@ -36,7 +36,7 @@ impl Dataset<'_> {
         }
     }
 
-    /// Opens a device that is not stamped yet, of which nothing may be written.
+    /// Opens a device without a stamp, to which nothing may be written.
     fn open_to_read(&self) -> Result<Box<dyn Database>, Error> {
         let params = Params {
             access: Access::Read,
@@ -45,16 +45,16 @@ impl Dataset<'_> {
         Ok((self.system.driver.open)(&params)?)
     }
 
-    /// Makes an empty database in the place of what is there, for a workload that fills it.
+    /// Replaces the existing data by an empty database, for a workload that fills it.
     ///
     /// # Errors
-    /// As [`Self::remove`], and where it cannot be opened.
+    /// As [`Self::remove`], and if it cannot be opened.
     pub fn start_empty(&self) -> Result<(), Error> {
         self.remove()?;
         self.make().map(drop)
     }
 
-    /// Opens the database, which is made where there is none.
+    /// Opens the database, creating it if it does not exist.
     pub(super) fn make(&self) -> Result<Box<dyn Database>, Error> {
         self.refuse_to_change_adopted()?;
         let is_server = self.store == Store::Server;
@@ -93,7 +93,7 @@ impl Dataset<'_> {
     /// Removes the data set, so that it is loaded again.
     ///
     /// # Errors
-    /// Where it cannot be removed, or something else is in its place.
+    /// If it cannot be removed, or something else is in its place.
     pub fn remove(&self) -> Result<(), Error> {
         match self.state()? {
             _ if !self.is_kept() => Ok(()),
@@ -102,8 +102,8 @@ impl Dataset<'_> {
         }
     }
 
-    /// Removes what is there. The marker says so before, and until something is loaded: a run that
-    /// is killed meanwhile leaves what the next one removes.
+    /// Removes the existing data. The marker says so first, until something is loaded. So if the
+    /// run is killed meanwhile, the next one removes the rest.
     fn empty(&self) -> Result<(), Error> {
         (self.system.driver.check_destroy)(&self.params)?;
         let before = self.read()?.0;

@@ -1,8 +1,8 @@
 //! Data sets whose records updates have changed in shape since the load.
 //!
-//! With `update = "replace"`, which is YCSB's way, Aerospike keeps of a record what the last update
-//! wrote: reads shrink from all fields to one. What is measured after that is another data set, so
-//! the marker says it before the first such update is sent.
+//! With `update = "replace"`, as in YCSB, Aerospike keeps only what the last update of a record
+//! wrote, so reads shrink from all fields to one. Later points measure a different data set. The
+//! marker records this before the first such update is sent.
 
 use super::{Dataset, Store, marker::Marker};
 use crate::Error;
@@ -18,10 +18,11 @@ impl Dataset<'_> {
         Ok(self.store == Store::Server && self.read()?.0.is_some_and(|marker| marker.reshaped))
     }
 
-    /// The same, asked of the open database; from now on they are not, if this workload changes that.
+    /// The same for the open database. If this workload changes the records, the marker says so
+    /// from now on.
     ///
     /// # Errors
-    /// Where the marker cannot be read or written.
+    /// If the marker cannot be read or written.
     pub fn note_reshaping(
         &self,
         database: &dyn Database,

@@ -1,4 +1,4 @@
-//! A data set on a server: what the server holds, and whose the table is.
+//! A data set on a server: its content, and the owner of the table.
 
 use super::{Dataset, Store};
 use crate::Error;
@@ -10,7 +10,7 @@ const ANOTHER: &str = "it is not the table that was there when tailmark looked; 
      it, or the address leads to another server now";
 
 impl Dataset<'_> {
-    /// What a server holds of it; nothing is changed there.
+    /// What a server holds of it. Changes nothing.
     pub(crate) fn look_at_server(&self) -> Result<Look, Error> {
         let look = self.system.driver.look;
         Ok(look.map_or_else(|| Ok(Look::default()), |look| (look.at)(&self.params))?)
@@ -22,7 +22,7 @@ impl Dataset<'_> {
         self.store == Store::Server && look.is_ok_and(|l| !l.exists && l.foreign.is_none())
     }
 
-    /// What it is loaded into, if that was there before: no record is removed from it.
+    /// The existing container that it is loaded into. No record is removed from that.
     pub(super) fn kept_records(&self) -> Result<Option<String>, Error> {
         if self.store != Store::Server || self.system.driver.look.is_none() {
             return Ok(None);
@@ -55,8 +55,8 @@ impl Dataset<'_> {
         }
     }
 
-    /// Refuses an open table that is not the one that was looked at: between the look and the opening
-    /// the address may have come to lead to another server.
+    /// Refuses an open table that is not the one that was examined. In the meantime the address may
+    /// have come to lead to another server.
     pub(super) fn refuse_another_table(
         &self,
         looked: &Look,
@@ -90,8 +90,8 @@ impl Dataset<'_> {
         Err(self.foreign(Some(ANOTHER.to_owned())))
     }
 
-    /// Refuses a table that another program put in the place of the one that was `loaded` or
-    /// `measured`, where the server tells. Adopted data has no marker.
+    /// Refuses a table with which another program replaced the one that was `loaded` or `measured`,
+    /// if the server shows it. Adopted data has no marker.
     pub(crate) fn refuse_replaced_table(
         &self,
         database: &dyn Database,

@@ -1,4 +1,4 @@
-//! Directories that two systems of a plan would share, under whatever names.
+//! Detects directories that two systems of a plan would share, under any names.
 
 use super::wal::{directories, own_log, refuse};
 use crate::Error;
@@ -11,8 +11,8 @@ use tailmark_driver::Place;
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_prepare::real_path;
 
-/// What a path leads to, the same for every name of it: the last part of the path that exists, by its
-/// number, and what is missing below that.
+/// The target of a path, the same for all of its names: the inode of the last part that exists, and
+/// the missing parts below it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RealPlace {
     /// Device and inode, or the number of a block device.
@@ -21,7 +21,7 @@ pub(crate) struct RealPlace {
 }
 
 impl RealPlace {
-    /// What a path leads to.
+    /// The target of a path.
     pub(crate) fn new(path: &Path) -> Self {
         Self::from_real(&real_path(path))
     }
@@ -40,7 +40,7 @@ impl RealPlace {
     }
 }
 
-/// Whether the one path is the other, or below it.
+/// Whether one path equals the other or is below it.
 fn is_in(path: &Path, other: &Path) -> bool {
     let other = RealPlace::new(other);
     let path = real_path(path);
@@ -48,7 +48,7 @@ fn is_in(path: &Path, other: &Path) -> bool {
         .any(|above| RealPlace::from_real(above) == other)
 }
 
-/// Refuses two systems of which one would keep its data or its log where the other keeps its own.
+/// Refuses two systems if one would keep its data or its log where the other keeps its own.
 ///
 /// # Errors
 /// Names both systems and the directory.
@@ -81,7 +81,7 @@ pub(crate) fn refuse_shared(plan: &Plan) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where a system keeps its data on this machine.
+/// The place of a system's data on this machine.
 fn data(system: &SystemPlan) -> Option<&Path> {
     let is_embedded = matches!(
         system.driver.place,
@@ -90,7 +90,8 @@ fn data(system: &SystemPlan) -> Option<&Path> {
     system.location.path().filter(|_| is_embedded)
 }
 
-/// What a system keeps in a directory that another one uses for its log, or for data of this driver.
+/// What a system keeps in a directory that another one uses for its log, or for data of this
+/// driver.
 fn kept_in(system: &SystemPlan, directory: &Path, driver: Option<&str>) -> Option<&'static str> {
     let place = RealPlace::new(directory);
     let holds_data = data(system).is_some_and(|data| {

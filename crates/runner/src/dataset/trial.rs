@@ -1,8 +1,8 @@
-//! The trial: a database that is made next to the data and removed again, so that what is wrong with
-//! a place or with settings shows before anything is measured.
+//! The trial: a database that is created next to the data and removed again, so that problems with
+//! a place or settings show before anything is measured.
 //!
-//! Its directory has a mark before it has a database, which never gets a record. So what a killed run left
-//! there is told from what another program keeps under that name, which is never removed.
+//! Its directory has a mark before it has a database, which never gets a record. So the rest of a
+//! killed run can be told from another program's data under that name, which is never removed.
 
 use super::{
     Dataset, Error, holds_something,
@@ -25,7 +25,7 @@ const MARK: &str = "made-by-tailmark";
 /// The place of the database in it.
 const DATA: &str = "data";
 
-/// What the mark says.
+/// The content of the mark.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mark {
@@ -92,10 +92,10 @@ impl Trial {
         }
     }
 
-    /// Makes the directory, or takes an empty one, or what a killed run left of a trial.
+    /// Creates the directory, or takes an empty one, or the rest of a killed run's trial.
     ///
     /// # Errors
-    /// If another program keeps something there, or nothing can be made.
+    /// If another program keeps something there, or nothing can be created.
     fn claim(directory: PathBuf, params: &Params, system: &SystemPlan) -> Result<Self, Error> {
         wal::refuse_link(system, &directory)?;
         let left = mark_of(system.driver, &directory);

@@ -1,9 +1,9 @@
-//! Directories apart from the data set in which the database keeps a part of it: the write-ahead
-//! log of RocksDB (`wal_dir`).
+//! Separate directories in which the database keeps part of the data set: the write-ahead log of
+//! RocksDB (`wal_dir`).
 //!
-//! Such a directory is a place, as the `path` of a system is: the data set has its own directory
-//! in it, and the database never sees what other programs keep beside that. A trial keeps
-//! everything in its own directory.
+//! Such a directory is a place, like the `path` of a system: the data set has its own directory in
+//! it, and the database never sees other programs' files beside it. A trial keeps everything in its
+//! own directory.
 
 use super::{Dataset, State};
 use crate::Error;
@@ -48,11 +48,12 @@ fn moved(system: &SystemPlan, to: impl Fn(&str, &Path) -> PathBuf) -> Settings {
 }
 
 impl Dataset<'_> {
-    /// Checks the directories apart from the data set, and makes those of which the parent exists; adds
-    /// those to `made`.
+    /// Checks the separate directories, and creates those whose parent exists, adding them to
+    /// `made`.
     ///
     /// # Errors
-    /// If one cannot be used, or holds log files of another database before the data set is begun.
+    /// If one cannot be used, or contains log files of another database before the data set is
+    /// started.
     pub(crate) fn check_directories(&self, made: &mut Vec<PathBuf>) -> Result<(), Error> {
         let is_empty = self.state()? == State::Empty;
         let data = self
@@ -113,8 +114,8 @@ impl Dataset<'_> {
         Ok(())
     }
 
-    /// Refuses to write to adopted data of which a part is in a directory that the plan does not name:
-    /// the data says so itself, and a copy of it says the same of the directory of the original.
+    /// Refuses to write to adopted data with a part in a directory that the plan does not name. The
+    /// data names that directory itself, and a copy names the directory of the original.
     pub(super) fn refuse_unnamed_directories(&self) -> Result<(), Error> {
         if !self.adopts || self.params.access == Access::Read {
             return Ok(());
@@ -136,8 +137,8 @@ impl Dataset<'_> {
         Ok(())
     }
 
-    /// The directory of a RocksDB database that a directory is in; none if that is this data set, or
-    /// nothing is made there.
+    /// The directory of a RocksDB database that contains a directory; `None` if that is this data
+    /// set, or nothing is created there.
     fn database_around(&self, directory: &Path) -> Option<PathBuf> {
         let directory = real_path(directory);
         let own = real_path(self.path());
@@ -152,8 +153,8 @@ impl Dataset<'_> {
     }
 }
 
-/// Refuses a symbolic link where a database makes its directory or file: what it points to may be
-/// on another device than the one that is watched.
+/// Refuses a symbolic link where a database creates its directory or file, because its target may
+/// be on another device than the watched one.
 pub(super) fn refuse_link(system: &SystemPlan, place: &Path) -> Result<(), Error> {
     match fs::read_link(place) {
         Ok(target) => Err(Error::LinkedData {

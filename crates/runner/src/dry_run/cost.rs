@@ -1,5 +1,5 @@
-//! What a run would take: the expected time, with what may be waited for at most, and the space on
-//! each file system.
+//! The cost of a run: the expected time, the longest possible waits, and the space on each file
+//! system.
 
 use super::{
     counted,
@@ -12,7 +12,7 @@ use tailmark_engine::DRAIN;
 use tailmark_model::number;
 use tailmark_plan::{AskedRate, Plan, PlanPoint, Reload, Sweep};
 
-/// The bandwidth at which the time of a load is given, because nobody knows it beforehand.
+/// The assumed bandwidth of a load, because it is unknown in advance.
 const LOAD_BYTES_PER_SEC: u64 = 100_000_000;
 /// The rate at which the time of a budget of operations is given, for the same reason.
 const OPERATIONS_PER_SEC: f64 = 50_000.0;
@@ -24,7 +24,7 @@ pub fn totals(plan: &Plan, work: &Work<'_>) -> Vec<String> {
     lines
 }
 
-/// Of its points, the ones at a rate that end by time: what is due then may still be done for a while.
+/// Those of its points at a rate that end by time: due operations may take a while longer.
 fn drained(plan: &Plan, work: &SystemWork<'_>) -> u64 {
     let ends_by_time = plan.sweep.arrivals.is_some() && plan.sweep.duration.is_some();
     let drained = work
@@ -83,8 +83,8 @@ fn about(time: Duration) -> String {
     units.join(" ")
 }
 
-/// How long all loads take, of so many bytes: at the rate of the plan, or else at the bandwidth that is
-/// assumed; and what that is called.
+/// The duration of all loads of that many bytes, at the plan's rate or else at the assumed
+/// bandwidth, and a description of which.
 fn load_time(
     plan: &Plan,
     work: &Work<'_>,
@@ -121,7 +121,7 @@ fn searches(plan: &Plan, work: &Work<'_>) -> Option<(String, Duration)> {
     (left > 0).then_some((line, time))
 }
 
-/// How many trials the searches of a system may make at most that are not made yet.
+/// The most trials that the searches of a system may still make.
 fn trials(plan: &Plan, work: &SystemWork<'_>) -> u64 {
     let Some(settings) = &plan.slo else {
         return 0;
@@ -140,7 +140,7 @@ fn loads_of_searches(plan: &Plan, work: &SystemWork<'_>) -> u64 {
     }
 }
 
-/// How long tailmark waits at most beside measuring and loading; adds a line for each cause.
+/// The longest possible waits besides measuring and loading. Adds a line for each cause.
 fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
     let mut waited = Duration::ZERO;
     let mut wait = |count: u64, most: Duration, what: &str| {
@@ -189,7 +189,7 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
     waited
 }
 
-/// How long a point takes, as far as it can be known.
+/// The duration of a point, as far as it can be known.
 fn point_time(sweep: &Sweep, point: &PlanPoint<'_>) -> Duration {
     let rate = match point.rate {
         Some(AskedRate::Fixed(rate)) => Some(rate),
@@ -210,7 +210,7 @@ fn point_time(sweep: &Sweep, point: &PlanPoint<'_>) -> Duration {
         .saturating_add(sweep.warmup.longest())
 }
 
-/// How long so many points take, in words.
+/// The duration of that many points, in words.
 fn points_time(plan: &Plan, up_to: &str, points: u64, all: Duration) -> String {
     let sweep = &plan.sweep;
     let counted = up_to.to_owned() + &counted(points as usize, "point");
@@ -231,7 +231,7 @@ fn points_time(plan: &Plan, up_to: &str, points: u64, all: Duration) -> String {
     }
 }
 
-/// What a file system must hold.
+/// The required space on a file system.
 #[derive(Default)]
 struct Claims {
     /// Bytes that the systems there still write, at most.

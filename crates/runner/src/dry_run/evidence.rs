@@ -1,5 +1,5 @@
-//! What a plan can show: how large a difference must be to be found with its repeats, and how long
-//! its points must be for the quantile that its report is about.
+//! What a plan can show: the smallest difference that its repeats can detect, and the length of
+//! points for the quantile of its report.
 
 use super::Facts;
 use crate::{
@@ -12,9 +12,9 @@ use tailmark_plan::{Plan, PlanPoint};
 use tailmark_stats::comparison::equivalence;
 use tailmark_stats::statistics::{PEAK_RUNS, POWER, RUNS_MIN, smallest_difference};
 
-/// How far runs may be apart where nobody knows it.
+/// Assumed variations between runs if none is known.
 const NOISE: [f64; 3] = [0.03, 0.05, 0.1];
-/// The rate for which the time of a point is given, where none is known.
+/// The rate for which the time of a point is given if none is known.
 const OPERATIONS_PER_SEC: f64 = 10_000.0;
 
 /// Lines for a person.
@@ -147,8 +147,8 @@ fn lengths(plan: &Plan, earlier_studies: &[EarlierStudy], wanted: &Wanted) -> Ve
     lines
 }
 
-/// The time that each point takes to do so many operations, as far as that is known; of those of
-/// which it is not, for a rate that people can multiply.
+/// The time in which each point does that many operations, as far as it is known; for the others,
+/// the time at a rate that is easy to multiply.
 fn times(
     plan: &Plan,
     earlier_studies: &[EarlierStudy],
@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    /// What the formula gives, in the words of the dry run.
+    /// The result of the formula, in the words of the dry run.
     fn smallest(noise: f64, tests: usize) -> String {
         number::percent(smallest_difference(noise, 5, tests, 0.03).unwrap())
     }

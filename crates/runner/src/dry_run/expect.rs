@@ -1,10 +1,10 @@
-//! What a dry run says of the expectations of a plan: what is looked up, and what is not so.
+//! The expectations of a plan in a dry run: what is checked, and what does not hold.
 
 use super::SystemFacts;
 use crate::expect::expected;
 use tailmark_plan::{Plan, SystemPlan, Unexpected};
 
-/// What is expected of a system, and what is there instead.
+/// The expectations about a system, and the differences.
 pub fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Vec<String> {
     let all = expected(system);
     if all.is_empty() {

@@ -1,4 +1,4 @@
-//! What a dry run says of a ladder of client counts, of which nobody knows beforehand where it ends.
+//! Ladders of client counts in a dry run. Where they end is unknown in advance.
 
 use crate::steps::Ladders;
 use tailmark_model::number;
@@ -41,7 +41,7 @@ pub(super) fn thread_counts(sweep: &Sweep) -> String {
     format!("with {} threads{until}", threads.join(", "))
 }
 
-/// How often each point is measured; none where once.
+/// How often each point is measured; `None` if once.
 pub(super) fn repeats(sweep: &Sweep) -> Option<String> {
     match (sweep.repeats, sweep.ladder) {
         (1, _) => None,

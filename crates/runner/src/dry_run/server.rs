@@ -1,25 +1,26 @@
-//! What a run would change on the server of a system: the dry run asks the server what it holds, and
-//! prints the statements that would be sent.
+//! What a run would change on the server of a system. The dry run asks the server for its content,
+//! and prints the statements that would be sent.
 
 use super::SystemFacts;
 use crate::{Error, dataset::Dataset, error::in_one_line};
 use tailmark_driver::{Look, Place};
 use tailmark_plan::{Adopt, Plan, Reload, SystemPlan};
 
-/// How long a dry run tries to connect, unless the plan says, milliseconds.
+/// How long a dry run tries to connect, unless the plan sets it, milliseconds.
 const CONNECT_MS: &str = "1000";
 
-/// What is known of the server of a system.
+/// Facts about the server of a system.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerFacts {
-    /// What it holds; if it was not asked, what one holds that has nothing of the data set.
+    /// What it holds. If it was not asked, what a server without the data set holds.
     pub look: Look,
     /// Why it was not asked, or did not answer.
     pub unreached: Option<String>,
 }
 
-/// Looks at the server of a system; none if it has none, or its address is an example. One that
-/// the plan's own service starts is not asked: it may not run yet, or another in its place.
+/// Looks at the server of a system; `None` if it has none, or its address is an example. A server
+/// that the plan's own service starts is not asked: it may not run yet, or another one may run in
+/// its place.
 pub(super) fn gather(system: &SystemPlan, dataset: &mut Dataset<'_>) -> Option<ServerFacts> {
     let look = system.driver.look.filter(|_| !system.placeholder)?;
     let settings = &mut dataset.params.settings;
@@ -44,7 +45,7 @@ fn why(error: &Error) -> String {
     in_one_line(error)
 }
 
-/// Every statement that would change the server, apart from those of the operations.
+/// Every statement that would change the server, except the operations.
 pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Vec<String> {
     let Some(ServerFacts { look, unreached }) = &known.server else {
         return Vec::new();
@@ -117,7 +118,7 @@ fn changes(plan: &Plan, known: &SystemFacts, look: &Look) -> Vec<String> {
     changes
 }
 
-/// Which operations of a workload change the records of a server, or records that were adopted.
+/// The operations of a workload that change the records of a server, or adopted records.
 pub(super) fn written(
     plan: &Plan,
     system: &SystemPlan,

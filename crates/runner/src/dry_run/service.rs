@@ -26,7 +26,7 @@ pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) ->
     steps
 }
 
-/// ` on db1, then on db2`; nothing where it is on this machine.
+/// ` on db1, then on db2`; empty for this machine.
 fn on<'a>(hosts: impl Iterator<Item = &'a String>) -> String {
     let hosts: Vec<&str> = hosts.map(String::as_str).collect();
     if hosts.is_empty() {

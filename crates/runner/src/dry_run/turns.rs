@@ -1,12 +1,12 @@
-//! How the systems of a run take turns, and what that costs.
+//! How the systems of a run take turns, and the cost of that.
 
 use super::{Facts, work::Work};
 use crate::order;
 use tailmark_model::number;
 use tailmark_plan::{Order, Plan};
 
-/// The order of a run of several systems and, where they take turns, what that costs: lines for a
-/// person.
+/// The order of a run with several systems and, if they take turns, the cost of that: lines for
+/// display.
 pub fn lines(plan: &Plan, facts: &Facts, work: &Work<'_>) -> Vec<String> {
     let order = facts.order(plan);
     let there = work.systems.iter().map(|own| own.system.name.as_str());

@@ -1,4 +1,4 @@
-//! What is left to do of a plan: its steps, counted for each system.
+//! The remaining work of a plan: its steps, counted for each system.
 
 use super::{Facts, SystemFacts};
 use crate::steps::{Ladders, Make, Outlook, Step, Steps};
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use tailmark_driver::Place;
 use tailmark_plan::{Order, Plan, PlanPoint, SystemPlan};
 
-/// What is left to do, as far as is known.
+/// The remaining work, as far as it is known.
 pub struct Work<'a> {
     /// In the order of their first turn.
     pub systems: Vec<SystemWork<'a>>,
@@ -17,15 +17,15 @@ pub struct Work<'a> {
     pub stops: u64,
 }
 
-/// What is left to do of one system.
+/// The remaining work of one system.
 pub struct SystemWork<'a> {
     pub system: &'a SystemPlan,
-    /// Which one of the plan it is, from 0.
+    /// Its index in the plan.
     pub place: usize,
     pub known: Cow<'a, SystemFacts>,
     /// Points to measure.
     pub points: Vec<PlanPoint<'a>>,
-    /// How often its data set is loaded for them.
+    /// How often its data set is loaded for its points.
     pub loads: u64,
     /// Searches that are not over.
     pub searches: u64,
@@ -84,7 +84,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// `up to ` where there may be fewer points.
+    /// `up to ` if there may be fewer points.
     pub fn up_to(&self) -> &'static str {
         if self.ladders.have_ended() {
             ""

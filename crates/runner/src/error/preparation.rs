@@ -1,16 +1,16 @@
-//! What is wrong with what a plan or the command line says about preparing.
+//! Errors in what a plan or the command line says about preparing.
 
 use std::path::PathBuf;
 
-/// What is to be prepared is not what was agreed to, or cannot be.
+/// The preparation was not agreed to, or is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum PreparationError {
-    /// The load of a system would overwrite what is not tailmark's, without consent.
+    /// The load of a system would overwrite foreign data without consent.
     #[error("system `{system}`: its load overwrites {what}")]
     Overwrites {
         /// The system's name.
         system: String,
-        /// The device, and what is on it.
+        /// The device and its content.
         what: String,
         /// Everything that speaks against it, with the flags that agree.
         source: Box<tailmark_prepare::Error>,
@@ -32,7 +32,7 @@ pub enum PreparationError {
         /// As given.
         serial: String,
     },
-    /// A serial number that is confirmed is of several devices.
+    /// A confirmed serial number belongs to several devices.
     #[error(
         "serial number `{serial}` is confirmed, and of devices on {hosts}: they are one device, or \
          cannot be told apart; prepare each by a plan of its own"
@@ -52,7 +52,7 @@ pub enum PreparationError {
     NothingToErase {
         /// As given.
         serial: String,
-        /// Whose device has it.
+        /// The system with the device.
         system: String,
     },
     /// Two systems have their devices mounted on one directory, or one below the other's.
@@ -78,7 +78,7 @@ pub enum PreparationError {
         point.display()
     )]
     ResultsOnMount {
-        /// Whose device it is.
+        /// The system with the device.
         system: String,
         /// The directory.
         point: PathBuf,
@@ -90,7 +90,7 @@ pub enum PreparationError {
         first: String,
         /// The other one.
         second: String,
-        /// What they name.
+        /// The device that they name.
         device: String,
     },
 }

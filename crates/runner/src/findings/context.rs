@@ -1,4 +1,4 @@
-//! What the rules look at: a point with the conditions that it was measured under.
+//! The input of the rules: a point with the conditions under which it was measured.
 
 use crate::{CachesKept, point::Measured};
 use tailmark_driver::{Driver, Params, Place, Settled};
@@ -6,31 +6,31 @@ use tailmark_model::{Phase, PointKey};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_stats::steady::SteadyRule;
 
-/// A point that was measured, and what is known of it.
+/// A measured point, and everything known about it.
 #[derive(Clone)]
 pub struct PointContext<'a> {
     /// What opened the database.
     pub driver: &'a Driver,
-    /// What it opened.
+    /// The parameters of its database.
     pub params: &'a Params,
-    /// Which point.
+    /// The point.
     pub key: &'a PointKey,
-    /// What was measured.
+    /// The measurements.
     pub measured: &'a Measured,
-    /// When what was measured is steady; none: that is not checked.
+    /// The rule for steadiness; `None`: it is not checked.
     pub steady: Option<SteadyRule>,
-    /// Bytes of memory that can cache the files of the database; none: not known.
+    /// Bytes of memory that can cache the files of the database; `None` if unknown.
     pub(crate) memory: Option<u64>,
-    /// What a sweep adds; a call that stands in for another program has none.
+    /// Additional context in a sweep; drop-ins have none.
     pub(crate) sweep: Option<SweepContext<'a>>,
 }
 
-/// What a sweep knows of one of its points.
+/// The context of a point in a sweep.
 #[derive(Clone)]
 pub(crate) struct SweepContext<'a> {
     pub plan: &'a Plan,
     pub system: &'a SystemPlan,
-    /// What is known of a data set that another program has loaded.
+    /// Facts about a data set that another program loaded.
     pub adopted: Option<&'a str>,
     /// Why the memory of this run is not limited, although the plan says so.
     pub memory_unlimited: Option<&'a str>,
@@ -40,13 +40,13 @@ pub(crate) struct SweepContext<'a> {
     pub settled_before: Settled,
     /// Whether it did after the point.
     pub settled_after: Settled,
-    /// The version of the database, if it tells.
+    /// The version of the database, if it reports it.
     pub version: Option<String>,
     /// Devices whose link is slower than they can use, each in a few words.
     pub links: Vec<String>,
-    /// What of the system is not as the plan expects, in sentences.
+    /// Differences of the system from the plan's expectations, in sentences.
     pub unexpected: Vec<String>,
-    /// The hosts of its server on which what was prepared was put back meanwhile.
+    /// The hosts of its server on which the preparation was undone meanwhile.
     pub put_back: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> PointContext<'a> {
         }
     }
 
-    /// What was measured.
+    /// The measured phase.
     #[must_use]
     pub fn phase(&self) -> &'a Phase {
         &self.measured.phase

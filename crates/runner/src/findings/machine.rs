@@ -1,6 +1,6 @@
-//! What the samples of the machine say against a number: the device or the volume was held back, the
-//! processors were given to others, or something else used the device; or its settings are those of a
-//! killed run.
+//! What the machine's samples say against a number: the device or the volume was throttled,
+//! processors were taken away, another program used the device, or settings of a killed run are
+//! still in force.
 
 use tailmark_driver::Place;
 use tailmark_model::{Finding, Phase, RankPart, Sentence, Unit, finding, number};
@@ -9,8 +9,8 @@ use tailmark_model::{Finding, Phase, RankPart, Sentence, Unit, finding, number};
 /// to others.
 const SHARE: f64 = 0.01;
 
-/// Counters of a drive that was too hot, of its SMART log and of OCP's extended one: probe, counter,
-/// the name of what was seen, its unit, and what it says of that.
+/// Overheating counters of a drive, from its SMART log and OCP's extended log: probe, counter, the
+/// name of the observation, its unit, and its text.
 const THROTTLINGS: [(&str, &str, &str, Unit, &str); 5] = [
     (
         "nvme-smart",
@@ -68,7 +68,7 @@ pub fn device_throttled(phase: &Phase) -> Option<Sentence> {
     )
 }
 
-/// One sentence of several, as a list after an introduction; none where there are none.
+/// Several sentences as one list after an introduction; `None` if there are none.
 fn listed(introduction: &str, all: Vec<Sentence>, remedy: &str) -> Option<Sentence> {
     let wordings: Vec<&str> = all.iter().map(|one| one.wording.as_str()).collect();
     let wording = format!("{introduction} {}. {remedy}", number::list(&wordings));
@@ -78,8 +78,8 @@ fn listed(introduction: &str, all: Vec<Sentence>, remedy: &str) -> Option<Senten
     })
 }
 
-/// Counters of time in which a cloud volume was asked for more than it or its instance is given, and the
-/// names of what was seen.
+/// Counters of time in which a cloud volume received more requests than it or its instance may
+/// serve, and the names of the observations.
 const LIMITS: [(&str, &str, &str); 4] = [
     (
         "volume_iops_exceeded_s",
@@ -130,16 +130,16 @@ pub fn steal(phase: &Phase) -> Option<Sentence> {
     })
 }
 
-/// Below so many bytes a second what others do is not worth a word.
+/// Below this many bytes per second, activity of other programs is not mentioned.
 const OTHERS_MIN: f64 = 1e6;
-/// From this part of what a device did on it is. A file system's journal and metadata are written by
-/// the kernel for the database, so more is let pass of writes than of reads.
+/// From this share of a device's activity on, it is. The kernel writes a file system's journal and
+/// metadata for the database, so more is tolerated for writes than for reads.
 const OTHERS: [(&str, &str, &str, f64); 2] = [
     ("read_bytes", "Read", "read from", 0.1),
     ("write_bytes", "Written", "written to", 0.5),
 ];
 
-/// What the kernel writes of a journal and of metadata with each flush, at most.
+/// The most that the kernel writes of a journal and of metadata with each flush.
 const JOURNAL_PER_FLUSH: f64 = 65_536.0;
 
 /// Something else used the device.
@@ -176,7 +176,8 @@ pub fn other_load(phase: &Phase, place: Place) -> Option<Sentence> {
     )
 }
 
-/// That settings of this machine, each as `vm.swappiness is 1, was 60`, are those of a killed run.
+/// The finding that settings of this machine, each as `vm.swappiness is 1, was 60`, are left from a
+/// killed run.
 pub(crate) fn settings_left(settings: &[String]) -> Option<Finding> {
     (!settings.is_empty()).then(|| {
         let sentence = Sentence::new(format!(

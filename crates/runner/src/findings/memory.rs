@@ -1,4 +1,4 @@
-//! What holds a whole data set, so that reads do not reach the device.
+//! Caches that hold a whole data set, so that reads do not reach the device.
 
 use super::PointContext;
 use tailmark_driver::{DataSet, Driver, Settings};
@@ -15,7 +15,7 @@ pub struct Cached {
     pub by: &'static str,
 }
 
-/// What holds a data set, where something does; `memory` is what can cache its files, if that is
+/// The memory that holds a whole data set, if any; `memory` is what can cache its files, if that is
 /// known.
 pub(crate) fn cached(
     driver: &Driver,

@@ -1,5 +1,5 @@
-//! What qualifies a point's numbers: each rule looks at the point in its context and says what it
-//! saw and what to do about it.
+//! Findings that qualify a point's numbers. Each rule examines the point in its context and reports
+//! what it saw and the remedy.
 
 mod context;
 mod machine;
@@ -24,9 +24,9 @@ use tailmark_workload::{Workload, db_bench::Op};
 
 /// One rule: a row of [`RULES`].
 pub struct Rule {
-    /// What the finding is of.
+    /// The code of the finding.
     pub code: FindingCode,
-    /// The evidence and the remedy, where the rule applies.
+    /// The evidence and the remedy, if the rule applies.
     pub check: fn(&PointContext<'_>) -> Option<Sentence>,
 }
 
@@ -169,7 +169,7 @@ pub fn findings(point: &PointContext<'_>) -> Vec<Finding> {
     RULES.iter().filter_map(apply).collect()
 }
 
-/// What a database itself has to say beside its numbers.
+/// Remarks of the database itself about its numbers.
 #[must_use]
 pub fn remarks(database: &dyn Database) -> Vec<Finding> {
     let finding = |remark: Remark| code_of(remark.code).finding(remark.text);
@@ -181,7 +181,7 @@ fn code_of(remark: RemarkCode) -> &'static FindingCode {
     finding::find(remark.name()).expect("every code of a remark has a row, which a test looks up")
 }
 
-/// What the rules find, and what the database itself has to say.
+/// Findings of the rules, and remarks of the database itself.
 #[must_use]
 pub fn all_findings(point: &PointContext<'_>, database: &dyn Database) -> Vec<Finding> {
     let mut found = findings(point);

@@ -1,8 +1,8 @@
-//! What the processors of the clients' machine say against a number, by whose work they did: the clients',
-//! the database's, or other programs'.
+//! What the processors of the clients' machine say against a number, divided by the work of the
+//! clients, the database and other programs.
 //!
-//! Only the clients' own share makes a peak a lower bound. What a database needs is a cost of the system,
-//! and other programs disturb a point without being its limit.
+//! Only the clients' own share makes a peak a lower bound. The database's share is a cost of the
+//! system, and other programs disturb a point without being its limit.
 
 use super::PointContext;
 use tailmark_driver::Place;
@@ -11,10 +11,11 @@ use tailmark_model::{CpuShares, RankPart, Sentence, Unit};
 /// From this share of their time on processors are full.
 const FULL: f64 = 0.90;
 
-/// Full processors of which others had this share would have had room without them.
+/// If other programs had this share of busy processors, the processors would not be full without
+/// them.
 const DISTURBED: f64 = 0.10;
 
-/// Of a server's client and its server on one machine the one that has the greater part is the limit.
+/// If a server and its clients share a machine, the one with the larger share is the limit.
 const GREATER_PART: f64 = 0.5;
 
 /// What fills the processors.
@@ -24,10 +25,10 @@ enum Filler {
     Database,
 }
 
-/// Whether clients and database together fill the processors, and which of them does.
+/// Whether clients and database together fill the processors, and which of them is the limit.
 ///
-/// Clients' threads do an embedded database's foreground work too, which cannot be told from their own. They
-/// count as the limit where hardly anything is left to its background threads.
+/// Clients' threads also do an embedded database's foreground work, which cannot be separated from
+/// their own. They count as the limit if hardly anything is left for its background threads.
 fn filler(shares: &CpuShares, place: Place) -> Option<Filler> {
     let run = shares.client + shares.database.unwrap_or_default();
     let is_client = match place {
@@ -86,8 +87,8 @@ fn fullest(ranks: &[RankPart]) -> Option<(&RankPart, f64)> {
         .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The shares of the machine of rank 0, where what others do can be told: the processes of other ranks on
-/// it are not sampled.
+/// The shares of rank 0's machine, if the work of other programs can be determined. Processes of
+/// other ranks on it are not sampled.
 fn alone(point: &PointContext<'_>) -> Option<CpuShares> {
     let ranks = &point.phase().ranks;
     let is_shared = |part: &RankPart| part.host == ranks[0].host;

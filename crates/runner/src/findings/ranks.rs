@@ -1,13 +1,13 @@
-//! What is found of the processes that measured a point together: one that was slower than the
-//! others, and clocks that were apart.
+//! Findings about processes that measured a point together: one was slower than the others, or
+//! clocks differed.
 
 use super::PointContext;
 use tailmark_model::{RankPart, Sentence, Unit};
 
-/// A rank is slow whose clients did less than this part of what those of the median rank did.
+/// A rank is slow if its clients did less than this share of what the median rank's clients did.
 const SLOW: f64 = 0.8;
 
-/// Or whose p99 is more than so many times that of the median rank.
+/// Or if its p99 is more than this multiple of the median rank's.
 const LATE: f64 = 2.0;
 
 /// With fewer operations of a rank nothing is known of its p99, and little of its ops/s.
@@ -16,7 +16,7 @@ const OPERATIONS_MIN: u64 = 1_000;
 /// Seconds of two ranks that are further apart are not the same, nanoseconds.
 const APART_NS: u64 = 1_000_000;
 
-/// The slowest rank, where it is slow, with what is known of it.
+/// The slowest rank, if it is slow, with the facts about it.
 pub fn uneven(point: &PointContext<'_>) -> Option<Sentence> {
     uneven_of(&point.phase().ranks, point.key.target_rate.is_none())
 }
@@ -61,13 +61,13 @@ fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<Sentence> {
     })
 }
 
-/// Which rank something is said of.
+/// Names the rank of a sentence.
 fn of_rank(sentence: Sentence, part: &RankPart) -> Sentence {
     let sentence = sentence.count("Rank", part.rank.into());
     sentence.text("Machine", &part.host)
 }
 
-/// The rank whose seconds were the furthest from those of rank 0.
+/// The rank whose seconds differ most from those of rank 0.
 pub fn clock_skew(point: &PointContext<'_>) -> Option<Sentence> {
     skew_of(&point.phase().ranks)
 }
@@ -109,7 +109,7 @@ fn sorted(ranks: &[RankPart], figure: impl Fn(&RankPart) -> f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// So many ranks of two clients each that do 1,000 ops/s at a p99 of 1 ms.
+    /// That many ranks of two clients each that do 1,000 ops/s at a p99 of 1 ms.
     fn even(ranks: u32) -> Vec<RankPart> {
         let part = |rank| RankPart {
             rank,

@@ -1,4 +1,4 @@
-//! The rules of points at a fixed rate: whether it was met, how late operations were sent and why,
+//! Rules for points at a fixed rate: whether it was reached, how late operations were sent and why,
 //! and which were never done.
 
 use super::PointContext;
@@ -12,10 +12,10 @@ use tailmark_plan::requests_per_operation;
 const LAG_MIN_NS: u64 = 100_000;
 /// Lag above this is some, however long operations take, nanoseconds.
 const LAG_MAX_NS: u64 = 1_000_000;
-/// The part of what was due that may be missing.
+/// The share of due operations that may be missing.
 const MISSING_MAX: f64 = 0.01;
 
-/// More was due than was done in time, beside what may be in flight at the end.
+/// More was due than was done in time, beyond what may be in flight at the end.
 pub(super) fn rate_not_met(point: &PointContext<'_>) -> Option<Sentence> {
     let target = point.key.target_rate?;
     let due = target * point.phase().duration_s;
@@ -43,8 +43,8 @@ pub(super) fn rate_not_met(point: &PointContext<'_>) -> Option<Sentence> {
     })
 }
 
-/// How many operations may be in flight at the end: as many as were on the average (Little's law),
-/// but at least one and at most one for each client.
+/// How many operations may be in flight at the end: the average number in flight (Little's law),
+/// but at least one and at most one per client.
 fn in_flight(phase: &Phase, threads: u32) -> f64 {
     let mean = phase.busy_ns() / 1e9 / phase.duration_s.max(1e-9);
     mean.ceil().clamp(1.0, f64::from(threads.max(1)))
@@ -100,7 +100,7 @@ pub(super) fn woken_late(point: &PointContext<'_>) -> Option<Sentence> {
     Some(with_latency(sentence, "p99 response", response))
 }
 
-/// Operations were never done: their latencies are known from below alone.
+/// Operations were never done, so only lower bounds of their latencies are known.
 pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
     let (count, is_background) = never_done(point.phase());
     if count == 0 {
@@ -159,7 +159,7 @@ fn never_done(phase: &Phase) -> (u64, bool) {
     (sent.filter_map(ages).sum(), true)
 }
 
-/// A latency under a name; in words where it is a bound.
+/// A latency under a name, in words if it is a bound.
 fn with_latency(sentence: Sentence, name: &str, latency: Bounded) -> Sentence {
     if latency.is_exact() {
         sentence.number(name, latency.value, Unit::Nanoseconds)
@@ -168,8 +168,8 @@ fn with_latency(sentence: Sentence, name: &str, latency: Bounded) -> Sentence {
     }
 }
 
-/// The part of the operations of a kind, 0 to 1, whose response time is below the lowest age of
-/// those that were never done, and so is known in full; none where all were done. What failed ranks
+/// The share of a kind's operations, 0 to 1, whose response time is below the lowest age of
+/// operations that were never done, and so is known exactly; `None` if all were done. Failures rank
 /// above.
 fn part_known(result: &KindResult) -> Option<f64> {
     let ages = &result.censored.as_ref()?.response;
@@ -183,12 +183,12 @@ fn part_known(result: &KindResult) -> Option<f64> {
     (!ages.is_empty()).then(|| below.saturating_sub(1) as f64 / all as f64)
 }
 
-/// `p99.88`: no more than what is known, to three decimals.
+/// `p99.88`: rounded down to three decimals.
 fn quantile_name(part: f64) -> String {
     format!("p{}", (part * 1e5 + 1e-6).floor() / 1e3)
 }
 
-/// What 1 % of so many operations lagged at least, where that is too much beside p99 of the
+/// The lag that 1 % of that many operations reached, if it is large relative to the p99 of the
 /// response time. Operations that are not in `lag` did not lag for this cause.
 fn late(lag: &Latencies, operations: u64, response_p99: Bounded) -> Option<u64> {
     let tail = operations.div_ceil(100);
@@ -201,7 +201,7 @@ fn late(lag: &Latencies, operations: u64, response_p99: Bounded) -> Option<u64> 
     (late > LAG_MAX_NS.min(response_p99.value as u64 / 10) && late > LAG_MIN_NS).then_some(late)
 }
 
-/// How many operations were sent.
+/// The number of operations that were sent.
 fn operations(lag: &StartLag) -> u64 {
     let causes = lag.causes.as_ref();
     causes.map_or(lag.all.len(), |causes| {

@@ -1,4 +1,4 @@
-//! What was sampled on the hosts of servers says against a number.
+//! What samples on the hosts of servers say against a number.
 
 use super::PointContext;
 use tailmark_cluster::DRIFT_PPM_MAX;
@@ -27,7 +27,7 @@ pub fn saturated(point: &PointContext<'_>) -> Option<Sentence> {
     })
 }
 
-/// A sentence with what was seen of each server; none where there is no server.
+/// A sentence with the observations of each server; `None` without a server.
 fn of_servers<'s, T>(
     wording: &str,
     servers: impl Iterator<Item = (&'s str, T)>,
@@ -86,7 +86,7 @@ fn gaps(phase: &Phase, server: &str) -> Vec<(f64, f64)> {
     pairs.map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// What was prepared on a server was put back meanwhile.
+/// The finding that the preparation of a server was undone meanwhile.
 pub fn changed(put_back: &[String]) -> Option<Sentence> {
     let wording = "The connection to the host of the server was lost: {Server}. With it what [prepare] \
                    had set there was put back, and set again when it came back, so part of this was \
@@ -95,7 +95,8 @@ pub fn changed(put_back: &[String]) -> Option<Sentence> {
     of_servers(wording, hosts, |sentence, ()| sentence)
 }
 
-/// What is found of a load: that its server was not watched all the while, or not as it was prepared.
+/// The finding about a load whose server was not watched all the time, or not prepared all the
+/// time.
 pub fn of_load(phase: &Phase, put_back: &[String]) -> Vec<Finding> {
     let changed = changed(put_back).map(|sentence| SERVER_CHANGED.finding(sentence));
     let unwatched = unwatched(phase).map(|sentence| SERVER_UNWATCHED.finding(sentence));

@@ -1,4 +1,4 @@
-//! Whether a point was steady: its warm-up, where a rule ended that, and its measured part.
+//! Whether a point was steady: its warm-up, if a rule ended that, and its measured part.
 
 use super::PointContext;
 use tailmark_model::{Sentence, Unit, Warmup};

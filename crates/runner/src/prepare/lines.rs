@@ -1,4 +1,4 @@
-//! What preparing would do, in words: the dry run.
+//! What preparation would do, in words for the dry run.
 
 use super::{
     ELSEWHERE, begun_before, not_set,
@@ -13,8 +13,8 @@ use tailmark_model::number;
 use tailmark_plan::{MachineSettings, Plan, SystemPlan};
 use tailmark_prepare::{Changes, Job, STEPS, Unwatched};
 
-/// What a dry run says first: a line for each device that holds something and would be overwritten.
-/// `alone` is the system whose devices alone are prepared.
+/// The first lines of a dry run: one for each device with content that would be overwritten. With
+/// `alone`, only the devices of that system are prepared.
 #[must_use]
 pub fn overwrites(plan: &Plan, alone: Option<&str>, out: &Path) -> Vec<String> {
     overwrites_lines(plan, alone, out)
@@ -140,7 +140,7 @@ fn unnamed_lines(systems: &[&SystemPlan]) -> Vec<String> {
     lines
 }
 
-/// Of the machine, and of those of servers.
+/// Settings of this machine, and of the servers' machines.
 fn settings_lines(plan: &Plan) -> Vec<String> {
     let hosts = plan.systems.iter().flat_map(|other| &other.ssh);
     let hosts: BTreeSet<&str> = hosts.map(String::as_str).collect();

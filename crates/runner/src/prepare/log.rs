@@ -1,5 +1,4 @@
-//! What whoever watches the run is told of preparing: a line before and after each step, and how far
-//! a long one is.
+//! Messages about preparation: a line before and after each step, and the progress of long ones.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,25 +8,25 @@ use tailmark_engine::{Observer, Stop};
 use tailmark_model::number;
 use tailmark_prepare::{Watch, append_to_log};
 
-/// Tells the observer a line, and appends it to the log of the machine.
+/// Sends a line to the observer, and appends it to the log of the machine.
 pub(crate) fn tell(observer: &dyn Observer, text: &str) {
     observer.notice(text);
     append_to_log(text);
 }
 
-/// How far long steps are, for the observer.
+/// Reports the progress of long steps to the observer.
 pub(super) struct Far<'a> {
     observer: &'a dyn Observer,
     stop: &'a Stop,
     step: Mutex<Step>,
 }
 
-/// The step that goes on.
+/// The current step.
 struct Step {
     what: String,
-    /// When it was first told how far it is, and how far: what comes before is no part of it.
+    /// The first report of its progress: when, and how far. Earlier work is not counted.
     from: Option<(Instant, f64)>,
-    /// The part that was told last, percent.
+    /// The last reported progress, percent.
     told: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What of a plan's places and devices is looked at before the first device is touched.
+//! Checks of a plan's places and devices before the first device is touched.
 
 use super::overwrite::raw_targets;
 use crate::{Error, PreparationError, devices::InAdvance};
@@ -8,11 +8,11 @@ use tailmark_model::number;
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_prepare::{Changes, Job, Target, real_path};
 
-/// Refuses results in a directory that a device is mounted on, where they would be hidden or on
-/// what is measured, and one such directory for two systems.
+/// Refuses a results directory below a mount point, where results would be hidden or on the
+/// measured device, and one mount point for two systems.
 ///
 /// # Errors
-/// Names the directories and whose they are.
+/// Names the directories and their systems.
 pub(crate) fn refuse_places(plan: &Plan, out: Option<&Path>) -> Result<(), Error> {
     let mut seen: Vec<(&SystemPlan, PathBuf)> = Vec::new();
     for system in plan.systems.iter().filter(|system| system.ssh.is_empty()) {
@@ -54,7 +54,7 @@ pub(super) fn in_advance(jobs: &[(&SystemPlan, Job)]) -> InAdvance {
     jobs.iter().filter_map(mount).collect()
 }
 
-/// What is known of the devices of a plan that are on the hosts of servers.
+/// Facts about the devices of a plan on the hosts of servers.
 #[derive(Debug, Default)]
 pub(super) struct Elsewhere {
     /// Each with what `ssh` takes to reach its host.
@@ -76,8 +76,9 @@ pub(super) struct DeviceThere {
 }
 
 impl Elsewhere {
-    /// Refuses a serial number that is confirmed and of devices that nothing erases, or of devices on
-    /// several machines, of which this one may be one; whether it is of a device there.
+    /// Refuses a confirmed serial number that belongs to devices which nothing erases, or to
+    /// devices on several machines, including possibly this one. Returns whether a device there has
+    /// it.
     fn has(&self, serial: &str, is_here: bool) -> Result<bool, Error> {
         let same = || {
             let devices = self.devices.iter();

@@ -1,9 +1,9 @@
-//! Preparing: what is done to devices and to the machine before systems are measured.
+//! Preparation of devices and the machine before systems are measured.
 //!
-//! A run looks at everything first: that every device is found, that each serial number that is
-//! confirmed is one of them, and that nothing speaks against erasing those that are. Only then is the
-//! first one touched. A device whose serial number is not confirmed is measured as it is, and the
-//! study says so. What was prepared once for a study is not prepared again when it goes on.
+//! A run first checks everything: that every device is found, that each confirmed serial number
+//! belongs to one of them, and that nothing speaks against erasing those. Only then is the first
+//! device touched. A device without confirmation is measured as it is, and the study says so.
+//! Preparation is done once per study and not repeated when a run resumes.
 
 mod lines;
 pub(crate) mod log;
@@ -31,15 +31,15 @@ use tailmark_plan::{ClientHost, Plan, SystemPlan};
 use tailmark_prepare::{Changes, Done, JOURNAL_DIRECTORY, Job, Journal, STEPS};
 use tailmark_study::Study;
 
-/// The group of facts of what was prepared.
+/// The group of facts about preparation.
 const GROUP: &str = "preparation";
 
-/// What was prepared, put back as far as it can be when this is dropped.
+/// The preparation, undone as far as possible on drop.
 #[derive(Default)]
 pub(crate) struct Prepared<'a> {
-    /// What the study says of it.
+    /// Facts for the study.
     facts: Vec<Fact>,
-    /// What is worth a line.
+    /// Notices.
     notices: Vec<String>,
     journal: Option<Journal<'a>>,
 }
@@ -50,7 +50,7 @@ pub(crate) fn is_needed(plan: &Plan) -> bool {
     is_set || here(plan).any(|system| !system.prepare.devices.is_empty())
 }
 
-/// The systems whose devices are on this machine: what has a host is prepared there.
+/// The systems whose devices are on this machine. Systems with a host are prepared there.
 fn here(plan: &Plan) -> impl Iterator<Item = &SystemPlan> {
     plan.systems.iter().filter(|system| system.ssh.is_empty())
 }
@@ -79,10 +79,11 @@ fn is_changed(plan: &Plan) -> bool {
         || systems.any(|system| system.prepare.mount.is_some() || system.emulate.is_some())
 }
 
-/// Why the settings of a plan are not set here where all of its servers are elsewhere: they may be set there.
+/// Why the settings of a plan are not set here if all of its servers are elsewhere, where they may
+/// be set.
 const ELSEWHERE: &str = "they are of the machine of the servers, which is another one";
 
-/// Why the settings of a plan are not set on this machine; none where they are.
+/// Why the settings of a plan are not set on this machine; `None` if they are.
 fn not_set(plan: &Plan) -> Option<&'static str> {
     let is_here = |system: &SystemPlan| {
         system.is_here() && system.expect.client_host != Some(ClientHost::Other)
@@ -100,7 +101,7 @@ fn not_set(plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// Bytes that the control group of a system's server is limited to, where that is set.
+/// The memory limit of a system's server in bytes, if it is set.
 pub(crate) fn server_limit(plan: &Plan, system: &SystemPlan) -> Option<u64> {
     let is_set = if system.ssh.is_empty() {
         not_set(plan).is_none()
@@ -111,12 +112,11 @@ pub(crate) fn server_limit(plan: &Plan, system: &SystemPlan) -> Option<u64> {
     Some(*limit)
 }
 
-/// Prepares the systems of a plan, the machine and the hosts of servers for a run into `out`. All are
-/// looked at before the first one is touched.
+/// Prepares the systems of a plan, the machine and the hosts of servers for a run into `out`. All
+/// are checked before the first one is touched.
 ///
 /// # Errors
-/// Where something is not there, something speaks against it, or a step fails; what was set is
-/// put back then.
+/// If something is missing, a guard objects, or a step fails. Settings are then restored.
 pub(crate) fn prepare<'a>(
     plan: &Plan,
     (servers, ranks): (&Servers, &Ranks),
@@ -137,10 +137,10 @@ pub(crate) fn prepare<'a>(
     Ok(prepared)
 }
 
-/// Prepares one system alone: its devices, and not the machine. Its file system stays mounted.
+/// Prepares a single system: its devices, but not the machine. Its file system stays mounted.
 ///
 /// # Errors
-/// As [`prepare`], and where the plan has nothing to prepare of it.
+/// As [`prepare`], and if the plan has nothing to prepare for it.
 pub fn prepare_alone(
     plan: &Plan,
     name: &str,
@@ -168,15 +168,15 @@ pub fn prepare_alone(
     done
 }
 
-/// What is to be done on this machine, found and with nothing against it.
+/// The work on this machine, checked and without objections.
 struct Here<'a, 'p> {
     journal: Journal<'a>,
-    /// Each with whether steps are carried out that destroy what is on devices.
+    /// Each job, with whether its destructive steps are carried out.
     jobs: Vec<(&'p SystemPlan, Job, bool)>,
 }
 
 impl<'a> Prepared<'a> {
-    /// Looks at what is on this machine; these devices are on others. None where nothing is done here.
+    /// Checks this machine; the given devices are on others. `None` if there is nothing to do here.
     fn look_here<'p>(
         &mut self,
         plan: &'p Plan,
@@ -223,7 +223,7 @@ impl<'a> Prepared<'a> {
         }))
     }
 
-    /// Prepares what is on this machine.
+    /// Prepares this machine.
     fn prepare_here(
         &mut self,
         plan: &Plan,
@@ -248,10 +248,10 @@ impl<'a> Prepared<'a> {
         Ok(())
     }
 
-    /// Puts what was done into the study, with these notices.
+    /// Writes the preparation and these notices to the study.
     ///
     /// # Errors
-    /// Where that refuses.
+    /// If the study refuses.
     pub(crate) fn keep(&self, plan: &Plan, study: &Study, more: &[String]) -> Result<(), Error> {
         for notice in self.notices.iter().chain(more) {
             study.add_notice(notice)?;
@@ -259,10 +259,10 @@ impl<'a> Prepared<'a> {
         Ok(study.set_facts(&kept(plan, self.facts.clone()))?)
     }
 
-    /// Puts back what was changed; how much of it could not be.
+    /// Restores changes. Returns how many could not be restored.
     ///
     /// # Errors
-    /// Where the journal cannot be written.
+    /// If the journal cannot be written.
     pub(crate) fn put_back(self) -> Result<usize, Error> {
         Ok(self.journal.map_or(Ok(0), Journal::end)?)
     }
@@ -304,7 +304,7 @@ impl<'a> Prepared<'a> {
         Ok(all)
     }
 
-    /// Carries out the steps of a job that the plan asks for, and keeps what the study says of them.
+    /// Carries out the steps of a job, and keeps their facts for the study.
     fn carry_out(
         &mut self,
         system: &str,
@@ -324,7 +324,7 @@ impl<'a> Prepared<'a> {
         Ok(())
     }
 
-    /// Keeps what the study says of steps that were carried out, in a group of facts.
+    /// Keeps facts about executed steps for the study, in a group.
     fn keep_done(&mut self, system: Option<&str>, group: &str, whose: &str, steps: Vec<Done>) {
         let fact = |name: &str, value: String| Fact {
             group: group.to_owned(),
@@ -343,7 +343,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Settings that are not set here: what is measured is the machine as it is.
+    /// Notes settings that are not set here: the machine is measured as it is.
     fn leave_settings(&mut self, plan: &Plan, why: &str, observer: &dyn Observer) {
         let said = format!("the settings of [prepare] are not set: {why}");
         observer.notice(&said);
@@ -356,7 +356,7 @@ impl<'a> Prepared<'a> {
         self.notices.push(said);
     }
 
-    /// A system whose devices are not confirmed is measured on what is there.
+    /// Notes that a system whose devices are not confirmed is measured as it is.
     fn left_as_it_is(&mut self, system: &SystemPlan, needed: &str, observer: &dyn Observer) {
         let what = match system.location {
             // A load takes the device as it is named.
@@ -380,7 +380,7 @@ fn begun_before(system: &str) -> String {
     format!("system `{system}` has begun: it is not prepared again")
 }
 
-/// The systems that a study has something of: what they are on is not touched again.
+/// The systems with data in a study. Their devices are not touched again.
 fn started(out: &Path) -> Result<Vec<String>, Error> {
     if !Study::exists(out) {
         return Ok(Vec::new());
@@ -422,7 +422,7 @@ fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
     Ok(found)
 }
 
-/// Makes the devices of a plan that are emulated; what the study says of them.
+/// Creates the emulated devices of a plan. Returns facts for the study.
 fn emulate_all(
     plan: &Plan,
     journal: &mut Journal<'_>,
@@ -457,7 +457,7 @@ fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
     }
 }
 
-/// Whether a run that was killed has left this machine changed, as far as this user can see.
+/// Whether a killed run has left this machine changed, as far as this user can see.
 pub(crate) fn has_changes() -> bool {
     let journal = Path::new(JOURNAL_DIRECTORY).join("changes.json");
     let text = read_file(&journal, INPUT_BYTES_MAX).unwrap_or_default();
@@ -466,10 +466,10 @@ pub(crate) fn has_changes() -> bool {
     changes.is_some_and(|changes| !changes.is_empty())
 }
 
-/// Puts back what an earlier run has left; how much could not be.
+/// Restores what an earlier run has left. Returns how many changes could not be restored.
 ///
 /// # Errors
-/// Where the journal cannot be read, or a run has it.
+/// If the journal cannot be read, or a run holds it.
 pub fn restore(log: &dyn Fn(&str)) -> Result<usize, Error> {
     let journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
     Ok(journal.len())

@@ -1,8 +1,8 @@
-//! Devices that a driver writes itself: a load overwrites all that is on them.
+//! Devices that a driver writes directly. A load overwrites everything on them.
 //!
-//! What another program has there is lost as surely as where a device is erased, so it needs the same
-//! guards and the same consent. It is looked at before anything is prepared, again before anything
-//! is measured, and a last time where the stamp is written, with the device held.
+//! Other programs' data is lost as surely as by erasing. So the same guards and the same consent
+//! are needed. They are checked before anything is prepared, again before anything is measured, and
+//! a last time when the stamp is written, with the device held.
 
 use super::{
     log::Far,
@@ -16,7 +16,7 @@ use tailmark_engine::{Observer, Stop};
 use tailmark_plan::{Adopt, Plan, SystemPlan};
 use tailmark_prepare::{Changes, RawDevice, Target, Watch};
 
-/// How a line begins that says what is lost.
+/// The beginning of a line about lost data.
 const OVERWRITES: &str = "OVERWRITES";
 
 /// The device that the driver of a system writes itself, as the plan names it.
@@ -38,7 +38,8 @@ pub(super) fn raw_targets(plan: &Plan) -> Vec<(&SystemPlan, Target)> {
     plan.systems.iter().filter_map(target).collect()
 }
 
-/// The device that the driver of a system writes itself, looked at; none where it writes none.
+/// The device to which the driver of a system writes directly, after a check; `None` if there is
+/// none.
 pub(crate) fn device_of(plan: &Plan, system: &SystemPlan) -> Result<Option<RawDevice>, Error> {
     let Some(device) = raw_device(system) else {
         return Ok(None);
@@ -55,7 +56,7 @@ fn foreign(plan: &Plan, system: &SystemPlan) -> Result<Option<RawDevice>, Error>
 /// Refuses a system whose load would overwrite a device without consent.
 ///
 /// # Errors
-/// Names what is on the device and everything that speaks against it.
+/// Names the content of the device and all objections.
 pub(crate) fn refuse_overwrite(
     plan: &Plan,
     system: &SystemPlan,
@@ -73,7 +74,7 @@ fn refuse(system: &SystemPlan, device: &RawDevice, watch: &dyn Watch) -> Result<
         .map_err(|error| refused(system, device, error))
 }
 
-/// Why a device is not overwritten, with what is on it.
+/// The refusal to overwrite a device, with its content.
 pub(crate) fn refused(
     system: &SystemPlan,
     device: &RawDevice,
@@ -91,10 +92,11 @@ pub(crate) fn refused(
     }
 }
 
-/// Looks at the devices of all systems before the first one is touched, and tells what is lost.
+/// Checks the devices of all systems before the first one is touched, and reports what will be
+/// lost.
 ///
 /// # Errors
-/// As [`refuse_overwrite`]. An optional system is looked at when it is its turn to be left out.
+/// As [`refuse_overwrite`]. An optional system is checked when it is its turn.
 pub(crate) fn refuse_overwrites(
     plan: &Plan,
     is_pending: impl Fn(&SystemPlan) -> bool,
@@ -133,8 +135,8 @@ fn is_prepared(plan: &Plan, system: &SystemPlan, out: &Path, started: &[String])
         })
 }
 
-/// What a dry run says first: a line for each device that holds something and is written. `alone`:
-/// the system whose devices alone are prepared.
+/// The first lines of a dry run: one for each device with content that is overwritten. With
+/// `alone`, only for the devices of that system.
 pub(super) fn overwrites_lines(plan: &Plan, alone: Option<&str>, out: &Path) -> Vec<String> {
     let started = match alone {
         Some(_) => Vec::new(),
@@ -156,7 +158,7 @@ pub(super) fn overwrites_lines(plan: &Plan, alone: Option<&str>, out: &Path) -> 
     lines
 }
 
-/// The devices of a system that are written and hold what is not ours.
+/// The devices of a system that are written and hold foreign data.
 fn overwritten(
     plan: &Plan,
     system: &SystemPlan,

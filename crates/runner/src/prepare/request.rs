@@ -1,4 +1,4 @@
-//! What a plan asks for, as the host takes it.
+//! The requests of a plan in the form that a host accepts.
 
 use crate::Error;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use tailmark_prepare::{
     DeviceRequest, Erase, JOURNAL_DIRECTORY, Job, JobRequest, MachineRequest, Mix, Over,
 };
 
-/// What is to be done to the devices of a system, found.
+/// The job for the devices of a system, with its devices found.
 pub(super) fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
     Ok(Job::find(request_of(plan, system, out))?)
 }
 
-/// What is asked for of the devices of a system.
+/// The request for the devices of a system.
 pub(super) fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobRequest {
     let prepare = &system.prepare;
     JobRequest {
@@ -32,7 +32,7 @@ pub(super) fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobReq
     }
 }
 
-/// What is agreed to of the devices of a system, for a run into `out`.
+/// The consent for the devices of a system, for a run into `out`.
 pub(super) fn consent_of(
     plan: &Plan,
     system: &SystemPlan,
@@ -75,7 +75,7 @@ fn mix(steady: &Steady) -> Mix {
     }
 }
 
-/// What is to be done to the machine.
+/// The job for the machine.
 pub(super) fn machine(plan: &Plan) -> Result<Job, Error> {
     Ok(Job::find(JobRequest {
         machine: settings_of(plan),
@@ -83,7 +83,7 @@ pub(super) fn machine(plan: &Plan) -> Result<Job, Error> {
     })?)
 }
 
-/// What is asked for of a machine.
+/// The request for the settings of a machine.
 pub(super) fn settings_of(plan: &Plan) -> MachineRequest {
     let settings = &plan.settings;
     MachineRequest {

@@ -1,5 +1,5 @@
-//! Preparing the hosts of servers, by the agents there: the same steps, guards and journal as on this
-//! machine.
+//! Prepares the hosts of servers through their agents, with the same steps, guards and journal as
+//! on this machine.
 
 use super::{
     ELSEWHERE, GROUP, Prepared,
@@ -18,14 +18,14 @@ use tailmark_prepare::{DeviceRequest, JobRequest, MachineRequest};
 use tailmark_remote::Server;
 use tailmark_remote::agent::protocol::Looked;
 
-/// What is to be done on one host.
+/// The work on one host.
 pub(super) struct OnHost<'a> {
     system: &'a SystemPlan,
     server: Arc<Server>,
     request: JobRequest,
 }
 
-/// What was found on all hosts.
+/// The results of checking all hosts.
 pub(super) struct There<'a> {
     jobs: Vec<(OnHost<'a>, Looked)>,
     pub devices: Elsewhere,
@@ -82,8 +82,8 @@ impl<'a> There<'a> {
 }
 
 impl Prepared<'_> {
-    /// What is done on each host, none of which has anything against it, with whether steps are carried
-    /// out that destroy what is on devices.
+    /// The work on each host, without objections, with whether its destructive steps are carried
+    /// out.
     pub(super) fn agree<'p>(
         &mut self,
         plan: &Plan,
@@ -152,14 +152,14 @@ impl Prepared<'_> {
     }
 }
 
-/// Whether what is on the devices of a host may be destroyed.
+/// Whether the content of a host's devices may be destroyed.
 struct Consented<'a> {
     system: &'a str,
     is_agreed: bool,
 }
 
-/// Refuses to destroy what is on the devices of some hosts of a system and not of its others, which
-/// would be measured together.
+/// Refuses to destroy devices on some hosts of a system but not on its others, which would be
+/// measured together.
 fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], started: &[String]) -> Result<(), Error> {
     let destroyed: Vec<_> = jobs
         .iter()
@@ -182,8 +182,8 @@ fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], started: &[String]) -> Result<(
     }
 }
 
-/// Which of these hosts has devices that may not be erased while those of another host of its system
-/// may; not of systems that have begun, of which nothing is erased any more.
+/// A host with devices that may not be erased while those of another host of its system may.
+/// Systems that have begun are ignored, because nothing of them is erased any more.
 fn missing_consent(all: &[Consented<'_>], started: &[String]) -> Option<usize> {
     let is_new = |c: &Consented<'_>| !started.iter().any(|system| system == c.system);
     let may = |system: &str| all.iter().any(|c| c.system == system && c.is_agreed);

@@ -1,5 +1,5 @@
-//! The phase in progress, as a rank knows it: who is ready and done, how far each is, and when all
-//! have to have ended.
+//! The phase in progress from a rank's view: which ranks are ready and done, their progress, and
+//! the deadline for all.
 
 use super::message::{DonePart, Failure, LiveCounts, Order};
 use std::{
@@ -11,14 +11,14 @@ use tailmark_engine::{DRAIN, PhaseEnd, Stop};
 use tailmark_model::Interval;
 use tailmark_workload::KeySpace;
 
-/// How much longer than its end and what is drained behind it a phase may take.
+/// How much longer than its end and its drain a phase may take.
 pub const GRACE: Duration = Duration::from_secs(30);
 
 /// The phase in progress.
 pub struct Current {
     pub number: u64,
     pub keys: Arc<KeySpace>,
-    /// Ends this rank's part alone.
+    /// Ends only this rank's part.
     pub stop: Stop,
     pub end: Option<PhaseEnd>,
     /// By how much this rank began late.
@@ -26,18 +26,18 @@ pub struct Current {
     /// By how much its time was ahead of the agreed one when its part had ended, nanoseconds.
     pub ahead_ns: i64,
     pub is_load: bool,
-    /// Whether it ends for all when one rank has done its share: in a closed loop. At a rate each
-    /// does what is due, and of a load everything is done.
+    /// Whether it ends for all when one rank has done its share, as in a closed loop. At a rate
+    /// each rank does what is due, and a load does everything.
     pub ends_together: bool,
     /// Ranks that take part; the first ones.
     pub ranks: u32,
     pub ready: BTreeSet<u32>,
     pub failed: Option<(u32, Failure)>,
-    /// When it starts, once that is known; none inside: it does not.
+    /// When it starts, once known; an inner `None`: it does not start.
     pub start: Option<Option<u64>>,
     pub done: BTreeMap<u32, DonePart>,
     pub live: BTreeMap<u32, (LiveCounts, Instant)>,
-    /// How far the inserts of each are acknowledged.
+    /// How far the inserts of each rank are acknowledged.
     pub inserted: BTreeMap<u32, u64>,
     /// The intervals that each has closed.
     pub closed: BTreeMap<u32, Vec<Interval>>,
@@ -80,7 +80,7 @@ impl Current {
         }
     }
 
-    /// What was heard of the others' inserts goes to those that draw keys here.
+    /// Passes the others' acknowledged inserts to the clients that draw keys here.
     pub fn learn(&self) {
         let others = (1..self.ranks).map(|rank| self.inserted.get(&rank));
         if let Some(known) = others.collect::<Option<Vec<_>>>()
@@ -95,8 +95,8 @@ impl Current {
         self.end.as_ref().is_some_and(|end| end.is_simulated)
     }
 
-    /// Whether a rank has told all of what it did until then, seconds: one that has done its part
-    /// adds nothing.
+    /// Whether a rank has reported all of its work up to this time, seconds. A rank that has done
+    /// its part adds nothing more.
     pub fn has_told(&self, rank: u32, until_s: f64) -> bool {
         let last = self.closed.get(&rank).and_then(|told| told.last());
         let is_over = last.is_some_and(|i| i.start_s + i.length_s > until_s - 1e-6);
@@ -110,7 +110,7 @@ impl Current {
     }
 }
 
-/// The keys of a phase: where it goes on, those of the phase before, whose inserts are there.
+/// The keys of a phase. If it continues, those of the previous phase, whose inserts exist.
 pub fn keys_of(order: &Order, before: Option<Arc<KeySpace>>) -> Arc<KeySpace> {
     let before = before.filter(|_| order.terms.continues);
     before.unwrap_or_else(|| Arc::new(order.keys()))

@@ -1,4 +1,4 @@
-//! A rank that follows: it carries out what rank 0 commands, and keeps no study.
+//! A rank that follows: it carries out commands from rank 0, and has no study.
 
 use super::{
     Job, Ranks,
@@ -23,10 +23,10 @@ use tailmark_machine::MemoryLimit;
 use tailmark_model::PointKey;
 use tailmark_plan::{Plan, RawPlan, SystemPlan};
 
-/// Carries out what rank 0 commands, until it wants nothing more.
+/// Carries out commands from rank 0 until it sends no more.
 ///
 /// # Errors
-/// None that another rank has not been told: what goes wrong is an answer.
+/// None that rank 0 does not know: failures are answers.
 pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
     let host = cluster.host();
     let (link, thread) = Link::open(cluster, stop);
@@ -125,7 +125,7 @@ struct Follower<'a> {
     made: RefCell<Vec<PathBuf>>,
 }
 
-/// An open database, and of which system it is.
+/// An open database and its system.
 type Open<'a> = (&'a SystemPlan, Box<dyn Database>);
 
 impl<'a> Follower<'a> {
@@ -171,7 +171,7 @@ impl<'a> Follower<'a> {
         found.ok_or_else(|| Error::Unready(format!("its plan has no system `{name}`")))
     }
 
-    /// The data set of a system; its marker will say what was made for it.
+    /// The data set of a system. Its marker will list what was created for it.
     fn dataset(&self, system: &'a SystemPlan) -> Dataset<'a> {
         let dataset = Dataset::new(self.plan, system);
         let made = self.made.borrow();
@@ -275,7 +275,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Carries out a part of a phase; what goes wrong is told.
+    /// Carries out a part of a phase and reports failures.
     fn measure(&self, open: Option<&Open<'a>>, order: Order) {
         let phase = order.phase;
         let measured = self.measured(open, order);

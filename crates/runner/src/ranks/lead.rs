@@ -1,5 +1,4 @@
-//! A phase that is carried out on all ranks: rank 0 gives each its part, does its own, and adds what
-//! they measured.
+//! A phase on all ranks: rank 0 gives each its part, does its own, and adds the results.
 
 use super::{
     Job, Ranks,
@@ -16,7 +15,7 @@ use tailmark_model::{Phase, RankPart, Sentence, finding::NO_ANSWER};
 use tailmark_plan::SystemPlan;
 use tailmark_study::{pack_phase, unpack_phase};
 
-/// What a rank does of a phase, from its beginning until what all measured is one.
+/// A rank's work in a phase, from its start until all measurements are combined.
 pub struct SharedPhase<'a> {
     shared: Option<Shared<'a>>,
 }
@@ -25,18 +24,18 @@ pub struct SharedPhase<'a> {
 struct Shared<'a> {
     job: &'a Job,
     order: Order,
-    /// How far the clock of each rank was ahead at the start, and how far from that it may be.
+    /// How far the clock of each rank was ahead at the start, and the possible error.
     clocks: Vec<Clock>,
 }
 
-/// What was known of the clock of a rank at the start.
+/// The state of a rank's clock at the start.
 #[derive(Debug, Clone, Copy, Default)]
 struct Clock {
     /// An instant of rank 0, nanoseconds, and the same by the rank.
     leader_ns: u64,
     own_ns: u64,
     bound_ns: u64,
-    /// How much faster it goes than that of rank 0.
+    /// How much faster it runs than that of rank 0.
     faster: f64,
 }
 
@@ -47,10 +46,10 @@ impl Drop for Shared<'_> {
 }
 
 impl Ranks {
-    /// Begins a phase: gives every rank its part, or takes up the own one.
+    /// Begins a phase: gives every rank its part, or takes this rank's own part.
     ///
     /// # Errors
-    /// Where this rank was told something else.
+    /// If this rank received another command.
     pub(crate) fn begin(
         &self,
         spec: &Spec<'_>,
@@ -111,7 +110,7 @@ impl Ranks {
     }
 }
 
-/// A rank that follows waits for its part of what it began by itself.
+/// On a rank that follows, waits for the part of a phase that it began by itself.
 fn take_part<'a>(job: &'a Job, spec: &Spec<'_>) -> Result<Shared<'a>, Error> {
     let link = &job.link;
     // One that was given already, with the command to measure.
@@ -145,7 +144,7 @@ impl<'a> SharedPhase<'a> {
         Self { shared: None }
     }
 
-    /// What a rank that follows was ordered to do.
+    /// The order to a rank that follows.
     pub fn ordered(job: &'a Ranks, order: Order) -> Option<Self> {
         let job = job.job.as_ref()?;
         Some(Self {
@@ -240,11 +239,11 @@ impl<'a> SharedPhase<'a> {
         }
     }
 
-    /// Adds what the other ranks measured, and what they say could not be sampled; of a rank that
-    /// follows, hands over what it measured.
+    /// Adds the measurements of other ranks, and what they could not sample. On a rank that
+    /// follows, sends its measurements.
     ///
     /// # Errors
-    /// Where a rank could not measure its part.
+    /// If a rank could not measure its part.
     pub fn finish(
         self,
         phase: Phase,
@@ -360,7 +359,7 @@ impl Shared<'_> {
         Ok((phase, not_sampled))
     }
 
-    /// What a rank measured, with what is kept of it alone.
+    /// The measurements of a rank, with the figures that are kept separately.
     fn part(
         &self,
         rank: u32,
@@ -395,7 +394,7 @@ impl Shared<'_> {
 }
 
 impl Job {
-    /// What is known of the clocks of so many ranks now.
+    /// The current state of that many ranks' clocks.
     fn clocks(&self, ranks: u32) -> Vec<Clock> {
         let now = self.link.cluster.now_ns();
         let state = self.link.state();
@@ -419,8 +418,8 @@ impl Job {
         (0..ranks).map(clock).collect()
     }
 
-    /// By how much the clock of a rank differs now from what was expected at the start of a phase,
-    /// and how far from that it may be.
+    /// How far a rank's clock now differs from the prediction at the start of a phase, and the
+    /// possible error.
     fn drift(&self, rank: u32, before: Clock) -> (i64, u64) {
         let state = self.link.state();
         let Some(last) = state.others[rank as usize].clock.measurements().last() else {

@@ -1,6 +1,6 @@
-//! The thread of a rank that talks with the others, whatever the rank does meanwhile: it answers when
-//! it is asked for the time, tells once a second that the rank is there, passes on when a phase
-//! starts and ends, and notices when another rank is not heard of any more.
+//! The thread of a rank that talks to the others independently of the rank's work. It answers clock
+//! requests, reports once a second that the rank is alive, passes on the start and end of a phase,
+//! and notices when another rank falls silent.
 
 use super::{
     current::{Current, GRACE, keys_of},
@@ -19,61 +19,61 @@ use tailmark_cluster::{ClockLine, Cluster, Exchange, Measurement};
 use tailmark_engine::{DRAIN, Reading, Stop};
 use tailmark_workload::KeySpace;
 
-/// A rank that is not heard of for so long is taken for lost.
+/// A rank that is silent for this long counts as lost.
 const LOST: Duration = Duration::from_secs(15);
 
-/// It is said of one that is not heard of for so long: who has started the ranks may notice by
-/// itself that a host is lost, and does not know which rank is there.
+/// A rank that is silent for this long is named. The launcher may notice a lost host by itself, but
+/// does not know which rank was there.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// A load of which a rank completes nothing for so long has come to nothing.
+/// A load fails if a rank completes nothing for this long.
 const NO_PROGRESS: Duration = Duration::from_secs(300);
 
-/// How often clocks are compared while a phase goes on.
+/// How often clocks are compared during a phase.
 const COMPARE: Duration = Duration::from_secs(60);
 
-/// Requests for the time, of which the quickest counts.
+/// The number of clock requests, of which the quickest counts.
 const PINGS: usize = 30;
 
-/// How often what others wait for is looked at without a message.
+/// How often conditions that others wait for are checked without a message.
 const POLL: Duration = Duration::from_millis(20);
 
 /// For how long the thread waits for a message before it looks for anything else. Each wait costs the
 /// clients some microseconds.
 const LISTEN: Duration = Duration::from_millis(100);
 
-/// What a job ends with that a rank ended.
+/// The exit code of a job that a rank ended.
 const CODE: i32 = 1;
 
-/// What a rank knows of the others, and of the phase in progress.
+/// A rank's knowledge about the others and the phase in progress.
 pub struct Link {
     pub cluster: Arc<dyn Cluster>,
     /// Of the whole run.
     pub stop: Stop,
-    /// What the clock of this machine said at the beginning, by the processor's counter.
+    /// This machine's clock at the beginning, with the processor's counter.
     pub reading: Reading,
     state: Mutex<State>,
     changed: Condvar,
     closing: AtomicBool,
 }
 
-/// What the thread keeps.
+/// The state of the thread.
 pub struct State {
     pub phase: Option<Current>,
     /// Of each rank; what rank 0 knows of itself, and the others of others than it, is never used.
     pub others: Vec<Other>,
-    /// Commands, or what came of them.
+    /// Commands, or their answers.
     pub inbox: VecDeque<(u32, Message)>,
-    /// Those of the phase before, in a rank that follows.
+    /// The keys of the previous phase, on a rank that follows.
     keys: Option<Arc<KeySpace>>,
 }
 
-/// What is known of another rank.
+/// Facts about another rank.
 pub struct Other {
     pub heard: Instant,
     /// Whether it was said that it is not heard of.
     is_quiet: bool,
-    /// Where it is, once that is known.
+    /// Its host, once known.
     pub host: Option<String>,
     /// Of which version, once it has said so.
     pub version: Option<String>,
@@ -128,7 +128,7 @@ impl Link {
         self.cluster.send(to, message.to_bytes());
     }
 
-    /// Sends to the ranks from the second on, so many in all.
+    /// Sends a message to the ranks from the second on, out of that many.
     pub fn send_each(&self, ranks: u32, message: &Message) {
         let bytes = message.to_bytes();
         (1..ranks).for_each(|rank| self.cluster.send(rank, bytes.clone()));
@@ -247,7 +247,7 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// Takes what is said of the phase in progress; of another it is of no use any more.
+    /// Takes a message about the phase in progress. Messages about another phase are dropped.
     fn take_of_phase(&self, state: &mut State, from: u32, told: Message) {
         let Some(phase) = state.phase.as_mut() else {
             return;
@@ -336,7 +336,7 @@ impl Link {
         });
     }
 
-    /// Tells of a stop that was requested of this rank.
+    /// Passes on a stop that was requested on this rank.
     fn pass_on_stop(&self) {
         if !self.stop.requested() {
             return;
@@ -394,7 +394,7 @@ impl Link {
         }
     }
 
-    /// Whether this rank looks whether that one is there. Of rank 0 the one after it speaks first.
+    /// Whether this rank monitors that one. If rank 0 is silent, rank 1 reports it first.
     fn watches(&self, rank: u32) -> bool {
         rank != self.cluster.rank() && (self.is_leader() || rank == 0)
     }
@@ -451,7 +451,7 @@ impl Link {
         }
     }
 
-    /// What to say where a phase goes on for longer than it may.
+    /// The error if a phase runs longer than it may.
     fn overdue(&self, state: &State, phase: &Current) -> Option<String> {
         let now = Instant::now();
         let left = (0..phase.ranks).filter(|rank| !phase.done.contains_key(rank));
@@ -479,7 +479,7 @@ impl Link {
 }
 
 impl State {
-    /// ` on HOST`, where that is known.
+    /// ` on HOST`, if it is known.
     pub fn on_host(&self, rank: u32) -> String {
         let other = self.others.get(rank as usize);
         let host = other.and_then(|other| other.host.as_ref());

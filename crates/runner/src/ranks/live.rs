@@ -1,15 +1,15 @@
-//! What is told of a phase in progress: what all ranks do together.
+//! The live figures of a phase in progress, over all ranks.
 
 use super::{link::Link, message::LiveCounts};
 use std::time::{Duration, Instant};
 use tailmark_engine::{IntervalStats, Live, Observer, PhaseStart};
 
-/// Tells of a phase in progress what all ranks do.
+/// Reports the work of all ranks in a phase in progress.
 pub struct WithOthers<'a> {
     pub inner: &'a dyn Observer,
     pub link: &'a Link,
     pub number: u64,
-    /// How often the operations of a phase are done: where each rank loads a data set of its own.
+    /// How often the operations of a phase are done, if each rank loads its own data set.
     pub times: u32,
 }
 

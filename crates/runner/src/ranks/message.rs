@@ -1,7 +1,7 @@
-//! What the processes of a run say to each other, and how that is written as bytes.
+//! The messages between the processes of a run, and their encoding as bytes.
 //!
-//! Rank 0 leads: it commands, and each other rank answers. Beside that go the messages of a phase in
-//! progress, and a beat a second both ways, which says that a rank is there.
+//! Rank 0 commands, and each other rank answers. In addition there are the messages of a phase in
+//! progress, and a heartbeat once a second in both directions.
 
 use crate::{Error, error::in_one_line};
 use serde::{Deserialize, Serialize};
@@ -18,14 +18,14 @@ pub enum Message {
     Hello { version: String, host: String },
     /// What rank 0 wants done; each is answered.
     Command(Command),
-    /// What came of the command before.
+    /// The answer to the previous command.
     Answer(Result<Answer, Failure>),
     /// Asks for the time of a rank; answered at once, whatever it does.
     Ping,
     /// The instants of the request: when it was sent, by the clock of rank 0, and when it came.
     Pong([u8; 16]),
-    /// Once a second. Of the phase in progress: how far the inserts of a rank are acknowledged, or
-    /// those of all.
+    /// A heartbeat once a second. For the phase in progress: how far the inserts of a rank, or of
+    /// all, are acknowledged.
     Beat {
         phase: u64,
         inserted: u64,
@@ -35,13 +35,13 @@ pub enum Message {
     Ready { phase: u64 },
     /// A rank cannot begin, and why.
     Failed { phase: u64, why: Failure },
-    /// The phase begins at this instant of the clock of rank 0, nanoseconds; none: it does not.
+    /// The phase begins at this instant of rank 0's clock, nanoseconds; `None`: it does not begin.
     Start { phase: u64, at: Option<u64> },
-    /// The measured part ends so long after it began.
+    /// The measured part ends that long after its start.
     End { phase: u64, after: Duration },
     /// In simulated time: rank 0 has not enough of what ended by then, seconds.
     GoOn { phase: u64, until_s: f64 },
-    /// Ends the phase: a stop was requested. What was measured is of no use.
+    /// Ends the phase because a stop was requested. Its measurements are dropped.
     Stop { phase: u64 },
     /// Intervals that a rank adds nothing to any more.
     Intervals { phase: u64, closed: Vec<Seconds> },
@@ -49,17 +49,17 @@ pub enum Message {
     Done { phase: u64, part: Box<DonePart> },
 }
 
-/// Why a rank could not do what it was told.
+/// Why a rank could not carry out a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// In one line.
     pub why: String,
-    /// Whether what was asked for is wrong.
+    /// Whether the request itself was wrong.
     pub is_usage: bool,
 }
 
 impl Failure {
-    /// What another rank is told of an error.
+    /// An error in the form for another rank.
     pub fn from_error(error: &Error) -> Self {
         Self {
             why: in_one_line(error),
@@ -68,7 +68,7 @@ impl Failure {
     }
 }
 
-/// What a rank tells of its phase once a second.
+/// A rank's report about its phase, once a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveCounts {
     pub operations: u64,
@@ -98,7 +98,7 @@ struct KindSeconds {
 }
 
 impl Seconds {
-    /// As it is told.
+    /// The report for an interval.
     pub fn from_interval(interval: &Interval) -> Self {
         let bytes = |packed: &Packed| packed.as_bytes().to_vec();
         let kind = |(kind, counts): (&Kind, &IntervalKind)| {
@@ -119,7 +119,7 @@ impl Seconds {
         }
     }
 
-    /// None where it is damaged.
+    /// The interval; `None` if the report is damaged.
     pub fn interval(self) -> Option<Interval> {
         let packed = |bytes: Vec<u8>| Packed::from_bytes(&bytes).ok();
         let kind = |(kind, counts): (Kind, KindSeconds)| {
@@ -145,7 +145,7 @@ impl Seconds {
     }
 }
 
-/// What a rank measured.
+/// The measurements of a rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DonePart {
     /// The phase as bytes, or why there is none.
@@ -165,8 +165,8 @@ pub struct DonePart {
 /// What rank 0 wants done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
-    /// Takes up the plan: the id of the study, its text, its keys as they take effect, the host of
-    /// every rank, and what the user agrees to.
+    /// Takes the plan: the id of the study, its text, its effective keys, the host of every rank,
+    /// and the user's consent.
     Plan {
         study: String,
         source: String,
@@ -174,8 +174,7 @@ pub enum Command {
         hosts: Vec<String>,
         consent: Consent,
     },
-    /// Looks whether a system can be measured of which each rank has one of its own; nothing is
-    /// changed.
+    /// Checks whether a system can be measured of which each rank has its own. Changes nothing.
     TryOpen { system: String },
     /// Looks whether its data set is there.
     Look { system: String },
@@ -201,18 +200,18 @@ pub enum Command {
     Leave,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     Done,
-    /// Whether the data set is there, whole, and what is known of its place.
+    /// Whether the data set is there and complete, and facts about its place.
     Loaded {
         is_loaded: bool,
         facts: Vec<Fact>,
     },
     /// It was done in part, and why.
     But(String),
-    /// What is known of the machine, and why its memory is not limited where the plan says so.
+    /// Facts about the machine, and why its memory is not limited although the plan asks for it.
     Machine {
         facts: Vec<Fact>,
         unlimited: Option<String>,
@@ -226,7 +225,7 @@ pub struct Order {
     pub phase: u64,
     pub system: String,
     pub point: Option<PointKey>,
-    /// The workload's name; none for the load.
+    /// The workload's name; `None` for the load.
     pub workload: Option<String>,
     /// Whether each rank has a database of its own.
     pub is_own: bool,
@@ -234,12 +233,12 @@ pub struct Order {
     pub terms: Terms,
     /// The records that are there when it begins.
     pub records: u64,
-    /// Whether rank 0 judges by what is measured when there is enough.
+    /// Whether rank 0 decides from the measurements when there is enough.
     pub streams: bool,
     /// Of the rank that it is for: its first client, and how many.
     pub clients: (u32, u32),
     pub own_operations: Option<u64>,
-    /// How many ranks take part, and which of them it is for.
+    /// The number of ranks taking part, and the one that it is for.
     pub ranks: u32,
     pub rank: u32,
     /// An instant of its clock, the same of the clock of rank 0, and how much faster the latter
@@ -285,9 +284,9 @@ impl Order {
         }
     }
 
-    /// How long a phase took that all ranks carried out together. In a closed loop that is the mean
-    /// over all clients, as in one process; where every rank did in time what was due at a rate, the
-    /// time in which all of it was due; else as long as the longest of them.
+    /// The length of a phase of all ranks. In a closed loop it is the mean over all clients, as in
+    /// one process. If every rank did in time what was due at a rate, it is the time in which all
+    /// of it was due. Otherwise it is that of the longest rank.
     pub fn duration_s(&self, phase: &Phase) -> f64 {
         let threads = |part: &RankPart| f64::from(part.threads);
         let all: f64 = phase.ranks.iter().map(threads).sum();
@@ -312,7 +311,7 @@ impl Order {
         }
     }
 
-    /// Which key space a rank that follows begins with.
+    /// The key space with which a rank that follows starts.
     pub fn keys(&self) -> KeySpace {
         let turns = if self.is_own {
             Turns::ALONE
@@ -327,7 +326,7 @@ impl Order {
 }
 
 impl Answer {
-    /// What was said of commands that were carried out in part.
+    /// Remarks on commands that were carried out only in part.
     pub fn said(answers: &[Self]) -> impl Iterator<Item = &str> {
         answers.iter().filter_map(|answer| match answer {
             Self::But(said) => Some(said.as_str()),
@@ -342,7 +341,7 @@ impl Message {
         postcard::to_stdvec(self).expect("what is told has no borrowed part that could fail")
     }
 
-    /// From bytes; none where they are those of another version.
+    /// Decodes bytes; `None` if they are from another version.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes).ok()
     }

@@ -1,10 +1,10 @@
 //! A run that several processes carry out together, started by MPI: rank 0 has the study and leads
 //! the sweep, and the others do their parts of its phases.
 //!
-//! The clients of a phase are spread over the ranks; all begin at one instant of the clock of rank
-//! 0, and what they measured is added to one phase. A server is shared by all ranks, which take
-//! turns with the keys that they insert. An embedded database each rank has of its own, with a data
-//! set of its own in a place of its own.
+//! The clients of a phase are spread over the ranks. All start at one instant of rank 0's clock,
+//! and their measurements are added to one phase. All ranks share a server and take turns with the
+//! keys that they insert. Each rank has its own embedded database, with its own data set in its own
+//! place.
 
 mod current;
 mod follow;
@@ -37,7 +37,7 @@ use tailmark_model::{Fact, PlanValue, Role, Subject};
 use tailmark_plan::{AbortLimit, Plan, SystemPlan};
 use tailmark_workload::{KeySpace, Turns};
 
-/// How long the ranks of a job may take to begin.
+/// How long the ranks of a job may take to start.
 const JOIN: Duration = Duration::from_secs(60);
 
 /// The processes of a run, as one of them sees them.
@@ -52,13 +52,13 @@ struct Job {
     thread: Option<JoinHandle<()>>,
     /// By rank.
     hosts: Vec<String>,
-    /// What a study calls them: where it is redacted, not by their names.
+    /// Their names in a study, which do not reveal hosts if it is redacted.
     names: Vec<String>,
     /// As it is written, for all ranks.
     systems: Vec<SystemPlan>,
-    /// What is known of the machines of other ranks.
+    /// Facts about the machines of other ranks.
     facts: Vec<Fact>,
-    /// What the run says of them.
+    /// Notices about them.
     notices: Vec<String>,
     phases: AtomicU64,
 }
@@ -83,11 +83,11 @@ impl Ranks {
         Self { job: None }
     }
 
-    /// The ranks of a job, of which this one is the first: waits until all are there, and gives them
-    /// the plan, as it is written for all.
+    /// The ranks of a job, of which this is the first. Waits until all are there, and gives them
+    /// the plan.
     ///
     /// # Errors
-    /// Where a rank is not there in time, is of another version, or does not understand the plan.
+    /// If a rank is not there in time, has another version, or does not understand the plan.
     pub fn lead(cluster: Arc<dyn Cluster>, plan: &Plan, stop: &Stop) -> Result<Self, Error> {
         if cluster.size() <= 1 {
             return Ok(Self::alone());
@@ -126,19 +126,19 @@ impl Ranks {
         Ok(ranks)
     }
 
-    /// How many there are.
+    /// The number of ranks.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.job.as_ref().map_or(1, |job| job.link.cluster.size())
     }
 
-    /// The host of each; none where there is one process.
+    /// The host of each; empty for a single process.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         self.job.as_ref().map_or(&[], |job| &job.hosts)
     }
 
-    /// A system as the other ranks have it that are on the host of this one.
+    /// The variants of a system on other ranks of this rank's host.
     pub(crate) fn beside<'a>(
         &'a self,
         system: &'a SystemPlan,
@@ -156,12 +156,12 @@ impl Ranks {
         self.job.as_ref().map_or(0, |job| job.link.cluster.rank())
     }
 
-    /// How many ranks have clients in a phase of so many.
+    /// How many ranks have clients in a phase with that many.
     fn taking_part(&self, threads: u32) -> u32 {
         self.size().min(threads.max(1))
     }
 
-    /// The keys of a phase of that many clients that begins behind so many records.
+    /// The keys of a phase with that many clients that starts after that many records.
     #[must_use]
     pub fn keys(&self, system: &SystemPlan, records: u64, threads: u32) -> KeySpace {
         let turns = if is_own(system) {
@@ -175,7 +175,7 @@ impl Ranks {
         KeySpace::taking_turns(records, turns)
     }
 
-    /// How many data sets there are of a system.
+    /// The number of data sets of a system.
     pub(crate) fn sets_of(&self, system: &SystemPlan) -> u64 {
         if is_own(system) {
             self.size().into()
@@ -201,7 +201,7 @@ impl Ranks {
         if self.rank() == 0 { &plan.abort } else { &[] }
     }
 
-    /// What the study says of them.
+    /// Facts for the study.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |(rank, host): (usize, &String)| Fact {
             system: None,
@@ -214,7 +214,7 @@ impl Ranks {
         hosts.chain(machines).collect()
     }
 
-    /// What the run says of them.
+    /// Notices for the run.
     pub(crate) fn notices(&self) -> &[String] {
         self.job.as_ref().map_or(&[], |job| &job.notices)
     }
@@ -249,17 +249,17 @@ impl Ranks {
         }
     }
 
-    /// Has every other rank begin a command, where each has one of its own of a system.
+    /// Makes every other rank start a command, if each has its own database of a system.
     pub(crate) fn begin_own(&self, system: &SystemPlan, command: impl Fn(String) -> Command) {
         if is_own(system) {
             self.begin_each(|_| command(system.name.clone()));
         }
     }
 
-    /// What this rank has come to, and what the others answer.
+    /// The result of this rank, and the answers of the others.
     ///
     /// # Errors
-    /// That of this rank, or else names the first that failed.
+    /// Those of this rank, or the first rank that failed.
     pub(crate) fn end_own<T>(
         &self,
         system: &SystemPlan,
@@ -278,7 +278,7 @@ impl Ranks {
         }
     }
 
-    /// What came of the command that every other rank began.
+    /// The answers to the command that every other rank started.
     ///
     /// # Errors
     /// Names the first rank that failed.
@@ -301,7 +301,7 @@ impl Ranks {
 }
 
 impl Job {
-    /// Waits until every rank has said where it is.
+    /// Waits until every rank has reported its host.
     fn gather(&self) -> Result<Vec<String>, Error> {
         let until = Instant::now() + JOIN;
         let own = self.link.cluster.host();
@@ -330,7 +330,7 @@ impl Job {
         Ok(hosts)
     }
 
-    /// Keeps what a rank told of its machine.
+    /// Keeps the facts that a rank reported about its machine.
     fn learn(&mut self, rank: u32, answer: Answer) {
         let Answer::Machine { facts, unlimited } = answer else {
             return;

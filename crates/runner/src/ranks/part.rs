@@ -1,4 +1,4 @@
-//! The other ranks of a phase, as the measured path asks them: when all begin and end.
+//! The other ranks of a phase, from the measured path's view: when all start and end.
 
 use super::{
     link::Link,
@@ -8,7 +8,7 @@ use std::{sync::Mutex, time::Duration};
 use tailmark_engine::{Enough, Peers, PhaseEnd, Reading};
 use tailmark_model::Interval;
 
-/// How long before the start it is agreed upon, and how much longer for each rank that is told.
+/// How far ahead the start is agreed upon, and the additional time for each rank.
 const AHEAD: Duration = Duration::from_millis(100);
 const AHEAD_EACH: Duration = Duration::from_micros(200);
 
@@ -24,8 +24,8 @@ pub struct PhasePeers<'a> {
 }
 
 impl PhasePeers<'_> {
-    /// Waits until every rank is ready, and gives the start; none where one is not, or a stop was
-    /// requested.
+    /// Waits until every rank is ready, and returns the start; `None` if one is not, or if a stop
+    /// was requested.
     fn give_start(&self) -> Option<u64> {
         let link = self.link;
         let is_ready = link.wait(|state| {
@@ -116,11 +116,11 @@ impl Peers for PhasePeers<'_> {
     }
 }
 
-/// Tells rank 0 of each interval that this one adds nothing to any more.
+/// Reports each closed interval of this rank to rank 0.
 pub struct Streamer<'a> {
     link: &'a Link,
     number: u64,
-    /// Until when they are told of, seconds.
+    /// The end of the intervals reported so far, seconds.
     told_s: Mutex<f64>,
 }
 
@@ -157,7 +157,7 @@ impl Enough for Streamer<'_> {
 }
 
 impl Streamer<'_> {
-    /// In simulated time nothing goes on before rank 0 has said whether that was enough.
+    /// In simulated time nothing continues before rank 0 has decided whether that was enough.
     fn await_verdict(&self, told_s: f64) {
         self.link.wait(|state| {
             let phase = state.phase.as_ref().filter(|p| p.number == self.number);
@@ -189,7 +189,7 @@ impl<'a> OfAll<'a> {
         }
     }
 
-    /// In simulated time nothing goes on before all have told of an interval.
+    /// In simulated time nothing continues before all have reported an interval.
     fn await_others(&self, own: &Interval) {
         self.link.wait(|state| {
             let phase = state.phase.as_ref().filter(|p| p.number == self.number);
@@ -202,7 +202,7 @@ impl<'a> OfAll<'a> {
         });
     }
 
-    /// An interval of this rank with what the others did in its time; none before all have told.
+    /// An interval of this rank combined with those of the others; `None` before all have reported.
     fn with_others(&self, own: &Interval) -> Option<Interval> {
         let mut all = own.clone();
         let end_s = own.start_s + own.length_s;

@@ -1,5 +1,6 @@
-//! A server that answers before its service was started, as an earlier run may have left one: where no
-//! `stop` ends it, it is in the way of the one that is to be measured, or is measured in its place.
+//! Detects a server that answers before its service was started, perhaps left by an earlier run.
+//! Without a `stop` command, it would be in the way of the server to be measured, or be measured in
+//! its place.
 
 use std::{
     net::{TcpStream, ToSocketAddrs},
@@ -10,7 +11,8 @@ use tailmark_plan::SystemPlan;
 /// How long a contact point may take to answer.
 const ANSWERS: Duration = Duration::from_secs(1);
 
-/// That a server answers where the service of a system is not started yet, and has no `stop`.
+/// The notice that a server answers although the service of a system is not started yet, and has no
+/// `stop`.
 pub(crate) fn left_running(system: &SystemPlan) -> Option<String> {
     let service = system.service.as_ref()?;
     if service.stop().is_some() {
@@ -26,7 +28,7 @@ pub(crate) fn left_running(system: &SystemPlan) -> Option<String> {
     ))
 }
 
-/// Whether a contact point takes a connection; not where it names no port.
+/// Whether a contact point accepts a connection; false if it names no port.
 fn answers(point: &str) -> bool {
     let addresses = point.to_socket_addrs().into_iter().flatten();
     addresses

@@ -1,7 +1,7 @@
-//! What the commands of a service print: a file in the run directory that grows at its end.
+//! The output of a service's commands: a file in the run directory to which lines are appended.
 //!
-//! The name of the file comes from the plan, so another program may have one there. Its first line names
-//! the study, and only such a file is appended to, shown in an error or removed.
+//! The file name comes from the plan, so another program may have a file of that name. The first
+//! line names the study, and only such a file is appended to, quoted in an error, or removed.
 
 use crate::Error;
 use rustix::fs::OFlags;
@@ -14,11 +14,11 @@ use std::{
 use tailmark_model::file_name;
 use tailmark_study::{Error as ResultsError, create_whole, open_own};
 
-/// How the name of a log ends.
+/// The suffix of a log's name.
 const ENDING: &str = ".service.log";
 /// The permissions of a log: a server may print more than every user of the machine is to know.
 const MODE: u32 = 0o640;
-/// What is read of a log, bytes: its end.
+/// The most bytes that are read of a log, from its end.
 const READ_MAX: u64 = 64 << 10;
 const FOREIGN: &str = "is not a log of a service of this study";
 
@@ -30,7 +30,7 @@ pub(crate) struct ServiceLog {
 }
 
 impl ServiceLog {
-    /// That of a service in the run directory of a study.
+    /// The log of a service in the run directory of a study.
     pub fn new(out: &Path, service: &str, study: &str) -> Self {
         Self {
             path: out.join(format!("{}{ENDING}", file_name(service))),
@@ -38,7 +38,7 @@ impl ServiceLog {
         }
     }
 
-    /// Those in the run directory of a study.
+    /// All such logs in the run directory of a study.
     pub fn all(out: &Path, study: &str) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(out).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
@@ -64,7 +64,7 @@ impl ServiceLog {
     /// Refuses another file in its place.
     ///
     /// # Errors
-    /// If there is one, or what is there cannot be read and written.
+    /// If there is one, or if the file there cannot be read and written.
     pub fn refuse_foreign(&self) -> Result<(), Error> {
         match opened(&self.path, &self.first_line) {
             Ok(_) => Ok(()),
@@ -82,12 +82,12 @@ impl ServiceLog {
         }
     }
 
-    /// How long it is.
+    /// Its length.
     pub fn len(&self) -> u64 {
         self.path.metadata().map_or(0, |log| log.len())
     }
 
-    /// The end of what was printed from an offset on.
+    /// The end of the output from an offset on.
     pub fn read(&self, from: u64) -> String {
         read(&self.path, from.max(self.first_line.len() as u64))
     }
@@ -110,7 +110,7 @@ fn opened(path: &Path, first_line: &str) -> io::Result<Option<File>> {
     }
 }
 
-/// The end of a file of this machine, at most [`READ_MAX`] bytes, and none before an offset; empty where
+/// The end of a file on this machine, at most [`READ_MAX`] bytes and not before an offset; empty if
 /// it cannot be read.
 pub(super) fn read(path: &Path, from: u64) -> String {
     let end = || -> io::Result<Vec<u8>> {

@@ -1,17 +1,17 @@
 //! The service of a system: stopped, started and awaited around the points that need it.
 //!
-//! A service is named by commands of one's own or by a unit of systemd. A start command may leave
-//! the server in the background and end, or be the server itself. Whether it is ready is asked of
-//! a command, where there is one, and then of the database, which has to answer. No command is
-//! waited for longer than a server may take to answer.
+//! A service is given by custom commands or by a systemd unit. A start command may leave the server
+//! in the background and end, or be the server itself. A ready command, if there is one, and then
+//! the database itself must confirm that it is ready. No command may take longer than a server has
+//! to answer.
 //!
-//! A unit whose start succeeded may fail a moment later; that is asked of systemd, so that nobody
-//! waits for it. systemd counts starts, and refuses one too many in a short time: it is told that
-//! ours are meant.
+//! A unit may fail a moment after a successful start. systemd is asked about that, so that nothing
+//! waits in vain. systemd also counts starts, and refuses too many in a short time, so it is told
+//! that ours are intended.
 //!
-//! The commands of a system with `ssh` are run there (`process.rs`), on several hosts in their order and
-//! stopped in the opposite one. Where the connection is lost meanwhile, it is awaited, and the service
-//! is stopped and started again: whether a command was run is not known then.
+//! The commands of a system with `ssh` run there (`process.rs`): on several hosts in order, and
+//! stopped in reverse order. If the connection is lost meanwhile, tailmark waits for it, then stops
+//! and starts the service again, because it cannot know whether a command was run.
 
 mod left;
 mod log;
@@ -33,32 +33,32 @@ use tailmark_engine::{Observer, Stop};
 use tailmark_plan::{Plan, Service, ServiceControl, SystemPlan};
 use tailmark_remote::{Server, Signal};
 
-/// How often what is not ready yet is asked again.
+/// How often readiness is checked.
 const POLL: Duration = Duration::from_millis(500);
-/// Lines of a log that an error tells.
+/// Lines of a log in an error.
 const TAIL: usize = 20;
 
-/// The services of a plan, of which those of one system run at a time.
+/// The services of a plan. Those of only one system run at a time.
 pub(crate) struct Services<'a> {
     plan: &'a Plan,
     out: &'a Path,
     servers: &'a Servers,
     observer: &'a dyn Observer,
     stop: &'a Stop,
-    /// Systems of which no other one runs while one of them is measured.
+    /// Systems that must run alone while they are measured.
     alone: Vec<&'a str>,
     /// The system that was switched to.
     system: Option<String>,
     /// Its service, on each of its hosts.
     running: Vec<Running>,
-    /// Systems that were switched to before: what was in their way is stopped since.
+    /// Systems that had a turn before, so that services in their way have been stopped.
     cleared: BTreeSet<String>,
 }
 
 impl<'a> Services<'a> {
-    /// Those of a plan; their commands print into `out`. Systems that take turns are named in
-    /// `alone`: none of their services runs while another of them is measured, from the first point
-    /// on.
+    /// The services of a plan. Their commands print into `out`. Systems that take turns are named
+    /// in `alone`: none of their services runs while another of them is measured, from the first
+    /// point on.
     pub fn new(
         plan: &'a Plan,
         out: &'a Path,
@@ -79,9 +79,9 @@ impl<'a> Services<'a> {
         }
     }
 
-    /// Switches to the service of a system, and leaves it stopped where it was another's turn. What
-    /// else could answer at its address is stopped first: the service of the system before, and
-    /// those that a sweep that was killed may have left running, its own among them.
+    /// Switches to the service of a system, and leaves it stopped if another had the turn.
+    /// Everything else that could answer at its address is stopped first: the service of the
+    /// previous system, and services that a killed sweep may have left running, including its own.
     pub fn switch_to(&mut self, system: &SystemPlan) -> Result<(), Error> {
         if self.system.as_ref() == Some(&system.name) {
             return Ok(());
@@ -103,12 +103,12 @@ impl<'a> Services<'a> {
         if is_first { self.stop() } else { Ok(()) }
     }
 
-    /// Whether the one that was switched to is stopped, and is to be started before it can be asked.
+    /// Whether the current service is stopped and must be started before its database is asked.
     pub fn is_stopped(&self) -> bool {
         self.running.iter().any(|service| !service.is_up)
     }
 
-    /// Starts the one that was switched to, on its hosts in their order.
+    /// Starts the current service, on its hosts in order.
     pub fn start(&mut self) -> Result<(), Error> {
         let mut is_again = false;
         self.with_its_hosts(|running| {
@@ -120,7 +120,7 @@ impl<'a> Services<'a> {
         })
     }
 
-    /// Stops the one that was switched to, in the opposite order.
+    /// Stops the current service, in reverse order.
     pub fn stop(&mut self) -> Result<(), Error> {
         self.with_its_hosts(stop_all)
     }
@@ -130,8 +130,8 @@ impl<'a> Services<'a> {
         &mut self.running
     }
 
-    /// Does something to the service, and again where the connection to one of its hosts was lost
-    /// meanwhile and has come back.
+    /// Does something to the service, and repeats it if the connection to one of its hosts was lost
+    /// meanwhile and came back.
     fn with_its_hosts(
         &mut self,
         mut does: impl FnMut(&mut [Running]) -> Result<(), Error>,
@@ -216,13 +216,13 @@ pub(crate) struct Running {
     service: Service,
     /// Where its commands are run.
     machine: Machine,
-    /// What the commands print.
+    /// The output of the commands.
     log: ServiceLog,
     /// Where in `log` the output of the last command begins.
     printed_from: u64,
-    /// How long a command may take.
+    /// The time limit of a command.
     command_timeout: Duration,
-    /// The start command, while it goes on.
+    /// The start command while it runs.
     started: Option<Process>,
     /// From its start until it was ready.
     is_starting: bool,
@@ -289,7 +289,7 @@ impl Running {
         }
     }
 
-    /// Waits for a command that has to succeed; ends it where it takes too long.
+    /// Waits for a command that must succeed. Ends it if it takes too long.
     fn succeed(&self, action: &'static str, mut command: Process) -> Result<(), Error> {
         let ended = command.ended(self.command_timeout);
         if let Ok(None) = ended {
@@ -310,7 +310,7 @@ impl Running {
         self.failed(action, Some(io::Error::other(why)))
     }
 
-    /// Whether its own command says that it is ready; true where there is none.
+    /// Whether its own ready command succeeds; true if there is none.
     fn says_ready(&mut self, timeout: Duration) -> Result<bool, Error> {
         let Some(ready) = self.service.ready.clone() else {
             return Ok(true);
@@ -328,8 +328,8 @@ impl Running {
         }
     }
 
-    /// Whether the start has failed meanwhile: its command, or the unit that it began. One that was
-    /// ready and failed later may be brought back by somebody.
+    /// Whether the start has failed meanwhile: its command, or the unit that it started. A unit
+    /// that was ready and failed later may be restarted by others.
     fn has_failed(&mut self) -> bool {
         if let Some(command) = &mut self.started
             && let Ok(Some(succeeded)) = command.ended(Duration::ZERO)
@@ -367,8 +367,8 @@ impl Running {
         }
     }
 
-    /// The end of its log: the one that the plan names or the journal, and after it what the last
-    /// command printed, such as why it was refused; or what all commands printed.
+    /// The end of its log: the one that the plan names, or the journal, followed by the output of
+    /// the last command, such as a refusal. Or the output of all commands.
     fn tail(&self) -> String {
         let kept = match (&self.service.log, &self.service.control) {
             (Some(log), _) => self.machine.read(log),
@@ -400,7 +400,7 @@ impl Running {
         }
     }
 
-    /// Has what the start command printed so far in its log, while it goes on.
+    /// Copies the output of the running start command to its log.
     fn keep_log(&mut self) {
         if let Some(command) = &mut self.started {
             command.keep_log(&self.log);
@@ -408,7 +408,7 @@ impl Running {
     }
 }
 
-/// A log without what a terminal would obey.
+/// A log without terminal control.
 fn printable(log: &str) -> String {
     let is_shown = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
     log.chars().filter(is_shown).collect()
@@ -420,10 +420,11 @@ fn last(text: &str) -> Vec<&str> {
     lines[lines.len().saturating_sub(TAIL)..].to_vec()
 }
 
-/// Waits until the server of a system answers: `open` succeeds. None where that was stopped.
+/// Waits until the server of a system answers, so that `open` succeeds. `None` if a stop was
+/// requested.
 ///
 /// # Errors
-/// Where it does not within `timeout`, with the end of its log.
+/// If it does not answer within `timeout`, with the end of its log.
 pub(crate) fn wait_ready<T>(
     system: &SystemPlan,
     services: &mut [Running],

@@ -1,4 +1,4 @@
-//! Commands of a service, on this machine or on the host of the server.
+//! Commands of a service, on this machine or on the server's host.
 
 use super::log::{ServiceLog, read};
 use rustix::process::{Pid, Signal as RustixSignal, kill_process_group, test_kill_process_group};
@@ -12,9 +12,9 @@ use std::{
 };
 use tailmark_remote::{Command as Remote, Server, Signal};
 
-/// How often a command that runs is looked at.
+/// How often a running command is checked.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a look at a command of another machine waits there.
+/// How long a check of a command on another machine waits there.
 const LOOK_THERE: Duration = Duration::from_secs(1);
 
 /// Where commands are run.
@@ -31,12 +31,12 @@ pub(super) enum Machine {
 pub(super) enum Process {
     /// On this machine.
     Here(Child),
-    /// On the host of a server; so many bytes of what it printed are in the log.
+    /// On the host of a server. This many bytes of its output are in the log.
     There(Remote, u64),
 }
 
 impl Machine {
-    /// How often the connection to it was lost so far.
+    /// How often the connection to it has been lost so far.
     pub fn losses(&self) -> u64 {
         match self {
             Self::Here => 0,
@@ -86,7 +86,7 @@ impl Machine {
         }
     }
 
-    /// What a short command prints; nothing where it cannot be run.
+    /// The output of a short command; empty if it cannot be run.
     pub fn output(&self, words: &[&str]) -> String {
         match self {
             Self::Here => {
@@ -98,7 +98,7 @@ impl Machine {
         }
     }
 
-    /// The text of a file; empty where it cannot be read.
+    /// The text of a file; empty if it cannot be read.
     pub fn read(&self, path: &Path) -> String {
         match self {
             Self::Here => read(path, 0),
@@ -108,7 +108,7 @@ impl Machine {
 }
 
 impl Process {
-    /// Whether it succeeded; none where it goes on for longer than that.
+    /// Whether it succeeded; `None` if it runs longer than that.
     pub fn ended(&mut self, timeout: Duration) -> io::Result<Option<bool>> {
         let end = Instant::now() + timeout;
         loop {
@@ -163,7 +163,7 @@ impl Process {
         Ok(true)
     }
 
-    /// Whether anything of what it started goes on.
+    /// Whether any process that it started is still running.
     fn is_any_left(&self) -> io::Result<bool> {
         match self {
             Self::Here(child) => {
@@ -174,7 +174,7 @@ impl Process {
         }
     }
 
-    /// Has what it printed so far in `log`, where that is on another machine.
+    /// Copies its output so far to `log`, if it is on another machine.
     pub fn keep_log(&mut self, log: &ServiceLog) {
         if let Self::There(command, kept) = self {
             let (more, size) = command.printed(*kept);

@@ -2,31 +2,31 @@
 
 use tailmark_plan::{PlanPoint, Reload, Sweep};
 
-/// What is known of the data set of a system.
+/// The state of a system's data set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DataState {
     pub is_loaded: bool,
-    /// The repeat that it was loaded for in this study; none where it was there, or another study
-    /// has loaded it since.
+    /// The repeat for which it was loaded in this study; `None` if it existed before, or another
+    /// study has loaded it since.
     pub loaded_for: Option<u32>,
     /// Whether updates had changed the shape of its records when it was looked at.
     pub is_reshaped: bool,
 }
 
-/// How a data set is made.
+/// How a data set is made ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Make {
     /// Without records.
     Empty,
-    /// With all records: what is missing is loaded.
+    /// Missing records are loaded.
     Load,
-    /// What is there is removed, and all of it is loaded.
+    /// Existing data is removed, and everything is loaded.
     LoadAgain,
 }
 
 impl DataState {
-    /// How it is made before a point; none: it is as it has to be. `before` is the point of the
-    /// system before.
+    /// How to make it ready before a point; `None`: it is ready. `before` is the system's previous
+    /// point.
     pub fn make(
         &self,
         sweep: &Sweep,
@@ -89,8 +89,7 @@ mod tests {
         RawPlan::parse("test", &text).unwrap().check().unwrap()
     }
 
-    /// Before which of its points a system loads again, where it is measured at these, by their
-    /// places among the points of the plan.
+    /// The points before which a system reloads, given its points by their indices in the plan.
     fn reloads(sweep: &str, order: &[usize]) -> Vec<bool> {
         let plan = plan(&format!(
             "reload = 'workload'\nworkloads = 'ycsb-a, ycsb-c'\n{sweep}"

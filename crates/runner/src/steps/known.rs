@@ -1,6 +1,6 @@
-//! What is known when the next step is chosen: what the study has, and what became of the steps
-//! since. Every step follows from it and the plan alone, so that a run which goes on takes the same
-//! steps as one that was not interrupted.
+//! The knowledge from which the next step is chosen: the content of the study, and the results of
+//! steps since. Every step follows from it and the plan alone, so a resumed run takes the same
+//! steps as an uninterrupted one.
 
 use crate::{Error, retry, warmup::WarmupLength};
 use std::time::Duration;
@@ -26,15 +26,15 @@ pub struct Known {
     rates: Vec<ResolvedRate>,
 }
 
-/// What is known of a point that was measured.
+/// Facts about a measured point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub key: PointKey,
     pub ops_per_sec: f64,
     pub is_client_saturated: bool,
     pub fault: Option<Fault>,
-    /// How long its warm-up was, seconds, where a rule ended that. One that was cut off, because its
-    /// database went away, says nothing of how long a warm-up has to be.
+    /// The length of its warm-up, seconds, if a rule ended it. A warm-up that was cut off because
+    /// the database went away does not show how long one must be.
     pub warmup_s: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ impl Run {
 }
 
 impl Known {
-    /// As a study has it.
+    /// The knowledge in a study.
     pub fn from_study(plan: &Plan, study: &Study) -> Result<Self, Error> {
         let warmups = study.warmups()?;
         let mut known = Self {
@@ -80,7 +80,7 @@ impl Known {
         self.runs.push(Run::new(plan, point));
     }
 
-    /// Takes up what a part of a peak came to.
+    /// Adds a resolved rate.
     pub fn add_rate(&mut self, rate: ResolvedRate) {
         self.rates.push(rate);
     }
@@ -103,7 +103,7 @@ impl Known {
         (!self.retried.contains(key)).then_some(run)
     }
 
-    /// What a part of a peak has come to on a system.
+    /// The resolved rate of a percentage of a peak on a system.
     pub fn rate(
         &self,
         system: &SystemPlan,
@@ -116,7 +116,7 @@ impl Known {
         Some(rate.rate)
     }
 
-    /// The name of a point in the study; none where its rate is not known yet.
+    /// The name of a point in the study; `None` while its rate is unknown.
     pub fn key(&self, plan: &Plan, point: &PlanPoint<'_>, system: &SystemPlan) -> Option<PointKey> {
         let rate = match &point.rate {
             Some(requested @ AskedRate::OfPeak(_)) => {
@@ -140,8 +140,8 @@ impl Known {
         key.is_none_or(|key| self.run(&key).is_none())
     }
 
-    /// What a part of a peak comes to; none where there is no peak. All systems are measured at one
-    /// rate where it is a part of one peak.
+    /// Resolves a percentage of a peak; `None` if there is no peak. If rates refer to one common
+    /// peak, all systems are measured at the same rate.
     pub fn resolve(
         &self,
         plan: &Plan,
@@ -173,9 +173,9 @@ impl Known {
         })
     }
 
-    /// The peak of a system over the thread counts of the plan and its repeats so far, as the report
-    /// has it: each repeat at the thread count that the others choose. A thread count of which a
-    /// repeat is not valid has none.
+    /// The peak of a system over the thread counts of the plan and its repeats so far, as in the
+    /// report: each repeat at the thread count that the others choose. A thread count with an
+    /// invalid repeat is excluded.
     fn peak(&self, plan: &Plan, point: &PlanPoint<'_>, system: &str) -> Option<f64> {
         let at = |threads: u32| -> Vec<(u32, f64)> {
             let repeats = self.runs.iter().filter(|run| {
@@ -234,7 +234,7 @@ impl Known {
         run.and_then(|run| run.warmup_s)
     }
 
-    /// Whether a point was warmed up for less time than what it is compared with.
+    /// Whether the warm-up of a point was shorter than that of points it is compared with.
     pub fn is_short(&self, plan: &Plan, point: &PlanPoint<'_>, system: &SystemPlan) -> bool {
         let key = self.key(plan, point, system);
         let own = key.and_then(|key| self.warmup_s(&key));
@@ -243,8 +243,7 @@ impl Known {
             .is_some_and(|(own, longest)| own + SAME_S < longest)
     }
 
-    /// How many points of these systems were warmed up for less time than what they are compared
-    /// with.
+    /// How many points of these systems had a shorter warm-up than points they are compared with.
     pub fn short(&self, plan: &Plan, systems: &[&SystemPlan]) -> usize {
         if !plan.sweep.warmup.is_auto() {
             return 0;
@@ -256,9 +255,9 @@ impl Known {
         short.count()
     }
 
-    /// How long the warm-up of a point is to be; none where that is not left to a rule. The first
-    /// repeat finds out, and goes on as long as others did; further ones, and points that are
-    /// measured again to even them out, take the longest.
+    /// The length of a point's warm-up; `None` if no rule decides. The first repeat finds out, and
+    /// lasts at least as long as others did. Further repeats, and points that are measured again to
+    /// even them out, take the longest.
     pub fn warmup_length(
         &self,
         plan: &Plan,

@@ -1,7 +1,7 @@
-//! The ladders of client counts of a sweep: which of their rungs are measured.
+//! The ladders of a sweep, and which of their rungs are measured.
 //!
-//! Each system climbs until its own rungs say that it ends (`stats::ladder`); all are measured at
-//! every rung that any of them has reached, so that they can be compared there.
+//! Each system climbs until its own rungs end the ladder (`stats::ladder`). All systems are
+//! measured at every rung that any of them reached, so that they can be compared there.
 
 use super::{Known, Outlook};
 use std::{collections::BTreeMap, sync::Arc};
@@ -9,20 +9,19 @@ use tailmark_plan::{Plan, PlanPoint, SystemPlan};
 use tailmark_stats::ladder::{Climb, End, Rung, beginning, climb};
 use tailmark_workload::Workload;
 
-/// The ladders of a plan, one for each system and workload; none where it has lists of client
-/// counts.
+/// The ladders of a plan, one for each system and workload; empty for lists of client counts.
 pub struct Ladders<'a> {
     plan: &'a Plan,
     /// Systems that can be measured.
     systems: usize,
     /// Of each workload, the clients of the highest rung that is measured.
     highest: Vec<u32>,
-    /// Of those systems, each ladder and where it has ended if it has.
+    /// Each ladder of those systems, and its end if it has ended.
     ends: Vec<(&'a SystemPlan, &'a Workload, Option<End>)>,
 }
 
 impl<'a> Ladders<'a> {
-    /// As far as they have been climbed; `systems` are those that can be measured.
+    /// The ladders as far as they have been climbed; `systems` are the measurable ones.
     pub fn new(
         plan: &'a Plan,
         systems: &[&'a SystemPlan],
@@ -68,8 +67,7 @@ impl<'a> Ladders<'a> {
         own.all(|(_, _, end)| end.is_some())
     }
 
-    /// Whether a point is measured, as far as is known by now: it is no rung, or one that a system
-    /// has reached.
+    /// Whether a point is measured, as far as known: it is not a rung, or a system has reached it.
     pub fn is_reached(&self, point: &PlanPoint<'_>) -> bool {
         if self.highest.is_empty() || point.rate.is_some() {
             return true;
@@ -79,7 +77,7 @@ impl<'a> Ladders<'a> {
         workload.is_none_or(|workload| point.threads <= self.highest[workload])
     }
 
-    /// How many points the systems have, as far as is known by now.
+    /// The number of points of the systems, as far as known.
     pub fn points(&self) -> usize {
         self.systems * self.plan.points().filter(|p| self.is_reached(p)).count()
     }
@@ -89,7 +87,7 @@ impl<'a> Ladders<'a> {
         self.ends.iter().all(|(_, _, end)| end.is_some())
     }
 
-    /// Of each workload the clients of its highest rung, where its ladders have ended.
+    /// The clients of the highest rung of each workload whose ladders have ended.
     pub fn highest(&self) -> BTreeMap<&str, u32> {
         let workloads = self.plan.sweep.workloads.iter().zip(&self.highest);
         let ended = workloads.filter(|(workload, _)| self.has_ended(workload));
@@ -98,7 +96,7 @@ impl<'a> Ladders<'a> {
             .collect()
     }
 
-    /// Of each ladder how what is said of its end begins, and all of it where it has ended.
+    /// For each ladder, the start of the sentence about its end, and the sentence if it has ended.
     pub fn said(&self) -> impl Iterator<Item = (String, Option<String>)> {
         self.ends.iter().map(|(system, workload, end)| {
             let beginning = beginning(&system.name, &workload.name);

@@ -1,15 +1,14 @@
-//! The run as a list of steps: the one place that knows what comes next. [`crate::run`] carries the
-//! steps out, the dry run prints and counts them, and progress is counted by them.
+//! The run as a list of steps, decided here only. [`crate::run`] executes the steps, the dry run
+//! prints and counts them, and progress is counted by them.
 //!
-//! A step follows from the plan and from what is [`Known`]. Whoever carries it out tells what came
-//! of it where that decides what is next: a point that was measured may be the end of a ladder, the
-//! peak that a rate is a part of, or the longest warm-up. What is known at the beginning is what the
-//! study has, so a run that goes on leaves out what is there.
+//! A step follows from the plan and from what is [`Known`]. After executing it, the caller reports
+//! results that decide what is next. A measured point may end a ladder, be the peak that a rate
+//! refers to, or have the longest warm-up. Initially the content of the study is known, so a
+//! resumed run skips what exists.
 //!
-//! First come the points of the plan in their order, in as many passes as it takes: a later pass has
-//! the rungs of a ladder that another system has reached since, and points whose peak has become
-//! known. Then come points again whose warm-up was shorter than that of others, and at last the
-//! searches.
+//! First come the points of the plan in order, in as many passes as necessary. A later pass has
+//! rungs of a ladder that another system has reached since, and points whose peak has become known.
+//! Next come points whose warm-up was shorter than that of others, and finally the searches.
 
 mod data;
 mod known;
@@ -24,7 +23,7 @@ use std::{collections::VecDeque, time::Duration};
 use tailmark_model::{Point, PointKey, ResolvedRate};
 use tailmark_plan::{Order, Plan, PlanPoint, SystemPlan, is_searched};
 
-/// What a run does next. Systems are named by their places in [`Steps::systems`].
+/// The next action of a run. Systems are identified by their indices in [`Steps::systems`].
 pub enum Step<'a> {
     /// A part of a peak is this rate from now on.
     Rate {
@@ -34,9 +33,9 @@ pub enum Step<'a> {
     },
     /// A point is skipped: there is no peak that its rate is a part of.
     Skip { system: usize, point: PlanPoint<'a> },
-    /// The turn passes to a system: the service of the one before stops.
+    /// The turn passes to another system. The service of the previous one stops.
     Switch { from: Option<usize>, to: usize },
-    /// Looks what is there of a system; answered by [`Steps::looked`].
+    /// Looks at the state of a system; answered by [`Steps::looked`].
     Look { system: usize },
     /// The data set of a system is made for a point; answered by [`Steps::made`].
     Make {
@@ -48,14 +47,14 @@ pub enum Step<'a> {
     Point {
         system: usize,
         point: PlanPoint<'a>,
-        /// Without a rate where that is not known yet ([`Outlook::UpTo`]).
+        /// Without a rate if that is still unknown ([`Outlook::UpTo`]).
         key: PointKey,
-        /// How long it warms up, where a rule says that.
+        /// The length of its warm-up, if a rule decides.
         warmup: Option<WarmupLength>,
     },
     /// That many points are measured again, because others warmed up for longer.
     EvenOut { points: usize },
-    /// Asks what a search tries next; answered by [`Steps::searched`].
+    /// Asks for the next rate of a search; answered by [`Steps::searched`].
     Search { system: usize, point: PlanPoint<'a> },
     /// Measures a trial of a search.
     Trial {
@@ -65,12 +64,12 @@ pub enum Step<'a> {
     },
 }
 
-/// What a search tries next.
+/// The next try of a search.
 #[derive(Debug, Clone, Copy)]
 pub struct NextTrial {
     /// Operations per second.
     pub rate: f64,
-    /// How often it has been tried then.
+    /// The number of this try at the rate.
     pub attempt: u32,
     /// Whether it is the first of its search.
     pub is_first: bool,
@@ -78,10 +77,10 @@ pub struct NextTrial {
     pub longest: Duration,
 }
 
-/// Which steps are listed.
+/// The steps to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outlook {
-    /// Those that are due by what is known, of which more becomes known with each.
+    /// Steps that are due according to current knowledge, which grows with each step.
     Known,
     /// All that may become due, for a list that is not carried out: every rung of a ladder that has
     /// not ended, and points whose peak is not known.
@@ -97,24 +96,24 @@ pub struct Steps<'a> {
     known: Known,
     ladders: Ladders<'a>,
     stage: Stage<'a>,
-    /// What is left of the pass over the points.
+    /// The rest of the pass over the points.
     pass: Box<dyn Iterator<Item = (usize, PlanPoint<'a>)> + 'a>,
-    /// A point of which the rate has just become known.
+    /// A point whose rate has just become known.
     again: Option<(usize, PlanPoint<'a>)>,
     /// The system whose turn it is.
     turn: Option<usize>,
-    /// What is measured as soon as everything is as it has to be.
+    /// The measurement that follows once everything is ready for it.
     next: Option<Measurement<'a>>,
     /// Points that were measured, and how many of them before this pass.
     measured: usize,
     measured_before: usize,
     /// Points that were skipped in this pass.
     skipped: usize,
-    /// How many had been measured when the first one was skipped.
+    /// The number of measured points when the first one was skipped.
     measured_at_first_skip: Option<usize>,
 }
 
-/// A system, and what is known of it.
+/// A system and its state.
 struct System<'a> {
     plan: &'a SystemPlan,
     /// None before it was looked at, and where other systems may have changed it since.
@@ -123,15 +122,15 @@ struct System<'a> {
     before: Option<PlanPoint<'a>>,
 }
 
-/// What is listed.
+/// The part of the run that is listed.
 enum Stage<'a> {
     Points,
-    /// Points whose warm-up was shorter than that of others: so many before this pass.
+    /// Points whose warm-up was shorter than that of others, with their number before this pass.
     Evening(usize),
     Searches(Searches<'a>),
 }
 
-/// Groups of searches that take turns, and what the first one tries next where that was asked.
+/// Groups of searches that take turns, and the next try of the first one if it was asked.
 #[derive(Default)]
 struct Searches<'a> {
     groups: VecDeque<VecDeque<(usize, PlanPoint<'a>)>>,
@@ -200,7 +199,7 @@ impl<'a> Steps<'a> {
         self.ladders
     }
 
-    /// Points that are to be measured, as far as is known by now.
+    /// The number of points left to measure, as far as known.
     pub fn pending(&self) -> usize {
         let is_pending = |point: &PlanPoint<'_>, system| {
             self.ladders.is_reached(point) && self.known.is_pending(self.plan, point, system)
@@ -212,12 +211,12 @@ impl<'a> Steps<'a> {
         points.count()
     }
 
-    /// Points that were skipped for want of a peak.
+    /// Points that were skipped because their peak is unknown.
     pub const fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// What is there of a system.
+    /// Reports the state of a system.
     pub fn looked(&mut self, system: usize, data: DataState) {
         self.systems[system].data = Some(data);
     }
@@ -237,14 +236,14 @@ impl<'a> Steps<'a> {
         self.ladders = Ladders::new(self.plan, &systems, &self.known, self.outlook);
     }
 
-    /// What the search tries next that was asked for; none: it is over.
+    /// Reports the next try of the search that was asked; `None`: it is over.
     pub fn searched(&mut self, next: Option<NextTrial>) {
         if let Stage::Searches(searches) = &mut self.stage {
             searches.next = next;
         }
     }
 
-    /// What is to be measured next, or the step that comes before that is known.
+    /// The next measurement, or a step that must come before it can be chosen.
     fn choose(&mut self) -> Option<Result<Measurement<'a>, Step<'a>>> {
         loop {
             if let Stage::Searches(searches) = &mut self.stage {
@@ -260,7 +259,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// A point that is due, or what comes of its rate.
+    /// A due point, or the consequence of its rate.
     fn due(
         &mut self,
         system: usize,
@@ -306,7 +305,7 @@ impl<'a> Steps<'a> {
         }))
     }
 
-    /// Begins what comes after a pass.
+    /// Starts what comes after a pass.
     fn end_pass(&mut self) -> Option<Step<'a>> {
         let systems: Vec<_> = self.systems().collect();
         let short = self.known.short(self.plan, &systems);
@@ -400,8 +399,8 @@ impl<'a> Iterator for Steps<'a> {
 }
 
 impl<'a> Searches<'a> {
-    /// Those of a plan. Interleaved, the systems take turns trial by trial. A ceiling is there to say
-    /// what a device could do, and is not searched.
+    /// The searches of a plan. If interleaved, the systems take turns trial by trial. A ceiling
+    /// shows what a device can do, and is not searched.
     fn new(plan: &'a Plan, order: Order, systems: &[&SystemPlan]) -> Self {
         let mut groups = VecDeque::new();
         for point in searched(plan) {
@@ -449,7 +448,7 @@ impl<'a> Searches<'a> {
     }
 }
 
-/// Whether the searches of a plan are those of a system, too.
+/// Whether the searches of a plan include a system.
 pub fn is_compared(system: &SystemPlan) -> bool {
     system.ceiling_for.is_none()
 }

@@ -1,4 +1,4 @@
-//! Carries out the steps of a run, one after the other.
+//! Executes the steps of a run, one after the other.
 
 use super::{MeasuredPoint, Summary, Sweeper, notices::tell_points, turn::SystemState};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use tailmark_model::Point;
 
 impl<'a> Sweeper<'a> {
-    /// Takes all steps until a stop is requested; what the run did.
+    /// Executes all steps until a stop is requested. Returns a summary of the run.
     pub(super) fn carry_out(
         mut self,
         mut steps: Steps<'a>,
@@ -40,8 +40,8 @@ impl<'a> Sweeper<'a> {
         })
     }
 
-    /// Takes one step; false where that was stopped. What needs no database is done all the same, so
-    /// that a run which had nothing left to measure was not interrupted.
+    /// Executes one step; false if it was stopped. Steps without a database are executed anyway, so
+    /// that a run with nothing left to measure does not count as interrupted.
     fn take(
         &mut self,
         step: Step<'a>,

@@ -1,4 +1,4 @@
-//! The load of a system, in a sweep: its row in the study, and what qualifies it.
+//! The load of a system in a sweep: its entry in the study, and its findings.
 
 use super::{Sweeper, turn::fact};
 use crate::{
@@ -18,11 +18,11 @@ use tailmark_model::{
 use tailmark_plan::{PlanPoint, SystemPlan};
 use tailmark_study::Study;
 
-/// How often a load of a server goes on after requests have failed.
+/// How often the load of a server resumes after failed requests.
 const ATTEMPTS: usize = 100;
 
 impl Sweeper<'_> {
-    /// Loads the data set; false where that was stopped.
+    /// Loads the data set; false if it was stopped.
     pub(super) fn load(
         &mut self,
         dataset: &Dataset<'_>,
@@ -63,8 +63,8 @@ impl Sweeper<'_> {
         settled.map(|_| true)
     }
 
-    /// Loads, from where it was ended as often as it got on; none where that was stopped. A server
-    /// may be gone for a while.
+    /// Loads, resuming as often as there is progress; `None` if it was stopped. A server may be
+    /// gone for a while.
     fn load_to_its_end(
         &mut self,
         dataset: &Dataset<'_>,
@@ -142,7 +142,7 @@ fn add(load: &mut Load, remarks: Vec<Finding>) {
     }
 }
 
-/// What the user must know of a load that is not the whole one, or in which requests failed.
+/// The finding about a load that is incomplete by itself, or in which requests failed.
 fn load_resumed(load: &Load, records: u64, failures: &[Error]) -> Option<Finding> {
     let failed = failures.first().map(|first| {
         let sentence = Sentence::new(
@@ -170,7 +170,7 @@ fn load_resumed(load: &Load, records: u64, failures: &[Error]) -> Option<Finding
         .map(|sentence| LOAD_RESUMED.finding(sentence))
 }
 
-/// That background work has failed after what was measured, which ends the run.
+/// The finding that background work failed after the measured part, which ends the run.
 pub(super) fn never_settled(error: &Error) -> Finding {
     let sentence =
         Sentence::new("Background work has failed after this, which ended the run: {Error}.");

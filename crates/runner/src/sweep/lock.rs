@@ -1,4 +1,4 @@
-//! The run directory, which one run at a time has.
+//! The run directory, which only one run at a time may use.
 
 use crate::{Error, devices::refuse_one_device, prepare};
 use std::{fs, path::Path};
@@ -6,13 +6,13 @@ use tailmark_driver::LockedFile;
 use tailmark_plan::{Adopt, Plan};
 use tailmark_study::left_drafts;
 
-/// Makes the run directory, and holds it until it is dropped; removes the drafts that a killed run left
-/// in it and in places of data; with what is said of systems on one
-/// device, where their places are there already.
+/// Creates the run directory, and holds it until it is dropped. Removes drafts that a killed run
+/// left in it and in places of data. Returns notices about systems on one device, if their places
+/// already exist.
 ///
 /// # Errors
-/// Where it cannot be made, or another run holds it. A plan that prepares nothing is refused before
-/// anything is made; otherwise places are looked at when what is to be mounted there is.
+/// If it cannot be created, or another run holds it. If the plan prepares nothing, it is refused
+/// before anything is created. Otherwise places are checked once their file systems are mounted.
 pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<String>>), Error> {
     prepare::refuse_places(plan, Some(out))?;
     let is_there = !prepare::is_needed(plan);

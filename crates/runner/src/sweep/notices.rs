@@ -1,4 +1,4 @@
-//! What a run says of its steps, and keeps in the study.
+//! Notices about the steps of a run, also kept in the study.
 
 use super::Sweeper;
 use crate::{Error, steps::Ladders};
@@ -7,8 +7,8 @@ use tailmark_model::{ResolvedRate, number};
 use tailmark_plan::{Plan, PlanPoint, SystemPlan};
 
 impl Sweeper<'_> {
-    /// Writes into the study what a part of a peak has come to, before anything is measured at it: a
-    /// kill, later repeats and other systems that take it from there cannot change it.
+    /// Writes a resolved rate to the study before anything is measured at it, so that a kill, later
+    /// repeats and other systems cannot change it.
     pub(super) fn keep_rate(
         &self,
         rate: &ResolvedRate,
@@ -63,7 +63,7 @@ impl Sweeper<'_> {
     }
 }
 
-/// Tells how many points there are, where that changes while ladders are climbed.
+/// Reports the number of points, if it changes while ladders are climbed.
 pub(super) fn tell_points(plan: &Plan, ladders: &Ladders<'_>, observer: &dyn Observer) {
     if plan.sweep.ladder.is_some() {
         observer.points_known(ladders.points(), ladders.have_ended());

@@ -1,4 +1,4 @@
-//! One point in a sweep, from the service that it needs to what is found of it.
+//! One point in a sweep, from starting its service to its findings.
 
 use super::{
     Sweeper, load,
@@ -29,11 +29,11 @@ use tailmark_model::{
 };
 use tailmark_plan::{PlanPoint, SystemPlan};
 
-/// How often a point begins whose server is gone before a client is at work.
+/// How often a point is started if its server disappears before a client is at work.
 const BEGINNINGS: u32 = 3;
 
 impl Sweeper<'_> {
-    /// Measures a point; none where that was stopped.
+    /// Measures a point; `None` if it was stopped.
     pub(super) fn point(
         &mut self,
         state: &SystemState<'_>,
@@ -48,8 +48,8 @@ impl Sweeper<'_> {
         self.measured(state, &asked, key)
     }
 
-    /// What was measured, with its findings, and whether the database came to rest after it; none
-    /// where that was stopped.
+    /// The measurements with their findings, and whether the database settled afterwards; `None` if
+    /// it was stopped.
     pub(super) fn measured(
         &mut self,
         state: &SystemState<'_>,
@@ -121,7 +121,7 @@ impl Sweeper<'_> {
         Ok(Some(MeasuredPoint { point, settled }))
     }
 
-    /// What of a system is not as the plan expects; its database is of this version.
+    /// Differences of a system from the plan's expectations, given the version of its database.
     pub(super) fn unexpected(&self, system: &SystemPlan, version: Option<&str>) -> Vec<String> {
         let known = self.mismatches.about(&system.name).iter();
         let known = known.map(|wrong| format!("{wrong}."));
@@ -144,8 +144,8 @@ impl Sweeper<'_> {
             .map(drop)
     }
 
-    /// How a database came to rest, and what was measured then; none where that was stopped. A server
-    /// that is gone before a client is at work is awaited.
+    /// How the database settled, and the measurements that followed; `None` if it was stopped. If a
+    /// server disappears before a client is at work, tailmark waits for it.
     fn run_awaited(
         &mut self,
         database: &dyn Database,
@@ -268,7 +268,7 @@ impl Sweeper<'_> {
         Ok(measured)
     }
 
-    /// Measures a phase within the limits of the plan; `what` is what is done in it.
+    /// Measures a phase within the limits of the plan; `what` describes it.
     fn run_watched(
         &self,
         spec: &Spec<'_>,

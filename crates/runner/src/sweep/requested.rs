@@ -1,4 +1,4 @@
-//! What is asked of one measurement, of a point of the sweep or of a trial of a search.
+//! The parameters of one measurement: a point of the sweep or a trial of a search.
 
 use crate::{Error, seeds::PointSeeds, warmup::WarmupLength};
 use std::{sync::Arc, time::Duration};
@@ -9,7 +9,7 @@ use tailmark_plan::{Plan, PlanPoint};
 use tailmark_stats::steady::SteadyRule;
 use tailmark_workload::Workload;
 
-/// How a point or a trial is measured; its threads, rate and arrivals are in its key.
+/// How a point or a trial is measured. Its threads, rate and arrivals are in its key.
 pub(super) struct Asked<'a> {
     pub workload: &'a Arc<Workload>,
     pub operations: Option<u64>,
@@ -18,7 +18,7 @@ pub(super) struct Asked<'a> {
     /// Ends it before its duration.
     pub enough: Option<&'a dyn Enough>,
     pub seeds: PointSeeds,
-    /// When it is steady.
+    /// The rule for steadiness.
     pub steady: SteadyRule,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum AskedWarmup {
     ByRule(WarmupLength),
 }
 
-/// What came of it.
+/// The result of a measurement.
 pub(super) struct MeasuredPoint {
     pub point: Point,
     /// Whether the database came to rest after it.

@@ -1,5 +1,5 @@
-//! The study of an earlier run in the same directory: a run of the same plan resumes it, and one of
-//! another plan is refused.
+//! The study of an earlier run in the same directory. A run of the same plan resumes it; a
+//! different plan is refused.
 
 use crate::{Error, dataset};
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
@@ -33,11 +33,11 @@ pub(super) fn known<'a>(
     Ok((Cow::Owned(plan), Some(writable)))
 }
 
-/// Has a plan go on with a study: every rank marks its data with the study's id, and what it began to
-/// create is its own.
+/// Makes a plan resume a study: every rank marks its data with the study's id, and objects that it
+/// began to create are its own.
 ///
 /// # Errors
-/// Where the study cannot be read.
+/// If the study cannot be read.
 pub fn take_up(plan: &mut Plan, study: &Study) -> Result<(), Error> {
     plan.header.id = study.header()?.id;
     let facts = study.facts()?.into_iter();
@@ -46,7 +46,7 @@ pub fn take_up(plan: &mut Plan, study: &Study) -> Result<(), Error> {
     Ok(())
 }
 
-/// The keys of a study, with those of a plan that shape no point.
+/// The keys of a study, with those keys of a plan that shape no point.
 fn with_report_of(plan: &Plan, started: &Header) -> BTreeMap<String, PlanValue> {
     let shaping = started.plan.iter();
     let shaping = shaping.filter(|(_, given)| given.role.shapes_points());
@@ -60,7 +60,7 @@ fn with_report_of(plan: &Plan, started: &Header) -> BTreeMap<String, PlanValue> 
         .collect()
 }
 
-/// Refuses a plan that measures something else than what is in the study: points, or trials.
+/// Refuses a plan whose measurements differ from those in the study: points, or trials.
 fn refuse_changed_plan(
     plan: &Plan,
     started: &Header,

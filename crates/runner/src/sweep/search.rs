@@ -1,5 +1,5 @@
-//! The search for the highest rate that holds the limits of a plan, trial by trial: each is measured
-//! as a point is, and committed to the study, which alone says what is tried next.
+//! The search for the highest rate that holds a plan's limits, trial by trial. Each trial is
+//! measured like a point and committed to the study, which alone decides the next rate.
 
 use super::{
     Sweeper,
@@ -23,7 +23,7 @@ use tailmark_study::Study;
 use tailmark_workload::Workload;
 
 impl Sweeper<'_> {
-    /// What is tried next on a system; none where its search is over.
+    /// The next try on a system; `None` if its search is over.
     pub(super) fn next_trial(
         &self,
         system: &SystemPlan,
@@ -49,7 +49,7 @@ impl Sweeper<'_> {
         }))
     }
 
-    /// Measures a trial and commits it; false where that was stopped.
+    /// Measures a trial and commits it; false if it was stopped.
     pub(super) fn trial(
         &mut self,
         state: &SystemState<'_>,
@@ -90,7 +90,7 @@ impl Sweeper<'_> {
     }
 }
 
-/// The workloads of which the search of a system is over.
+/// The workloads whose search on a system is over.
 pub(crate) fn finished<'a>(
     plan: &'a Plan,
     study: &Study,
@@ -109,13 +109,13 @@ pub(crate) fn finished<'a>(
     Ok(finished)
 }
 
-/// Whether a search of a system goes on.
+/// Whether a search of a system is unfinished.
 pub(super) fn is_pending(plan: &Plan, study: &Study, system: &SystemPlan) -> Result<bool, Error> {
     let is_searched = is_compared(system) && searched(plan).next().is_some();
     Ok(is_searched && finished(plan, study, system)?.len() < searched(plan).count())
 }
 
-/// The search of a system and a workload, as far as the study has it.
+/// The search of a system and a workload so far, from the study.
 fn search_of(
     plan: &Plan,
     study: &Study,
@@ -140,11 +140,11 @@ fn search_of(
     Ok(Slo::new(named, settings, &points, &trials, allow_errors))
 }
 
-/// Ends a trial as soon as all of its limits are known to hold, or one not to; asked at a few
-/// numbers of blocks.
+/// Ends a trial as soon as all of its limits are known to hold, or one is known not to. Checked at
+/// a few numbers of blocks.
 struct Judge<'a> {
     settings: &'a SloSettings,
-    /// How many blocks there were when it was looked at the last time.
+    /// The number of blocks at the last check.
     looked: AtomicUsize,
 }
 

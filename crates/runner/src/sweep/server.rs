@@ -16,11 +16,11 @@ use std::{
 use tailmark_driver::Place;
 use tailmark_plan::SystemPlan;
 
-/// How long a server is waited for before it is said why.
+/// How long to wait for a server before the reason is printed.
 const SILENT_MAX: Duration = Duration::from_secs(1);
 
 impl Sweeper<'_> {
-    /// Stops the service of a system and drops its caches, or says why they are kept; none where that
+    /// Stops the service of a system and drops its caches, or says why they are kept; `None` if it
     /// was stopped.
     pub(super) fn without_caches(
         &mut self,
@@ -41,8 +41,8 @@ impl Sweeper<'_> {
         Ok(kept)
     }
 
-    /// Does something on the hosts of a server, as often as a connection is lost meanwhile; none where
-    /// that was stopped.
+    /// Does something on the hosts of a server, again after each lost connection; `None` if it was
+    /// stopped.
     pub(super) fn awaited<T>(
         &self,
         system: &SystemPlan,
@@ -67,8 +67,8 @@ impl Sweeper<'_> {
         self.services.start()
     }
 
-    /// Waits until the server of a system answers; false where that was stopped. A database without
-    /// a server is there.
+    /// Waits until the server of a system answers; false if it was stopped. Embedded databases are
+    /// always there.
     pub(super) fn wait_ready(
         &mut self,
         dataset: &Dataset<'_>,

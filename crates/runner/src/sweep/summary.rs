@@ -1,8 +1,8 @@
-//! What a run did, for whoever started it.
+//! The results of a run, for its caller.
 
 use tailmark_model::{Fault, PointKey, number};
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     /// Points that were measured.
@@ -13,7 +13,7 @@ pub struct Summary {
     pub points_kept: usize,
     /// Points that were left out, because their rate is a part of a peak that is not there.
     pub points_skipped: usize,
-    /// Whether it was stopped before the end; the same command goes on.
+    /// Whether it was stopped before the end. The same command resumes it.
     pub interrupted: bool,
     /// Requests that failed in the points measured.
     pub errors: u64,
@@ -21,12 +21,12 @@ pub struct Summary {
     pub failed: Vec<(PointKey, Fault)>,
     /// Changes of this machine that could not be put back.
     pub left_changed: usize,
-    /// Hosts of servers on which changes could not be put back, with how many, as far as that is known.
+    /// Hosts of servers on which changes could not be restored, with their number if known.
     pub left_on_servers: Vec<(String, Option<usize>)>,
 }
 
 impl Summary {
-    /// Of a run that finds so many points in the study.
+    /// The summary of a run that finds that many points in the study.
     pub(super) fn going_on(points_kept: usize) -> Self {
         Self {
             points_kept,
@@ -34,7 +34,7 @@ impl Summary {
         }
     }
 
-    /// What was changed and could not be put back, a sentence each; none where everything was.
+    /// Changes that could not be restored, one sentence each; empty if all were.
     #[must_use]
     pub fn left(&self) -> Vec<String> {
         let changes = |left: usize| number::plural(left as u64, "change");

@@ -1,4 +1,4 @@
-//! A system in a sweep: what is there of it, and its data set made as its next point needs it.
+//! A system in a sweep: its current state, and its data set in the state that its next point needs.
 
 use super::{Sweeper, resume::BEGUN_ON};
 use crate::{
@@ -25,7 +25,7 @@ const LOADED_FOR: (&str, &str) = ("data set", "loaded for repeat");
 pub(super) struct SystemState<'a> {
     pub system: &'a SystemPlan,
     pub dataset: Dataset<'a>,
-    /// What is known of the data set, where somebody else has loaded it.
+    /// Facts about the data set, if another program loaded it.
     pub adopted: Option<String>,
     /// Whether something of it was measured in this run.
     pub had_turn: bool,
@@ -41,7 +41,7 @@ impl<'a> SystemState<'a> {
         }
     }
 
-    /// The same, of which this run made some of these directories.
+    /// The same, after this run created some of these directories.
     pub fn with_made(self, made: &[PathBuf]) -> Self {
         let own = made
             .iter()
@@ -52,7 +52,7 @@ impl<'a> SystemState<'a> {
 }
 
 impl<'a> Sweeper<'a> {
-    /// Looks at a system, and starts its service; none where that was stopped.
+    /// Looks at a system, and starts its service; `None` if it was stopped.
     pub(super) fn look(&mut self, state: &mut SystemState<'a>) -> Result<Option<DataState>, Error> {
         let SystemState {
             system, dataset, ..
@@ -88,8 +88,8 @@ impl<'a> Sweeper<'a> {
         }))
     }
 
-    /// Whether the data sets are there that other ranks have of their own; what is known of their
-    /// places goes to the study.
+    /// Whether the separate data sets of other ranks are loaded. Facts about their places go to the
+    /// study.
     fn look_elsewhere(&self, system: &SystemPlan) -> Result<bool, Error> {
         let answers = self
             .ranks
@@ -108,8 +108,8 @@ impl<'a> Sweeper<'a> {
         Ok(all)
     }
 
-    /// Makes the data set of a system for a point, and says whether it is loaded; none where that was
-    /// stopped.
+    /// Makes the data set of a system ready for a point. Returns whether it is loaded; `None` if it
+    /// was stopped.
     pub(super) fn make(
         &mut self,
         state: &SystemState<'a>,
@@ -145,7 +145,7 @@ impl<'a> Sweeper<'a> {
     }
 
     /// Notes in the study that something is about to be created on a server. Between a keyspace and
-    /// the first table in it nothing there says whose it is: a run that was killed then goes on.
+    /// its first table nothing there shows the owner, but with the note a killed run can resume.
     fn note_begin(&self, state: &SystemState<'a>) -> Result<(), Error> {
         let SystemState {
             system, dataset, ..
@@ -161,8 +161,8 @@ impl<'a> Sweeper<'a> {
         }])?)
     }
 
-    /// Keeps for which repeat a data set was loaded, where that decides when it is loaded again.
-    /// Done before its marker says that it is complete: a data set that is marked has it.
+    /// Records for which repeat a data set was loaded, if that decides when it is loaded again.
+    /// Done before its marker says that it is complete, so a marked data set always has it.
     pub(super) fn keep_repeat(
         &self,
         system: &SystemPlan,
@@ -180,8 +180,8 @@ impl<'a> Sweeper<'a> {
     }
 }
 
-/// The repeat that the data set of a system was loaded for in a study; none where it did not load
-/// it, or another study has loaded it since.
+/// The repeat for which a study loaded the data set of a system; `None` if it did not, or another
+/// study has loaded it since.
 fn loaded_for(
     study: &Study,
     dataset: &Dataset<'_>,

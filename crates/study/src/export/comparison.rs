@@ -19,10 +19,11 @@ pub(super) fn comparisons_of(runs: &[Run], systems: &[System], header: &Header) 
     comparisons(runs, &pairs_of(systems), equivalence(header))
 }
 
-/// A comparison as one object; what is not known, or not of a point or a peak, is null.
+/// A comparison as one object. Unknown members, and those that do not apply to a point or a peak,
+/// are null.
 ///
-/// `ratio` is that of `a` to `b`, `low` and `high` are its 95 % interval, and `ratio_bound` tells
-/// whether it is exact; `rate` is in operations per second, and null in a closed loop.
+/// `ratio` is that of `a` to `b`, `low` and `high` are its 95 % interval, and `ratio_bound` says
+/// whether it is exact. `rate` is in operations per second, and null in a closed loop.
 #[must_use]
 pub fn comparison_json(comparison: &Comparison) -> Value {
     let (mut threads, mut rate, mut how, mut peaks) = (None, None, None, None);

@@ -88,7 +88,7 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the histograms of a phase do not have, in words: operations that were due and never done.
+/// A comment about operations that were due and never done, which the histograms of a phase lack.
 fn never_done(tag: &str, phase: &Phase) -> Vec<String> {
     let kinds = phase.kinds.iter().filter_map(|(kind, result)| {
         let known = result.ranked_response();
@@ -101,7 +101,7 @@ fn never_done(tag: &str, phase: &Phase) -> Vec<String> {
     kinds.collect()
 }
 
-/// Every phase, in order of time; those of which the start is not known come first.
+/// Every phase, in order of time. Those with an unknown start come first.
 fn phases(study: &Study) -> Result<Vec<(Option<u64>, PhaseSource)>, Error> {
     let mut phases = Vec::new();
     for (position, load) in (1..).zip(study.loads()?) {
@@ -159,8 +159,8 @@ fn write_interval(
     Ok(())
 }
 
-/// `SYSTEM/WORKLOAD/DISTRIBUTION/tTHREADS/rREPEAT`, and `/RATE` of a fixed rate, with its arrivals
-/// after it where they are known: `/20000-poisson`.
+/// `SYSTEM/WORKLOAD/DISTRIBUTION/tTHREADS/rREPEAT`, then `/RATE` for a fixed rate, with its
+/// arrivals after it if they are known: `/20000-poisson`.
 fn point_tag(key: &PointKey) -> String {
     let names = [&key.system, &key.workload, &key.distribution].map(|name| escaped(name));
     let arrivals = key.arrivals.map(|arrivals| format!("-{}", arrivals.name()));

@@ -324,14 +324,14 @@ fn kind(result: &KindResult) -> Value {
     })
 }
 
-/// A latency and how many samples it is of.
+/// A latency and its number of samples.
 fn counted(latencies: &Latencies) -> Value {
     let count = json!({ "count": latencies.len() });
     joined(count, latency(RankedLatencies::new(latencies)))
 }
 
-/// Microseconds; what has too few samples, or is not known, is null. `at_least` names the numbers
-/// that are lower bounds, where there are any.
+/// Microseconds. Unknown values, and those with too few samples, are null. `at_least` names lower
+/// bounds, if there are any.
 fn latency(known: RankedLatencies<'_>) -> Value {
     let mut map = Map::new();
     if let RankedLatencies::Summary { numbers, .. } = known {

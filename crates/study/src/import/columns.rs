@@ -6,7 +6,7 @@ use crate::Error;
 use csv::StringRecord;
 use tailmark_model::Kind;
 
-/// What a column is, in one of these names.
+/// The names of each column.
 const COLUMNS: &[(&str, Column)] = &[
     ("clients", Column::Threads),
     ("database", Column::Database),
@@ -24,7 +24,7 @@ const COLUMNS: &[(&str, Column)] = &[
 /// Units of latencies, and nanoseconds in one.
 const UNITS: &[(&str, f64)] = &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// What a column is.
+/// The meaning of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// The system's name.
@@ -35,21 +35,21 @@ pub enum Column {
     Threads,
     /// Operations per second.
     OpsPerSec,
-    /// How keys were drawn.
+    /// The distribution of keys.
     Distribution,
     /// The database's name.
     Database,
-    /// Where the figures were published.
+    /// The source of the figures.
     Source,
-    /// What the workload stands for.
+    /// The use case of the workload.
     UseCase,
-    /// How many requests of a kind its latencies are of.
+    /// The number of requests of a kind behind its latencies.
     Count(Kind),
     /// A number of the latencies of a kind, and nanoseconds in one unit of it.
     Latency(Kind, Statistic, f64),
 }
 
-/// What a number of latencies is.
+/// The meaning of a latency value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statistic {
     /// The mean.
@@ -99,7 +99,7 @@ impl Column {
     }
 }
 
-/// The head of a table: its names as they are written, and what they are.
+/// The header of a table: its names as written, and their meanings.
 pub struct Head {
     /// In the order of the table.
     pub columns: Vec<(String, Column)>,
@@ -147,7 +147,7 @@ impl Head {
         }
     }
 
-    /// Where a column is, from 0.
+    /// The index of a column.
     pub fn position(&self, column: &Column) -> Option<usize> {
         self.columns.iter().position(|(_, known)| known == column)
     }

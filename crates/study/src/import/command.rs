@@ -3,7 +3,7 @@
 use super::number;
 use std::path::Path;
 
-/// What the echoed command line says.
+/// The information in the echoed command line.
 #[derive(Debug, Default)]
 pub struct Command {
     /// Clients.
@@ -12,7 +12,7 @@ pub struct Command {
     pub target: Option<f64>,
     /// Its file, without path and ending.
     pub workload: Option<String>,
-    /// How keys were drawn.
+    /// The distribution of keys.
     pub distribution: Option<String>,
     /// Whether it was a load.
     pub is_load: bool,

@@ -207,7 +207,7 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// The error of two latencies of which the first is above the second and cannot be.
+    /// The error that one latency exceeds another that it cannot exceed.
     fn out_of_order(&self, low: usize, high: usize) -> Error {
         let [(low, a), (high, b)] =
             [low, high].map(|at| (&self.head.columns[at].0, &self.record[at]));
@@ -288,7 +288,7 @@ impl Row<'_> {
         self.record.position().map_or(0, csv::Position::line)
     }
 
-    /// The error of a value: line, column, value, and what is accepted there.
+    /// The error for a value: line, column, value, and what is accepted there.
     fn error(&self, at: usize, accepted: &str) -> Error {
         let (line, column, value) = (self.line(), &self.head.columns[at].0, &self.record[at]);
         let reason = format!("line {line}, column `{column}`: `{value}` is not {accepted}");

@@ -32,8 +32,7 @@ const WORDS: &[(&str, Kind)] = &[
     ("update", Kind::Update),
 ];
 
-/// The columns of benchmark.sh's table that become counters, with what one unit of them is in that
-/// of the counter.
+/// The columns of benchmark.sh's table that become counters, with factors to the counters' units.
 const COLUMNS: &[(&str, &str, f64)] = &[
     ("usec_op", "operation_us", 1.0),
     ("c_wgb", "compaction_written_mb", 1000.0),
@@ -96,7 +95,7 @@ fn is_result(line: &str) -> bool {
     line.contains("micros/op") || line.contains('\t')
 }
 
-/// Which way a seekrandom goes, which its result line does not say.
+/// The direction of a seekrandom, which its result line does not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RangeDirection {
     Unknown,
@@ -145,7 +144,7 @@ struct ResultLine {
     /// Seconds and operations; db_bench printed neither before RocksDB 7.
     length: Option<(f64, u64)>,
     mib_rate: Option<f64>,
-    /// How many keys one thread found, of how many that it read.
+    /// The keys that one thread found, and the keys that it read.
     found: Option<(u64, u64)>,
 }
 
@@ -183,7 +182,8 @@ impl ResultLine {
         })
     }
 
-    /// How many of these reads missed. The line has the hits of one thread, which stand for those of all.
+    /// The number of these reads that missed. The line has the hits of one thread, which stand for
+    /// all.
     fn not_found(&self, reads: u64) -> u64 {
         let found = self.found.filter(|(_, tried)| *tried > 0);
         let missed = found.map_or(0.0, |(found, tried)| {
@@ -192,8 +192,8 @@ impl ResultLine {
         (missed * reads as f64).round() as u64
     }
 
-    /// How long it took: operations by the rate where that is printed with more digits than seconds are,
-    /// which have three decimals.
+    /// The duration: operations divided by the rate, if that is printed with more digits than
+    /// seconds, which have three decimals.
     fn exact_seconds(&self, (seconds, operations): (f64, u64)) -> f64 {
         let by_rate = operations as f64 / self.rate;
         let is_finer = 0.5 / self.rate < 0.0005 / seconds;
@@ -256,7 +256,7 @@ fn bytes(mib_rate: Option<f64>, seconds: f64) -> u64 {
     (mib_rate.unwrap_or(0.0) * seconds * MIB) as u64
 }
 
-/// How many of the results that follow are of the warm-ups of `readrandom[X3-W2]`.
+/// How many of the following results are warm-ups of `readrandom[X3-W2]`.
 fn warmups_in(line: &str) -> Option<u32> {
     let rest = line.strip_prefix("Warming up benchmark by running ")?;
     rest.strip_suffix(" times")?.parse().ok()
@@ -406,7 +406,7 @@ fn phase(duration_s: f64, operations: u64) -> Phase {
     }
 }
 
-/// What a benchmark of db_bench or a test of benchmark.sh sends, where its name says.
+/// The kind of request of a db_bench benchmark or a benchmark.sh test, if its name shows it.
 fn kind_of(name: &str) -> Option<Kind> {
     let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
     match () {

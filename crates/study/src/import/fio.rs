@@ -159,8 +159,8 @@ impl Output {
     }
 }
 
-/// The last of several documents: with `--status-interval` fio writes what it has so far, again and
-/// again, and the result at the end. Text after a document that begins none is left out.
+/// The last of several documents. With `--status-interval` fio repeatedly writes its state, and the
+/// result at the end. Other text after a document is ignored.
 fn last_document(mut text: &str) -> Result<Output, String> {
     let no_json = |why: &dyn std::fmt::Display| format!("it is not fio's JSON: {why}");
     loop {

@@ -13,7 +13,7 @@ pub type Options = BTreeMap<String, String>;
 /// Engines that have one request in flight, whatever the iodepth.
 const SYNCHRONOUS: &[&str] = &["mmap", "psync", "pvsync", "pvsync2", "sync", "vsync"];
 
-/// The engine where none is named.
+/// The default engine.
 const ENGINE: &str = "psync";
 
 /// One job, or several that fio reports together.
@@ -45,7 +45,7 @@ pub struct Job {
     trim: Direction,
 }
 
-/// What was done in one direction.
+/// The results of one direction.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Direction {
@@ -94,7 +94,7 @@ impl Job {
         runtimes.into_iter().max().unwrap_or(0)
     }
 
-    /// How many jobs are reported together: as many times as their time is in that of all.
+    /// The number of jobs reported together: total time divided by the time of one.
     fn jobs(&self) -> u64 {
         let together = match self.runtime_ms() {
             0 => 1,
@@ -118,8 +118,8 @@ impl Job {
 }
 
 impl Direction {
-    /// The latencies from submission to completion, where fio has as much of them as of those from
-    /// the request's making on.
+    /// The latencies from submission to completion, if fio has as many details about them as about
+    /// those from the creation of requests.
     fn times(&self) -> &Times {
         let has = |times: &Times| {
             let has_bins = !times.bins.is_empty();
@@ -165,7 +165,7 @@ impl Clones {
         u32::try_from(threads).unwrap_or(u32::MAX).max(1)
     }
 
-    /// How offsets are drawn.
+    /// The distribution of offsets.
     pub fn distribution(&self) -> String {
         let options = self.options();
         let pattern = options.get("rw").or_else(|| options.get("readwrite"));
@@ -301,7 +301,7 @@ fn scaled(text: &str, options: &Options) -> Option<f64> {
     Some(super::number(digits)? * base.powi(power))
 }
 
-/// What several jobs did in one direction; none where a histogram is damaged.
+/// The combined results of several jobs in one direction; `None` if a histogram is damaged.
 fn together(all: &[&Direction]) -> Option<KindResult> {
     let sum =
         |field: fn(&Direction) -> u64| all.iter().map(|d| field(d)).fold(0, u64::saturating_add);
@@ -319,7 +319,7 @@ fn together(all: &[&Direction]) -> Option<KindResult> {
     Some(result)
 }
 
-/// A bin is kept at its value, which is the middle of what it stands for.
+/// A bin counts at its value, which is the middle of its range.
 fn histogram(all: &[&Times]) -> Option<Latencies> {
     let mut latencies = new_latencies();
     for (value, count) in all.iter().flat_map(|times| &times.bins) {
@@ -328,7 +328,8 @@ fn histogram(all: &[&Times]) -> Option<Latencies> {
     Some(latencies)
 }
 
-/// The numbers of one job; of several those that are theirs together, which no quantile is.
+/// The numbers of one job. For several jobs, only those that can be combined, which excludes
+/// quantiles.
 fn summary(all: &[&Times]) -> Summary {
     let mut summary = Summary::default();
     let mut set = |name: &str, ns: f64| {

@@ -11,7 +11,7 @@ use tailmark_model::{Latencies, new_latencies};
 
 /// The number that the first encoding begins with. Bits 4 to 7 are the size of a word in bytes.
 const COOKIE: u32 = 0x1c84_9301;
-/// The same, where what follows is compressed.
+/// The same for compressed content.
 const COOKIE_COMPRESSED: u32 = 0x1c84_9302;
 /// Bits of a cookie that name the size of a word.
 const WORD_BITS: u32 = 0xf0;
@@ -19,7 +19,7 @@ const WORD_BITS: u32 = 0xf0;
 /// The same of the second encoding, compressed.
 const COOKIE_V2_COMPRESSED: u32 = 0x1c84_9304;
 
-/// The histogram that some bytes of a log are; none where they are no such thing.
+/// Decodes a histogram from the bytes of a log; `None` if they are something else.
 pub fn decode(mut bytes: &[u8]) -> Option<Latencies> {
     match be32(bytes, 0)? & !WORD_BITS {
         COOKIE => first(&mut bytes),

@@ -17,8 +17,9 @@ pub const VALUES_MAX: usize = 1_000_000;
 /// The most counts of all histograms, 8 bytes each.
 pub const COUNTS_MAX: u64 = 32 << 20;
 
-/// The largest file of tables and result lines, bytes: the most points of an import with 8 KiB each. Each
-/// cell of a row takes 16 bytes of memory beside its text, so that separators alone would fill it.
+/// The largest file of tables and result lines, bytes: the most points of an import with 8 KiB
+/// each. Each cell takes 16 bytes of memory in addition to its text, so separators alone could fill
+/// it.
 const BYTES_MAX: usize = 16 << 20;
 
 /// What an import holds so far.
@@ -80,8 +81,8 @@ pub fn check_size(source: &Source) -> Result<(), Error> {
 const REMEDY: &str =
     "split the file, and import the parts one after the other into the same directory";
 
-/// Refuses a JSON document with more values than [`VALUES_MAX`]: behind each but the first of a list is
-/// a comma.
+/// Refuses a JSON document with more values than [`VALUES_MAX`]. Every value of a list except the
+/// first follows a comma.
 pub fn check_json(text: &str) -> Result<(), String> {
     let commas = text.bytes().filter(|byte| *byte == b',').count();
     within(commas, VALUES_MAX, "values in one JSON document")

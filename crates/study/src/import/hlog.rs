@@ -30,8 +30,8 @@ pub const IMPORT: Import = Import {
     leaves_out: false,
 };
 
-/// Timestamps of lines are since 1970 where they are not this long before the start of the log; as
-/// in HdrHistogram's own reader.
+/// Timestamps of lines are since 1970, unless they are this long before the start of the log, as in
+/// HdrHistogram's own reader.
 const RELATIVE_BEFORE: Duration = Duration::from_secs(365 * 86_400);
 
 /// What our export says in a comment of operations that are in no line.
@@ -62,13 +62,12 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     Ok(all)
 }
 
-/// What was read of one file so far.
+/// The content of one file so far.
 #[derive(Default)]
 struct Log {
     start: Option<Duration>,
     base: Option<Duration>,
-    /// In the order of their first lines; those of our export by the part of the tag that names
-    /// them.
+    /// In the order of their first lines. Those of our export are identified by a part of the tag.
     found: Vec<Found>,
     /// What our export says of the study.
     settings: Option<LoggedSettings>,
@@ -77,7 +76,7 @@ struct Log {
 /// One load or point.
 #[derive(Default)]
 struct Found {
-    /// As our export tags it; none: the one point of a foreign file.
+    /// Its tag in our export; `None` for the only point of a foreign file.
     tag: Option<PointTag>,
     /// The timestamp of its first line.
     begin: Option<Duration>,
@@ -154,7 +153,7 @@ impl Log {
         Ok(())
     }
 
-    /// The load or point with a tag; a new one where there is none.
+    /// The load or point with a tag, created if missing.
     fn found(&mut self, tag: Option<PointTag>, held: &mut Held) -> Result<&mut Found, String> {
         let at = self.found.iter().rposition(|found| found.tag == tag);
         if at.is_none() {
@@ -282,7 +281,7 @@ impl Found {
     }
 }
 
-/// What a comment of our export says of operations that are in no line, and of which point.
+/// The operations that are in no line, and their point, from a comment of our export.
 fn never_done(line: &str) -> Option<(PointTag, u64)> {
     let (head, _) = line.strip_prefix("# ")?.split_once(NEVER_DONE)?;
     let (tag, count) = head.rsplit_once(": ")?;
@@ -304,7 +303,7 @@ fn nanoseconds(values: Latencies, unit_ns: u64) -> Latencies {
     ns
 }
 
-/// Counts what the lines say was done, and how long they are; and adds what they do not say.
+/// Counts operations and time from the lines, and adds what they lack.
 fn conclude(phase: &mut Phase, unlogged: Option<Unlogged>) -> Result<(), String> {
     for result in phase.kinds.values_mut() {
         // Of response times alone, each is of one request too.

@@ -8,10 +8,10 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry, L
 use std::collections::BTreeMap;
 use tailmark_model::{Interval, IntervalKind, Kind, Latencies, Packed, Phase, new_latencies};
 
-/// Adds the histograms of a log to the kind whose group its name ends with; of another group, none.
+/// Adds the histograms of a log to the kind whose group ends its name; ignores other groups.
 ///
 /// # Errors
-/// Where the log is damaged.
+/// If the log is damaged.
 pub fn read(
     source: &Source,
     groups: &[(&str, Kind)],
@@ -77,7 +77,7 @@ pub fn read(
     Ok(())
 }
 
-/// The interval that begins near an instant; a new one where there is none.
+/// The interval that begins near an instant, created if missing.
 fn phase_interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut Interval {
     let near = intervals
         .iter()

@@ -14,7 +14,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("WRITE", Kind::Insert),
 ];
 
-/// Which of its times a line is of.
+/// The time that a line is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Time {
     /// From the sending of an operation.
@@ -23,7 +23,7 @@ pub enum Time {
     Response,
 }
 
-/// What the line with a tag is of.
+/// The subject of the line with a tag.
 #[derive(Debug, PartialEq)]
 pub enum LogTag {
     /// A point of our export.
@@ -39,25 +39,26 @@ pub enum LogTag {
 pub struct PointTag {
     /// The system's name.
     pub system: String,
-    /// The workload's name; none: a load.
+    /// The workload's name; `None` for a load.
     pub workload: Option<String>,
-    /// How keys were drawn.
+    /// The distribution of keys.
     pub distribution: String,
     /// Clients; not known of a load.
     pub threads: Option<u32>,
     /// Operations per second over all clients.
     pub target_rate: Option<f64>,
-    /// How they arrive.
+    /// How operations arrive.
     pub arrivals: Option<Arrivals>,
     /// Of a point from 1; of a load its place in the study.
     pub number: u32,
 }
 
 impl LogTag {
-    /// Of a line with this tag, or without one; then the name of its file ends with that of the kind.
+    /// The subject of a line with this tag. Without a tag, the name of its file ends with that of
+    /// the kind.
     ///
     /// # Errors
-    /// Names a tag that says no kind, and those that do.
+    /// Names a tag without a kind, and the valid kinds.
     pub fn new(tag: Option<&str>, path: &Path) -> Result<Self, String> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let found = match tag {
@@ -166,7 +167,7 @@ impl PointTag {
     }
 }
 
-/// A name of which `%` and two hexadecimal digits are one byte each.
+/// A name in which `%` and two hexadecimal digits stand for one byte.
 fn unescaped(name: &str) -> Option<String> {
     let mut parts = name.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

@@ -58,9 +58,9 @@ pub const UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000)]
 /// One file.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Its path, of which the name may say system and threads.
+    /// Its path, whose name may state system and threads.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -73,7 +73,7 @@ impl Source {
     }
 }
 
-/// What the user says of the files, which counts before what they say of themselves.
+/// The user's description of the files, which overrides their own.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
     /// The system's name.
@@ -84,7 +84,7 @@ pub struct Given {
     pub threads: Option<u32>,
     /// Nanoseconds in one unit of the values of histogram logs; see [`UNITS`].
     pub unit_ns: Option<u64>,
-    /// How keys were drawn.
+    /// The distribution of keys.
     pub distribution: Option<String>,
     /// The name of the workload that a table means by a text, if it is one that is known.
     pub workload_of: Option<fn(&str) -> Option<&'static str>>,
@@ -98,9 +98,9 @@ const READ_MISSING: &str = "readmissing";
 pub struct Imported {
     /// The system's name.
     pub system: String,
-    /// The workload's name; none: a load.
+    /// The workload's name; `None` for a load.
     pub workload: Option<String>,
-    /// How keys were drawn; `unknown` where it is not said.
+    /// The distribution of keys; `unknown` if it is not stated.
     pub distribution: String,
     /// The number of clients; [`tailmark_model::PointKey::PEAK`] where only the peak is known.
     pub threads: u32,
@@ -108,15 +108,15 @@ pub struct Imported {
     pub target_rate: Option<f64>,
     /// How operations arrive at that rate, if the source says so.
     pub arrivals: Option<Arrivals>,
-    /// What was measured.
+    /// The measurements.
     pub phase: Phase,
-    /// Directory or device, where the file names it.
+    /// Directory or device, if the file names it.
     pub place: String,
-    /// How the other program was set, where the file says so.
+    /// The settings of the other program, if the file states them.
     pub settings: BTreeMap<String, String>,
     /// The file that it was read from.
     pub file: PathBuf,
-    /// What our own export says of the study that it is of.
+    /// The description of its study in our own export.
     pub of_study: Option<LoggedSettings>,
     /// What else the file says: group, name and value of a fact of the system.
     pub facts: Vec<(String, String, String)>,
@@ -157,8 +157,8 @@ impl Imported {
         })
     }
 
-    /// What the study keeps of the system under `name`: where its points come from, and what else
-    /// the file says. `format` is that of the import.
+    /// The study's facts about the system `name`: the source of its points, and other information
+    /// in the file. `format` is that of the import.
     #[must_use]
     pub fn facts(&self, name: &str, format: &str) -> Vec<Fact> {
         let file = self.file.file_name().unwrap_or_default().to_string_lossy();
@@ -182,7 +182,7 @@ impl Import {
     /// Reads files that belong together.
     ///
     /// # Errors
-    /// Where a file is none of the format, and where a unit is given and the format says its own.
+    /// If a file does not have the format, or if a unit is given although the format defines it.
     pub fn import(&self, sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         match sources.first() {
             Some(source) if given.unit_ns.is_some() && self.name != hlog::IMPORT.name => {
@@ -205,10 +205,10 @@ impl Import {
         }
     }
 
-    /// The same, and why each file was left out that was.
+    /// The same, with the reason for each file that was left out.
     ///
     /// # Errors
-    /// As of [`Self::import`]; where the format leaves files out, only if none has a result.
+    /// As [`Self::import`]. If the format leaves files out, only if none has a result.
     pub fn import_readable(
         &self,
         sources: &[Source],
@@ -277,8 +277,8 @@ fn nothing_found(phase: &Phase) -> Option<Finding> {
     })
 }
 
-/// A number that something was measured as: finite, not negative, and neither so great nor so small
-/// that what is computed from it would not be a number.
+/// A valid measurement: finite, not negative, and within a range in which results of calculations
+/// stay numbers.
 fn number(text: &str) -> Option<f64> {
     let number = text.trim().parse().ok()?;
     is_measured(number).then_some(number)

@@ -23,7 +23,7 @@ pub const IMPORT: Import = Import {
     leaves_out: false,
 };
 
-/// Groups, and the kinds that they are of.
+/// Groups and their kinds.
 const GROUPS: [(&str, Kind); 6] = [
     ("READ", Kind::Read),
     ("UPDATE", Kind::Update),
@@ -159,8 +159,8 @@ fn json_lines(text: &str) -> Option<Vec<ResultValue>> {
     Some(lines)
 }
 
-/// The groups of the histograms by their plain names, where YCSB measured each request twice
-/// (`measurementtype=hdrhistogram+raw`) and named the groups after how: `HdrREAD`, `RawREAD`.
+/// The groups of the histograms by their plain names, if YCSB measured each request twice
+/// (`measurementtype=hdrhistogram+raw`) and named the groups accordingly: `HdrREAD`, `RawREAD`.
 fn of_one_measurement(mut lines: Vec<ResultValue>) -> Vec<ResultValue> {
     if lines.iter().any(|(group, _, _)| group.starts_with("Hdr")) {
         lines.retain(|(group, _, _)| !group.starts_with("Raw") && !group.starts_with("Bucket"));
@@ -213,8 +213,9 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
     phase.kinds.insert(kind, result);
 }
 
-/// The latencies of a group with those that found nothing, which YCSB measures apart, with those that
-/// failed. If none failed, mean and ends are known of both together; quantiles are not.
+/// The latencies of a group including reads that found nothing, which YCSB measures separately, and
+/// failed ones. If none failed, the mean and the ends of both together are known, but quantiles are
+/// not.
 fn of_all(group: &str, lines: &[ResultValue], counts: [u64; 3]) -> Option<Summary> {
     let [found, not_found, errors] = counts;
     let own = summary(group, lines);
@@ -284,9 +285,9 @@ fn add_verified(phase: &mut Phase, lines: &[ResultValue]) {
     }
 }
 
-/// Takes the pairs that failed out of those that are reported: YCSB measures a pair whether or not
-/// its halves succeeded. Each failed update is one, and so are the failed reads that cannot have
-/// been reads alone.
+/// Removes failed pairs from the reported ones, because YCSB measures a pair whether or not its
+/// halves succeeded. Each failed update is one, and so are failed reads that cannot have been
+/// separate reads.
 fn count_pairs(phase: &mut Phase) {
     let all = phase.requests().saturating_sub(phase.operations);
     let counted = |kind| phase.kinds.get(&kind).map_or((0, 0), Counted::counted);
@@ -300,9 +301,9 @@ fn count_pairs(phase: &mut Phase) {
     }
 }
 
-/// What a group reports of its latencies: `95thPercentileLatency(us)` of histograms, and `p95` of
-/// the summary of raw samples. Those of `measurementtype=histogram`, which reports a variance too,
-/// are the lower ends of whole milliseconds: taken only where that is within a hundredth.
+/// The latencies that a group reports: `95thPercentileLatency(us)` of histograms, and `p95` of the
+/// summary of raw samples. Those of `measurementtype=histogram`, which also reports a variance, are
+/// the lower ends of whole milliseconds, and are used only if that is within a hundredth.
 fn summary(group: &str, lines: &[ResultValue]) -> Option<Summary> {
     let mut summary = Summary::default();
     let own = || lines.iter().filter(|(other, _, _)| other == group);
@@ -348,8 +349,8 @@ fn intervals(text: &str) -> Vec<Interval> {
         .collect()
 }
 
-/// Where no status line says what was done in an interval the logs do, if there is one of each
-/// kind; otherwise nothing does, and intervals would show a database that did nothing.
+/// If no status line has the operations of an interval, uses the logs, if there is one of each
+/// kind. Otherwise intervals are removed, because they would show an idle database.
 fn count_operations(phase: &mut Phase) {
     if phase.intervals.iter().any(|i| i.operations > 0) {
         return;
@@ -369,7 +370,7 @@ fn count_operations(phase: &mut Phase) {
     }
 }
 
-/// Gives a finding of what the files do not report.
+/// Adds findings about data that the files lack.
 fn conclude(phase: &mut Phase) {
     let is_missing = phase
         .kinds

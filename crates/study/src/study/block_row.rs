@@ -35,7 +35,7 @@ impl From<&BlockQos> for BlockQosRow {
 }
 
 impl BlockQosRow {
-    /// As it is of a kind; none where time or quantile is none that is known.
+    /// The row for a kind; `None` if its time or quantile is unknown.
     pub fn into_qos(self, kind: Kind) -> Option<BlockQos> {
         Some(BlockQos {
             kind,

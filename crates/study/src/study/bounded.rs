@@ -22,7 +22,7 @@ pub const SYSTEMS_MAX: u64 = 256;
 pub const FACTS_MAX: u64 = 100_000;
 /// The most notices.
 pub const NOTICES_MAX: u64 = 10_000;
-/// How much of a value an error shows, characters.
+/// The most characters of a value in an error.
 const SHOWN: usize = 40;
 
 /// A value that no study of this program has.
@@ -80,7 +80,7 @@ pub fn writable(name: &str) -> Result<&str> {
     }
 }
 
-/// The part of a name that may be written. What a host or a server says is as long as it likes.
+/// The part of a name that may be written. Hosts and servers may send names of any length.
 pub fn cut_name(name: &str) -> &str {
     &name[..name.floor_char_boundary(NAME_MAX)]
 }
@@ -98,7 +98,7 @@ pub fn text(row: &Row<'_>, column: usize) -> Result<String> {
     at_most(row, column, TEXT_MAX).map(str::to_owned)
 }
 
-/// None where it is null.
+/// `None` if it is null.
 pub fn optional_name(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),

@@ -8,7 +8,7 @@ use rusqlite::{
 use sha2::{Digest, Sha256};
 use tailmark_model::Damaged;
 
-/// What the digest `totals` is of: the rows of each statement, in this order.
+/// The content of the digest `totals`: the rows of each statement, in this order.
 const TOTALS: &[&str] = &[
     "SELECT started_ms, duration_s, operations, failed, drained, drained_failed, censored, start_lag,
             lag_no_client, lag_woken_late, counters, warmup_of, steady_s, not_steady, ranks, figures
@@ -29,9 +29,8 @@ const TOTALS: &[&str] = &[
 const OF_INTERVALS: &str =
     "SELECT kind, count, errors, service, response FROM interval_kind WHERE interval = ?";
 
-/// What the digest `details` is of. Which interval a row is of, and which instants a series has, is
-/// in it by the numbers of the rows: where a bit of an index turned, a search finds the rows of
-/// another.
+/// The content of the digest `details`. It includes the interval of each row and the instants of
+/// each series by row numbers. If a bit of an index flips, a search would find the wrong rows.
 const DETAILS: &[&str] = &[
     "SELECT id, start_s, length_s, operations, failed FROM interval WHERE phase = ? ORDER BY id",
     OF_INTERVALS,

@@ -16,7 +16,7 @@ use std::{
 };
 use tailmark_model::printable;
 
-/// Limits of SQLite for what a file may ask of it, far above what a study needs.
+/// SQLite's limits for a file, far above what a study needs.
 const LIMITS: [(Limit, i32); 6] = [
     // Bytes of a value and of a row. A series has 8 MiB at most.
     (Limit::SQLITE_LIMIT_LENGTH, 32 << 20),
@@ -35,7 +35,7 @@ const STEPS: u32 = 10_000;
 const STEPS_MIN: u64 = 20_000_000;
 const STEPS_PER_BYTE: u64 = 20;
 
-/// How many steps are left of what is being read.
+/// The remaining steps of the current read.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<AtomicU64>);
 
@@ -79,7 +79,7 @@ pub fn distrust(connection: &mut Connection) -> rusqlite::Result<Budget> {
     Ok(budget)
 }
 
-/// What a table or an index is: for a table its columns with their types, for an index its SQL.
+/// The definition of a table or an index: for a table its columns with types, for an index its SQL.
 type Parts = BTreeMap<(String, String), Vec<String>>;
 
 /// Refuses a file with anything else than the tables and indexes of a study.

@@ -17,27 +17,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How long the header of a SQLite file is, and how it begins.
+/// The length of a SQLite file's header, and its first bytes.
 const BYTES: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Where it has the two numbers that `PRAGMA user_version` and `PRAGMA application_id` set.
+/// The positions of the numbers of `PRAGMA user_version` and `PRAGMA application_id`.
 const VERSION_AT: usize = 60;
 const APPLICATION_AT: usize = 68;
-/// Where it says how it is read: 1 with a rollback journal, as studies are, and 2 with a write-ahead
-/// log, which SQLite makes a file for even to read.
+/// The position of the journal mode: 1 for a rollback journal, as in studies, and 2 for a
+/// write-ahead log, for which SQLite creates a file even to read.
 const READ_AT: usize = 19;
 
-/// Where it has the bytes of a page, in two bytes.
+/// The position of the page size, in two bytes.
 const PAGE_AT: usize = 16;
 
 /// What SQLite appends to the name of a database for its other files.
 const COMPANIONS: [&str; 3] = [JOURNAL, "-wal", "-shm"];
 const JOURNAL: &str = "-journal";
-/// How a journal begins, and ends if it names a super-journal.
+/// The first bytes of a journal, and the last ones if it names a super-journal.
 const JOURNAL_MAGIC: &[u8] = &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 /// Until a journal is synced, this and the count after it are zero.
 const UNSYNCED: &[u8] = &[0; 12];
-/// Where it has the pages that the database had, and the bytes of a page.
+/// The positions of the number of pages that the database had, and of the page size.
 const JOURNAL_PAGES_AT: usize = 16;
 const JOURNAL_PAGE_AT: usize = 24;
 const JOURNAL_HEADER: usize = 28;
@@ -127,7 +127,7 @@ pub fn check_at_rest(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The first bytes of a file; none of anything else.
+/// The first bytes of a file; empty for anything else.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut header = Vec::new();
     if !fs::metadata(path)?.is_file() {
@@ -142,7 +142,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(header)
 }
 
-/// What is beside a database under a name that SQLite opens with it.
+/// The files beside a database that SQLite opens with it.
 fn companions(path: &Path) -> impl Iterator<Item = (PathBuf, fs::FileType)> {
     // SQLite follows a link to the database.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());

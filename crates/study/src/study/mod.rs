@@ -59,7 +59,7 @@ pub struct Study {
     path: PathBuf,
     connection: Connection,
     budget: Budget,
-    /// What is private is taken out of what is read.
+    /// Removes private data from everything that is read.
     redaction: Option<Redaction>,
 }
 
@@ -92,11 +92,11 @@ impl Study {
     /// The version of the file's tables that this program writes.
     pub const VERSION: u32 = 1;
 
-    /// Makes a study in a directory, which is made where there is none. It appears whole or not at
+    /// Creates a study in a directory, which is created if missing. It appears completely or not at
     /// all.
     ///
     /// # Errors
-    /// Where there is one already, or the file cannot be written.
+    /// If there is already one, or the file cannot be written.
     pub fn create(dir: &Path, header: &Header, systems: &[System]) -> Result<Self, Error> {
         let path = dir.join(Self::FILE);
         if path.exists() {
@@ -215,7 +215,7 @@ impl Study {
         }
     }
 
-    /// Opens a study that is never to be changed by what is called on it.
+    /// Opens a study for reading only.
     ///
     /// # Errors
     /// As [`Study::open`].
@@ -257,8 +257,8 @@ impl Study {
         self.write(|c| write::systems(c, std::slice::from_ref(system)))
     }
 
-    /// Adds a system and returns the name that it has here. Where one of its name is known and
-    /// differs in its driver, its place or a setting that `counts`, this one's name says in what.
+    /// Adds a system and returns its name here. If a system of that name exists with another
+    /// driver, another place or another setting that `counts`, the new name states the difference.
     ///
     /// # Errors
     /// As [`Study::set_facts`].
@@ -285,11 +285,11 @@ impl Study {
         Ok(name)
     }
 
-    /// Sets facts; those of the same system, group and name are replaced, in their place.
+    /// Sets facts. Those of the same system, group and name are replaced in place.
     ///
     /// # Errors
-    /// Where the file cannot be written; so of every method that writes. Then nothing of the call
-    /// is in it.
+    /// If the file cannot be written, as in every method that writes. Nothing of the call is in it
+    /// then.
     pub fn set_facts(&self, facts: &[Fact]) -> Result<(), Error> {
         self.write(|c| remarks::facts(c, facts))
     }
@@ -302,7 +302,7 @@ impl Study {
         self.write(|c| remarks::notice(c, text))
     }
 
-    /// Takes back a notice, where it is there.
+    /// Removes a notice, if it exists.
     ///
     /// # Errors
     /// As [`Study::set_facts`].
@@ -310,8 +310,7 @@ impl Study {
         self.write(|c| remarks::no_notice(c, text))
     }
 
-    /// Sets the keys of the plan, and what it says to those who read the study: those may change that
-    /// no point depends on.
+    /// Sets the keys and settings of the plan on which no point depends and which may change.
     ///
     /// # Errors
     /// As [`Study::set_facts`].
@@ -323,8 +322,8 @@ impl Study {
         self.write(|c| write::plan(c, keys, settings))
     }
 
-    /// Adds what a percentage among the rates of the plan came to; where that is there already of
-    /// this system, workload and distribution, the first stays.
+    /// Adds a resolved rate of the plan. If one exists for this system, workload and distribution,
+    /// it stays.
     ///
     /// # Errors
     /// As [`Study::set_facts`].
@@ -340,9 +339,9 @@ impl Study {
         self.write(|c| write::load(c, load))
     }
 
-    /// Adds the load of a sweep, which began at this time, and sets the fact of it. Where the last
-    /// load of its system began at the same time it is replaced: a run that ended before the load
-    /// was marked as complete goes on with it.
+    /// Adds the load of a sweep, which began at this time, and sets its fact. If the last load of
+    /// its system began at the same time, it is replaced: a run that ended before the load was
+    /// marked as complete resumes it.
     ///
     /// # Errors
     /// As [`Study::set_facts`].
@@ -360,7 +359,7 @@ impl Study {
         })
     }
 
-    /// Adds a point; where there is one of its key, as the next repeat that is free.
+    /// Adds a point. If its key exists, it becomes the next free repeat.
     ///
     /// # Errors
     /// As [`Study::set_facts`].
@@ -396,11 +395,11 @@ impl Study {
         }
     }
 
-    /// Does several things to the study, all of them or nothing: what `act` adds is in the file
-    /// when this returns, or none of it.
+    /// Does several things to the study in one transaction: when this returns, either everything
+    /// that `act` added is in the file, or nothing.
     ///
     /// # Errors
-    /// That of `act`, or where the file cannot be written.
+    /// That of `act`, or if the file cannot be written.
     pub fn together(&self, act: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         let failed = || study_error("write", &self.path);
         let transaction = rusqlite::Transaction::new_unchecked(
@@ -412,7 +411,7 @@ impl Study {
         transaction.commit().map_err(failed())
     }
 
-    /// Reads in one transaction, so that what is read is of one moment.
+    /// Reads in one transaction, so that the result is consistent.
     fn read<T>(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
         if !self.connection.is_autocommit() {
             return act(&self.connection).map_err(study_error("read", &self.path));
@@ -451,7 +450,7 @@ impl Study {
     }
 }
 
-/// In what a system differs from a known one, in its own words: `records 2000`.
+/// The differences between a system and a known one, in its own words: `records 2000`.
 fn differences(known: &System, system: &System, counts: impl Fn(&str) -> bool) -> Vec<String> {
     let own = [
         ("driver", &known.driver, &system.driver),

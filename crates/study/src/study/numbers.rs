@@ -63,7 +63,7 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<f64>, Damaged> {
     Ok(numbers)
 }
 
-/// Each number times ten to the `places`, where all of them are whole and come back exactly.
+/// Each number times ten to the `places`, if all results are whole and convert back exactly.
 fn multiples(numbers: &[f64], places: u8) -> Option<Vec<i64>> {
     let unit = 10_f64.powi(places.into());
     let multiple = |&number: &f64| {

@@ -14,8 +14,8 @@ impl Study {
         self.read(|c| read::each_point(c, Detail::Totals, act))
     }
 
-    /// Reads one load after the other with intervals and series, and hands it over. Each is a
-    /// transaction of its own: a run that goes on does not wait for `act` with its commits.
+    /// Reads loads one after the other with intervals and series, and passes them on. Each is a
+    /// separate transaction, so that a run in progress does not wait for `act` with its commits.
     ///
     /// # Errors
     /// As [`Study::header`], and that of `act`.

@@ -13,7 +13,7 @@ const PLACE: &str = "a phase that another process measured";
 /// A phase as bytes, without its warm-up.
 ///
 /// # Errors
-/// Where there is too little memory.
+/// If there is too little memory.
 pub fn pack_phase(phase: &Phase) -> Result<Vec<u8>, Error> {
     let pack = || {
         let mut connection = schema::in_memory()?;
@@ -29,10 +29,10 @@ pub fn pack_phase(phase: &Phase) -> Result<Vec<u8>, Error> {
     pack().map_err(study_error("write", Path::new(PLACE)))
 }
 
-/// The phase that [`pack_phase`] made bytes of.
+/// Decodes the bytes of [`pack_phase`].
 ///
 /// # Errors
-/// Where they are not those that were written.
+/// If they are not those that were written.
 pub fn unpack_phase(bytes: &[u8]) -> Result<Phase, Error> {
     let unpack = || {
         let mut connection = Connection::open_in_memory()?;

@@ -88,7 +88,7 @@ fn load(c: &Connection, row: &Row<'_>, detail: Detail) -> Result<Load> {
     })
 }
 
-/// The load that was added next after the one of a phase, with its own phase; whole.
+/// The next load after that of a phase, completely, with its own phase.
 pub fn load_after(c: &Connection, phase_before: i64) -> Result<Option<(i64, Load)>> {
     let sql = "SELECT phase, system, records, threads FROM load WHERE phase > ?
                ORDER BY phase LIMIT 1";
@@ -123,7 +123,7 @@ pub fn point(c: &Connection, keyed: Keyed, key: &PointKey) -> Result<Option<Poin
     }))
 }
 
-/// What has a key: the points of a sweep, and the trials of a search, which are in no curve.
+/// The two sorts of keyed phases: points of a sweep, and trials of a search, which are in no curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keyed {
     Point,
@@ -131,7 +131,7 @@ pub enum Keyed {
 }
 
 impl Keyed {
-    /// What is in the column `is_trial`.
+    /// The value of the column `is_trial`.
     pub const fn is_trial(self) -> Option<i64> {
         match self {
             Self::Point => None,
@@ -158,8 +158,8 @@ pub fn keys(c: &Connection, keyed: Keyed) -> Result<Vec<(i64, PointKey)>> {
     })
 }
 
-/// The id of the phase of a key, if that is there. Not by the index: the digest is of the row
-/// itself, and a bit that turned in the index would name the phase of another point.
+/// The id of the phase with a key, if it exists. The index is not used: the digest covers the row
+/// itself, and a flipped bit in the index would lead to another point's phase.
 pub fn phase_of(c: &Connection, keyed: Keyed, key: &PointKey) -> Result<Option<i64>> {
     let sql = "SELECT phase FROM point NOT INDEXED WHERE system = ? AND workload = ?
                AND distribution = ? AND threads = ? AND repeat = ? AND target_rate IS ?
@@ -261,7 +261,7 @@ fn figures(row: &Row<'_>) -> Result<BTreeMap<Metric, f64>> {
         .collect())
 }
 
-/// From the row of a phase; none of a single process.
+/// The ranks in the row of a phase; empty for a single process.
 fn ranks(row: &Row<'_>) -> Result<Vec<RankPart>> {
     let has_any = row.get::<_, Option<String>>(10)?.is_some();
     has_any
@@ -307,7 +307,7 @@ fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
     Ok(kinds.into_iter().collect())
 }
 
-/// Summaries by kind and by what they are of.
+/// Summaries by kind and time.
 fn summaries(c: &Connection, phase: i64) -> Result<BTreeMap<(Kind, String), Summary>> {
     let mut summaries: BTreeMap<_, Summary> = BTreeMap::new();
     let sql = "SELECT kind, time, name, ns FROM summary WHERE phase = ?";
@@ -477,7 +477,7 @@ fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
         .map_err(|e| damaged(column, Type::Text, e))
 }
 
-/// One of the words of an enum; null where it may be none.
+/// A word of an enum; null if `None` is allowed.
 fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
     serde_json::from_value(optional_name(row, column)?.into())
         .map_err(|e| damaged(column, Type::Text, e))

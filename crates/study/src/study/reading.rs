@@ -18,7 +18,7 @@ impl Study {
         Ok(self)
     }
 
-    /// What was read, as it is shown.
+    /// The data in the form in which it is shown.
     pub(super) fn shown<T>(&self, read: T, redact: impl FnOnce(&Redaction, T) -> T) -> T {
         match &self.redaction {
             Some(redaction) => redact(redaction, read),
@@ -26,10 +26,10 @@ impl Study {
         }
     }
 
-    /// What the study is of.
+    /// The header of the study.
     ///
     /// # Errors
-    /// Where the file cannot be read or is damaged; so of every method that reads.
+    /// If the file cannot be read or is damaged, as in every method that reads.
     pub fn header(&self) -> Result<Header, Error> {
         let header = self.read(read::header)?;
         Ok(self.shown(header, Redaction::header))
@@ -46,7 +46,7 @@ impl Study {
             .collect())
     }
 
-    /// What is known of the machine and of the systems, in the order in which it was first set.
+    /// The facts about the machine and the systems, in the order in which they were first set.
     ///
     /// # Errors
     /// As [`Study::header`].
@@ -55,7 +55,7 @@ impl Study {
         Ok(self.shown(facts, Redaction::facts))
     }
 
-    /// What the study says of itself, such as a system left out.
+    /// Notices of the study, such as a system that was left out.
     ///
     /// # Errors
     /// As [`Study::header`].
@@ -109,7 +109,7 @@ impl Study {
             .collect())
     }
 
-    /// Which points there are, in the order in which they were added.
+    /// The keys of all points, in the order in which they were added.
     ///
     /// # Errors
     /// As [`Study::header`].

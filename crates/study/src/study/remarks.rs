@@ -5,7 +5,7 @@ use super::bounded::{FACTS_MAX, NOTICES_MAX, count, cut_name, cut_text};
 use rusqlite::{Connection, OptionalExtension, Result, named_params, params};
 use tailmark_model::Fact;
 
-/// Notices that are kept for those that say what was left out.
+/// Notices reserved for those about omissions.
 const RESERVED: u64 = 2;
 
 /// Adds facts; one of the same system, group and name is replaced.

@@ -6,10 +6,11 @@ use tailmark_model::Header;
 use tailmark_stats::{Run, comparison::RunsRead};
 
 impl Study {
-    /// The numbers of every point of a study of this header. Points are read one after the other: their histograms are never in memory together.
+    /// The numbers of every point of a study with this header. Points are read one after the other,
+    /// so that their histograms are never in memory together.
     ///
     /// # Errors
-    /// Where the file cannot be read or is damaged.
+    /// If the file cannot be read or is damaged.
     pub fn runs(&self, header: &Header) -> Result<Vec<Run>, Error> {
         let (mut runs, mut read) = (Vec::new(), RunsRead::default());
         self.each_point_total(|point| {

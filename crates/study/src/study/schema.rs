@@ -45,8 +45,8 @@ pub fn set_up(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// A transaction is committed when its rollback journal is gone. With `FULL` the directory is not
-/// synced after that, so that a power cut brings the journal back, and what was committed is rolled
-/// back; with `EXTRA` it is.
+/// synced afterwards, so a power cut can bring the journal back and roll back the commit. `EXTRA`
+/// syncs it.
 fn be_durable(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "EXTRA")
 }

@@ -6,8 +6,7 @@ use rusqlite::{Connection, Result, params};
 use tailmark_model::{KeptWarmup, finding::NO_ANSWER};
 
 impl Study {
-    /// How long the warm-ups were that were ended by rule, in the order in which their points were
-    /// added.
+    /// The lengths of warm-ups that rules ended, in the order in which their points were added.
     ///
     /// # Errors
     /// As [`Study::header`].

@@ -40,7 +40,7 @@ pub fn header(c: &Connection, header: &Header) -> Result<()> {
     Ok(())
 }
 
-/// Sets the keys of a plan, and what it says to those who read the study.
+/// Sets the keys and the settings of a plan.
 pub fn plan(
     c: &Connection,
     plan: &BTreeMap<String, PlanValue>,
@@ -68,7 +68,7 @@ pub fn systems(c: &Connection, systems: &[System]) -> Result<()> {
     check_rows(c, "system", SYSTEMS_MAX)
 }
 
-/// Adds what a percentage came to, unless it is there already: the first stays.
+/// Adds a resolved rate, unless one exists.
 pub fn resolved_rate(c: &Connection, rate: &ResolvedRate) -> Result<()> {
     c.execute(
         "INSERT INTO resolved_rate (system, workload, distribution, requested, of_system,
@@ -97,7 +97,7 @@ pub fn load(c: &Connection, load: &Load) -> Result<()> {
     digest::seal(c, id)
 }
 
-/// Removes the last load of a system where it began at this time.
+/// Removes the last load of a system if it began at this time.
 pub fn remove_load(c: &Connection, system: &str, started: &str) -> Result<()> {
     c.execute(
         "DELETE FROM phase WHERE id = (SELECT max(phase) FROM load WHERE system = :system)
@@ -246,7 +246,7 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
     Ok(())
 }
 
-/// The quantiles over blocks of a kind; none where there are none.
+/// The quantiles over blocks of a kind; `None` if there are none.
 fn block_rows(all: &[BlockQos], kind: Kind) -> Result<Option<String>> {
     let own = all.iter().filter(|blocks| blocks.kind == kind);
     let own: Vec<BlockQosRow> = own.map(BlockQosRow::from).collect();
@@ -313,8 +313,8 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
     Ok(())
 }
 
-/// What the series of a phase came to. One that was read from a study has that already, and the part of
-/// one that is on its way between processes has no study whose data set is known.
+/// The metrics of a phase's series. A phase read from a study already has them. A part that is sent
+/// between processes has no study with a known data set.
 fn figures<'p>(c: &Connection, phase: &'p Phase) -> Result<Cow<'p, BTreeMap<Metric, f64>>> {
     if !phase.figures.is_empty() {
         return Ok(Cow::Borrowed(&phase.figures));

@@ -1,4 +1,4 @@
-//! What a call writes when it has ended: its groups, and single samples.
+//! The output at the end of a call: its groups, and single samples.
 
 use super::Call;
 use crate::{

@@ -1,4 +1,4 @@
-//! How a call is understood from its properties.
+//! Interprets a call from its properties.
 
 use super::{Call, output};
 use crate::{

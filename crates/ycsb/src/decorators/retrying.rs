@@ -1,4 +1,4 @@
-//! Inserts that are tried again.
+//! Inserts that are retried.
 
 use super::{answer, completion};
 use crate::core::Retry;

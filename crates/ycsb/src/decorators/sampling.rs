@@ -1,4 +1,4 @@
-//! Samples that are kept one by one.
+//! Samples that are kept individually.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

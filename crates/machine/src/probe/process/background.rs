@@ -14,9 +14,9 @@ const TASKS: &str = "/proc/self/task";
 /// The threads whose names begin alike.
 pub(super) struct Background {
     name: &'static str,
-    /// Every thread at the last sample, by number: the time of those that are meant.
+    /// Every thread at the last sample, by number, with the time of matching ones.
     threads: BTreeMap<String, Option<f64>>,
-    /// The time of those that have ended, as it was last read.
+    /// The time of threads that have ended, as last read.
     ended_s: f64,
 }
 
@@ -33,7 +33,7 @@ impl Background {
     /// Their processor time so far, seconds.
     ///
     /// # Errors
-    /// Where the list of threads cannot be read.
+    /// If the list of threads cannot be read.
     pub fn sample(&mut self) -> Result<f64, Error> {
         let tasks = fs::read_dir(TASKS).map_err(|source| unread(TASKS)(source.into()))?;
         let mut now = BTreeMap::new();
@@ -53,7 +53,7 @@ impl Background {
         Ok(self.ended_s + running.sum::<f64>())
     }
 
-    /// The time of a thread, seconds, if it is meant; none of one that is gone.
+    /// The time of a thread, seconds, if it matches; `None` if the thread is gone.
     fn time_s(&self, task: &Path, before: Option<Option<f64>>) -> Option<Option<f64>> {
         let is_meant = match before {
             Some(time_s) => time_s.is_some(),

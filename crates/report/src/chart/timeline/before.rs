@@ -1,5 +1,4 @@
-//! What was measured before a point, in a warm-up that was ended by rule, on the clock of the point:
-//! it lies before 0, and is drawn shaded.
+//! The warm-up before a point, if a rule ended it, on the clock of the point: before 0 and shaded.
 
 use serde_json::{Value, json};
 use std::{borrow::Cow, time::Duration};

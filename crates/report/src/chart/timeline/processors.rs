@@ -1,5 +1,4 @@
-//! What processors did: those of the clients' machine, and apart from them those of the hosts of
-//! servers.
+//! Processor load of the clients' machine and, separately, of the hosts of servers.
 
 use super::{
     Panel, TimelineLine, TimelineLines,

@@ -1,5 +1,4 @@
-//! What lines are made of: neighbouring intervals and samples taken together, so that no line has more
-//! points than can be seen.
+//! Combines neighbouring intervals and samples, so that no line has more points than can be seen.
 
 use super::{LineData, POINTS_MAX};
 use std::collections::BTreeMap;

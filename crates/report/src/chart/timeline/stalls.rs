@@ -1,5 +1,5 @@
-//! When a database held its writers back: shaded over ops/s and latency, so that one sees what it did
-//! to both.
+//! Times at which a database held back its writers, shaded over ops/s and latency to show their
+//! effect.
 
 use crate::style;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Names in letters that are written from right to left, or with signs that turn the direction: each is set apart
-//! (`bdi`), so that it does not change the order of the words and numbers around it.
+//! Isolates (`bdi`) names in right-to-left scripts or with direction signs, so that they do not
+//! change the order of surrounding words and numbers.
 
 /// Text in which no element may stand.
 const TEXT_ONLY: [&str; 4] = ["option", "script", "style", "title"];

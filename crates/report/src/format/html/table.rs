@@ -1,5 +1,5 @@
-//! Tables as HTML, each with a link that saves it as CSV. What is wider than the page at a usual width
-//! is cut into parts; on a phone each part scrolls in its box.
+//! Tables as HTML, each with a link that saves it as CSV. A table wider than a usual page is split
+//! into parts. On a phone each part scrolls in its box.
 
 use crate::{
     Badge, Cell, Column, Table,

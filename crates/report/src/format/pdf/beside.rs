@@ -1,4 +1,4 @@
-//! What stands beside each other on a page: summary cards, and a chart with sentences.
+//! Parts next to each other on a page: summary cards, and a chart with sentences.
 
 use super::{
     blocks::{INK, Writer, heading},

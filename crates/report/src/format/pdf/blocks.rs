@@ -1,4 +1,4 @@
-//! Blocks onto pages.
+//! Lays blocks out on pages.
 
 use super::{
     flow::{Boxed, Flow, SIDE, WIDTH},

@@ -1,4 +1,4 @@
-//! Pages, tags and links into the file.
+//! Writes pages, tags and links to the file.
 
 use super::{
     blocks::{Entry, Written},

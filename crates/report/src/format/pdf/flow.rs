@@ -1,5 +1,5 @@
-//! Boxes onto pages, one below the other. A box is never cut, a heading is never the last of a page, and
-//! what belongs together stays so where a page has room for it.
+//! Lays boxes out on pages, one below the other. A box is never cut, a heading is never last on a
+//! page, and related boxes stay together if a page has room for them.
 
 use super::tree::Placed;
 use std::collections::BTreeMap;

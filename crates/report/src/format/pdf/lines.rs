@@ -1,4 +1,4 @@
-//! Text into lines of a width.
+//! Breaks text into lines of a width.
 
 use super::tree::{Look, Piece, Placed, TagId, TagNodes};
 use crate::{Span, Text, draw::printable, format::names::finding_anchor, style};

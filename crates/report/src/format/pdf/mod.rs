@@ -1,5 +1,5 @@
-//! A document that one sends (PDF): on its first page who leads, the main chart and the table, and how it was
-//! tested at its end. It is tagged (PDF/UA-1), so that it can be read aloud.
+//! The report as a PDF for sending. Its first page shows who leads, with the main chart and table;
+//! its end shows how it was tested. It is tagged (PDF/UA-1), so that it can be read aloud.
 
 mod beside;
 mod blocks;

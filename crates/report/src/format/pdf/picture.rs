@@ -1,4 +1,5 @@
-//! A chart onto a page: its shapes as they are, its text as text, so that it can be searched and copied.
+//! Puts a chart on a page: shapes as shapes and text as text, so that it can be searched and
+//! copied.
 
 use crate::draw::font::Weight;
 use krilla::{

@@ -1,5 +1,5 @@
-//! Tables onto pages: rows that are never cut, below a head that each page has again. What is wider than a
-//! page is cut between its systems, as on the page of the browser.
+//! Lays tables out on pages: rows are never cut, and each page repeats the header. A table wider
+//! than a page is split between its systems, as on the HTML page.
 
 use super::{
     flow::{Boxed, Flow, WIDTH},

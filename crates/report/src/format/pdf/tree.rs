@@ -1,5 +1,5 @@
-//! What is on the pages, and what it is: pieces of text, lines and pictures, and over them the tree of tags
-//! that says which are a heading, a paragraph, a cell (tagged PDF).
+//! The content of the pages and its structure: pieces of text, lines and pictures, and above them
+//! the tree of tags that marks headings, paragraphs and cells (tagged PDF).
 
 use crate::{
     draw::{Drawing, font::Weight},

@@ -1,5 +1,5 @@
-//! Small charts in lines of text: bars of categories, and curves over thread counts or rates. Others are left
-//! to the page.
+//! Small charts in lines of text: bars of categories, and curves over thread counts or rates. Other
+//! charts are only on the page.
 
 mod bars;
 mod curve;

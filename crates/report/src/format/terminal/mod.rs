@@ -1,5 +1,5 @@
-//! Text for a terminal: headings, sentences, tables and small charts, from the blocks that the page
-//! is made of. What the page folds is left out.
+//! Text for a terminal: headings, sentences, tables and small charts, from the same blocks as the
+//! page. Sections that the page folds are left out.
 
 mod chart;
 mod table;

@@ -1,4 +1,4 @@
-//! Tables of a report in the width of a terminal: what is wider is cut between groups of columns
+//! Tables of a report in the width of a terminal. A wide table is split between groups of columns
 //! into tables one below the other, each with the columns that name its rows.
 
 use super::{

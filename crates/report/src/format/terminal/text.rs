@@ -1,4 +1,4 @@
-//! Words on lines of a given width.
+//! Wraps words into lines of a given width.
 
 use super::Screen;
 use crate::{Span, Text};

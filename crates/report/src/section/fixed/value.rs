@@ -1,4 +1,4 @@
-//! A value at a fixed rate or latency: what was measured, searched or is read off a curve.
+//! A value at a fixed rate or latency: measured, searched or read off a curve.
 
 use crate::{
     grid_cell::GridCell,

@@ -36,8 +36,8 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     table.end()
 }
 
-/// What each interval has a row for: the kinds of any of them. Where nothing was done in all of
-/// them, still one.
+/// The kinds with a row for each interval: those of any interval, and at least one even if nothing
+/// was done.
 fn kinds(phase: &Phase) -> Vec<Option<Kind>> {
     let all = phase.intervals.iter().flat_map(|i| i.kinds.keys().copied());
     let kinds: BTreeSet<Kind> = all.collect();

@@ -26,7 +26,7 @@ use tailmark_model::{
     RankedLatencies, csv_cell, new_latencies,
 };
 
-/// A heading, and the cell below it of what a row is of.
+/// A heading, and the cell below it for a row.
 type Column<Of> = (&'static str, fn(&Of) -> String);
 
 /// The table as it is written.
@@ -88,7 +88,7 @@ const POINT: [Column<PointKey>; 6] = [
     ("arrivals", |key| cell(key.arrivals.map(Arrivals::name))),
 ];
 
-/// The headings in front of what is of loads and points alike.
+/// The common first headings of loads and points.
 fn key_headings() -> impl Iterator<Item = String> {
     let names = ["system", "load"].map(str::to_owned);
     names.into_iter().chain(headings(&POINT))
@@ -199,8 +199,8 @@ fn latency(known: RankedLatencies<'_>) -> impl Iterator<Item = String> {
     numbers(known).flat_map(|(_, bounded)| stated_us(bounded))
 }
 
-/// Microseconds, and whether they are a lower bound; both are empty where there are too few samples,
-/// or nothing is known.
+/// Microseconds, and whether they are a lower bound. Both are empty with too few samples, or if
+/// unknown.
 fn stated_us(bounded: Option<Bounded>) -> [String; 2] {
     [
         cell(bounded.map(|ns| us(ns.value))),

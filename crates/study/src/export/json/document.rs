@@ -82,7 +82,7 @@ fn plain(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     out.write_all(json_text(&value.to_string()).as_bytes())
 }
 
-/// Writes a value that begins at a depth; so many levels of it have a line for each member.
+/// Writes a value at a depth. Members of that many levels get their own lines.
 fn lay_out(out: &mut dyn Write, value: &Value, depth: usize, levels: usize) -> io::Result<()> {
     if levels == 0 {
         return plain(out, value);

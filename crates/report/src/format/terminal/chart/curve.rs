@@ -1,4 +1,4 @@
-//! Curves of a latency or another metric, in letters and dots.
+//! Curves of a latency or another metric, drawn with letters and dots.
 
 use super::{clean, legend, letter};
 use crate::{PlotMark, PlotSeries, chart::round_up, format::terminal::Screen};
