@@ -8,10 +8,10 @@ pub enum Error {
     Connect {
         /// Whom it was to reach.
         login: String,
-        /// What it said.
+        /// The answer.
         why: String,
     },
-    /// What has to be done there needs root.
+    /// The work there needs root.
     #[error(
         "`{login}` is not root there, and may not use sudo without a password ({why}); {what} needs \
          root: log in as root, allow `sudo -n`, or leave that out"
@@ -34,7 +34,7 @@ pub enum Error {
         login: String,
         /// The version of the agent.
         version: String,
-        /// What it speaks.
+        /// Its protocol version.
         protocol: u32,
         /// What this program speaks.
         expected: u32,
@@ -52,7 +52,7 @@ pub enum Error {
     Lost {
         /// To whom.
         login: String,
-        /// Why, as far as that is known.
+        /// The reason, if known.
         why: String,
     },
     /// It was refused there.

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The agent that was taken in when this program was built; empty where none was.
+/// The agent embedded when this program was built; empty if there was none.
 static TAKEN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent"));
 
 /// The name of its file.
@@ -23,7 +23,7 @@ const PROGRAM_BYTES_MAX: u64 = 256 << 20;
 /// The agent that is copied to a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum AgentProgram {
-    /// That of this program.
+    /// The agent of this program.
     #[default]
     Own,
     /// This file.
@@ -33,10 +33,10 @@ pub enum AgentProgram {
 }
 
 impl AgentProgram {
-    /// Its bytes for a processor of this name, as `uname -m` has it; or why there are none.
+    /// Its bytes for a processor, named as in `uname -m`, or why there are none.
     ///
     /// # Errors
-    /// Where a file that was named cannot be read.
+    /// If a named file cannot be read.
     pub(crate) fn for_machine(
         &self,
         machine: &str,
