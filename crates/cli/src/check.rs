@@ -12,7 +12,7 @@ use tailmark_runner::check::{Checked, Severity, check};
 /// The version of the document's schema.
 const VERSION: u32 = 1;
 
-/// Looks at the machine and at the places of a plan, and says what it found.
+/// Checks the machine and the places of a plan, and prints the results.
 pub fn run(args: &CheckArgs, console: &Console) -> anyhow::Result<Exit> {
     let is_plan = args.plan.name.is_some() || !args.plan.systems.is_empty();
     let raw = raw_plan(&args.plan)?;
@@ -35,13 +35,13 @@ pub fn run(args: &CheckArgs, console: &Console) -> anyhow::Result<Exit> {
     Ok(if is_fine { Exit::Done } else { Exit::Errors })
 }
 
-/// How much was found that weighs so much.
+/// The number of problems with this severity.
 fn count(checked: &[Checked], severity: Severity) -> usize {
     let all = checked.iter().filter(|c| c.check.severity == severity);
     all.filter_map(|c| c.problems.as_ref()).map(Vec::len).sum()
 }
 
-/// What was found, for a person.
+/// The results for people.
 fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
     let plural =
         |severity: Severity| number::plural(count(checked, severity) as u64, severity.name());
@@ -88,7 +88,7 @@ fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
     lines
 }
 
-/// What was found, for a program.
+/// The results for programs.
 fn document(checked: &[Checked]) -> Value {
     let row = |one: &Checked| {
         let problems = one.problems.as_ref().map(|problems| {

@@ -17,7 +17,7 @@ use tailmark_plan::Plan;
 use tailmark_runner::{Cleaning, Results};
 use tailmark_study::Study;
 
-/// Lists what the study made, and removes it if the arguments say so.
+/// Lists what the study created, and removes it if the arguments say so.
 pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
     let (out, plan) = named(args)?;
     if !Study::exists(&out) {

@@ -29,7 +29,7 @@ const COLUMNS: [&str; 9] = [
     "used by",
 ];
 
-/// Does what the subcommand says.
+/// Carries out the subcommand.
 pub fn device(args: &DeviceArgs, console: &Console) -> anyhow::Result<Exit> {
     match &args.command {
         DeviceCommand::List(args) => list(args, console),

@@ -8,8 +8,8 @@ use tailmark_report as report;
 use tailmark_runner as runner;
 use tailmark_study as study;
 
-/// What was asked for is not there to be done: wrong usage that no crate below knows of. It says what
-/// there is.
+/// A usage error that no crate below can detect: the requested item does not exist. It lists the
+/// existing ones.
 #[derive(Debug)]
 pub struct Refused(pub String);
 
