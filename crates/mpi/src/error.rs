@@ -14,9 +14,9 @@ pub enum Error {
     Split {
         /// The command that started them.
         launcher: &'static str,
-        /// How many that has started.
+        /// The number of processes that it started.
         launched: u32,
-        /// How many MPI has.
+        /// The number of ranks in MPI.
         size: u32,
     },
     /// MPI was built for programs of one thread.
