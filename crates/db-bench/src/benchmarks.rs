@@ -3,7 +3,7 @@
 use super::measure::{Count, Measure, Needs};
 use anyhow::{Context, bail};
 
-/// What a name of the list stands for.
+/// The meaning of a name in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// A workload.
@@ -12,7 +12,7 @@ pub enum Action {
     Tool(Tool),
 }
 
-/// What is done beside the measurements.
+/// Actions besides measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// Prints properties of the database, each under a blank line.
@@ -217,11 +217,11 @@ pub const BENCHMARKS: &[(&str, Action)] = &[
 pub struct ListedBenchmark {
     /// Its name, as it is printed.
     pub name: &'static str,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// How often it is measured.
+    /// The number of measured repeats.
     pub repeats: u32,
-    /// How often it is run before that.
+    /// The number of warm-ups before them.
     pub warmups: u32,
 }
 

@@ -10,7 +10,7 @@ use tailmark_driver::{
 };
 use tailmark_engine::Stop;
 
-/// What is counted of one benchmark. Sessions add to it when they end.
+/// The counts of one benchmark. Sessions add to them when they end.
 #[derive(Debug, Default)]
 pub struct Tally {
     records: AtomicU64,

@@ -15,7 +15,7 @@ use anyhow::{Context, bail, ensure};
 use std::{collections::BTreeMap, path::Path, str::FromStr};
 use tailmark_driver::read_text_stream;
 
-/// What a flag takes.
+/// The value of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlagKind {
     /// `true` or `false`, and the words that gflags takes for them.
@@ -39,22 +39,22 @@ pub enum OptionSection {
     Table,
 }
 
-/// What was given, checked, over db_bench's defaults.
+/// The given flags, checked, over db_bench's defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
     given: BTreeMap<&'static str, String>,
-    /// What has no effect, with a warning each.
+    /// Flags without effect, with a warning each.
     pub warnings: Vec<String>,
     /// Whether `--help` or `--version` was asked for instead.
     pub requested: Option<Asked>,
-    /// How many flag files are being read, one inside the other.
+    /// The depth of nested flag files.
     depth: u32,
 }
 
 /// A flag file that names itself has no end.
 const DEPTH_MAX: u32 = 10;
 
-/// What can be asked for instead of a run.
+/// Requests other than a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// The flags.
@@ -238,7 +238,7 @@ impl Flags {
         self.text(name) == "true"
     }
 
-    /// What was given, by name.
+    /// The given flags, by name.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.given
             .iter()

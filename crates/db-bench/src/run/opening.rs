@@ -14,7 +14,7 @@ use tailmark_driver::{
 };
 
 impl BenchmarkRun<'_> {
-    /// What may be done to a database that is there.
+    /// The permitted access to an existing database.
     pub(super) fn access(&self, entries: &[ListedBenchmark]) -> anyhow::Result<Access> {
         let read_only = self.read_only_flag();
         let mut only_reads = true;
@@ -45,8 +45,8 @@ impl BenchmarkRun<'_> {
         })
     }
 
-    /// The flag by which the database is opened for reading alone, as it is. A secondary and a follower
-    /// also follow a database that is written to meanwhile; nothing here does.
+    /// The flag that opens the database only for reading, without changes. A secondary and a
+    /// follower also follow a database that is being written; nothing here does.
     pub(super) fn read_only_flag(&self) -> Option<&'static str> {
         let flags = ["readonly", "use_secondary_db", "open_as_follower"];
         flags.into_iter().find(|name| self.flags.flag(name))
@@ -95,7 +95,7 @@ impl BenchmarkRun<'_> {
         Ok(())
     }
 
-    /// Makes a fresh database, with synchronous writes where that is needed.
+    /// Creates a fresh database, with synchronous writes if required.
     pub(super) fn reopen(&mut self, needs: Needs) -> anyhow::Result<()> {
         self.database = None;
         let confirm = |held: &Path| {
