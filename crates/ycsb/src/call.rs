@@ -32,9 +32,9 @@ use tailmark_workload::KeySpace;
 pub struct Call {
     /// Opens the database.
     pub driver: &'static Driver,
-    /// What is opened.
+    /// The parameters of the database.
     pub params: Params,
-    /// What is done.
+    /// The work.
     pub core: Core,
     /// Clients.
     pub threads: u32,
@@ -75,10 +75,10 @@ impl Call {
         Ok(())
     }
 
-    /// Carries the call out.
+    /// Carries out the call.
     ///
     /// # Errors
-    /// Where the database or a file refuses.
+    /// If the database or a file refuses.
     pub fn run(mut self, options: &Options) -> anyhow::Result<Exit> {
         listen(&self.stop, &self.watch.console, || None)?;
         self.announce()?;
@@ -162,8 +162,8 @@ impl Call {
         Ok(())
     }
 
-    /// The file by which YCSB's binding knows the column families that there are, where a load has to
-    /// write it. A link there would have somebody else's file written.
+    /// The file that lists existing column families for YCSB's binding, if a load must write it. A
+    /// link there could lead to another program's file.
     fn families_file(&self) -> anyhow::Result<Option<PathBuf>> {
         let is_written = self.core.action == Action::Load && self.driver.name == "rocksdb";
         let Some(place) = self.params.location.path().filter(|_| is_written) else {
@@ -299,7 +299,7 @@ impl Call {
         name.unwrap_or(self.driver.name).to_owned()
     }
 
-    /// The name of the point in a study; none for a load.
+    /// The name of the point in a study; `None` for a load.
     fn point(&self, options: &Options) -> Option<PointKey> {
         (self.core.action == Action::Run).then(|| PointKey {
             system: self.system(options),
@@ -313,7 +313,7 @@ impl Call {
     }
 }
 
-/// What the exit code is about: requests that failed, and that nothing at all was found.
+/// The failures behind the exit code: failed requests, or that nothing at all was found.
 fn failures(phase: &Phase) -> u64 {
     let nothing_found = NOTHING_FOUND.is_among(&phase.findings);
     phase.errors() + u64::from(nothing_found)

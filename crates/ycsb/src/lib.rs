@@ -93,7 +93,7 @@ pub fn ycsb(words: &[String], console: &Console) -> anyhow::Result<Exit> {
     }
 }
 
-/// Names what is wrong with the call, on standard output as YCSB does and on standard error.
+/// Prints what is wrong with the call, on standard output like YCSB and on standard error.
 fn refuse(wrong: &anyhow::Error, console: &Console) -> anyhow::Result<Exit> {
     console.warn(&format!("error: {wrong:#}"));
     console.warn("try `tailmark ycsb --help`");
@@ -117,7 +117,7 @@ fn echo(binding: &Binding, words: &[String], action: Action, console: &Console) 
     console.warn("YCSB Client 0.17.0\n\nLoading workload...");
 }
 
-/// The name of the workload: of its file, or what the properties call it.
+/// The name of the workload: from its file or from the properties.
 fn workload_name(options: &Options) -> String {
     let stem = options
         .workload_file
