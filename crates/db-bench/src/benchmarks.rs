@@ -27,7 +27,7 @@ pub enum Tool {
     CompactAll,
     /// Compacts a level into the next: the first (0), or the first beyond it (1).
     CompactLevel(u32),
-    /// Waits until background work has come to rest.
+    /// Waits until background work has settled.
     Wait,
 }
 

@@ -16,9 +16,9 @@ pub struct Tally {
     records: AtomicU64,
     walked: AtomicU64,
     value_bytes: AtomicU64,
-    /// Walks that have not come to their end yet.
+    /// Walks that have not ended yet.
     walks: AtomicU32,
-    /// Requested when every walk has come to its end.
+    /// Requested when every walk has ended.
     pub end: Stop,
 }
 

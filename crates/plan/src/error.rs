@@ -32,12 +32,12 @@ pub enum Error {
         /// The parser's message.
         message: String,
     },
-    /// Of a key of the plan file, where it stands.
+    /// An error with its place in the plan file.
     #[error("{place}: {error}")]
     At {
         /// The plan and the line.
         place: String,
-        /// What is wrong there.
+        /// The error.
         error: Box<Error>,
     },
     /// What `--set` was given is not `KEY=VALUE`.

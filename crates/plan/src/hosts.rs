@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 use tailmark_driver::{Driver, Place};
 use tailmark_model::Login;
 
-/// Where the server of a system runs, as `ssh` takes it.
+/// The hosts of a system's server, in the form that `ssh` accepts.
 pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error> {
     let hosts: Vec<String> = reader.optional(KEY)?.unwrap_or_default();
     let refuse = |host: &str, accepted: &str| Error::BadValue {
@@ -46,8 +46,9 @@ pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<Str
     Ok(hosts)
 }
 
-/// Whether a login has colons where `ssh` takes them alone: in an address, and before a port. Behind
-/// another may be the first part of a password, where that has a comma and the hosts are one text.
+/// Whether a login has colons only where `ssh` accepts them: in an address, and before a port. Any
+/// other colon may precede the first part of a password that contains a comma, if the hosts are one
+/// text.
 fn has_no_other_colon(login: &str) -> bool {
     let Login { host, port, .. } = Login::from_text(login);
     let address = host.trim_start_matches('[').trim_end_matches(']');

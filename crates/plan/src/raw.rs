@@ -351,7 +351,7 @@ impl RawPlan {
         self.flags.keys().map(String::as_str)
     }
 
-    /// An error about a key of the file, with the line where it stands.
+    /// An error about a key of the file, with its line.
     pub(super) fn locate(&self, error: Error) -> Error {
         self.lines.locate(error)
     }

@@ -38,7 +38,7 @@ impl Trial<'_> {
     /// Gives `parse` the samples as they are, and then mutated ones.
     ///
     /// # Panics
-    /// Where `parse` does, takes too much memory or does not return; the input is shown.
+    /// If `parse` panics, takes too much memory or does not return. The input is shown.
     pub fn run(&self, mut parse: impl FnMut(&[u8])) {
         // One at a time: memory is that of the whole process where the allocator does not see it.
         static ALONE: Mutex<()> = Mutex::new(());

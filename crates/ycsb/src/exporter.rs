@@ -73,7 +73,7 @@ impl Exporter {
     /// Writes all lines.
     ///
     /// # Errors
-    /// Where `out` cannot be written.
+    /// If `out` cannot be written.
     pub fn write(self, lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
         if self == Self::JsonArray {
             write!(out, "[ ")?;

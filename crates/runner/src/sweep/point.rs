@@ -130,7 +130,7 @@ impl Sweeper<'_> {
             .collect()
     }
 
-    /// Waits until background work has come to rest, the time is up or a stop was requested.
+    /// Waits until background work has settled, the time is up or a stop was requested.
     pub(super) fn settle(&self, database: &dyn Database) -> Result<Settled, Error> {
         self.observer.step("waiting for background work to settle");
         let stop = || self.stop.requested();
