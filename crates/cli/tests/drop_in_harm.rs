@@ -69,7 +69,7 @@ fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
     }
     let load = ycsb(dir, "load", "");
     assert_eq!(code(&load), Some(1), "{}", err(&load));
-    assert_says(&err(&load), &["added the column family", "--upgrade"]);
+    assert_says(&err(&load), &["adds the column family", "--upgrade"]);
     assert!(files(dir) == before, "a file changed");
     // Its own program, which knows of no column family, can open it.
     let reopened = DB::open(&options, dir.join("db")).unwrap();
@@ -135,7 +135,7 @@ fn db_bench_uses_a_database_with_foreign_files_and_removes_none() {
     assert_eq!(code(&refused), Some(1), "{}", err(&refused));
     assert_says(
         &err(&refused),
-        &["is not of this database; move it elsewhere"],
+        &["does not belong to this database; move it elsewhere"],
     );
     assert!(files(dir) == before, "a file changed");
     let used = tailmark(

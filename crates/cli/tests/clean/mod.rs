@@ -130,7 +130,7 @@ fn clean_leaves_a_database_with_foreign_files_and_its_marker_as_they_are() {
     let before = content();
     let refused = clean(&study, &["--yes", "--results"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert_says(&err(&refused), &["is not of this database"]);
+    assert_says(&err(&refused), &["does not belong to this database"]);
     assert!(content() == before, "{}", err(&refused));
     fs::remove_dir_all(folder).unwrap();
     fs::remove_file(notes).unwrap();

@@ -345,7 +345,7 @@ fn a_run_makes_nothing_inside_the_directory_of_another_database() {
         refused(
             &ran,
             &[
-                "in the directory of another database",
+                "inside the directory of another database",
                 "name another directory",
             ],
         );

@@ -366,7 +366,7 @@ fn a_directory_that_another_user_made_where_everybody_can_is_refused() {
     mode(0o1777);
     let refused = output(dir.path(), &words);
     assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
-    assert_says(&err(&refused), &["belongs to user 65534", "of your own"]);
+    assert_says(&err(&refused), &["belongs to user 65534", "that you own"]);
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
     // The same directory is used if only its owner could have put it there.
     mode(0o755);
