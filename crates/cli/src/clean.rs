@@ -93,7 +93,7 @@ fn named(args: &CleanArgs) -> anyhow::Result<(PathBuf, Option<Plan>)> {
 
 /// Whether a file is one of SQLite, as studies are.
 fn is_database(path: &Path) -> bool {
-    // A plan may come through a pipe, of which nothing may be read here.
+    // A plan may come through a pipe, which must not be read here.
     if !path.is_file() {
         return false;
     }
