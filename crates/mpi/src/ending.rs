@@ -70,7 +70,7 @@ impl Ending {
 /// Ends this process, if MPI does not.
 fn deadline(code: i32) {
     thread::sleep(ABORT_MAX);
-    // What is done at an exit may hang as well.
+    // Exit handlers may hang as well.
     let _ = thread::Builder::new().spawn(move || process::exit(code));
     kill_after(EXIT_MAX);
 }
