@@ -326,7 +326,7 @@ fn look(
     } else {
         Uses::look()
     };
-    // This run knows what is on a volume that it made, which may be too slow to be read.
+    // This run knows the content of its own volume, which may be too slow to read.
     let found = if is_own {
         Ok(Vec::new())
     } else {

@@ -165,7 +165,7 @@ pub fn mount(
         source,
     };
     let other = |text: String| failed(io::Error::other(text));
-    // What is written to the file system of another device is lost to its owner too.
+    // Writing to the file system of another device would also damage its owner's data.
     if let Some(why) = &target.unstable {
         return Err(other(why.clone()));
     }

@@ -221,7 +221,7 @@ impl<'a> Journal<'a> {
                 }
             }
             self.changes.pop();
-            // What is left stays in the journal all the time.
+            // Remaining changes stay in the journal all the time.
             let kept: Vec<_> = left.iter().rev().cloned().collect();
             let all = [self.changes.clone(), kept].concat();
             self.write_all(&all)?;

@@ -132,8 +132,8 @@ impl RawDevice {
         claim.confirm()?;
         let failed = |source| claim.failed("stamp", source);
         let (file, bytes) = (claim.file(), claim.identity().bytes);
-        // First the end, where RAID and partition tables have copies: until the stamp is whole, the
-        // beginning says what the device was.
+        // First the end, where RAID and partition tables have copies. Until the stamp is complete,
+        // the beginning still shows what the device was.
         erase::zero_end(file, bytes).map_err(failed)?;
         stamp(file).map_err(failed)?;
         let rest = tag::RESERVED_BYTES

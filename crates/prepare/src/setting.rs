@@ -170,7 +170,7 @@ impl Kernel {
     /// # Errors
     /// If there is no such group.
     pub fn memory_limit(&self, group: &str, bytes: u64) -> Result<Setting, Error> {
-        // The kernel counts pages: what it makes of a limit is what is asked for.
+        // The kernel counts pages, so the limit is rounded like there.
         let page = rustix::param::page_size() as u64;
         let value = (bytes / page * page).to_string();
         let is_plain = Path::new(group)

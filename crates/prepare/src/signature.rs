@@ -183,7 +183,7 @@ fn sampled(file: &File, bytes: u64) -> io::Result<Samples> {
         });
     };
     let ends = ENDS.min(bytes) as usize;
-    // What is ours lies at multiples of a sector.
+    // Our data lies at multiples of a sector.
     let last = (bytes - ends as u64) / SAMPLE as u64 * SAMPLE as u64;
     let mut buffer = vec![0; (bytes - last) as usize];
     file.read_exact_at(&mut buffer[..ends], 0)?;

@@ -225,7 +225,7 @@ impl Removed {
 
 impl Drop for Removed {
     fn drop(&mut self) {
-        // Where it cannot be, the next attempt removes it, and until then it is there to be seen.
+        // If that fails, the next attempt removes it. Until then it is visible.
         let _ = fs::remove_file(&self.1);
     }
 }

@@ -239,7 +239,7 @@ pub const STEPS: &[PrepareStep] = &[
                 return Ok(());
             };
             let (mix, point) = (*mix, point.to_owned());
-            // On the device alone: not on what is below where its mount is gone.
+            // Only on the device itself, not on the directory below if the mount is gone.
             if job.own_mount().is_none() {
                 return Err(Error::Place {
                     device: job.targets[0].identity.describe(),
@@ -339,7 +339,7 @@ impl Job {
                     doing: "prepared",
                 });
             }
-            // Of what is there now: a step before may have changed which devices there are.
+            // Planned now, because an earlier step may have changed which devices exist.
             let commands = (step.plan)(self)?;
             if commands.is_empty() {
                 continue;
