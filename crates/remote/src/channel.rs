@@ -159,7 +159,7 @@ impl Channel {
             said.into_iter().for_each(&mut *hear);
             if is_stopped() && !is_told {
                 is_told = true;
-                // Where that is lost, so is the answer that is waited for.
+                // If this is lost, so is the awaited answer.
                 let _ = channel.ask(Ask::Stop, TIME);
             }
             if heard.elapsed() < BEAT {

@@ -168,7 +168,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Without input the agent puts back what it prepared, removes what is left there and ends.
+        // Without input the agent restores its changes, removes its files and ends.
         self.agent = Err("it has ended".to_owned());
         drop(self.process.stdin.take());
         let end = Instant::now() + PUT_BACK;

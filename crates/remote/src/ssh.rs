@@ -189,7 +189,7 @@ impl Ssh {
         let line = format!("echo '{BEGINS}'; {line}");
         let mut command = self.client();
         command
-            // Where that connection is gone, no other one is made.
+            // If that connection is gone, `ssh` must not open another one.
             .args([
                 "-o",
                 "ProxyCommand=false",

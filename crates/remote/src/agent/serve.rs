@@ -70,7 +70,7 @@ pub fn serve(
         let telling = tell.clone();
         scope.spawn(move || {
             work(&requested, clock, (stopped, over), &telling);
-            // Tells whoever watches that nothing is left to put back.
+            // Signals the watchdog that nothing is left to restore.
             drop(end);
         });
         let last = asks.clone();
@@ -114,7 +114,7 @@ fn read(
                 Answer::Done
             }
             other => {
-                // A stop ends what is under way, or waits, when it comes.
+                // A stop ends work that is running or waiting when it arrives.
                 if matches!(other, Ask::Prepare { .. }) {
                     is_stopped.store(false, Ordering::Relaxed);
                 }

@@ -82,7 +82,7 @@ impl Server {
             let is_over = || self.state().is_over;
             let called = Link::connect(&self.login, &self.options, &is_over);
             if let Err(error) = called.and_then(|link| self.back(link)) {
-                // Whoever waits is told the last reason.
+                // Waiting callers get the last reason.
                 self.state().link = Err(summary(&error.to_string()));
             }
             return;

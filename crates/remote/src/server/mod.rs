@@ -231,7 +231,7 @@ impl Server {
     /// # Errors
     /// If the connection is lost, or there is no agent.
     pub fn watch(&self, watch: Watch) -> Result<Vec<String>, Error> {
-        // What is left of what was watched before.
+        // Discards samples of items watched before.
         drop(self.take());
         // Also where there is no connection at the moment: it may come back.
         self.state().watch = Some(watch.clone());
