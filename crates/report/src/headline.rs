@@ -397,7 +397,7 @@ fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
             let comparison = comparison.as_ref()?;
             let gain = compare::gain(comparison).value;
             let text = sweep.comparisons.improvement(comparison);
-            // Which way is said before.
+            // The direction is stated before.
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
             let title = topic.group.title_with_conditions();
             Some((gain.abs(), amount(text), title))

@@ -92,8 +92,8 @@ impl Measured {
                 (highest?, Bound::AtMost)
             }
         };
-        // What is below the lowest of lower bounds stays in its place, whatever they come to; so does
-        // what is above the highest of upper bounds.
+        // Values below the lowest of lower bounds stay in place, whatever the true values are; so
+        // do those above the highest of upper bounds.
         let stated = |value| {
             let is_exact = match bound {
                 Bound::AtMost => value > open,
@@ -212,7 +212,7 @@ mod tests {
             bounded.range(number::bounded_rate),
             "1.0\u{a0}–\u{a0}≥\u{a0}4.0"
         );
-        // Four runs of which one is a bound have no interval.
+        // Four runs including a bound have no interval.
         let four = measured(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
         assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));
         // What devices counted in buckets is at most the end of one.

@@ -319,7 +319,7 @@ impl TimelineLines<'_> {
             let bucket = Bucket::from_intervals(chunk);
             rates.push((bucket.at_s, Some(bucket.ops_per_sec)));
             failures.push((bucket.at_s, Some(bucket.errors_per_sec)));
-            // Where nothing was done there is no latency: a hole, which no line bridges.
+            // If nothing was done there is no latency: a gap, which no line bridges.
             for (kind, lines) in &mut kinds {
                 // Of what was done: what never was is in no interval.
                 let known = bucket.kinds.get(kind).map(BucketKind::known);

@@ -38,7 +38,7 @@ pub fn names(table: &Table) -> usize {
     let others = table.columns.iter().skip(1);
     let is_name = |column: &&Column| !column.numeric && column.group.is_empty();
     let words = others.take_while(is_name).count();
-    // Where all are words: the first alone.
+    // If all are text: only the first.
     if 1 + words == table.columns.len() {
         1
     } else {

@@ -102,7 +102,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             }
         }
         let sentences = same.into_iter().map(|(said, own)| {
-            // Of a single workload everything is said.
+            // With a single workload there is nothing to list.
             let which = if self.is_every && self.workloads.len() == 1 {
                 ".".to_owned()
             } else {

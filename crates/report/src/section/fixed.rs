@@ -328,7 +328,7 @@ impl Fixed {
                 return None;
             }
             let tested = tested(sweep, compared, (a, of_a), (b, of_b));
-            // Beside verdicts, what is read off a curve stands in its own section alone.
+            // If there are verdicts, values read off a curve appear only in their own section.
             let comparison = match tested {
                 Some(tested) => tested,
                 None if sweep.comparisons.has_verdicts() => return None,

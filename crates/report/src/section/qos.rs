@@ -391,7 +391,7 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
         .censored
         .as_ref()
         .map_or(0, |never| never.response.len());
-    // Whose requests were done after the end is not kept by kind.
+    // Requests done after the end are not kept by kind.
     let done = phase.ops_per_sec() * own.count as f64 / (operations as f64).max(1.0);
     let failed_in_time = phase.failed_in_time() as f64 / (phase.failed as f64).max(1.0);
     let failed = own.errors as f64 * failed_in_time;

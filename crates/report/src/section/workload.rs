@@ -116,7 +116,7 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     }));
     let by_threads = latency.filter(|_| is_swept);
     charts.extend(by_threads.map(|first| curves(group, sweep, &readings, first, Along::Threads)));
-    // What the report is about, where it is no latency.
+    // The report's metric, if it is not a latency.
     let figure = sweep.metric(group).map(Reading::new);
     if let Some(figure) = figure.filter(|figure| !figure.is_latency()) {
         let alongs = [Some(along), is_swept.then_some(Along::Threads)];

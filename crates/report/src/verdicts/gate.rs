@@ -146,7 +146,7 @@ pub fn judge(condition: &Condition, verdicts: &Verdicts) -> Gate {
     let outcome = judged.iter().map(Judged::outcome).max();
     Gate {
         condition: condition.clone(),
-        // Where nothing was compared nobody knows.
+        // If nothing was compared, the outcome is unknown.
         outcome: outcome.unwrap_or(GateOutcome::CannotTell),
         judged,
     }

@@ -212,7 +212,7 @@ fn of_one_study(
     let b = request.baseline.as_deref();
     let b = b.map(|name| source.find("--baseline", name)).transpose()?;
     let names = source.data.names();
-    // What the plan says, where it is another system that is compared with it.
+    // The plan's baseline, unless that is the compared system itself.
     let planned = source.header().settings.report.baseline.clone();
     let planned = planned.filter(|name| names.contains(&name.as_str()) && a.as_ref() != Some(name));
     let b = b.or(planned);
