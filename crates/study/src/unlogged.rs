@@ -102,7 +102,7 @@ impl UnloggedInterval {
     fn add_to(self, intervals: &mut Vec<Interval>) {
         let interval = interval_at(intervals, self.start_s, self.length_s);
         interval.failed = self.failed;
-        // Lines have the half that was done of a pair of which the other failed, or was done later.
+        // Lines contain the successful half of a pair whose other half failed or was done later.
         interval.operations = self.operations;
         for (kind, errors) in self.errors {
             let nothing = || Packed::pack(&new_latencies());

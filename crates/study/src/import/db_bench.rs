@@ -243,7 +243,7 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
         {
             reads.not_found = line.not_found(reads.count);
         }
-        // Of a benchmark of several kinds the line does not say whose its bytes are.
+        // For a benchmark of several kinds the line does not show to which its bytes belong.
         if let (1, Some((_, result))) = (phase.kinds.len(), phase.kinds.iter_mut().next()) {
             result.bytes = bytes(line.mib_rate, phase.duration_s);
         }
@@ -307,7 +307,7 @@ fn block(phase: &mut Phase, kind: Kind, line: &str) {
         let (Some(name), Some(value)) = (pair[0].strip_suffix(':'), number(pair[1])) else {
             continue;
         };
-        // Where several kinds make up the operations, only their histograms count them.
+        // If the operations have several kinds, only their histograms count them.
         let result = phase.kinds.entry(kind).or_insert_with(|| counted(0));
         let summary = result.summary.get_or_insert_default();
         let ns = value * 1000.0;
