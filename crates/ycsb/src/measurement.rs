@@ -185,7 +185,7 @@ impl OutputFormats {
     fn series(&self, name: &str, tally: &Tally, pieces: &[Piece], lines: &mut Vec<Line>) {
         summary(name, tally, lines);
         if pieces.is_empty() && !tally.latencies.is_empty() {
-            // What is measured only at the end is one piece.
+            // Measurements available only at the end are one piece.
             lines.push(Line::double(name, "0", mean_us(tally)));
         }
         let seconds = (self.granularity_ms / 1000) as usize;
