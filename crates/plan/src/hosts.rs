@@ -22,17 +22,17 @@ pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<Str
         // `ssh` takes %3A of its URLs for a colon, and what follows a semicolon for more than a name.
         if Login::from_text(host).user.contains([':', ';', '%']) {
             let accepted =
-                "a host without a password: `ssh` takes the keys of its own configuration";
+                "a host without a password: `ssh` uses the keys of its own configuration";
             return Err(refuse(host, accepted));
         }
         let (is_other, name) = (['/', '?', '\\', ';'], Login::from_text(host).host);
         let is_word = !host.is_empty() && !host.contains(char::is_whitespace);
         if !is_word || host.starts_with('-') || name.contains(is_other) {
-            let accepted = "a host as `ssh` takes it, such as \"db1\" or \"root@db1\"";
+            let accepted = "a host for `ssh`, such as \"db1\" or \"root@db1\"";
             return Err(refuse(host, accepted));
         }
         if !has_no_other_colon(host) {
-            let accepted = "a host as `ssh` takes it; a port is written \"ssh://root@db1:2222\"";
+            let accepted = "a host for `ssh`; with a port, write \"ssh://root@db1:2222\"";
             return Err(refuse(host, accepted));
         }
         if hosts[..index].contains(host) {

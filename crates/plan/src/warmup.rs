@@ -102,7 +102,7 @@ impl Warmup {
                 key: sweep.label("warmup_most"),
                 value: humantime::format_duration(most).to_string(),
                 accepted: format!(
-                    "{} or more: sweep.warmup_least, and five windows of {WINDOW_MIN_S} s",
+                    "{} or more: sweep.warmup_least plus five windows of {WINDOW_MIN_S} s",
                     humantime::format_duration(least + windows)
                 ),
             });
@@ -121,7 +121,7 @@ fn refuse_without_auto(sweep: &TableReader<'_>, name: &str) -> Result<(), Error>
         Some(value) => Err(Error::BadValue {
             key: sweep.label(name),
             value: units::text(value),
-            accepted: format!("given together with sweep.warmup = \"{AUTO}\", which it is of"),
+            accepted: format!("given together with sweep.warmup = \"{AUTO}\""),
         }),
     }
 }
