@@ -175,8 +175,8 @@ pub fn mount(
     match file_system_on(target)? {
         Some(found) if found == kind => {}
         found => {
-            let found = found.unwrap_or_else(|| "no file system that is known".to_owned());
-            return Err(other(format!("it holds {found}, and not {kind}")));
+            let found = found.unwrap_or_else(|| "no known file system".to_owned());
+            return Err(other(format!("it holds {found}, not {kind}")));
         }
     }
     let mut builder = fs::DirBuilder::new();

@@ -79,7 +79,7 @@ impl RawDevice {
         let mut said: Vec<_> = found.iter().map(say).collect();
         said.retain(|text| seen.insert(text.clone()));
         Ok(if said.is_empty() {
-            "nothing that is known, and no stamp of tailmark".to_owned()
+            "no known signature, and no stamp of tailmark".to_owned()
         } else {
             said.join("; ")
         })
@@ -155,7 +155,7 @@ impl RawDevice {
             stamp(&file)
         } else {
             Err(io::Error::other(
-                "another program has written it since it was looked at",
+                "another program has written to it since tailmark examined it",
             ))
         };
         stamped.map_err(|source| Error::Step {
