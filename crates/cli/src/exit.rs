@@ -82,7 +82,7 @@ mod tests {
         let known = "a".to_owned();
         let foreign = study::Error::ForeignFile {
             path: "index.html".into(),
-            why: "is not of tailmark",
+            why: "was not written by tailmark",
         };
         for error in [
             report::Error::NoPointInCommon { known },

@@ -23,7 +23,7 @@ use tailmark_model::{Interval, Kind, Packed, Phase, PointKey, new_latencies};
 
 pub const FORMAT: Format = Format {
     name: "hlog",
-    about: "an HdrHistogram interval log: a line per interval and kind, tagged",
+    about: "an HdrHistogram interval log: a tagged line per interval and kind",
     write,
 };
 
