@@ -110,7 +110,7 @@ impl Channel {
         let hello = match received(&greeted, HELLO, is_over) {
             Ok(hello) => hello,
             Err(RecvTimeoutError::Timeout) => {
-                return Err(lost(&format!("the agent said nothing within {HELLO:?}")));
+                return Err(lost(&format!("the agent did not answer within {HELLO:?}")));
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = locked(&inbox).closed.clone();
@@ -222,7 +222,7 @@ impl Channel {
     pub fn clock(&self) -> Result<Measurement, Error> {
         let exchanges: Result<Vec<_>, _> = (0..BURST).map(|_| self.exchange()).collect();
         let best = Measurement::best(&exchanges?);
-        best.ok_or_else(|| self.lost("it does not say what its clock says".to_owned()))
+        best.ok_or_else(|| self.lost("it does not report the time of its clock".to_owned()))
     }
 
     /// One exchange of clocks, which shows too that it is there.

@@ -97,7 +97,7 @@ impl Link {
         let mut ssh = Ssh::connect(login, is_over)?;
         let not_run = |why: String| Error::Connect {
             login: login.to_owned(),
-            why: format!("no command is run there: {why}"),
+            why: format!("the host runs no commands: {why}"),
         };
         let about = match ssh.script_unless(ABOUT, &[], ANSWER, is_over) {
             Err(Error::Lost { why, .. }) => return Err(not_run(why)),
@@ -123,7 +123,7 @@ impl Link {
         let mut shell = Shell::start(&ssh, program.as_deref().unwrap_or_default(), is_over)?;
         let agent = match (program, shell.why_not.is_empty()) {
             (Err(why), _) => Err(why),
-            (Ok(_), false) => Err(format!("it was copied and does not run: {}", shell.why_not)),
+            (Ok(_), false) => Err(format!("it was copied but does not run: {}", shell.why_not)),
             (Ok(_), true) => Ok(()),
         };
         let agent = match agent {
@@ -234,9 +234,9 @@ impl Shell {
             failed(format!("{what} within {time:?}"))
         };
         let started = received(&started, ANSWER, is_over);
-        let directory = started.map_err(|_| late("it did not begin to run the agent", ANSWER))?;
+        let directory = started.map_err(|_| late("it did not start the agent", ANSWER))?;
         let told = received(&told, COPY, is_over);
-        let (why_not, to, from) = told.map_err(|_| late("the agent was not copied", COPY))?;
+        let (why_not, to, from) = told.map_err(|_| late("the agent could not be copied", COPY))?;
         if directory.is_empty() {
             drop((to, from));
             let ended = process.wait_with_output();
@@ -246,7 +246,7 @@ impl Shell {
             );
             return Err(Error::Refused {
                 login: ssh.login().to_owned(),
-                why: format!("no directory can be made: {}", summary(&said)),
+                why: format!("failed to create a directory: {}", summary(&said)),
             });
         }
         // Standard error is read to its end without waiting for it.

@@ -138,8 +138,7 @@ impl Ssh {
             .stdout(Stdio::null())
             .stderr(output);
         let started = command.spawn();
-        let mut started =
-            started.map_err(|error| failed(format!("it could not be run: {error}")))?;
+        let mut started = started.map_err(|error| failed(format!("failed to run it: {error}")))?;
         let code = ended(&mut started, MADE, is_over);
         if code == Some(Some(0)) {
             return Ok(Self {

@@ -174,8 +174,8 @@ impl Server {
     pub fn without_agent(&self) -> Option<String> {
         let why = self.state().about.without_agent.clone()?;
         Some(format!(
-            "no agent runs on `{}` ({why}): its services, caches and a few facts are served by plain \
-             commands, and nothing is sampled there",
+            "no agent runs on `{}` ({why}): tailmark handles its services, caches and a few facts \
+             by plain commands, and samples nothing there",
             self.login
         ))
     }
