@@ -250,7 +250,7 @@ impl ListedBenchmark {
         };
         let Some(&(name, action)) = BENCHMARKS.iter().find(|(known, _)| *known == name) else {
             if UNSUPPORTED.contains(&name) {
-                bail!("the benchmark `{name}` exists in db_bench and is not supported here");
+                bail!("tailmark does not support the db_bench benchmark `{name}`");
             }
             let known = BENCHMARKS.iter().map(|(known, _)| *known);
             let hint = tailmark_driver::did_you_mean(name, known);
@@ -304,8 +304,7 @@ mod tests {
             "openandcompact",
             "stats_history",
         ] {
-            let expected =
-                format!("the benchmark `{name}` exists in db_bench and is not supported here");
+            let expected = format!("tailmark does not support the db_bench benchmark `{name}`");
             assert_eq!(error(name), expected);
         }
         assert!(error("readrandm").ends_with("did you mean `readrandom`?"));

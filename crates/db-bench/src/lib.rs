@@ -91,8 +91,8 @@ fn help(console: &Console) -> anyhow::Result<Exit> {
         .collect();
     console.say(&format!("\nBenchmarks: {}", names.join(", ")))?;
     console.say(
-        "--upgrade lets benchmarks write to a database that the RocksDB which wrote it cannot read \
-         afterwards.",
+        "--upgrade lets benchmarks write to a database even if the RocksDB that wrote it cannot \
+         read it afterwards.",
     )?;
     console.say("NAME[X3-W1] runs a benchmark once to warm up, then three times.")?;
     Ok(Exit::Done)

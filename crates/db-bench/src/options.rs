@@ -109,7 +109,7 @@ pub fn settings(
         (
             "options_file",
             path.to_str()
-                .context("the path of a temporary directory is no text")?,
+                .context("the path of the temporary directory is not UTF-8")?,
         ),
         ("layout", "raw"),
         ("block_cache", &cache),

@@ -154,13 +154,13 @@ impl<'a> BenchmarkRun<'a> {
             self.params.access = self.access(&entries)?;
         } else {
             if let Some(flag) = self.read_only_flag() {
-                bail!("--{flag} needs a database that is there: add --use_existing_db");
+                bail!("--{flag} needs an existing database: add --use_existing_db");
             }
             let place = self.place()?;
             self.refuse_foreign(place)?;
             let confirm = |held: &Path| {
                 let refused = self.refuse_foreign(held);
-                refused.map_err(|_| "another database has taken its place".to_owned())
+                refused.map_err(|_| "another database has replaced it".to_owned())
             };
             (self.driver.destroy)(&self.params, &confirm)?;
             self.params.access = Access::CreateNew;

@@ -46,7 +46,7 @@ fn create(path: &str, is_given: bool) -> io::Result<File> {
     let file = options.custom_flags(flags.bits().cast_signed());
     let file = file.open(path).map_err(|error| {
         if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
-            io::Error::other("it is a pipe that no program reads: start its reader first")
+            io::Error::other("no program reads this pipe: start its reader first")
         } else {
             error
         }

@@ -63,11 +63,11 @@ impl Call {
         match found.foreign {
             _ if found.exists => self.params.access = Access::Write,
             Some(place) if place == found.name => {
-                bail!("{place} holds data of another program, and no records: give another one")
+                bail!("{place} holds data of another program but no records: give another one")
             }
             Some(place) => bail!(
-                "{place} was not created by tailmark and has no {}: create the table, as the \
-                 binding's instructions say, or give another keyspace",
+                "tailmark did not create {place}, which has no {}: create the table as in the \
+                 binding's instructions, or give another keyspace",
                 found.name
             ),
             None => {}
@@ -172,14 +172,15 @@ impl Call {
         let path = place.join("CF_NAMES");
         if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             bail!(
-                "`{}` is a link, a pipe or a directory, and not the file of YCSB's binding: use another \
-                 directory",
+                "`{}` is a link, a pipe or a directory instead of the file of YCSB's binding: use \
+                 another directory",
                 path.display()
             );
         }
         if path.exists() && !place.join("CURRENT").exists() {
             bail!(
-                "`{}` names the column families of a database, and there is none: use another directory",
+                "`{}` names the column families of a database that is missing: use another \
+                 directory",
                 path.display()
             );
         }

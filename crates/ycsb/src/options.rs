@@ -77,7 +77,7 @@ pub enum BadOptions {
         source: BadEscape,
     },
     /// A command that only YCSB's wrapper has.
-    #[error("the command `{0}` is not part of this program; it does `load` and `run`")]
+    #[error("this program does not support the command `{0}`; use `load` or `run`")]
     Command(String),
     /// The wrapper's form without a database.
     #[error("`{0}` requires the name of a database; try `tailmark ycsb {0} rocksdb ...`")]

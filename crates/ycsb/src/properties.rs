@@ -99,7 +99,7 @@ impl Properties {
         let line = |name: &String| {
             let known = read.iter().map(String::as_str);
             let hint = tailmark_driver::did_you_mean(name, known);
-            format!("warning: nothing reads the property `{name}`{hint}")
+            format!("warning: the property `{name}` is not used{hint}")
         };
         let unread = self.values.keys().filter(|name| !read.contains(*name));
         let mut warnings = self.warned.borrow().clone();
@@ -278,8 +278,8 @@ mod tests {
         assert_eq!(
             properties.warnings(),
             [
-                "warning: nothing reads the property `recordcuont`; did you mean `recordcount`?",
-                "warning: nothing reads the property `something.else`"
+                "warning: the property `recordcuont` is not used; did you mean `recordcount`?",
+                "warning: the property `something.else` is not used"
             ]
         );
     }

@@ -115,13 +115,13 @@ impl Flags {
     ) -> anyhow::Result<()> {
         ensure!(
             self.depth < DEPTH_MAX,
-            "flag files are read up to {DEPTH_MAX} deep, one inside the other"
+            "flag files may be nested at most {DEPTH_MAX} deep"
         );
         self.depth += 1;
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let Some(body) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
-                bail!("`{word}` is no flag; flags begin with a dash");
+                bail!("`{word}` is not a flag; flags begin with a dash");
             };
             let (name, mut value) = match body.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
@@ -210,8 +210,7 @@ impl Flags {
         if effect {
             self.given.insert(name, value);
         } else {
-            self.warnings
-                .push(format!("--{name} is without effect here"));
+            self.warnings.push(format!("--{name} has no effect here"));
         }
         Ok(())
     }
@@ -230,7 +229,7 @@ impl Flags {
     pub fn number<T: FromStr>(&self, name: &'static str) -> anyhow::Result<T> {
         let text = self.text(name);
         let parsed = text.parse().ok();
-        parsed.with_context(|| format!("--{name} is `{text}`, which is out of its range"))
+        parsed.with_context(|| format!("--{name} is `{text}`, which is out of range"))
     }
 
     /// A flag that takes effect.

@@ -27,8 +27,8 @@ impl BenchmarkRun<'_> {
             };
             if let Some(flag) = read_only.filter(|_| !reads) {
                 bail!(
-                    "--{flag} opens the database for reading alone, and {} writes to it: leave out one \
-                     of them",
+                    "--{flag} opens the database read-only, but {} writes to it: leave out one of \
+                     them",
                     entry.name
                 );
             }
@@ -60,7 +60,7 @@ impl BenchmarkRun<'_> {
 
     pub(super) fn place(&self) -> anyhow::Result<&Path> {
         let place = self.params.location.path();
-        place.context("--db is no directory")
+        place.context("--db is not a directory")
     }
 
     /// The name that RocksDB gave the database in a directory.
@@ -87,9 +87,9 @@ impl BenchmarkRun<'_> {
         ensure!(
             newest.is_some_and(|newest| newest.is_tailmarks)
                 && found.is_none_or(|found| found.is_confirmed),
-            "`{}` holds a database that another program made, and this call would remove it: name \
-             another --db, or use the database as it is (--use_existing_db=1); --use_existing_db=0 \
-             removes it, as db_bench does by default",
+            "`{}` holds a database of another program, which this call would remove: name another \
+             --db, or keep the database (--use_existing_db=1). --use_existing_db=0 removes it, as \
+             db_bench does by default",
             place.display()
         );
         Ok(())
@@ -102,7 +102,7 @@ impl BenchmarkRun<'_> {
             if self.id(held) == self.id {
                 Ok(())
             } else {
-                Err("another database has taken its place".to_owned())
+                Err("another database has replaced it".to_owned())
             }
         };
         (self.driver.destroy)(&self.params, &confirm)?;

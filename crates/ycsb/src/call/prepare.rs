@@ -84,7 +84,7 @@ fn writable(properties: &Properties, name: &str) -> anyhow::Result<Option<PathBu
     let file = properties.text(name).filter(|path| !path.is_empty());
     let file = file.map(PathBuf::from);
     if let Some(file) = &file {
-        let failed = || format!("the property `{name}` names a file that cannot be written");
+        let failed = || format!("failed to write the file of the property `{name}`");
         output::try_write(file).with_context(failed)?;
     }
     Ok(file)
