@@ -48,8 +48,11 @@ fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
     let (problems, remarks) = (plural(Severity::Problem), plural(Severity::Remark));
     let mut lines = vec![format!("{problems}, {remarks}")];
     for (severity, title) in [
-        (Severity::Problem, "What would spoil a result:"),
-        (Severity::Remark, "What bears on results, and may be meant:"),
+        (Severity::Problem, "Problems that would spoil results:"),
+        (
+            Severity::Remark,
+            "Remarks that affect results but may be intended:",
+        ),
     ] {
         if count(checked, severity) == 0 {
             continue;
@@ -77,12 +80,12 @@ fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
         lines.push(format!("Nothing found: {fine}"));
     }
     if !unseen.is_empty() {
-        lines.push(format!("Nothing to look at: {unseen}"));
+        lines.push(format!("Nothing to check: {unseen}"));
     }
     if !examples.is_empty() {
         let examples = examples.join(", ");
         lines.push(format!(
-            "Not looked at, since their places are examples: {examples} (--system NAME=WHERE)"
+            "Not checked, because their places are examples: {examples} (--system NAME=WHERE)"
         ));
     }
     lines

@@ -64,12 +64,12 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let copies = add_all(&args.out, all, &digests, origin).with_context(failed)?;
     for path in copies {
         console.warn(&format!(
-            "left out: `{}` is in the study already, with the same content",
+            "left out: `{}` is already in the study, with the same content",
             path.display()
         ));
     }
     let reported = write_studies(std::slice::from_ref(&args.out), &["html"], &args.out);
-    let page = reported.context("the study is complete, but has no report")?;
+    let page = reported.context("the study is complete, but its report could not be written")?;
     console.say(&page.path().display().to_string())?;
     Ok(Exit::Done)
 }

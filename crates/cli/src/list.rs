@@ -48,7 +48,10 @@ fn table(rows: &[Line]) -> String {
         let indent = "&emsp;".repeat(indent / 2);
         format!("| {indent}`{}` | {} |", name.trim(), escaped(about))
     };
-    let head = ["| name | what it is |".to_owned(), "| --- | --- |".to_owned()];
+    let head = [
+        "| name | what it is |".to_owned(),
+        "| --- | --- |".to_owned(),
+    ];
     let lines: Vec<String> = head.into_iter().chain(rows.iter().map(row)).collect();
     lines.join("\n")
 }
@@ -125,7 +128,7 @@ fn probes() -> Vec<Line> {
         let about = if row.is_default {
             row.about.to_owned()
         } else {
-            format!("{} (asked for with --probe)", row.about)
+            format!("{} (only with --probe)", row.about)
         };
         (row.name.to_owned(), about)
     });

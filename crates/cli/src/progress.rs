@@ -259,7 +259,7 @@ impl Observer for Progress {
         let all = state.all_points();
         drop(state);
         if done > 0 {
-            self.line(&format!("{done} of {all} points are in the study already"));
+            self.line(&format!("{done} of {all} points are already in the study"));
         }
     }
 

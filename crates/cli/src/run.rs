@@ -108,7 +108,7 @@ fn say_report(
         Ok(None) => Ok(exit),
         Ok(Some(page)) if has_failed => {
             let path = page.path().display();
-            console.warn(&format!("what was measured until then: {path}"));
+            console.warn(&format!("report of the points measured so far: {path}"));
             Ok(exit)
         }
         Ok(Some(page)) => {
@@ -123,7 +123,7 @@ fn say_report(
         }
         Err(error) if matches!(exit, Exit::Done | Exit::Errors) => Err(error),
         Err(error) => {
-            console.warn(&format!("there is no report: {error:#}"));
+            console.warn(&format!("the report was not written: {error:#}"));
             Ok(exit)
         }
     }
@@ -242,13 +242,13 @@ fn conclude(
     let left = summary.left();
     left.iter().for_each(|line| console.warn(line));
     if summary.interrupted {
-        console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
+        console.warn(&format!("stopped; to resume: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
     let is_idle = summary.points_measured + summary.trials_measured + summary.points_skipped == 0;
     if is_idle {
         console.warn(&format!(
-            "everything was measured before; give another -o to measure `{}` again",
+            "all points are already measured; give another -o to measure `{}` again",
             plan.header.title
         ));
     }
@@ -264,7 +264,7 @@ fn conclude(
     if !plan.retry_failed {
         again.push_str(" --retry-failed");
     }
-    console.warn(&format!("to measure what failed again: {again}"));
+    console.warn(&format!("to measure failed points again: {again}"));
     Exit::Errors
 }
 
@@ -279,7 +279,7 @@ fn failed(plan: &Plan, summary: &Summary) -> String {
         named.push(format!("{} more", number::count((all - NAMED) as u64)));
     }
     format!(
-        "{} failed and {} no peak and in no comparison (sweep.allow_errors is {}): {}",
+        "{} failed and {} excluded from peaks and comparisons (sweep.allow_errors is {}): {}",
         points(all),
         if all == 1 { "is" } else { "are" },
         number::percent(plan.sweep.allow_errors),

@@ -148,7 +148,7 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
     let again = bench.done(RUN);
     let words = [
         "system `disk` has begun: it is not prepared again",
-        "everything was measured",
+        "all points are already measured",
     ];
     assert_says(&again, &words);
     assert!(

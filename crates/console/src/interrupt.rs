@@ -51,7 +51,7 @@ pub fn take_signals() -> anyhow::Result<()> {
                 }
                 (false, _) => {
                     stop.request();
-                    console.warn("stopping; Ctrl-C again ends at once");
+                    console.warn("stopping; press Ctrl-C again to exit at once");
                 }
             }
         }

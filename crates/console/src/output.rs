@@ -28,10 +28,10 @@ type Shared = Arc<Mutex<Box<dyn Write + Send>>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
     /// A pipe was closed, as `head` does.
-    #[error("the reader of standard output has gone")]
+    #[error("the reader of standard output has exited")]
     Pipe,
     /// The terminal was closed.
-    #[error("the terminal has gone")]
+    #[error("the terminal was closed")]
     Terminal,
 }
 

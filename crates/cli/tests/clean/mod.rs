@@ -52,7 +52,7 @@ fn clean_lists_what_a_study_made_and_removes_it_with_yes() {
     assert!(!place.exists(), "the directory was made by the run");
     assert!(study.join("report.html").exists() && Study::exists(&study));
     let again = clean(&study, &["--yes"]);
-    assert_says(&out(&again), &["nothing that this study made is left"]);
+    assert_says(&out(&again), &["nothing of this study is left"]);
     assert_eq!(again.status.code(), Some(0));
 }
 
@@ -215,10 +215,7 @@ fn a_study_of_a_stranger_has_clean_remove_nothing() {
         ],
     );
     assert_eq!(cleaned.status.code(), Some(3));
-    assert!(
-        !said.contains("nothing that this study made is left"),
-        "{said}"
-    );
+    assert!(!said.contains("nothing of this study is left"), "{said}");
 }
 
 #[test]
