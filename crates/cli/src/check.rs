@@ -12,7 +12,7 @@ use tailmark_runner::check::{Checked, Severity, check};
 /// The version of the document's schema.
 const VERSION: u32 = 1;
 
-/// Looks at the machine and at the places of a plan, and says what it found.
+/// Checks the machine and the places of a plan, and prints the results.
 pub fn run(args: &CheckArgs, console: &Console) -> anyhow::Result<Exit> {
     let is_plan = args.plan.name.is_some() || !args.plan.systems.is_empty();
     let raw = raw_plan(&args.plan)?;
@@ -35,21 +35,24 @@ pub fn run(args: &CheckArgs, console: &Console) -> anyhow::Result<Exit> {
     Ok(if is_fine { Exit::Done } else { Exit::Errors })
 }
 
-/// How much was found that weighs so much.
+/// The number of problems with this severity.
 fn count(checked: &[Checked], severity: Severity) -> usize {
     let all = checked.iter().filter(|c| c.check.severity == severity);
     all.filter_map(|c| c.problems.as_ref()).map(Vec::len).sum()
 }
 
-/// What was found, for a person.
+/// The results for people.
 fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
     let plural =
         |severity: Severity| number::plural(count(checked, severity) as u64, severity.name());
     let (problems, remarks) = (plural(Severity::Problem), plural(Severity::Remark));
     let mut lines = vec![format!("{problems}, {remarks}")];
     for (severity, title) in [
-        (Severity::Problem, "What would spoil a result:"),
-        (Severity::Remark, "What bears on results, and may be meant:"),
+        (Severity::Problem, "Problems that would spoil results:"),
+        (
+            Severity::Remark,
+            "Remarks that affect results but may be intended:",
+        ),
     ] {
         if count(checked, severity) == 0 {
             continue;
@@ -77,18 +80,18 @@ fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
         lines.push(format!("Nothing found: {fine}"));
     }
     if !unseen.is_empty() {
-        lines.push(format!("Nothing to look at: {unseen}"));
+        lines.push(format!("Nothing to check: {unseen}"));
     }
     if !examples.is_empty() {
         let examples = examples.join(", ");
         lines.push(format!(
-            "Not looked at, since their places are examples: {examples} (--system NAME=WHERE)"
+            "Not checked, because their places are examples: {examples} (--system NAME=WHERE)"
         ));
     }
     lines
 }
 
-/// What was found, for a program.
+/// The results for programs.
 fn document(checked: &[Checked]) -> Value {
     let row = |one: &Checked| {
         let problems = one.problems.as_ref().map(|problems| {

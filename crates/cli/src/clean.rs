@@ -17,7 +17,7 @@ use tailmark_plan::Plan;
 use tailmark_runner::{Cleaning, Results};
 use tailmark_study::Study;
 
-/// Lists what the study made, and removes it if the arguments say so.
+/// Lists what the study created, and removes it if the arguments say so.
 pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
     let (out, plan) = named(args)?;
     if !Study::exists(&out) {
@@ -40,7 +40,7 @@ pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
     let may_be_left = cleaning.may_be_left.join(", ");
     let mut failed = Vec::new();
     if cleaning.is_empty() && may_be_left.is_empty() {
-        console.say("nothing that this study made is left")?;
+        console.say("nothing of this study is left")?;
     } else if args.yes {
         failed = cleaning.remove(&|line| console.warn(&printable(line)));
     } else if !cleaning.is_empty() {
@@ -53,7 +53,7 @@ pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
         console.warn(&format!("not removed: {why}"));
     }
     if !may_be_left.is_empty() {
-        let line = format!("what this study made may be left at {may_be_left}");
+        let line = format!("something of this study may be left at {may_be_left}");
         console.say(&printable(&line))?;
     }
     Ok(if !failed.is_empty() {
@@ -70,7 +70,7 @@ fn named(args: &CleanArgs) -> anyhow::Result<(PathBuf, Option<Plan>)> {
     let path = Path::new(&args.what);
     if path.is_dir() || is_database(path) {
         if args.out.is_some() {
-            let why = format!("`{}` is a study: -o is of a plan", path.display());
+            let why = format!("`{}` is a study: use -o only with a plan", path.display());
             return Err(Refused(why).into());
         }
         let above = path.parent().filter(|above| !above.as_os_str().is_empty());
@@ -93,7 +93,7 @@ fn named(args: &CleanArgs) -> anyhow::Result<(PathBuf, Option<Plan>)> {
 
 /// Whether a file is one of SQLite, as studies are.
 fn is_database(path: &Path) -> bool {
-    // A plan may come through a pipe, of which nothing may be read here.
+    // A plan may come through a pipe, which must not be read here.
     if !path.is_file() {
         return false;
     }

@@ -32,7 +32,7 @@ pub fn man(args: &ManArgs, console: &Console) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Adds the page of a command and those of its subcommands.
+/// Adds the pages of a command and its subcommands.
 fn add_pages(command: &Command, pages: &mut BTreeMap<String, Vec<u8>>) -> io::Result<()> {
     let page = clap_mangen::Man::new(command.clone());
     let mut text = Vec::new();

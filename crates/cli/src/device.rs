@@ -29,7 +29,7 @@ const COLUMNS: [&str; 9] = [
     "used by",
 ];
 
-/// Does what the subcommand says.
+/// Carries out the subcommand.
 pub fn device(args: &DeviceArgs, console: &Console) -> anyhow::Result<Exit> {
     match &args.command {
         DeviceCommand::List(args) => list(args, console),
@@ -103,7 +103,7 @@ fn shown(name: &str) -> Result<Vec<BlockDevice>, Refused> {
     };
     if devices.is_empty() {
         Err(Refused(format!(
-            "`{name}` is on no block device of this machine; `tailmark device list` names them"
+            "`{name}` is not on a block device of this machine; `tailmark device list` lists them"
         )))
     } else {
         Ok(devices)

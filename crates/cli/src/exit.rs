@@ -8,8 +8,8 @@ use tailmark_report as report;
 use tailmark_runner as runner;
 use tailmark_study as study;
 
-/// What was asked for is not there to be done: wrong usage that no crate below knows of. It says what
-/// there is.
+/// A usage error that no crate below can detect: the requested item does not exist. It lists the
+/// existing ones.
 #[derive(Debug)]
 pub struct Refused(pub String);
 
@@ -82,7 +82,7 @@ mod tests {
         let known = "a".to_owned();
         let foreign = study::Error::ForeignFile {
             path: "index.html".into(),
-            why: "is not of tailmark",
+            why: "was not written by tailmark",
         };
         for error in [
             report::Error::NoPointInCommon { known },

@@ -21,7 +21,7 @@ pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
             let failed = || format!("failed to write `{}`", path.display());
             ensure!(
                 !is_same_file(path, study.path()),
-                "`{}` is the study that is read; name another file with -o",
+                "`{}` is the study to export; name another file with -o",
                 path.display()
             );
             let mut out = NewFile::create(path).with_context(failed)?;

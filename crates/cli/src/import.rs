@@ -19,7 +19,7 @@ use tailmark_study::{
 /// The most bytes of all files of an import.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// Reads the files and adds what is in them to the study; prints the path of its report.
+/// Reads the files and adds their content to the study. Prints the path of its report.
 pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let format = find(&args.format)?;
     let mut left = BYTES_MAX;
@@ -64,17 +64,17 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let copies = add_all(&args.out, all, &digests, origin).with_context(failed)?;
     for path in copies {
         console.warn(&format!(
-            "left out: `{}` is in the study already, with the same content",
+            "left out: `{}` is already in the study, with the same content",
             path.display()
         ));
     }
     let reported = write_studies(std::slice::from_ref(&args.out), &["html"], &args.out);
-    let page = reported.context("the study is complete, but has no report")?;
+    let page = reported.context("the study is complete, but its report could not be written")?;
     console.say(&page.path().display().to_string())?;
     Ok(Exit::Done)
 }
 
-/// A file that has at most so many bytes of [`BYTES_MAX`].
+/// The content of a file, of at most that many bytes out of [`BYTES_MAX`].
 fn contents(path: &Path, left: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(left + 1).read_to_end(&mut bytes)?;
@@ -161,8 +161,8 @@ fn content(imported: &Imported, digest: &str) -> Fact {
     }
 }
 
-/// What a file has of a point, or of a load: two files with the same content have the same runs, where
-/// they are of the same point.
+/// The identity of a file's content for a point or a load. Two files with the same content have the
+/// same runs, if they belong to the same point.
 #[derive(PartialEq)]
 struct Place {
     system: String,
@@ -196,7 +196,7 @@ impl Place {
     }
 }
 
-/// What was imported before, so that the same file is not taken for two runs.
+/// The earlier imports, so that the same file does not count as two runs.
 struct Contents {
     /// The contents of each system, by their digests.
     facts: Vec<Fact>,
@@ -284,7 +284,7 @@ fn add(study: &Study, imported: Imported, origin: Origin<'_>) -> Result<(), Erro
     study.append_point(key, phase)
 }
 
-/// The header of a new study. What a log says of its study holds where all of them say the same.
+/// The header of a new study. Settings that logs state about their study apply if all logs agree.
 fn header(origin: Origin<'_>, all: &[Imported]) -> Header {
     let title = match origin.title {
         Some(title) => title.to_owned(),

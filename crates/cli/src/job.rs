@@ -23,7 +23,7 @@ fn several(launched: Launched) -> anyhow::Result<Arc<dyn Cluster>> {
 #[cfg(not(feature = "mpi"))]
 fn several(Launched { launcher, size, .. }: Launched) -> anyhow::Result<Arc<dyn Cluster>> {
     anyhow::bail!(
-        "this is one of {size} processes of {launcher}, but the program was built without MPI: \
-         start one process, or build it with MPI (`./dev build mpi`)"
+        "this is one of {size} processes of {launcher}, but tailmark was built without MPI: start \
+         one process, or build it with MPI (`./dev build mpi`)"
     )
 }

@@ -5,17 +5,17 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use tailmark_model::ReportSettings;
 use tailmark_plan::{Accept, Error, KEYS, KeyFlag, PlanKey, RawPlan, report_settings};
 
-/// What was given of them: each key with its value, in the order of the help.
+/// The given flags: each key with its value, in the order of the help.
 #[derive(Debug, Clone, Default)]
 pub struct KeyFlags(Vec<(&'static PlanKey, String)>);
 
 impl KeyFlags {
-    /// Where a flag is listed whose place is this one: after `--output` and `--system`.
+    /// The position of a flag in the help: after `--output` and `--system`.
     pub const fn order(place: usize) -> usize {
         place + 2
     }
 
-    /// Puts what was given into a plan.
+    /// Puts the given flags into a plan.
     pub fn set(&self, plan: &mut RawPlan) -> Result<(), Error> {
         self.0
             .iter()
@@ -44,12 +44,12 @@ impl FromArgMatches for KeyFlags {
     }
 }
 
-/// What the flags of a report say of it.
+/// The flags about a report.
 #[derive(Debug, Clone, Default)]
 pub struct ReportFlags(Vec<(&'static PlanKey, String)>);
 
 impl ReportFlags {
-    /// What they say, and what `--set` says.
+    /// Their settings, and those of `--set`.
     pub fn settings(&self, set: &[String]) -> Result<ReportSettings, Error> {
         let mut raw = RawPlan::default();
         let mut flags = self.0.iter();
@@ -104,7 +104,7 @@ fn flags() -> impl Iterator<Item = (&'static PlanKey, KeyFlag)> {
     flags.into_iter()
 }
 
-/// Those that `tailmark report` takes too.
+/// The flags that `tailmark report` also accepts.
 fn report_flags() -> impl Iterator<Item = (&'static PlanKey, KeyFlag)> {
     flags().filter(|(key, _)| key.is_of_reports())
 }

@@ -6,7 +6,7 @@ use tailmark_console::{Console, Exit};
 use tailmark_model::{Better, MetricRow};
 use tailmark_plan::{KEYS, PLANS, PlanKey};
 
-/// A name and what it is.
+/// A name and its description.
 type Line = (String, String);
 
 /// Prints the table of one kind, or of every kind under its heading.
@@ -40,7 +40,7 @@ fn title(name: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// Names and abouts as a Markdown table. A row that is indented belongs to the one before.
+/// Names and descriptions as a Markdown table. An indented row belongs to the previous one.
 fn table(rows: &[Line]) -> String {
     let escaped = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
     let row = |(name, about): &Line| {
@@ -48,7 +48,10 @@ fn table(rows: &[Line]) -> String {
         let indent = "&emsp;".repeat(indent / 2);
         format!("| {indent}`{}` | {} |", name.trim(), escaped(about))
     };
-    let head = ["| name | what it is |".to_owned(), "| --- | --- |".to_owned()];
+    let head = [
+        "| name | what it is |".to_owned(),
+        "| --- | --- |".to_owned(),
+    ];
     let lines: Vec<String> = head.into_iter().chain(rows.iter().map(row)).collect();
     lines.join("\n")
 }
@@ -104,7 +107,7 @@ fn rows(kind: ListKind) -> Vec<Line> {
     }
 }
 
-/// What a metric is, its unit, and which of two values is better.
+/// The description of a metric, its unit, and which of two values is better.
 fn about_metric(row: &MetricRow) -> String {
     let better = match row.better {
         Better::Higher => "; higher is better",
@@ -125,7 +128,7 @@ fn probes() -> Vec<Line> {
         let about = if row.is_default {
             row.about.to_owned()
         } else {
-            format!("{} (asked for with --probe)", row.about)
+            format!("{} (only with --probe)", row.about)
         };
         (row.name.to_owned(), about)
     });
@@ -136,7 +139,7 @@ fn probes() -> Vec<Line> {
     rows
 }
 
-/// Each driver, and below it what can be set.
+/// Each driver, with its settings below.
 fn drivers() -> Vec<Line> {
     let mut rows = Vec::new();
     for driver in tailmark_driver::db::DRIVERS {

@@ -9,7 +9,7 @@ use tailmark_stats::slo::Slo;
 use tracing::debug;
 use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// The variable that says what is logged, as in `runner=debug,remote=trace`.
+/// The variable that sets what is logged, as in `runner=debug,remote=trace`.
 const VARIABLE: &str = "TAILMARK_LOG";
 
 /// The parts of the program that log. The client library of Cassandra logs too, but each request: only the

@@ -28,8 +28,8 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 use tailmark_cluster::{is_first, let_first_speak};
 use tailmark_console::{Console, Exit, closed, take_signals};
 
-/// Programs that it stands in for when it is called by their name, the command that does what they
-/// do, and whether that is in this build.
+/// Names under which it replaces another program, the command for each, and whether this build has
+/// it.
 const STANDS_IN: &[(&str, &str, bool)] = &[
     ("db_bench", "db-bench", cfg!(feature = "db-bench")),
     ("ycsb", "ycsb", cfg!(feature = "ycsb")),
@@ -83,8 +83,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what was not understood, or the help or version that was asked for; of several processes only
-/// one does. A closed pipe is no error to us.
+/// Prints a usage error, or the requested help or version. Of several processes only one does. A
+/// closed pipe is no error.
 fn misunderstood(requested: &clap::Error, console: &Console) -> Exit {
     if requested.use_stderr() {
         let_first_speak();

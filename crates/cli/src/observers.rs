@@ -5,7 +5,7 @@ use tailmark_engine::{IntervalStats, Live, Observer, PhaseStart};
 use tailmark_model::{Load, Point, SloSettings};
 use tailmark_stats::slo::Slo;
 
-/// Tells each what it is told.
+/// Passes every notification to each observer.
 pub struct Observers<'o>(pub Vec<&'o dyn Observer>);
 
 impl Observers<'_> {

@@ -49,7 +49,7 @@ pub fn prepare(args: &PrepareDeviceArgs, console: &Console) -> anyhow::Result<Ex
     }
 }
 
-/// Puts back what a run that was killed has left changed.
+/// Restores what a killed run left changed.
 pub fn restore(console: &Console) -> anyhow::Result<Exit> {
     let lines = Lines(console);
     let left = tailmark_runner::restore(&|text| lines.notice(text))?;

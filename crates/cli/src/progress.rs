@@ -20,21 +20,21 @@ use words::{failed, measured, searched};
 /// The bar moves within a point, in thousandths of one.
 const PARTS: u64 = 1_000;
 
-/// Shows what the runner reports.
+/// Shows the progress that the runner reports.
 pub struct Progress {
     console: Console,
     screen: Option<Screen>,
     state: Mutex<State>,
 }
 
-/// What is drawn on a terminal.
+/// The display on a terminal.
 struct Screen {
     all: MultiProgress,
     sweep: ProgressBar,
     live: ProgressBar,
 }
 
-/// What is known of the run so far.
+/// The state of the run so far.
 #[derive(Debug, Default)]
 struct State {
     points: usize,
@@ -42,7 +42,7 @@ struct State {
     has_more: bool,
     points_done: usize,
     systems_left: usize,
-    /// Measured or warmed up, a point takes this long; none: not known yet.
+    /// The expected duration of a point, with its warm-up; `None` while unknown.
     point_expected: Option<Duration>,
     /// Of the points and loads finished so far.
     points_time: Duration,
@@ -150,7 +150,7 @@ impl State {
         self.points_done as u64 * PARTS + (part * PARTS as f64) as u64
     }
 
-    /// How many points there are: `12`, and `12+` where there may be more.
+    /// The number of points: `12`, or `12+` if there may be more.
     fn all_points(&self) -> String {
         let more = if self.has_more { "+" } else { "" };
         format!("{}{more}", self.points)
@@ -168,7 +168,7 @@ impl State {
         }
     }
 
-    /// The time that is left, from what points and loads took so far; none: not known yet.
+    /// The remaining time, based on points and loads so far; `None` while unknown.
     fn left(&self) -> Option<Duration> {
         let mean = |time: Duration, count: u32| time.checked_div(count);
         let by_rate = || {
@@ -209,7 +209,7 @@ impl State {
 }
 
 impl Running {
-    /// How much of it is done, 0 to 1, where that is known.
+    /// The completed fraction, 0 to 1, if known.
     fn part(&self) -> Option<f64> {
         let by_time = self
             .duration
@@ -259,7 +259,7 @@ impl Observer for Progress {
         let all = state.all_points();
         drop(state);
         if done > 0 {
-            self.line(&format!("{done} of {all} points are in the study already"));
+            self.line(&format!("{done} of {all} points are already in the study"));
         }
     }
 

@@ -11,7 +11,7 @@ use tailmark_report::{
     Data, Report, ReportFormat, read_studies, refuse_unknown_sections, write_data, write_history,
 };
 
-/// Writes the report and prints where it is; a text without a place for it is printed itself.
+/// Writes the report and prints its path. A text without an output path is printed itself.
 pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
     let formats: Vec<&str> = args.formats.iter().map(String::as_str).collect();
     let as_text = match formats[..] {
@@ -34,7 +34,7 @@ pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What the studies hold, and what the flags say that the report is to be about.
+/// The content of the studies, and the report settings of the flags.
 fn data(args: &ReportArgs) -> anyhow::Result<Data> {
     let settings = args.keys.settings(&args.set)?;
     refuse_unknown_sections(&settings)?;
@@ -54,7 +54,7 @@ fn data(args: &ReportArgs) -> anyhow::Result<Data> {
     }
 }
 
-/// Writes the index page of a folder, and prints where it is. What changed goes to standard error.
+/// Writes the index page of a folder, and prints its path. Changes go to standard error.
 pub fn history(args: &HistoryArgs, console: &Console) -> anyhow::Result<Exit> {
     let history = write_history(&args.folder, &args.metrics)?;
     for skipped in &history.skipped {

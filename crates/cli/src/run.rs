@@ -97,7 +97,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     say_report(args, &out, (exit, done.is_err()), console)
 }
 
-/// Writes the report and says where it is; the exit code of the run, which may have failed.
+/// Writes the report and prints its path. Returns the exit code of the run, which may have failed.
 fn say_report(
     args: &RunArgs,
     out: &Path,
@@ -108,7 +108,7 @@ fn say_report(
         Ok(None) => Ok(exit),
         Ok(Some(page)) if has_failed => {
             let path = page.path().display();
-            console.warn(&format!("what was measured until then: {path}"));
+            console.warn(&format!("report of the points measured so far: {path}"));
             Ok(exit)
         }
         Ok(Some(page)) => {
@@ -123,13 +123,13 @@ fn say_report(
         }
         Err(error) if matches!(exit, Exit::Done | Exit::Errors) => Err(error),
         Err(error) => {
-            console.warn(&format!("there is no report: {error:#}"));
+            console.warn(&format!("the report was not written: {error:#}"));
             Ok(exit)
         }
     }
 }
 
-/// Writes the report of what was measured, whatever ended the run; none where nothing was.
+/// Writes the report of the measurements, whatever ended the run; `None` if there are none.
 fn written(args: &RunArgs, out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
     if exit == Exit::Usage || !Study::exists(out) {
         return Ok(None);
@@ -145,7 +145,7 @@ fn formats(args: &RunArgs) -> Vec<&str> {
     args.formats.iter().map(String::as_str).collect()
 }
 
-/// What the plan file and the flags say together.
+/// The combination of the plan file and the flags.
 pub fn raw_plan(args: &PlanArgs) -> Result<RawPlan, plan::Error> {
     let mut raw = match &args.name {
         Some(name) => RawPlan::find(name)?,
@@ -159,8 +159,8 @@ pub fn raw_plan(args: &PlanArgs) -> Result<RawPlan, plan::Error> {
     Ok(raw)
 }
 
-/// Where a run goes without `-o`: a plan's runs into one directory, so that the same command
-/// goes on; a run from flags alone into one of its own.
+/// The run directory without `-o`: all runs of a plan use the same one, so that the same command
+/// resumes; a run from flags alone gets a new one.
 pub fn default_out(raw: &RawPlan) -> PathBuf {
     match &raw.name {
         Some(name) => PathBuf::from(format!("study-{name}")),
@@ -198,7 +198,7 @@ impl Drop for ClaimedDirectory {
     }
 }
 
-/// What stays on the disk after a run, and the command that removes it; none if nothing does.
+/// What stays on the disk after a run, and the command that removes it; `None` if nothing does.
 fn left_behind(plan: &Plan, out: &Path) -> Option<String> {
     let left = tailmark_runner::left_behind(plan);
     let (last, others) = left.split_last()?;
@@ -242,13 +242,13 @@ fn conclude(
     let left = summary.left();
     left.iter().for_each(|line| console.warn(line));
     if summary.interrupted {
-        console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
+        console.warn(&format!("stopped; to resume: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
     let is_idle = summary.points_measured + summary.trials_measured + summary.points_skipped == 0;
     if is_idle {
         console.warn(&format!(
-            "everything was measured before; give another -o to measure `{}` again",
+            "all points are already measured; give another -o to measure `{}` again",
             plan.header.title
         ));
     }
@@ -264,7 +264,7 @@ fn conclude(
     if !plan.retry_failed {
         again.push_str(" --retry-failed");
     }
-    console.warn(&format!("to measure what failed again: {again}"));
+    console.warn(&format!("to measure failed points again: {again}"));
     Exit::Errors
 }
 
@@ -279,7 +279,7 @@ fn failed(plan: &Plan, summary: &Summary) -> String {
         named.push(format!("{} more", number::count((all - NAMED) as u64)));
     }
     format!(
-        "{} failed and {} no peak and in no comparison (sweep.allow_errors is {}): {}",
+        "{} failed and {} excluded from peaks and comparisons (sweep.allow_errors is {}): {}",
         points(all),
         if all == 1 { "is" } else { "are" },
         number::percent(plan.sweep.allow_errors),
@@ -291,7 +291,7 @@ fn points(count: usize) -> String {
     number::plural(count as u64, "point")
 }
 
-/// The command that goes on with this run.
+/// The command that resumes this run.
 fn again(out: &Path, is_out_given: bool) -> String {
     let mut words: Vec<String> = std::env::args_os().map(|word| quoted(&word)).collect();
     if !is_out_given {
@@ -300,7 +300,7 @@ fn again(out: &Path, is_out_given: bool) -> String {
     words.join(" ")
 }
 
-/// A word as a shell takes it; bash, where it is no UTF-8.
+/// A word quoted for the shell; for bash if it is not UTF-8.
 fn quoted(word: &OsStr) -> String {
     let Some(word) = word.to_str() else {
         let bytes = word.as_bytes().iter();

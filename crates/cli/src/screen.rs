@@ -16,7 +16,7 @@ pub fn of(stream: &(impl AsFd + IsTerminal)) -> Screen {
     Screen::new(columns, wants_colors && !is_dumb)
 }
 
-/// The same for tables that programs read line by line: without a terminal as wide as text can be.
+/// The same for tables that programs read line by line: without a terminal, as wide as necessary.
 pub fn wide(stream: &(impl AsFd + IsTerminal)) -> Screen {
     if stream.is_terminal() {
         of(stream)

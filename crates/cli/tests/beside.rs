@@ -152,7 +152,10 @@ fn a_report_is_not_written_over_a_file_of_others() {
             format!("report out -o site --format {format}"),
         ] {
             let said = ends(dir, &line, 2);
-            assert_says(&said, &[&format!("site/{name}"), "not of tailmark", "-o"]);
+            assert_says(
+                &said,
+                &[&format!("site/{name}"), "not written by tailmark", "-o"],
+            );
             assert_eq!(fs::read_to_string(&foreign).unwrap(), "mine");
             assert_eq!(fs::read_dir(dir.join("site")).unwrap().count(), 1, "{line}");
         }
@@ -171,7 +174,7 @@ fn a_report_is_not_written_over_a_file_of_others() {
         fs::create_dir(foreign.parent().unwrap()).unwrap();
         fs::write(&foreign, "mine").unwrap();
         let said = ends(dir, &format!("report out -o site --format {format}"), 2);
-        assert_says(&said, &[inner, "not of tailmark"]);
+        assert_says(&said, &[inner, "not written by tailmark"]);
         assert_eq!(fs::read_to_string(&foreign).unwrap(), "mine");
     }
 }

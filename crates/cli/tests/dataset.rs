@@ -157,7 +157,10 @@ fn data_of_others_is_adopted_after_a_sample_and_stays_theirs() {
     let more = run_with(&place, &out("records"), &too_many);
     refused(&more, &["it is not there"]);
     let again = ["--adopt", "--set", "sweep.reload=point"];
-    refused(&run_with(&place, &out("again"), &again), &["never removed"]);
+    refused(
+        &run_with(&place, &out("again"), &again),
+        &["never removes adopted data"],
+    );
 
     succeeded(&run_with(&place, &out("adopted"), &["--adopt"]));
     assert!(!marker.exists(), "it was taken for tailmark's");

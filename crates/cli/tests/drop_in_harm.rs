@@ -69,7 +69,7 @@ fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
     }
     let load = ycsb(dir, "load", "");
     assert_eq!(code(&load), Some(1), "{}", err(&load));
-    assert_says(&err(&load), &["added the column family", "--upgrade"]);
+    assert_says(&err(&load), &["adds the column family", "--upgrade"]);
     assert!(files(dir) == before, "a file changed");
     // Its own program, which knows of no column family, can open it.
     let reopened = DB::open(&options, dir.join("db")).unwrap();
@@ -135,7 +135,7 @@ fn db_bench_uses_a_database_with_foreign_files_and_removes_none() {
     assert_eq!(code(&refused), Some(1), "{}", err(&refused));
     assert_says(
         &err(&refused),
-        &["is not of this database; move it elsewhere"],
+        &["does not belong to this database; move it elsewhere"],
     );
     assert!(files(dir) == before, "a file changed");
     let used = tailmark(
@@ -161,7 +161,7 @@ fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it
     assert_eq!(code(&refused), Some(1), "{}", err(&refused));
     assert_says(
         &err(&refused),
-        &["another program made", "--use_existing_db=0"],
+        &["holds a database of another program", "--use_existing_db=0"],
     );
     assert!(files(dir) == before, "a file changed");
     // What this call makes, the next ones may replace.
@@ -210,7 +210,7 @@ fn a_load_of_ycsb_leaves_a_list_of_families_without_a_database() {
     fs::write(&names, "mine\n").unwrap();
     let refused = ycsb(dir.path(), "load", "");
     assert_eq!(code(&refused), Some(1), "{refused:?}");
-    assert_says(&err(&refused), &["of a database, and there is none"]);
+    assert_says(&err(&refused), &["of a database that is missing"]);
     assert_eq!(fs::read_to_string(&names).unwrap(), "mine\n");
     assert!(!dir.path().join("db/CURRENT").exists());
 }
@@ -230,7 +230,7 @@ fn db_bench_writes_nothing_where_the_call_says_that_it_reads() {
         ] {
             let refused = tailmark(dir.path(), &line(list));
             assert_eq!(code(&refused), Some(1), "{refused:?}");
-            assert_says(&err(&refused), &["opens the database for reading alone"]);
+            assert_says(&err(&refused), &["opens the database read-only"]);
         }
         let fresh = tailmark(
             dir.path(),
@@ -238,7 +238,7 @@ fn db_bench_writes_nothing_where_the_call_says_that_it_reads() {
         );
         assert_eq!(code(&fresh), Some(1), "{fresh:?}");
         let read = tailmark(dir.path(), &line("readrandom"));
-        assert!(!err(&read).contains("without effect"), "{read:?}");
+        assert!(!err(&read).contains("has no effect"), "{read:?}");
         assert_eq!(files(dir.path()), before);
     }
 }

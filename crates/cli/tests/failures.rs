@@ -50,7 +50,7 @@ fn points_that_failed_end_every_run_with_a_code_of_their_own_until_measured_agai
     assert_eq!(first.status.code(), Some(3), "{said}");
     assert!(said.contains("0.2% failed"), "{said}");
     assert!(
-        said.contains("2 points failed and are no peak and in no comparison")
+        said.contains("2 points failed and are excluded from peaks and comparisons")
             && said.contains("sweep.allow_errors is 0.1%")
             && said.contains("a ycsb-c zipfian, 1 thread (0.2% failed)"),
         "{said}"

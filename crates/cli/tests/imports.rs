@@ -132,7 +132,7 @@ fn an_import_that_is_refused_leaves_no_study() {
             "--unit is for hlog",
         ),
         (vec!["import", "hlog", "t.csv"], "give --unit ns, us or ms"),
-        (vec!["import", "fio", "t.csv"], "it has no JSON of fio"),
+        (vec!["import", "fio", "t.csv"], "it contains no JSON of fio"),
         (vec!["import", "fio", "/dev/zero"], "have more than 256 MiB"),
         (
             vec!["import", "csv", "t.csv", "--threads", "0"],

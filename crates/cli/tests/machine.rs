@@ -277,7 +277,7 @@ fn a_check_names_what_would_spoil_a_result_and_is_a_gate() {
     assert_eq!(checked.status.code(), Some(3), "{}", err(&checked));
     let said = out(&checked);
     let parts = [
-        "What would spoil a result:",
+        "Problems that would spoil results:",
         "  discard: ",
         "  expectations: `disk`: ",
         "the file system xfs is expected",

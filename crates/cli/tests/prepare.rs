@@ -148,7 +148,7 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
     let again = bench.done(RUN);
     let words = [
         "system `disk` has begun: it is not prepared again",
-        "everything was measured",
+        "all points are already measured",
     ];
     assert_says(&again, &words);
     assert!(
@@ -336,7 +336,10 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
         "{other}umount mounted && mkfs.ext4 -q -F -L tailmark $device && mount $device mounted && echo mine > \
          mounted/file\n$tailmark restore && cat mounted/file && umount mounted"
     ));
-    assert_says(&remounted, &["is left: ", "another file system", "mine\n"]);
+    assert_says(
+        &remounted,
+        &["is left alone: ", "another file system", "mine\n"],
+    );
     // One that is stopped puts it back itself.
     let stopped = killed
         .replace("kill -9", "kill -TERM")
@@ -438,7 +441,7 @@ fn a_mix_that_is_stopped_says_that_preparing_starts_again() {
     let words = [
         "steady begins",
         "brought to its steady state",
-        "the next time it is prepared from the first step",
+        "the next run prepares it from the first step",
     ];
     assert_says(&said, &words);
     assert!(!said.contains("ended with 0"), "{said}");
@@ -485,7 +488,7 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
         "beside it 2",
         "net.ipv4.ip_default_ttl is 77, was 64",
         "sudo tailmark restore",
-        "a run of tailmark that was killed has left this machine changed",
+        "a killed run of tailmark has left this machine changed",
         "ended with 0",
         "is unmounted",
     ];

@@ -178,7 +178,7 @@ fn a_partition_is_refused_with_the_devices_that_are_possible_and_stays_as_it_is(
     );
     let words = [
         "it is a partition of `",
-        "only whole disks are erased or overwritten",
+        "erases and overwrites only whole disks",
         "give its mount point as `path`",
     ];
     assert_refused(&bench, &script, &words);
@@ -281,7 +281,7 @@ fn a_damaged_journal_says_what_is_to_be_done() {
     );
     let words = [
         "/var/lib/tailmark/changes.json` is damaged",
-        "put back by hand",
+        "undo by hand",
         "remove it",
         "ended with 1",
     ];

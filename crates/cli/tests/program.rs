@@ -253,7 +253,7 @@ fn ctrl_c_keeps_finished_points_and_the_same_command_goes_on() {
     let said = err(&stopped);
     assert_eq!(stopped.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("stopped; to go on: ") && said.contains("-o out"),
+        said.contains("stopped; to resume: ") && said.contains("-o out"),
         "{said}"
     );
     assert_eq!(

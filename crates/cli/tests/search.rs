@@ -331,7 +331,7 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
     let (second, resumed) = run(parts.path(), &more);
     assert_eq!(second, Some(0));
     assert!(
-        resumed.contains("everything was measured before"),
+        resumed.contains("all points are already measured"),
         "{resumed}"
     );
 }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// How a rank's clock differs from that of the machine.
+/// How a rank's clock differs from the machine's.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Clock {
     /// By how much it is ahead when the ranks are made, in ns.
@@ -21,7 +21,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// What it says `elapsed_ns` after the machine's clock has said `start_ns`.
+    /// Its reading `elapsed_ns` after the machine's clock read `start_ns`.
     #[must_use]
     pub fn at_ns(self, start_ns: u64, elapsed_ns: u64) -> u64 {
         let gained = (elapsed_ns as f64 * self.drift_ppm / 1e6).round() as i64;
@@ -40,7 +40,7 @@ pub struct Aborted {
     pub why: String,
 }
 
-/// What the ranks of one job share.
+/// State shared by the ranks of one job.
 #[derive(Debug)]
 struct Job {
     inboxes: Vec<Sender<Message>>,

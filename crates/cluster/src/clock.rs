@@ -7,11 +7,11 @@
 
 use crate::Message;
 
-/// By how much clocks of two hosts are taken to drift apart at most where it is not known, in parts
-/// per million: crystals are good to 100 each.
+/// The assumed maximum drift between clocks of two hosts, in parts per million, if it is unknown:
+/// crystals are accurate to 100 each.
 pub const DRIFT_PPM_MAX: f64 = 200.0;
 
-/// How far back a measurement may lie from which drift beyond the last one is told, in ns.
+/// The oldest measurement used to extrapolate drift beyond the last one, in ns.
 const DRIFT_OVER_NS: u64 = 600_000_000_000;
 
 /// One request of the leader and its answer.
@@ -19,7 +19,7 @@ const DRIFT_OVER_NS: u64 = 600_000_000_000;
 pub struct Exchange {
     /// When the request was sent, in ns of the leader's clock.
     pub request_sent_ns: u64,
-    /// When it came, in ns of the other's.
+    /// When it arrived, in ns of the other clock.
     pub request_received_ns: u64,
     /// When the answer was sent, in ns of the other's.
     pub answer_sent_ns: u64,
@@ -49,14 +49,14 @@ impl Exchange {
         }
     }
 
-    /// How long request and answer were on their way together, in ns.
+    /// How long the request and the answer were on their way together, in ns.
     #[must_use]
     pub fn round_trip_ns(&self) -> u64 {
         let there_and_back = self.answer_received_ns.saturating_sub(self.request_sent_ns);
         there_and_back.saturating_sub(self.answer_sent_ns.saturating_sub(self.request_received_ns))
     }
 
-    /// What it says of the other clock.
+    /// What it shows about the other clock.
     #[must_use]
     pub fn measurement(&self) -> Measurement {
         let mid = |from: u64, to: u64| from + to.saturating_sub(from) / 2;
@@ -71,7 +71,7 @@ impl Exchange {
     }
 }
 
-/// What the other clock said at an instant of the leader's.
+/// The reading of the other clock at an instant of the leader's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measurement {
     /// The instant of the leader's clock, in ns.
@@ -100,20 +100,20 @@ impl Measurement {
 /// An instant that was converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
-    /// The instant, in ns; 0 where it was before that clock began.
+    /// The instant, in ns; 0 if it was before that clock began.
     pub ns: u64,
     /// By how much it may be wrong at most, in ns.
     pub bound_ns: u64,
 }
 
-/// Another rank's clock, from what was measured of it: before, about every minute, and after.
+/// Another rank's clock, from measurements: before a phase, about every minute, and after it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClockLine {
     /// In the order of both clocks.
     measurements: Vec<Measurement>,
 }
 
-/// Which of both clocks an instant is of.
+/// The clock of an instant.
 #[derive(Debug, Clone, Copy)]
 enum Of {
     Leader,
@@ -121,7 +121,7 @@ enum Of {
 }
 
 impl ClockLine {
-    /// Adds what was measured; what is not later than all before is left out.
+    /// Adds a measurement. It is ignored unless it is later than all others.
     pub fn add(&mut self, measurement: Measurement) {
         let is_later = self.measurements.last().is_none_or(|last| {
             last.leader_ns < measurement.leader_ns && last.other_ns < measurement.other_ns
@@ -131,19 +131,19 @@ impl ClockLine {
         }
     }
 
-    /// What was measured, in its order.
+    /// The measurements, in order.
     #[must_use]
     pub fn measurements(&self) -> &[Measurement] {
         &self.measurements
     }
 
-    /// What the other clock says when the leader's says this; nothing where nothing was measured.
+    /// The other clock's reading at this reading of the leader's; `None` without measurements.
     #[must_use]
     pub fn other_at(&self, leader_ns: u64) -> Option<At> {
         self.convert(leader_ns, Of::Leader)
     }
 
-    /// What the leader's clock says when the other says this; nothing where nothing was measured.
+    /// The leader's reading at this reading of the other clock; `None` without measurements.
     #[must_use]
     pub fn leader_at(&self, other_ns: u64) -> Option<At> {
         self.convert(other_ns, Of::Other)
@@ -182,7 +182,7 @@ impl ClockLine {
     }
 }
 
-/// The instant of the clock that is converted from, and of the one that is converted to.
+/// The instants of the source clock and of the target clock.
 const fn axes(of: Of, measurement: &Measurement) -> (u64, u64) {
     match of {
         Of::Leader => (measurement.leader_ns, measurement.other_ns),
@@ -204,8 +204,8 @@ fn along(of: Of, ns: u64, from: &Measurement, slope: f64) -> u64 {
     y.saturating_add_signed(dx + (dx as f64 * slope).round() as i64)
 }
 
-/// Between two measurements: where both are wrong in one direction so is what lies between, and no
-/// more than the worse of them.
+/// Between two measurements: if both are wrong in one direction, so is the value between them, but
+/// by no more than the worse of them.
 fn between(of: Of, ns: u64, from: &Measurement, to: &Measurement) -> At {
     At {
         ns: along(of, ns, from, slope(of, from, to)),
@@ -213,8 +213,8 @@ fn between(of: Of, ns: u64, from: &Measurement, to: &Measurement) -> At {
     }
 }
 
-/// Before the first or after the last: the drift that was measured goes on, and what is not known of
-/// it widens the bound with the distance.
+/// Before the first or after the last measurement: the measured drift is extrapolated, and its
+/// uncertainty widens the bound with the distance.
 fn beyond(of: Of, ns: u64, end: &Measurement, other: Option<&Measurement>) -> At {
     let max = DRIFT_PPM_MAX / 1e6;
     let (slope, unknown) = other.map_or((0.0, max), |other| {
@@ -246,7 +246,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// The other clock, as it really is: what it says when the leader's says this.
+    /// The true other clock: its reading at this reading of the leader's.
     #[derive(Clone, Copy)]
     struct Truth {
         ahead_ns: i64,

@@ -2,14 +2,14 @@
 
 use std::{thread, time::Duration};
 
-/// What a launcher says.
+/// Information from a launcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launched {
     /// Its command.
     pub launcher: &'static str,
-    /// How many processes it has started for the job, at least 1.
+    /// The number of processes that it started for the job, at least 1.
     pub size: u32,
-    /// Which of them this is, from 0.
+    /// The number of this process, from 0.
     pub rank: u32,
 }
 
@@ -25,10 +25,10 @@ const LAUNCHERS: &[(&str, &str, &str)] = &[
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"),
 ];
 
-/// How long the first process has for saying what is wrong with what all were told.
+/// How long the first process has to report an error that all processes share.
 const FIRST_SPEAKS: Duration = Duration::from_secs(3);
 
-/// Which launcher has started this process, if one has.
+/// The launcher that started this process, if any.
 #[must_use]
 pub fn launched() -> Option<Launched> {
     launched_by(|name| std::env::var(name).ok())
@@ -53,8 +53,8 @@ pub fn is_first() -> bool {
     launched().is_none_or(|launched| launched.rank == 0)
 }
 
-/// Gives the first process of the job some seconds for saying what is wrong with what all of them were
-/// told; its end is that of all. Who comes back from this has something to say of its own.
+/// Gives the first process of the job some seconds to report an error that all of them share. Its
+/// end ends all. If this returns, the process has an error of its own to report.
 pub fn let_first_speak() {
     if !is_first() {
         thread::sleep(FIRST_SPEAKS);

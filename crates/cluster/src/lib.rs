@@ -16,32 +16,32 @@ pub use launcher::{Launched, is_first, launched, let_first_speak};
 
 use std::time::Duration;
 
-/// The processes (ranks) of one job, as one of them sees it.
+/// The processes (ranks) of one job, as seen by one of them.
 ///
-/// Whoever holds it lets go of it when its part is done, before the process exits: that waits until
-/// all messages are gone, and under MPI until every rank has let go.
+/// Its owner must drop it when its part is done, before the process exits. The drop waits until all
+/// messages are sent and, under MPI, until every rank has done the same.
 pub trait Cluster: Send + Sync {
-    /// Which of them this one is, from 0. Rank 0 leads.
+    /// The number of this rank, from 0. Rank 0 leads.
     fn rank(&self) -> u32;
 
-    /// How many there are, at least 1.
+    /// The number of ranks, at least 1.
     fn size(&self) -> u32;
 
     /// The name of this rank's host.
     fn host(&self) -> String;
 
-    /// Sends to a rank, which may be this one, and returns at once. What one rank sends to another
-    /// arrives in that order.
+    /// Sends to a rank, which may be this one, and returns at once. Messages from one rank to
+    /// another arrive in order.
     ///
     /// # Panics
-    /// Where there is no such rank.
+    /// If there is no such rank.
     fn send(&self, to: u32, body: Vec<u8>);
 
-    /// The next message that came, from any rank; waits for one for so long.
+    /// The next message from any rank. Waits this long for one.
     fn receive(&self, timeout: Duration) -> Option<Message>;
 
-    /// What this rank's clock says, in ns: `CLOCK_MONOTONIC`. Clocks of two hosts have nothing to do
-    /// with each other; [`ClockLine`] tells one from the other.
+    /// The reading of this rank's clock, in ns: `CLOCK_MONOTONIC`. Clocks of two hosts are
+    /// unrelated; [`ClockLine`] converts between them.
     fn now_ns(&self) -> u64;
 
     /// Says something on standard error, with the rank and its host.
@@ -52,16 +52,16 @@ pub trait Cluster: Send + Sync {
     fn abort(&self, code: i32, why: &str) -> !;
 }
 
-/// What one rank sent to another.
+/// A message from one rank to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// The rank that sent it.
     pub from: u32,
-    /// What it sent.
+    /// Its content.
     pub body: Vec<u8>,
     /// When it was sent, in ns of the sender's clock.
     pub sent_ns: u64,
-    /// When it came, in ns of the receiver's clock.
+    /// When it arrived, in ns of the receiver's clock.
     pub received_ns: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How the program ended.
+/// The exit code of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Everything was done.
@@ -14,9 +14,9 @@ pub enum Exit {
     /// Everything was measured, but there are points that failed; or a check found problems; or a
     /// study may have left something that could not be removed.
     Errors = 3,
-    /// A gate of a comparison failed: what it asks for is shown.
+    /// A gate of a comparison failed: its condition is shown.
     Shown = 4,
-    /// Whether a gate fails cannot be told from the runs that there are.
+    /// The existing runs cannot decide whether a gate fails.
     CannotTell = 5,
     /// Stopped by Ctrl-C or a closed terminal; the same command resumes.
     Interrupted = 130,

@@ -9,17 +9,17 @@ use std::{
 };
 use tailmark_engine::Stop;
 
-/// What a signal asks to stop, and where the message goes.
+/// What a signal stops, and where its message goes.
 static LISTENER: OnceLock<(Stop, Console, Left)> = OnceLock::new();
 
-/// What the program leaves changed if it ends at once, if anything.
+/// What the program would leave changed if it ended at once, if anything.
 type Left = fn() -> Option<String>;
 
-/// Has the signals taken by a thread from now on: SIGINT, SIGTERM and SIGHUP end the program with
-/// [`Exit::Interrupted`] until [`listen`] says what they are to stop. Where SIGHUP is ignored from
-/// the start, as `nohup` has it, it stays so.
+/// Handles signals in a thread from now on: SIGINT, SIGTERM and SIGHUP end the program with
+/// [`Exit::Interrupted`] until [`listen`] sets what they stop. If SIGHUP is ignored from the start,
+/// as under `nohup`, it stays ignored.
 ///
-/// To be called before any thread is started: those that are there are not protected.
+/// Must be called before any thread is started, because existing threads are not protected.
 pub fn take_signals() -> anyhow::Result<()> {
     static TAKEN: Mutex<bool> = Mutex::new(false);
     let mut is_taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,7 +51,7 @@ pub fn take_signals() -> anyhow::Result<()> {
                 }
                 (false, _) => {
                     stop.request();
-                    console.warn("stopping; Ctrl-C again ends at once");
+                    console.warn("stopping; press Ctrl-C again to exit at once");
                 }
             }
         }
@@ -69,17 +69,17 @@ fn end_at_once() -> ! {
     unsafe { nix::libc::_exit(Exit::Interrupted as i32) }
 }
 
-/// Requests `stop` at the first SIGINT, SIGTERM or SIGHUP; a further SIGINT or SIGTERM ends the
-/// program. A terminal that is closed sends more than one SIGHUP, so that these only ask. `left` says
-/// what the program leaves changed if it ends at once.
+/// Requests `stop` at the first SIGINT, SIGTERM or SIGHUP. A further SIGINT or SIGTERM ends the
+/// program. A closing terminal sends several SIGHUPs, so these only request. `left` says what the
+/// program would leave changed if it ended at once.
 ///
-/// To be called once, as [`take_signals`] where that was not called.
+/// Must be called once, like [`take_signals`] if that was not called.
 pub fn listen(stop: &Stop, console: &Console, left: Left) -> anyhow::Result<()> {
     let _ = LISTENER.set((stop.clone(), console.clone(), left));
     take_signals()
 }
 
-/// Whether this process was started with a signal ignored, as the kernel tells it.
+/// Whether this process was started with a signal ignored, according to the kernel.
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -12,13 +12,13 @@ use std::{
 };
 use tailmark_model::printable_lines;
 
-/// Where a program writes: standard output and standard error, or what takes their place. Cheap to
-/// clone; lines of several threads do not mix.
+/// The output of a program: standard output and standard error, or replacements. Cheap to clone;
+/// lines of several threads do not mix.
 #[derive(Clone)]
 pub struct Console {
     out: Shared,
     err: Shared,
-    /// Whether `out` is standard output, of which it is known what it is.
+    /// Whether `out` is the real standard output.
     is_standard: bool,
 }
 
@@ -28,10 +28,10 @@ type Shared = Arc<Mutex<Box<dyn Write + Send>>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
     /// A pipe was closed, as `head` does.
-    #[error("the reader of standard output has gone")]
+    #[error("the reader of standard output has exited")]
     Pipe,
     /// The terminal was closed.
-    #[error("the terminal has gone")]
+    #[error("the terminal was closed")]
     Terminal,
 }
 
@@ -62,10 +62,10 @@ impl Console {
         }
     }
 
-    /// Writes a line to standard output, or several. What a terminal would obey is written out.
+    /// Writes one or several lines to standard output, with terminal control escaped.
     ///
     /// # Errors
-    /// Where it cannot be written; [`closed`] tells a reader that went away.
+    /// If it cannot be written; [`closed`] detects a reader that is gone.
     pub fn say(&self, line: &str) -> anyhow::Result<()> {
         self.write(|out| {
             out.write_all(printable_lines(line).as_bytes())?;
@@ -73,10 +73,10 @@ impl Console {
         })
     }
 
-    /// Lets `act` write standard output.
+    /// Lets `act` write to standard output.
     ///
     /// # Errors
-    /// That of `act`, and where standard output cannot be written.
+    /// That of `act`, or if standard output cannot be written.
     pub fn write(
         &self,
         act: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
@@ -96,8 +96,7 @@ impl Console {
         }
     }
 
-    /// Writes a line to standard error, where that is possible. What a terminal would obey is written
-    /// out.
+    /// Writes a line to standard error, if possible, with terminal control escaped.
     pub fn warn(&self, line: &str) {
         self.warn_styled(&printable_lines(line));
     }
@@ -107,9 +106,9 @@ impl Console {
         let _ = writeln!(lock(&self.err), "{line}");
     }
 
-    /// Says what went wrong, with its causes. A line that is not the first, as of the log of a service, is
-    /// indented, so that it is not taken for a line of this program. Of what a server says in megabytes the
-    /// beginning is enough.
+    /// Prints an error with its causes. Further lines, such as those of a service's log, are
+    /// indented, so that they are not mistaken for lines of this program. Only the beginning of a
+    /// huge server message is printed.
     pub fn error(&self, error: &anyhow::Error) {
         let mut text = format!("error: {error:#}");
         if let Some((end, _)) = text.char_indices().nth(ERROR_MAX) {
@@ -127,8 +126,8 @@ fn lock(to: &Shared) -> MutexGuard<'_, Box<dyn Write + Send>> {
     to.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers whether the reader of standard output has gone: whoever writes may wrap the error in
-/// one of its own. A broken connection to a database is another matter, and does not come here.
+/// Remembers whether the reader of standard output is gone, because callers may wrap the error. A
+/// broken connection to a database is different, and never gets here.
 struct Watched<'a> {
     out: &'a mut (dyn Write + Send),
     gone: &'a Cell<Option<Closed>>,
@@ -164,9 +163,9 @@ pub fn closed(error: &anyhow::Error) -> Option<Closed> {
         .find_map(|cause| cause.downcast_ref().copied())
 }
 
-/// What an error in writing standard output tells of its reader.
+/// What an error in writing standard output shows about its reader.
 fn reader_gone(error: &io::Error, is_standard: bool) -> Option<Closed> {
-    /// Of a terminal that hung up; also what a file on a failing disk gives.
+    /// From a terminal that hung up, but also from a file on a failing disk.
     const EIO: i32 = 5;
     match error.kind() {
         ErrorKind::BrokenPipe => Some(Closed::Pipe),

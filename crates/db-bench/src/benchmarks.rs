@@ -3,7 +3,7 @@
 use super::measure::{Count, Measure, Needs};
 use anyhow::{Context, bail};
 
-/// What a name of the list stands for.
+/// The meaning of a name in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// A workload.
@@ -12,7 +12,7 @@ pub enum Action {
     Tool(Tool),
 }
 
-/// What is done beside the measurements.
+/// Actions besides measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// Prints properties of the database, each under a blank line.
@@ -27,7 +27,7 @@ pub enum Tool {
     CompactAll,
     /// Compacts a level into the next: the first (0), or the first beyond it (1).
     CompactLevel(u32),
-    /// Waits until background work has come to rest.
+    /// Waits until background work has settled.
     Wait,
 }
 
@@ -217,11 +217,11 @@ pub const BENCHMARKS: &[(&str, Action)] = &[
 pub struct ListedBenchmark {
     /// Its name, as it is printed.
     pub name: &'static str,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// How often it is measured.
+    /// The number of measured repeats.
     pub repeats: u32,
-    /// How often it is run before that.
+    /// The number of warm-ups before them.
     pub warmups: u32,
 }
 
@@ -250,7 +250,7 @@ impl ListedBenchmark {
         };
         let Some(&(name, action)) = BENCHMARKS.iter().find(|(known, _)| *known == name) else {
             if UNSUPPORTED.contains(&name) {
-                bail!("the benchmark `{name}` exists in db_bench and is not supported here");
+                bail!("tailmark does not support the db_bench benchmark `{name}`");
             }
             let known = BENCHMARKS.iter().map(|(known, _)| *known);
             let hint = tailmark_driver::did_you_mean(name, known);
@@ -304,8 +304,7 @@ mod tests {
             "openandcompact",
             "stats_history",
         ] {
-            let expected =
-                format!("the benchmark `{name}` exists in db_bench and is not supported here");
+            let expected = format!("tailmark does not support the db_bench benchmark `{name}`");
             assert_eq!(error(name), expected);
         }
         assert!(error("readrandm").ends_with("did you mean `readrandom`?"));

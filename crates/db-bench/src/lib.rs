@@ -27,10 +27,10 @@ use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::{Driver, Location};
 use tailmark_engine::Stop;
 
-/// Does what db_bench does with these words; `-o DIR` and `--upgrade` among them are ours.
+/// Does what db_bench does with these arguments. `-o DIR` and `--upgrade` are ours.
 ///
 /// # Errors
-/// Names what is wrong, before anything is measured where that is possible.
+/// Names what is wrong, before anything is measured if possible.
 pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
     let (own, words) = take_out(words)?;
     let flags = Flags::parse(&words)?;
@@ -91,8 +91,8 @@ fn help(console: &Console) -> anyhow::Result<Exit> {
         .collect();
     console.say(&format!("\nBenchmarks: {}", names.join(", ")))?;
     console.say(
-        "--upgrade lets benchmarks write to a database that the RocksDB which wrote it cannot read \
-         afterwards.",
+        "--upgrade lets benchmarks write to a database even if the RocksDB that wrote it cannot \
+         read it afterwards.",
     )?;
     console.say("NAME[X3-W1] runs a benchmark once to warm up, then three times.")?;
     Ok(Exit::Done)

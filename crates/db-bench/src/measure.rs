@@ -15,9 +15,9 @@ use tailmark_workload::{
 pub struct Measure {
     /// The row of the table of workloads.
     pub row: &'static str,
-    /// What it needs of the database and the flags.
+    /// Its requirements for the database and the flags.
     pub needs: Needs,
-    /// Which flag says how many operations each client does.
+    /// The flag with the number of operations per client.
     pub count: Count,
     /// Whether a duration may end it.
     pub timed: bool,
@@ -25,7 +25,7 @@ pub struct Measure {
     pub bytes: bool,
 }
 
-/// What a benchmark needs.
+/// The requirements of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// The database as it is.
@@ -54,7 +54,7 @@ impl Needs {
     }
 }
 
-/// Which flag counts.
+/// The flag that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
     /// `--reads`
@@ -68,7 +68,7 @@ pub enum Count {
 }
 
 impl Measure {
-    /// Records, and operations of each client, as the flags and the needs have it.
+    /// Records, and operations per client, according to flags and requirements.
     ///
     /// # Errors
     /// Names a flag that is out of its range.
@@ -152,7 +152,7 @@ impl Measure {
         Ok(workload)
     }
 
-    /// Operations per second over all clients, where a flag limits them.
+    /// Operations per second over all clients, if a flag limits them.
     ///
     /// # Errors
     /// Names a flag that is out of its range.
@@ -186,7 +186,7 @@ impl Measure {
     }
 }
 
-/// What the clients of the point do.
+/// The work of the point's clients.
 pub fn foreground(workload: &Workload) -> Option<&DbBenchWorkload> {
     let group = workload.groups.iter().find(|group| !group.is_background());
     group.and_then(|group| group.db_bench())

@@ -109,7 +109,7 @@ pub fn settings(
         (
             "options_file",
             path.to_str()
-                .context("the path of a temporary directory is no text")?,
+                .context("the path of the temporary directory is not UTF-8")?,
         ),
         ("layout", "raw"),
         ("block_cache", &cache),
@@ -172,7 +172,7 @@ fn text(flags: &Flags, keeps: bool) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The value of an option; none where it is left as RocksDB has it.
+/// The value of an option; `None` if RocksDB's default applies.
 fn value(flags: &Flags, name: &str) -> anyhow::Result<Option<String>> {
     let text = flags.text(name);
     if let Some((_, words)) = WORDS.iter().find(|(known, _)| *known == name) {

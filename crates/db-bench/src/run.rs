@@ -55,11 +55,11 @@ pub struct BenchmarkRun<'a> {
     stop: Stop,
     console: Console,
     failed: bool,
-    /// Whether any read found anything, where there was one.
+    /// Whether any read found a record, if there were reads.
     found: Option<bool>,
 }
 
-/// What is measured once.
+/// A single measurement.
 struct Measurement<'a> {
     entry: &'a ListedBenchmark,
     measure: &'a Measure,
@@ -70,7 +70,7 @@ struct Measurement<'a> {
 }
 
 impl<'a> BenchmarkRun<'a> {
-    /// Understands the flags; nothing is touched.
+    /// Interprets the flags. Nothing is changed.
     ///
     /// # Errors
     /// Names what is wrong with them.
@@ -134,7 +134,7 @@ impl<'a> BenchmarkRun<'a> {
     /// Runs the list.
     ///
     /// # Errors
-    /// Where a benchmark is not known, or the database refuses.
+    /// If a benchmark is unknown, or the database refuses.
     pub fn run(mut self) -> anyhow::Result<Exit> {
         let entries = self.entries()?;
         self.seed = match self.flags.number("seed")? {
@@ -154,13 +154,13 @@ impl<'a> BenchmarkRun<'a> {
             self.params.access = self.access(&entries)?;
         } else {
             if let Some(flag) = self.read_only_flag() {
-                bail!("--{flag} needs a database that is there: add --use_existing_db");
+                bail!("--{flag} needs an existing database: add --use_existing_db");
             }
             let place = self.place()?;
             self.refuse_foreign(place)?;
             let confirm = |held: &Path| {
                 let refused = self.refuse_foreign(held);
-                refused.map_err(|_| "another database has taken its place".to_owned())
+                refused.map_err(|_| "another database has replaced it".to_owned())
             };
             (self.driver.destroy)(&self.params, &confirm)?;
             self.params.access = Access::CreateNew;
@@ -203,7 +203,7 @@ impl<'a> BenchmarkRun<'a> {
         })
     }
 
-    /// The list of benchmarks, each of which can be made of the flags.
+    /// The list of benchmarks, each of which is possible with the flags.
     fn entries(&self) -> anyhow::Result<Vec<ListedBenchmark>> {
         let entries = ListedBenchmark::list(self.flags.text("benchmarks"))?;
         ensure!(
@@ -394,7 +394,7 @@ impl<'a> BenchmarkRun<'a> {
     }
 }
 
-/// The driver's settings. The table format where an options file names none is that of the flag.
+/// The driver's settings. If an options file sets no table format, that of the flag is used.
 fn checked(
     driver: &'static Driver,
     given: &BTreeMap<String, String>,

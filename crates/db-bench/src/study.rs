@@ -10,7 +10,7 @@ use tailmark_runner::point::CallStudy;
 /// The name of the system under test.
 pub const SYSTEM: &str = "rocksdb";
 
-/// Flags that say what the data is: calls that differ in one measure other systems.
+/// Flags that describe the data. Calls that differ in one measure different systems.
 const OF_DATA: &[&str] = &[
     "compression_ratio",
     "key_size",
@@ -21,10 +21,10 @@ const OF_DATA: &[&str] = &[
     "value_size_min",
 ];
 
-/// The study in `out`, made where there is none.
+/// The study in `out`, created if it does not exist.
 ///
 /// # Errors
-/// Where it cannot be made or opened.
+/// If it cannot be created or opened.
 pub fn open(out: &Path, flags: &Flags, params: &Params) -> anyhow::Result<CallStudy> {
     let given = flags
         .given()

@@ -3,7 +3,7 @@
 use super::text::BenchmarkResult;
 
 /// The line after a repeat, from the second on: the mean with half the width of its confidence
-/// interval or, where `intervals` is set, the interval.
+/// interval or, with `intervals`, the interval.
 pub fn so_far(name: &str, results: &[BenchmarkResult], intervals: bool) -> Option<String> {
     let (runs, figures) = (results.len(), Figures::new(results)?);
     let (rate, half) = (figures.rate.mean() as i64, figures.rate.confidence() as i64);
@@ -46,7 +46,7 @@ pub fn at_the_end(name: &str, results: &[BenchmarkResult]) -> Option<String> {
     ))
 }
 
-/// What is summed up: operations per second and, where bytes are counted, MiB per second.
+/// The summarised figures: operations per second and, if bytes are counted, MiB per second.
 struct Figures {
     rate: Values,
     mib: Option<Values>,

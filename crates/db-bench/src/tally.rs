@@ -10,15 +10,15 @@ use tailmark_driver::{
 };
 use tailmark_engine::Stop;
 
-/// What is counted of one benchmark. Sessions add to it when they end.
+/// The counts of one benchmark. Sessions add to them when they end.
 #[derive(Debug, Default)]
 pub struct Tally {
     records: AtomicU64,
     walked: AtomicU64,
     value_bytes: AtomicU64,
-    /// Walks that have not come to their end yet.
+    /// Walks that have not ended yet.
     walks: AtomicU32,
-    /// Requested when every walk has come to its end.
+    /// Requested when every walk has ended.
     pub end: Stop,
 }
 

@@ -167,7 +167,7 @@ fn bytes(kinds: &BTreeMap<Kind, KindResult>, workload: &Workload) -> u64 {
     counted.map(|(_, result)| result.bytes).sum()
 }
 
-/// What the result line says of what was found.
+/// The part of the result line about found records.
 pub fn message(phase: &Phase, workload: &Workload, tally: &Tally, configured: u64) -> String {
     let kind = |kind| phase.kinds.get(&kind);
     let count = |k| kind(k).map_or(0, |found| found.count);
@@ -215,8 +215,8 @@ pub fn message(phase: &Phase, workload: &Workload, tally: &Tally, configured: u6
     }
 }
 
-/// The histogram blocks of the clients of the point, and after them what db_bench leaves out: those
-/// of background clients, with their rate.
+/// The histogram blocks of the point's clients, followed by those that db_bench leaves out:
+/// background clients, with their rate.
 pub fn histograms(phase: &Phase, workload: &Workload) -> String {
     let own = own_kinds(workload);
     let mut text = String::new();
@@ -249,8 +249,8 @@ pub fn histograms(phase: &Phase, workload: &Workload) -> String {
     text
 }
 
-/// What db_bench does not show: the background writer, quantiles up to P99.999 with three digits
-/// where enough samples are beyond them, and response time where a rate was given.
+/// Figures that db_bench does not show: the background writer, quantiles up to P99.999 with three
+/// digits if enough samples lie beyond them, and response time if a rate was given.
 pub fn hidden(phase: &Phase, workload: &Workload) -> Vec<String> {
     let own = own_kinds(workload);
     let is_update = matches!(op(workload), Some(Op::Update));
@@ -290,7 +290,7 @@ fn batch(workload: &Workload) -> u64 {
     db_bench.map_or(1, |db_bench| db_bench.layout.batch.into())
 }
 
-/// What the clients of the point send.
+/// The kinds of request of the point's clients.
 fn own_kinds(workload: &Workload) -> Vec<Kind> {
     let kind = |kind: &OperationKind| recorded_as(*kind);
     op(workload).map_or_else(Vec::new, |op| op.kinds().iter().map(kind).collect())

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tailmark_console::Console;
 use tailmark_driver::{Database, Settled, Stopped, db::RocksDb};
 
-/// How long `waitforcompaction` waits at most.
+/// The longest wait of `waitforcompaction`.
 const SETTLE: Duration = Duration::from_secs(24 * 3600);
 
 /// What `memstats` prints.
@@ -18,11 +18,11 @@ const MEMORY: &[&str] = &[
     "rocksdb.num-entries-imm-mem-tables",
 ];
 
-/// Does it to the database at `place`, and says what db_bench says; a wait ends when `stop` says
-/// so.
+/// Applies the action to the database at `place`, and prints db_bench's messages. `stop` ends a
+/// wait.
 ///
 /// # Errors
-/// Where the database refuses.
+/// If the database refuses.
 pub fn use_tool(
     database: &RocksDb,
     tool: Tool,

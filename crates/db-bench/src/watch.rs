@@ -20,7 +20,7 @@ use tailmark_driver::db::RocksDb;
 use tailmark_engine::{IntervalStats, Live, Observer};
 use tailmark_study::refuse_block_device;
 
-/// Writes an interval line and a row of the report file as often as the flags say.
+/// Writes interval lines and rows of the report file as often as the flags say.
 pub struct Watch<'a> {
     console: &'a Console,
     database: &'a RocksDb,
@@ -46,7 +46,7 @@ fn create(path: &str, is_given: bool) -> io::Result<File> {
     let file = options.custom_flags(flags.bits().cast_signed());
     let file = file.open(path).map_err(|error| {
         if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
-            io::Error::other("it is a pipe that no program reads: start its reader first")
+            io::Error::other("no program reads this pipe: start its reader first")
         } else {
             error
         }
@@ -61,7 +61,7 @@ struct State {
     /// Elapsed seconds and operations at the last line.
     line: (f64, u64),
     seconds: u64,
-    /// Where the last row ended, seconds.
+    /// The end of the last row, seconds.
     row_end: u64,
     /// Operations that are in no row yet, by the second.
     operations: BTreeMap<u32, u64>,
@@ -71,7 +71,7 @@ impl<'a> Watch<'a> {
     /// Watches one benchmark.
     ///
     /// # Errors
-    /// Where the report file cannot be made.
+    /// If the report file cannot be created.
     pub fn new(
         flags: &Flags,
         database: &'a RocksDb,
@@ -101,8 +101,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// What is written when the benchmark has ended, after so long: the rows of the full intervals
-    /// that have none yet.
+    /// Writes the remaining rows of full intervals when the benchmark has ended after that long.
     pub fn end(&self, elapsed: Duration) {
         let mut state = self.state();
         while self.row_s > 0 && state.row_end + self.row_s <= elapsed.as_secs() {

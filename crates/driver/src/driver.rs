@@ -106,7 +106,7 @@ impl Params {
         self.location.path().ok_or_else(|| Error::Open {
             driver,
             place: self.location.to_string(),
-            source: "it is no directory, file or device".into(),
+            source: "it is not a directory, file or device".into(),
         })
     }
 

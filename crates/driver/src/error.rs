@@ -17,7 +17,7 @@ pub enum Error {
         source: BoxError,
     },
     /// The server answered with a refusal that every further attempt would get too.
-    #[error("the {driver} server at `{place}` refuses")]
+    #[error("the {driver} server at `{place}` refused")]
     Refused {
         /// The driver's name.
         driver: &'static str,
@@ -38,8 +38,8 @@ pub enum Error {
     },
     /// The version that wrote the database could not read it afterwards.
     #[error(
-        "the {driver} database at `{place}` was written by {writer}, which could not read it any \
-         more after this program {change}; work on a copy, or allow it with --upgrade"
+        "the {driver} database at `{place}` was written by {writer}, which cannot read it after \
+         this program {change}; work on a copy, or allow it with --upgrade"
     )]
     Upgrade {
         /// The driver's name.

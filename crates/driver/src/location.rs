@@ -46,7 +46,7 @@ impl Location {
         for part in path.components() {
             if part == Component::ParentDir && !before.as_os_str().is_empty() && !before.exists() {
                 return Err(format!(
-                    "it goes back from `{}`, which does not exist: name it without `..`",
+                    "it has `..` after `{}`, which does not exist: write the path without `..`",
                     before.display()
                 ));
             }
@@ -56,7 +56,7 @@ impl Location {
         let absolute = absolute.canonicalize().unwrap_or(absolute);
         match absolute.ancestors().skip(1).find(|above| is_rocksdb(above)) {
             Some(database) => Err(format!(
-                "it is in the directory of another database, `{}`: name another directory",
+                "it is inside the directory of another database, `{}`: name another directory",
                 database.display()
             )),
             None => Ok(Self::Directory(path)),
@@ -134,8 +134,8 @@ pub fn of_another_user(directory: &Path) -> Option<String> {
         let is_of_everybody = fs::metadata(above).ok()?.mode() & 0o002 != 0;
         (!own.contains(&Some(owner)) && is_of_everybody).then(|| {
             format!(
-                "`{}` belongs to user {owner}, and everybody can make files in `{}`: name a directory \
-                 of your own",
+                "`{}` belongs to user {owner}, and every user can create files in `{}`: choose a \
+                 directory that you own",
                 part.display(),
                 above.display()
             )

@@ -66,7 +66,7 @@ impl Failure {
     pub(crate) fn unsupported(driver: &str) -> Self {
         Self {
             cause: Cause::Unsupported,
-            message: format!("{driver} does not know this request"),
+            message: format!("{driver} does not support this request"),
         }
     }
 }
@@ -99,7 +99,7 @@ pub trait Session: Send {
         let _ = (key, visit);
         Completion::Ready(Err(Failure {
             cause: Cause::Unsupported,
-            message: "this driver does not hand out what it reads".to_owned(),
+            message: "this driver does not return the values that it reads".to_owned(),
         }))
     }
 }

@@ -149,10 +149,10 @@ impl Ending {
         let is_few = is_closed(spec) && ends_by_time && each > 0.0 && each < OPERATIONS_MIN;
         (is_few && !spec.is_warmup).then(|| {
             let sentence = Sentence::new(
-                "A client did {Operations of a client} operations on average in {Measured time}, and \
-                 the measured time began and ended within one: where clients wait for each other, \
-                 ops/s is too high or too low by up to {Off by up to}. Measure longer, or with fewer \
-                 clients.",
+                "Each client did only {Operations of a client} operations on average in {Measured \
+                 time}, and the measured time began and ended in the middle of one. If clients \
+                 wait for each other, ops/s is too high or too low by up to {Off by up to}. \
+                 Measure longer, or with fewer clients.",
             );
             let sentence = sentence
                 .number("Operations of a client", each, Unit::Count)
@@ -177,10 +177,10 @@ impl Ending {
         let longest = clients.iter().map(idle).max()?;
         (share >= SHARE).then(|| {
             let sentence = Sentence::new(
-                "The last client was done {Last client later by} after the first had nothing left to \
-                 send: clients were idle for {Clients idle} of the time, and ops/s is lower by as much \
-                 ({Rate} instead of {Rate without}). More operations make it less; a duration instead \
-                 of them has no such end.",
+                "The last client finished {Last client later by} after the first one had nothing \
+                 left to send. Clients were idle for {Clients idle} of the time, which lowers \
+                 ops/s by as much ({Rate} instead of {Rate without}). Use more operations, or a \
+                 duration instead.",
             );
             let rate = phase.ops_per_sec();
             let sentence = sentence

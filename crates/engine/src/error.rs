@@ -20,6 +20,6 @@ pub enum Error {
         source: io::Error,
     },
     /// Another process of the same phase is not ready.
-    #[error("the phase was not started: another process is not ready for it")]
+    #[error("the phase did not start, because another process is not ready for it")]
     NotStarted,
 }

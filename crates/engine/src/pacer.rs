@@ -346,7 +346,7 @@ impl<C: Clock> Pacer<C> {
         if now >= end || due >= end || (was_free && !self.wait(due).await) {
             return None;
         }
-        // What is late from the warm-up is of the warm-up, whenever it begins.
+        // A late operation of the warm-up belongs to the warm-up, whenever it starts.
         let due = self.reserve(due).then_some(due)?;
         Some(Due::At { due, was_free })
     }

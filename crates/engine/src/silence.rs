@@ -172,18 +172,18 @@ impl Silence {
             Found::Failing(ns) => (ns, "while others failed, so this point was ended early"),
             Found::Hanging(ns) => (
                 ns,
-                "and those under way had no answer when this point was to end",
+                "and requests in flight had no answer when this point should have ended",
             ),
         };
         let from = if self.succeeded == 0 {
             "the beginning"
         } else {
-            "the last one that did"
+            "the last success"
         };
         let sentence = Sentence::new(format!(
-            "No request succeeded for {{Time without success}}, counted from {from}, {what}: its \
-             numbers are those of a database that was going away. Find out what became \
-             of it, and measure the point again."
+            "No request succeeded for {{Time without success}} after {from}, {what}. The database \
+             stopped responding, so these numbers do not describe it. Find out why, and measure \
+             the point again."
         ));
         let seconds = seconds(ns) as f64;
         Some(NO_ANSWER.finding(sentence.number("Time without success", seconds, Unit::Seconds)))
@@ -234,7 +234,7 @@ mod tests {
         let never = looked(120, 10, |second| (0, second * 10, Some(0)));
         assert!(text(&never).contains("counted from the beginning"));
         let once = looked(120, 15, |second| (second.min(5) * 10, second * 10, Some(0)));
-        assert!(text(&once).contains("counted from the last one that did"));
+        assert!(text(&once).contains("after the last success"));
     }
 
     #[test]

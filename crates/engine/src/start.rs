@@ -97,7 +97,7 @@ fn scheduling() -> Option<Scheduling> {
         let thread = libc::pthread_self();
         libc::pthread_getschedparam(thread, &raw mut policy, parameters.as_mut_ptr())
     };
-    // SAFETY: it was written where it is told.
+    // SAFETY: it was written if the call succeeded.
     (told == 0).then(|| (policy, unsafe { parameters.assume_init() }))
 }
 

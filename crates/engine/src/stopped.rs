@@ -129,9 +129,9 @@ impl Stops {
             let times = if count == 1 { "" } else { " in {Stops} stops" };
             let sentence = Sentence::new(format!(
                 "tailmark itself did not run for {{Time stopped}}{times} during the measurement: a \
-                 signal or a frozen control group stopped it, or its machine was paused or suspended. \
-                 A point with such a gap is no peak and in no comparison. Keep the process running, \
-                 and measure it again (--retry-failed)."
+                 signal or a frozen control group stopped it, or its machine was paused or \
+                 suspended. The point is excluded from peaks and comparisons. Keep the process \
+                 running, and measure it again (--retry-failed)."
             ));
             let sentence = sentence.number("Time stopped", ns as f64 / 1e9, Unit::Seconds);
             CLIENT_STOPPED.finding(sentence.count("Stops", count))

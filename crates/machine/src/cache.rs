@@ -38,7 +38,8 @@ pub fn drop_caches(files: &[PathBuf]) -> CacheDrop {
     };
     if files.is_empty() {
         return CacheDrop::Skipped(format!(
-            "writing to {DROP_CACHES} needs root ({refused}), and the database names no files"
+            "writing to {DROP_CACHES} needs root ({refused}), and the database does not list its \
+             files"
         ));
     }
     forget_all(files)
@@ -54,7 +55,10 @@ pub fn forget_all(files: &[PathBuf]) -> CacheDrop {
             Ok(()) => advised += 1,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
-                failure = Some(format!("failed to advise on {}: {error}", file.display()))
+                failure = Some(format!(
+                    "failed to drop the cached pages of {}: {error}",
+                    file.display()
+                ))
             }
         }
     }

@@ -41,14 +41,14 @@ pub enum Error {
         source: Option<io::Error>,
     },
     /// Only root can see what is sampled.
-    #[error("{what} can be read by root alone (CAP_SYS_ADMIN)")]
+    #[error("only root (CAP_SYS_ADMIN) can read {what}")]
     NeedsRoot {
         /// What cannot be read.
         what: String,
     },
     /// No process of this machine could be found that listens on a port.
     #[error(
-        "no process that listens on port {port} was found; those of other users can be seen by root alone"
+        "found no process that listens on port {port}; only root can see processes of other users"
     )]
     NoProcess {
         /// The port.
@@ -64,7 +64,8 @@ pub enum Error {
 pub enum LimitError {
     /// The process would hardly fit, and be killed.
     #[error(
-        "a memory limit of {} is too low: this process uses {} already, so it must be at least {}",
+        "a memory limit of {} is too low: this process already uses {}, so the limit must be at \
+         least {}",
         ByteSize(*requested),
         ByteSize(*used),
         ByteSize(*min)
@@ -85,8 +86,8 @@ pub enum LimitError {
     NoController,
     /// Control groups of version 2 hold either processes or groups that limit memory.
     #[error(
-        "no control group above `{group}` hands the memory controller on; start tailmark in a \
-         group of its own: `systemd-run --scope -p Delegate=yes tailmark ...`"
+        "no control group above `{group}` delegates the memory controller; start tailmark in its \
+         own group: `systemd-run --scope -p Delegate=yes tailmark ...`"
     )]
     NotDelegated {
         /// The group of this process.

@@ -199,7 +199,7 @@ impl LeftGroup {
         let limit = self.limit.map(|limit| format!(" of {}", ByteSize(limit)));
         (self.killed > 0).then(|| {
             format!(
-                "the kernel killed an earlier run (process {}) because it needed more than its memory \
+                "the kernel killed an earlier run (process {}) because it exceeded its memory \
                  limit{} (machine.memory_limit): raise the limit",
                 self.process,
                 limit.unwrap_or_default()

@@ -68,7 +68,7 @@ fn a_drive_counts_what_is_written_and_read_in_its_log() {
         said.contains(&"cloud-volume: does not apply".to_owned()),
         "{said:#?}"
     );
-    let refused = "log 02h (SMART) of `nvme0n1` can be read by root alone (CAP_SYS_ADMIN)";
+    let refused = "only root (CAP_SYS_ADMIN) can read log 02h (SMART) of `nvme0n1`";
     for who in ["closed", "open"] {
         let expected = format!("{who} to users: {refused}");
         assert!(said.contains(&expected), "{said:#?}");

@@ -37,7 +37,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(share) => write!(f, "{} failed", percent(*share)),
-            Self::NoAnswer => f.write_str("the database went away"),
+            Self::NoAnswer => f.write_str("no answer from the database"),
             Self::NothingFound => f.write_str("nothing was found"),
             Self::Stopped => f.write_str("the client was stopped"),
         }
@@ -59,8 +59,8 @@ impl Phase {
         let cause = format!("{} {} ({})", first.kind.name(), first.cause, first.example);
         let sentence = Sentence::new(
             "{Requests failed} of {Requests} requests failed, most often: {Most often}. Their \
-             latencies are kept apart, and operations per second are those that succeeded. Find the \
-             cause before using these numbers.",
+             latencies are kept apart, and ops/s counts only successful operations. Find the cause \
+             before using these numbers.",
         );
         let sentence = sentence.count("Requests failed", self.errors());
         let sentence = sentence.count("Requests", self.requests());

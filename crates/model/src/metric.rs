@@ -310,7 +310,7 @@ impl Serialize for Metric {
 impl<'de> Deserialize<'de> for Metric {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let name = String::deserialize(from)?;
-        Self::from_name(&name).ok_or_else(|| D::Error::custom(format!("`{name}` is no metric")))
+        Self::from_name(&name).ok_or_else(|| D::Error::custom(format!("`{name}` is not a metric")))
     }
 }
 

@@ -60,7 +60,7 @@ const OPS_PER_SEC: MetricRow = MetricRow {
     title: "operations per second",
     unit: "ops/s",
     better: Better::Higher,
-    about: "operations that succeeded, for each second of the measured part",
+    about: "successful operations per second of the measured part",
     source: Source::Counted(|phase| Some(phase.ops_per_sec())),
 };
 
@@ -89,7 +89,7 @@ fn latency(kind: Kind, statistic: Statistic) -> MetricRow {
         name: name.leak(),
         unit: "us",
         better: Better::Lower,
-        about: "how long requests of this kind took; at a fixed rate, from when they were due",
+        about: "latency of requests of this kind; at a fixed rate, from when they were due",
         source: Source::Latency(kind, statistic),
     }
 }
@@ -136,7 +136,7 @@ const FIGURES: &[MetricRow] = &[
         title: "reads/s",
         unit: "1/s",
         better: Better::Neither,
-        about: "requests to read that the devices completed",
+        about: "read requests that the devices completed",
         source: Source::Sampled(|phase, _| phase.sampled("disk").rate("reads")),
     },
     MetricRow {
@@ -144,7 +144,7 @@ const FIGURES: &[MetricRow] = &[
         title: "writes/s",
         unit: "1/s",
         better: Better::Neither,
-        about: "requests to write that the devices completed",
+        about: "write requests that the devices completed",
         source: Source::Sampled(|phase, _| phase.sampled("disk").rate("writes")),
     },
     MetricRow {
@@ -152,7 +152,7 @@ const FIGURES: &[MetricRow] = &[
         title: "read await",
         unit: "us",
         better: Better::Lower,
-        about: "how long a request to read took at the devices on average, queueing included",
+        about: "average time of a read request at the devices, queueing included",
         source: Source::Sampled(|phase, _| phase.sampled("disk").mean_us("read_s", "reads")),
     },
     MetricRow {
@@ -160,7 +160,7 @@ const FIGURES: &[MetricRow] = &[
         title: "write await",
         unit: "us",
         better: Better::Lower,
-        about: "how long a request to write took at the devices on average, queueing included",
+        about: "average time of a write request at the devices, queueing included",
         source: Source::Sampled(|phase, _| phase.sampled("disk").mean_us("write_s", "writes")),
     },
     MetricRow {
@@ -168,7 +168,7 @@ const FIGURES: &[MetricRow] = &[
         title: "queue",
         unit: "",
         better: Better::Neither,
-        about: "requests queued or under way at the devices, on average",
+        about: "average number of requests queued or in flight at the devices",
         source: Source::Sampled(|phase, _| phase.sampled("disk").rate("weighted_s")),
     },
     MetricRow {
@@ -176,7 +176,7 @@ const FIGURES: &[MetricRow] = &[
         title: "read p99 at the device",
         unit: "us",
         better: Better::Lower,
-        about: "99 % of the requests to read took the devices no longer, without queueing before them",
+        about: "99 % of the read requests took the devices at most this long, without queueing",
         source: Source::AtMost(|phase, _| phase.sampled("block-latency").at_most_us("read", 0.99)),
     },
     MetricRow {
@@ -184,7 +184,7 @@ const FIGURES: &[MetricRow] = &[
         title: "write p99 at the device",
         unit: "us",
         better: Better::Lower,
-        about: "99 % of the requests to write took the devices no longer, without queueing before them",
+        about: "99 % of the write requests took the devices at most this long, without queueing",
         source: Source::AtMost(|phase, _| phase.sampled("block-latency").at_most_us("write", 0.99)),
     },
     MetricRow {
@@ -223,7 +223,7 @@ const FIGURES: &[MetricRow] = &[
         title: "write amplification inside the device",
         unit: "",
         better: Better::Lower,
-        about: "bytes that the drives wrote to their media for each byte that they were given",
+        about: "bytes that the drives wrote to their media for each byte that the host wrote",
         source: Source::Sampled(|phase, _| {
             let given = phase.sampled("nvme-smart").rate("write_bytes")?;
             let written = phase.sampled("nvme-ocp").rate("media_write_bytes")?;
@@ -235,7 +235,7 @@ const FIGURES: &[MetricRow] = &[
         title: "bytes a read",
         unit: "bytes",
         better: Better::Neither,
-        about: "bytes of keys and values that a read found, of those that found a record",
+        about: "bytes of keys and values per read that found a record",
         source: Source::Counted(Phase::read_bytes),
     },
     MetricRow {
@@ -243,8 +243,8 @@ const FIGURES: &[MetricRow] = &[
         title: "client CPU per operation",
         unit: "us",
         better: Better::Lower,
-        about: "processor time of this process for each operation, an embedded database included; requests of \
-                background clients count as operations",
+        about: "processor time of this process per operation, embedded database included; requests \
+                of background clients count as operations",
         source: Source::Sampled(|phase, _| phase.per_operation_us("process", CPU_S)),
     },
     MetricRow {
@@ -252,7 +252,7 @@ const FIGURES: &[MetricRow] = &[
         title: "server CPU per operation",
         unit: "us",
         better: Better::Lower,
-        about: "the same of the database's servers, where they can be seen",
+        about: "processor time of the database's servers per operation, if they can be seen",
         source: Source::Sampled(|phase, _| phase.per_operation_us("database-process", CPU_S)),
     },
     MetricRow {
@@ -268,7 +268,7 @@ const FIGURES: &[MetricRow] = &[
         title: "processors: clients",
         unit: "%",
         better: Better::Neither,
-        about: "share of the time of all processors that the clients' threads had",
+        about: "share of the time of all processors that the clients' threads used",
         source: Source::Sampled(|phase, _| Some(100.0 * phase.cpu_shares()?.client)),
     },
     MetricRow {
@@ -276,7 +276,8 @@ const FIGURES: &[MetricRow] = &[
         title: "processors: database",
         unit: "%",
         better: Better::Neither,
-        about: "the same of an embedded database's background threads, or of a server on this machine",
+        about: "share of the time of all processors that an embedded database's background \
+                threads, or a server on this machine, used",
         source: Source::Sampled(|phase, _| Some(100.0 * phase.cpu_shares()?.database?)),
     },
     MetricRow {
@@ -284,7 +285,7 @@ const FIGURES: &[MetricRow] = &[
         title: "processors: others",
         unit: "%",
         better: Better::Neither,
-        about: "the same of other programs and of the kernel's threads",
+        about: "share of the time of all processors that other programs and kernel threads used",
         source: Source::Sampled(|phase, _| Some(100.0 * phase.cpu_shares()?.others)),
     },
     MetricRow {
@@ -316,7 +317,8 @@ const FIGURES: &[MetricRow] = &[
         title: "waited for I/O at the servers",
         unit: "%",
         better: Better::Neither,
-        about: "share of the time in which some task of a server's host waited for I/O, in their mean",
+        about: "share of the time in which some task of a server's host waited for I/O, averaged \
+                over the hosts",
         source: Source::Sampled(|phase, _| Some(100.0 * phase.servers_io_stalled()?)),
     },
     MetricRow {
@@ -324,7 +326,7 @@ const FIGURES: &[MetricRow] = &[
         title: "database stall time",
         unit: "%",
         better: Better::Lower,
-        about: "time in which writers were held back by the database, of all of them together",
+        about: "total time for which the database held writers back",
         source: Source::Sampled(|phase, _| Some(100.0 * phase.sampled(DATABASE).rate("stall_s")?)),
     },
     MetricRow {
@@ -332,7 +334,7 @@ const FIGURES: &[MetricRow] = &[
         title: "pending compaction",
         unit: "bytes",
         better: Better::Lower,
-        about: "what compactions had yet to rewrite, on average",
+        about: "average amount that compactions had yet to rewrite",
         source: Source::Sampled(|phase, _| phase.sampled(DATABASE).mean(PENDING_COMPACTION)),
     },
 ];

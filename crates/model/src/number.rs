@@ -138,7 +138,7 @@ pub fn bounded_ratio(bounded: Bounded) -> String {
 
 /// A bound rounded to a multiple of `step` so that it stays true.
 fn outward(bounded: Bounded, step: f64) -> Bounded {
-    // What is a multiple but for the last digits of its binary form is one.
+    // A value that misses a multiple only in the last binary digits is a multiple.
     let (steps, last_digits) = (bounded.value / step, 1e-9);
     let value = match bounded.bound {
         Bound::Exact => bounded.value,
@@ -287,7 +287,7 @@ pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
         value: 1.0 - ratio.value,
         ..inverse
     };
-    // What is 8 % more of the other.
+    // The excess over the other value.
     let more = Bounded {
         value: ratio.value - 1.0,
         ..ratio

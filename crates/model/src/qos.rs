@@ -158,7 +158,7 @@ impl TimeBlocks {
         let of_quantile = |(&quantile, values): (&Quantile, BTreeMap<(bool, u64), Seen>)| {
             let highest_exact = values.keys().rfind(|(is_at_least, _)| !is_at_least);
             let highest_exact = highest_exact.map_or(0, |(_, ns)| *ns);
-            // The one that so many others are before.
+            // The value with that many others before it.
             let after = |mut before: u64| {
                 let mut values = values.iter();
                 let found = values.find(|(_, seen)| match before.checked_sub(seen.blocks) {
@@ -220,7 +220,7 @@ impl Phase {
             return Vec::new();
         };
         let known = time.latencies(result);
-        // Where no response time was kept, it is service time.
+        // If no response time was kept, it equals service time.
         let has_own = self
             .block_qos
             .iter()

@@ -135,7 +135,7 @@ fn add_kind(into: &mut KindResult, from: KindResult) {
     into.bytes += from.bytes;
     into.drained_bytes += from.drained_bytes;
     if into.response.is_some() || from.response.is_some() {
-        // Where one of them has none, its response times were its service times.
+        // If one of them has none, its response times equal its service times.
         let own = into.service.clone();
         let response = into.response.get_or_insert(own);
         add(response, from.response());

@@ -78,8 +78,7 @@ impl Series {
     /// samples; `None` for a gauge.
     #[must_use]
     pub fn mean_rate(&self, end_s: f64) -> Option<f64> {
-        // Sampling is not on time to the last: what is half a second off still belongs to the
-        // phase.
+        // Sampling is not exactly on time: a sample half a second off still belongs to the phase.
         let within = |at: &f64| (-0.5..=end_s + 0.5).contains(at);
         let first = self.at_s.iter().position(within)?;
         let last = self.at_s.iter().rposition(within)?;

@@ -14,10 +14,10 @@ use std::{
     time::Duration,
 };
 
-/// How long MPI has for ending the job; then the process ends by itself, with its code.
+/// How long MPI has to end the job. Then the process ends by itself, with its code.
 const ABORT_MAX: Duration = Duration::from_millis(1_000);
 
-/// How long that may take; then the kernel ends it.
+/// How long that may take. Then the kernel ends it.
 const EXIT_MAX: Duration = Duration::from_millis(700);
 
 /// Ends the job.
@@ -32,7 +32,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// That of this rank, whose thread of MPI takes codes from `abort`.
+    /// The ending for this rank, whose MPI thread takes codes from `abort`.
     pub(super) fn new(who: String, abort: Sender<i32>) -> Self {
         Self {
             who: who.into(),
@@ -41,7 +41,8 @@ impl Ending {
         }
     }
 
-    /// Says something, and goes on: where nobody reads what is said, the thread that says it waits.
+    /// Prints something without blocking: if nothing reads the output, only the printing thread
+    /// waits.
     pub(super) fn warn(&self, what: &str) {
         let said = format!("{}: {what}", self.who);
         let _ = thread::Builder::new().spawn(move || {
@@ -69,7 +70,7 @@ impl Ending {
 /// Ends this process, if MPI does not.
 fn deadline(code: i32) {
     thread::sleep(ABORT_MAX);
-    // What is done at an exit may hang as well.
+    // Exit handlers may hang as well.
     let _ = thread::Builder::new().spawn(move || process::exit(code));
     kill_after(EXIT_MAX);
 }

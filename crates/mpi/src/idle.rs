@@ -6,21 +6,21 @@
 
 use std::time::{Duration, Instant};
 
-/// For so long after a message it looks without pause.
+/// For this long after a message it polls without pause.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// Then it naps for so long between two looks.
+/// Then it naps this long between two looks.
 const NAP: Duration = Duration::from_micros(10);
 
-/// And that for so long after a message that is no part of a conversation, as a beat is.
+/// For this long after a message outside of a conversation, such as a heartbeat.
 const AWAKE_ALONE: Duration = Duration::from_micros(100);
 
-/// Messages to and from one other rank, in turn and each so soon after the one before, are a
-/// conversation; during one this rank is awake. It is longer than both can sleep together, or the
-/// two would wait for each other asleep over and over.
+/// Messages alternating with one other rank, each this soon after the previous one, are a
+/// conversation, during which this rank stays awake. It is longer than both can sleep together,
+/// because otherwise both would repeatedly wait for each other asleep.
 const CONVERSATION_GAP: Duration = Duration::from_millis(45);
 
-/// From so many messages on.
+/// The fewest messages of a conversation.
 const CONVERSATION_LEAST: u32 = 4;
 
 /// The first sleep, and by how much each further one is longer.
@@ -29,14 +29,14 @@ const PAUSE_STEP: Duration = Duration::from_millis(1);
 /// The longest sleep: each costs the clients some microseconds.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
-/// Which way a message went.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     In,
     Out,
 }
 
-/// What is known of the traffic.
+/// The state of the traffic.
 #[derive(Debug)]
 pub(super) struct Idle {
     /// When the last message came or went.
@@ -53,7 +53,7 @@ struct Conversation {
     /// The way of its last message.
     way: Way,
     last: Instant,
-    /// How many there were in turn.
+    /// The number of alternating messages.
     messages: u32,
 }
 

@@ -34,16 +34,16 @@ use tailmark_cluster::{Cluster, Launched, Message, host_name, monotonic_ns};
 /// The bytes at the end of each message that tell when it was sent.
 const STAMP_BYTES: usize = 8;
 
-/// The exit code after a panic, as Rust has it.
+/// The exit code after a panic, as in Rust.
 const PANICKED: i32 = 101;
 
-/// How long a rank that is done waits for the others to be.
+/// How long a finished rank waits for the others.
 const LEAVE_MAX: Duration = Duration::from_secs(60);
 
-/// How long the thread of MPI looks without a pause whether what it sends is gone.
+/// How long the MPI thread polls without a pause until a message is sent.
 const SEND_SPIN: Duration = Duration::from_millis(50);
 
-/// Its pauses from then on: a large message goes on, one to a host that is gone costs little.
+/// Its pauses afterwards: a large message still progresses, and one to a lost host costs little.
 const SEND_PAUSE: Duration = Duration::from_micros(200);
 
 /// One of the ranks that `mpirun` or `srun` has started.
@@ -218,8 +218,8 @@ fn end_with_a_panic(ending: Ending) {
     }));
 }
 
-/// Sleeps until there is something to send, or for so long. A wait for the channel would let others
-/// run some times before it sleeps, and clients would be interrupted as often.
+/// Sleeps until there is something to send, up to this long. Waiting on the channel would yield
+/// several times before it sleeps, and interrupt clients each time.
 fn sleep(pause: Duration) {
     if pause.is_zero() {
         thread::yield_now()
@@ -228,7 +228,7 @@ fn sleep(pause: Duration) {
     }
 }
 
-/// What the thread of MPI has.
+/// The state of the MPI thread.
 struct Wire {
     world: SimpleCommunicator,
     outgoing: Receiver<Outgoing>,
@@ -237,7 +237,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// Sends and receives until nobody can give it anything more to send.
+    /// Sends and receives until there can be nothing more to send.
     fn serve(self) {
         // Naps are as short as they are meant to be; where that is refused they are longer.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -253,7 +253,7 @@ impl Wire {
         }
     }
 
-    /// Sends what there is, and receives meanwhile: the others may be sending too.
+    /// Sends a message, and receives meanwhile, because the others may be sending too.
     fn send(&self, first: Outgoing, idle: &mut Idle) {
         let mut batch: Vec<_> = std::iter::once(first)
             .chain(self.outgoing.try_iter())

@@ -215,9 +215,8 @@ impl std::fmt::Display for Accept {
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Threads => write!(
                 f,
-                "client counts from 1 to {}, such as [1, 4, 16], \
-                 {{ from = 1, to = 64, factor = 2 }} or, until there is no gain, `8..` and \
-                 `8..256x1.5`",
+                "client counts from 1 to {}, such as [1, 4, 16], {{ from = 1, to = 64, factor = 2 \
+                 }}, or `8..` and `8..256x1.5` to climb until there is no gain",
                 number::count(THREADS_MAX)
             ),
             Self::Rates => write!(
@@ -240,7 +239,7 @@ impl std::fmt::Display for Accept {
                  {{ name = \"hotspot\", data_fraction = 0.1 }}"
             ),
             Self::Table => write!(f, "a table"),
-            Self::Tables => write!(f, "tables, each with its name"),
+            Self::Tables => write!(f, "tables, each with a name"),
         }
     }
 }

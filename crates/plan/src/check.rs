@@ -108,13 +108,13 @@ fn refuse_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Err
     let refused = match sweep.ladder {
         None => return Ok(()),
         Some(_) if sweep.rate.is_some() => {
-            let accepted = "left out where sweep.threads are climbed until there is no gain: at a \
-                            rate there is none. sweep.rates are points of their own";
+            let accepted = "left out if sweep.threads climb until there is no gain, because ops/s \
+                            do not rise at a fixed rate; sweep.rates adds separate points";
             ("rate", accepted)
         }
         Some(_) if sweep.reload == Reload::Repeat => {
-            let accepted = "never, workload or point where sweep.threads are climbed until there is \
-                            no gain: then all repeats of one client count come before the next";
+            let accepted = "never, workload or point if sweep.threads climb until there is no \
+                            gain, because all repeats of a thread count run before the next one";
             ("reload", accepted)
         }
         Some(_) => return Ok(()),

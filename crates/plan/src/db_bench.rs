@@ -37,7 +37,8 @@ pub(super) fn with_layout(
         return Ok(sweep);
     }
     if count < sweep.workloads.len() {
-        let accepted = "either workloads of db_bench or others: they store different records";
+        let accepted = "only db_bench workloads or only others, because they store different \
+                        records";
         return refuse(keys.label("workloads"), names(), accepted);
     }
     let fields: u64 = dataset.get("fields")?;
@@ -45,7 +46,7 @@ pub(super) fn with_layout(
         return refuse(
             dataset.label("fields"),
             fields.to_string(),
-            "1 with db_bench's workloads",
+            "1 with db_bench workloads",
         );
     }
     let key_bytes = dataset.get("key_length")?;

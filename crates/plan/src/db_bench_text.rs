@@ -38,7 +38,7 @@ fn op(op: &Op) -> String {
         Op::Write(keys) => format!("write, {}", order(*keys)),
         Op::Delete(keys) => format!("delete, {}", order(*keys)),
         Op::Read => "read".to_owned(),
-        Op::ReadMissing => "read what is missing".to_owned(),
+        Op::ReadMissing => "read missing keys".to_owned(),
         Op::ReadMany => "read many".to_owned(),
         Op::Walk(to) => format!("walk {}", direction(*to)),
         Op::ReadThenWrite { read_percent } => format!("read {read_percent} %, then write"),

@@ -54,7 +54,7 @@ pub(super) fn settings(plan: &Plan) -> StudySettings {
     }
 }
 
-/// A workload, and the kinds that background clients alone send; none if there are no such kinds.
+/// A workload, and the kinds of request that only background clients send; empty if there are none.
 fn background(workload: &Arc<Workload>) -> Option<(String, BTreeSet<Kind>)> {
     let kinds = Kind::ALL.iter().copied();
     let kinds = kinds.filter(|kind| is_of_background(workload, *kind));

@@ -32,12 +32,12 @@ pub enum Error {
         /// The parser's message.
         message: String,
     },
-    /// Of a key of the plan file, where it stands.
+    /// An error with its place in the plan file.
     #[error("{place}: {error}")]
     At {
         /// The plan and the line.
         place: String,
-        /// What is wrong there.
+        /// The error.
         error: Box<Error>,
     },
     /// What `--set` was given is not `KEY=VALUE`.
@@ -107,8 +107,8 @@ pub enum Error {
     },
     /// Two systems would share one database.
     #[error(
-        "systems `{first}` and `{second}` would share one {driver} database in `{location}`; \
-         give each a directory of its own"
+        "systems `{first}` and `{second}` would share one {driver} database in `{location}`; give \
+         each its own directory"
     )]
     SharedPlace {
         /// One system.
@@ -122,9 +122,8 @@ pub enum Error {
     },
     /// A driver does not support a request of a workload.
     #[error(
-        "workload `{workload}` needs `{kind}`, which driver `{driver}` of system `{system}` \
-         cannot do; \
-         take one of the two out of the plan"
+        "workload `{workload}` needs `{kind}`, which driver `{driver}` of system `{system}` does \
+         not support; remove the workload or the system from the plan"
     )]
     Unsupported {
         /// The workload.

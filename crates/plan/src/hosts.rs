@@ -9,7 +9,7 @@ use std::net::Ipv6Addr;
 use tailmark_driver::{Driver, Place};
 use tailmark_model::Login;
 
-/// Where the server of a system runs, as `ssh` takes it.
+/// The hosts of a system's server, in the form that `ssh` accepts.
 pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error> {
     let hosts: Vec<String> = reader.optional(KEY)?.unwrap_or_default();
     let refuse = |host: &str, accepted: &str| Error::BadValue {
@@ -22,17 +22,17 @@ pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<Str
         // `ssh` takes %3A of its URLs for a colon, and what follows a semicolon for more than a name.
         if Login::from_text(host).user.contains([':', ';', '%']) {
             let accepted =
-                "a host without a password: `ssh` takes the keys of its own configuration";
+                "a host without a password: `ssh` uses the keys of its own configuration";
             return Err(refuse(host, accepted));
         }
         let (is_other, name) = (['/', '?', '\\', ';'], Login::from_text(host).host);
         let is_word = !host.is_empty() && !host.contains(char::is_whitespace);
         if !is_word || host.starts_with('-') || name.contains(is_other) {
-            let accepted = "a host as `ssh` takes it, such as \"db1\" or \"root@db1\"";
+            let accepted = "a host for `ssh`, such as \"db1\" or \"root@db1\"";
             return Err(refuse(host, accepted));
         }
         if !has_no_other_colon(host) {
-            let accepted = "a host as `ssh` takes it; a port is written \"ssh://root@db1:2222\"";
+            let accepted = "a host for `ssh`; with a port, write \"ssh://root@db1:2222\"";
             return Err(refuse(host, accepted));
         }
         if hosts[..index].contains(host) {
@@ -46,8 +46,9 @@ pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<Str
     Ok(hosts)
 }
 
-/// Whether a login has colons where `ssh` takes them alone: in an address, and before a port. Behind
-/// another may be the first part of a password, where that has a comma and the hosts are one text.
+/// Whether a login has colons only where `ssh` accepts them: in an address, and before a port. Any
+/// other colon may precede the first part of a password that contains a comma, if the hosts are one
+/// text.
 fn has_no_other_colon(login: &str) -> bool {
     let Login { host, port, .. } = Login::from_text(login);
     let address = host.trim_start_matches('[').trim_end_matches(']');

@@ -4,26 +4,26 @@ use super::{Accept, Plan, SystemPlan};
 use std::time::Duration;
 use tailmark_model::Role;
 
-/// One key of a plan. Whoever reads a plan, refuses one, lists what can be said in one or takes a
-/// flag for one goes by its row; nobody repeats what is in it.
+/// One key of a plan. Reading a plan, rejecting one, listing its keys and taking a flag all use
+/// this row, so nothing is stated twice.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanKey {
     /// The table that it is in; empty: the top of the plan.
     pub table: &'static str,
     /// Its name in that table.
     pub name: &'static str,
-    /// What it is to those who read a study.
+    /// Its role for readers of a study.
     pub role: Role,
     /// What it accepts: type, unit and range.
     pub accept: Accept,
     /// One line for `list`.
     pub about: &'static str,
-    /// The value where none is given.
+    /// The default.
     pub default: DefaultValue,
     /// The flag of `tailmark run` that stands for it.
     pub flag: Option<KeyFlag>,
-    /// What it sets, of a key that is in the effective plan under its own path: the text of the
-    /// value in effect, none where the plan goes without.
+    /// The effective value as text, for a key that is in the effective plan under its own path;
+    /// `None` if the plan goes without.
     pub sets: Option<fn(&Plan) -> Option<String>>,
     /// The same of a key of a system, or of a table in one.
     pub sets_in_system: Option<fn(&SystemPlan) -> Option<String>>,
@@ -40,11 +40,11 @@ pub enum DefaultValue {
     Computed(fn(&DefaultInputs<'_>) -> Option<String>),
 }
 
-/// What is known of a plan when a default is computed from it.
+/// The values from which a default is computed.
 #[derive(Debug, Default)]
 pub struct DefaultInputs<'a> {
-    /// The name of the table that the key is in; of the top of a plan: those of the systems that
-    /// are compared.
+    /// The name of the table that contains the key; at the top of a plan, the names of the compared
+    /// systems.
     pub names: Vec<&'a str>,
     /// The value of `sweep.operations`.
     pub operations: Option<u64>,
@@ -65,7 +65,7 @@ pub struct KeyFlag {
     pub value: &'static str,
     /// Whether it may be given without its value, and then sets `true`.
     pub is_optional: bool,
-    /// What the help says.
+    /// The text of the help.
     pub help: &'static str,
     /// Its place in the help, from 0.
     pub place: usize,
@@ -92,7 +92,8 @@ impl PlanKey {
         }
     }
 
-    /// Whether it says what a report is about: whoever writes the report again may say it anew.
+    /// Whether it configures the report, so that it can be changed when the report is written
+    /// again.
     #[must_use]
     pub fn is_of_reports(&self) -> bool {
         self.table == "report" || self.path() == "title"
@@ -147,7 +148,7 @@ impl PlanKey {
         }
     }
 
-    /// The key with what the help says of its flag.
+    /// Adds the help of its flag.
     pub(super) const fn help(self, help: &'static str) -> Self {
         match self.flag {
             Some(flag) => Self {
@@ -158,7 +159,7 @@ impl PlanKey {
         }
     }
 
-    /// The key with what it sets.
+    /// Adds the function for its effective value.
     pub(super) const fn sets(self, in_effect: fn(&Plan) -> Option<String>) -> Self {
         Self {
             sets: Some(in_effect),
@@ -166,7 +167,7 @@ impl PlanKey {
         }
     }
 
-    /// The key of a system with what it sets there.
+    /// Adds the function for the effective value in a system.
     pub(super) const fn sets_in_system(self, in_effect: fn(&SystemPlan) -> Option<String>) -> Self {
         Self {
             sets_in_system: Some(in_effect),
@@ -183,7 +184,7 @@ impl PlanKey {
         }
     }
 
-    /// The default where it is always the same; otherwise empty.
+    /// The default if it is fixed; otherwise empty.
     #[must_use]
     pub const fn fixed_default(&self) -> &'static str {
         match self.default {

@@ -77,7 +77,7 @@ pub struct Plan {
     pub slo: Option<SloSettings>,
     /// Limits that end the run when they are broken.
     pub abort: Vec<AbortLimit>,
-    /// The data set before `scale`, where it differs.
+    /// The data set before `scale`, if it differs.
     pub unscaled: Option<DataSet>,
     /// Whether invalid points of the study are measured again.
     pub retry_failed: bool,

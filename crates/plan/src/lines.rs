@@ -17,7 +17,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Those of a text; none if it is not TOML.
+    /// The lines of a text; empty if it is not TOML.
     pub(super) fn new(name: &str, text: &str) -> Self {
         let mut lines = Self {
             name: name.to_owned(),

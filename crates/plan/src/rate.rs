@@ -91,15 +91,12 @@ impl Rates {
         if read.rate.is_some() && !read.rates.is_empty() {
             refuse(
                 "rates",
-                "left out where sweep.rate is given: that is the rate of every thread point, \
-                 and sweep.rates are points of their own",
+                "left out if sweep.rate is given, because sweep.rate sets the rate of every thread \
+                 point and sweep.rates adds separate points",
             )?;
         }
         if read.rates.is_empty() {
-            refuse(
-                "rate_threads",
-                "given together with sweep.rates, which it is of",
-            )?;
+            refuse("rate_threads", "given together with sweep.rates")?;
         }
         if !read.rates.iter().any(|rate| rate.is_of_peak()) {
             let accepted = "given together with a percentage in sweep.rates, such as `60%`";

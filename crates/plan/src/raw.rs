@@ -269,8 +269,8 @@ impl RawPlan {
             };
             let kept = old.iter().find(|system| named(system, "name") == name);
             let mut system = kept.and_then(Value::as_table).cloned().unwrap_or_default();
-            // What is expected and prepared is of the place that this one replaces; so is the host of
-            // an example.
+            // Expectations and preparation belong to the replaced place, and so does the host of an
+            // example.
             let is_example = system.get("placeholder").and_then(Value::as_bool) == Some(true);
             let host: &[&str] = if is_example { &["ssh", "agent"] } else { &[] };
             let of_place = ["placeholder", "expect", "prepare"];
@@ -351,7 +351,7 @@ impl RawPlan {
         self.flags.keys().map(String::as_str)
     }
 
-    /// An error about a key of the file, with the line where it stands.
+    /// An error about a key of the file, with its line.
     pub(super) fn locate(&self, error: Error) -> Error {
         self.lines.locate(error)
     }

@@ -80,7 +80,7 @@ pub fn percent(value: &Value) -> Option<f64> {
     decimal(value.as_str()?.trim().strip_suffix('%')?.trim_end())
 }
 
-/// A part of one as a percentage, as exact as it was given: `0.1%`.
+/// A fraction as a percentage, as exact as it was given: `0.1%`.
 pub fn percent_text(part: f64) -> String {
     format!("{}%", (part * 1e12).round() / 1e10)
 }

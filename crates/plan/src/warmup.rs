@@ -1,4 +1,4 @@
-//! What runs before the measured part of a point: for a time, or until it is steady.
+//! The warm-up before the measured part of a point: for a fixed time, or until it is steady.
 
 use super::{
     DefaultInputs, Error, Plan,
@@ -12,7 +12,7 @@ use tailmark_stats::steady::{SteadyRule, WINDOW_MIN_S, WINDOWS};
 use toml::Value;
 
 impl Plan {
-    /// When what is measured is steady: in ops/s, and in the latency that the report is about.
+    /// The rule for steadiness: in ops/s, and in the report's latency.
     #[must_use]
     pub const fn steady_rule(&self) -> SteadyRule {
         SteadyRule {
@@ -21,14 +21,14 @@ impl Plan {
     }
 }
 
-/// What runs before the measured part of a point, not counted.
+/// The uncounted warm-up before the measured part of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warmup {
     /// For this time.
     Fixed(Duration),
     /// Until it is steady.
     Auto {
-        /// The time that is not looked at, before the windows of the rule.
+        /// The time that is ignored before the windows of the rule.
         least: Duration,
         /// The time after which it ends, steady or not.
         most: Duration,
@@ -51,7 +51,7 @@ impl Warmup {
         matches!(self, Self::Auto { .. })
     }
 
-    /// The time that it takes, where that is fixed.
+    /// Its length, if that is fixed.
     #[must_use]
     pub const fn fixed(&self) -> Option<Duration> {
         match *self {
@@ -60,7 +60,7 @@ impl Warmup {
         }
     }
 
-    /// The times that are not looked at and that end it, where it ends by rule.
+    /// The ignored time and the longest time, if a rule ends it.
     #[must_use]
     pub const fn limits(&self) -> Option<(Duration, Duration)> {
         match *self {
@@ -69,7 +69,7 @@ impl Warmup {
         }
     }
 
-    /// Reads the keys of a warm-up, and refuses those that would say nothing.
+    /// Reads the keys of a warm-up, and refuses keys without effect.
     pub(super) fn read(
         sweep: &TableReader<'_>,
         inputs: &DefaultInputs<'_>,
@@ -92,7 +92,7 @@ impl Warmup {
         })
     }
 
-    /// A time that ends it is never so short that it cannot be steady before.
+    /// The longest time is never so short that it could not become steady before.
     fn auto(sweep: &TableReader<'_>, scale: f64) -> Result<Self, Error> {
         let windows = Duration::from_secs_f64(WINDOWS as f64 * WINDOW_MIN_S);
         let (least, most): (Duration, Duration) =
@@ -102,7 +102,7 @@ impl Warmup {
                 key: sweep.label("warmup_most"),
                 value: humantime::format_duration(most).to_string(),
                 accepted: format!(
-                    "{} or more: sweep.warmup_least, and five windows of {WINDOW_MIN_S} s",
+                    "{} or more: sweep.warmup_least plus five windows of {WINDOW_MIN_S} s",
                     humantime::format_duration(least + windows)
                 ),
             });
@@ -121,12 +121,12 @@ fn refuse_without_auto(sweep: &TableReader<'_>, name: &str) -> Result<(), Error>
         Some(value) => Err(Error::BadValue {
             key: sweep.label(name),
             value: units::text(value),
-            accepted: format!("given together with sweep.warmup = \"{AUTO}\", which it is of"),
+            accepted: format!("given together with sweep.warmup = \"{AUTO}\""),
         }),
     }
 }
 
-/// What a plan says of it.
+/// The setting of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Time(Duration),

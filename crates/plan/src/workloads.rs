@@ -1,4 +1,4 @@
-//! The workloads of a plan: by name, of one's own, and with which distribution.
+//! The workloads of a plan: by name, custom ones, and their distributions.
 
 use super::{DefaultInputs, Error, reader::TableReader, units};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) struct Workloads {
 }
 
 impl Workloads {
-    /// Reads and checks every table, also one that the sweep does not name.
+    /// Reads and checks every table, even if the sweep does not name it.
     pub fn read(top: &TableReader<'_>) -> Result<Self, Error> {
         let tables = top.tables("workload")?;
         let own = tables.iter().map(|(name, reader)| workload(name, reader));
@@ -23,7 +23,7 @@ impl Workloads {
         })
     }
 
-    /// Those that `sweep.workloads` names, in its order.
+    /// The workloads in `sweep.workloads`, in order.
     pub fn chosen(&self, sweep: &TableReader<'_>) -> Result<Vec<Arc<Workload>>, Error> {
         let names: Vec<String> = sweep.get("workloads")?;
         let distribution = distribution(sweep, "distribution")?;

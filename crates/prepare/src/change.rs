@@ -85,8 +85,8 @@ pub(super) fn put_back(
 ) -> Result<String, String> {
     if let Some(path) = impossible(change, kernel, directory) {
         return Err(format!(
-            "`{}` is left as it is: no step of preparing changes it, so that this line of the \
-             journal in `{}` is not tailmark's; look at it, and remove it",
+            "`{}` is left alone: tailmark never changes it, so it did not write this entry of the \
+             journal in `{}`; check the entry and remove it",
             path.display(),
             directory.display()
         ));
@@ -133,16 +133,18 @@ fn put_back_value(path: &Path, old: &str, ours: [Option<&String>; 2]) -> Result<
         Ok(is) => is,
         // A control group or a device that is gone has taken its values with it.
         Err(error) if is_gone(&error) => {
-            return Ok(format!("`{name}` is gone, and what was {old} with it"));
+            return Ok(format!(
+                "`{name}` no longer exists, so its value {old} is not restored"
+            ));
         }
-        Err(error) => return Err(format!("`{name}` is left: {error}")),
+        Err(error) => return Err(format!("`{name}` is not restored: {error}")),
     };
     if is == old {
         return Ok(format!("`{name}` is {old} again"));
     }
     if !ours.contains(&Some(&is)) {
         return Ok(format!(
-            "`{name}` is left at {is}: somebody else has changed it since (it was {old})"
+            "`{name}` is left at {is}: another program has changed it since (it was {old})"
         ));
     }
     write(path, old).map_err(|error| format!("`{name}` is left at {is}: {error}"))?;
@@ -164,20 +166,21 @@ fn put_back_mount(
     match on.next_back() {
         Some(last) if last.device != device && on.any(|below| below.device == device) => {
             Err(format!(
-                "`{name}` stays mounted: `{}` ({}) is mounted over it; unmount that, and then say \
+                "`{name}` stays mounted: `{}` ({}) is mounted over it; unmount that, then run \
                  `tailmark restore`",
                 last.source, last.kind
             ))
         }
         Some(last) if last.device == device && !is_still(&last.source, file_system) => Ok(format!(
-            "`{name}` is left: `{}` has another file system than the one that tailmark mounted",
+            "`{name}` is left alone: `{}` holds another file system than the one that tailmark \
+             mounted",
             last.source
         )),
         Some(last) if last.device == device => match super::unmount(point, &Logged(log)) {
             Ok(()) => Ok(format!("`{name}` is unmounted")),
             Err(error) => Err(format!("`{name}` stays mounted: {}", cause(&error))),
         },
-        _ => Ok(format!("`{name}` is not mounted by us any more")),
+        _ => Ok(format!("`{name}` is no longer mounted by tailmark")),
     }
 }
 
@@ -217,12 +220,12 @@ pub(super) fn document(change: &Change) -> Value {
 
 /// The boot and the changes of a journal.
 pub(super) fn parse(text: &[u8]) -> io::Result<(String, Vec<Change>)> {
-    let odd = || io::Error::other("it is no journal of tailmark");
+    let odd = || io::Error::other("it is not a journal of tailmark");
     let document: Value = serde_json::from_slice(text).map_err(io::Error::other)?;
     if document["version"] != VERSION {
         let version = &document["version"];
         return Err(io::Error::other(format!(
-            "it is of version {version}, and this program knows {VERSION}"
+            "it has version {version}, but this program reads version {VERSION}"
         )));
     }
     let changes = document["changes"].as_array().ok_or_else(odd)?;
@@ -236,7 +239,7 @@ pub(super) fn parse(text: &[u8]) -> io::Result<(String, Vec<Change>)> {
 
 /// Parses a change written by [`document`].
 pub(super) fn parse_change(row: &Value) -> io::Result<Change> {
-    let odd = || io::Error::other("a change is not as tailmark writes it");
+    let odd = || io::Error::other("it has an entry that tailmark did not write");
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(odd);
     if let Some(directory) = row.get("emulated") {
         let directory = text(directory)?.into();
@@ -340,10 +343,10 @@ mod tests {
         let put_back = || put_back(&change, &kernel(dir.path()), dir.path(), &|_| {});
         fs::create_dir_all(dir.path().join("sys/fs/cgroup")).unwrap();
         let said = put_back().unwrap();
-        assert!(said.contains("is gone"), "{said}");
+        assert!(said.contains("no longer exists"), "{said}");
         // A file that holds no value is reported.
         fs::create_dir_all(&path).unwrap();
-        assert!(put_back().unwrap_err().contains("is left"));
+        assert!(put_back().unwrap_err().contains("is not restored"));
     }
 
     #[test]
@@ -373,7 +376,7 @@ mod tests {
             volume("emulated/../elsewhere"),
         ] {
             let said = put_back(&forged, &kernel(dir.path()), dir.path(), &|_| {}).unwrap_err();
-            assert!(said.contains("no step of preparing"), "{said}");
+            assert!(said.contains("tailmark never changes it"), "{said}");
         }
         assert_eq!(fs::read(&passwd).unwrap(), b"mine");
     }

@@ -177,7 +177,7 @@ impl Claim {
         if reach == Reach::Subsystem && self.reach == Reach::Device {
             Err(self.failed(
                 "hold",
-                io::Error::other("the action reaches every namespace, and one is held"),
+                io::Error::other("the action affects every namespace, and one is in use"),
             ))
         } else {
             Ok(())
@@ -229,8 +229,8 @@ impl Claim {
             Ok(())
         } else {
             Err(io::Error::other(format!(
-                "namespaces {hidden:?} of the drive are not attached here, and what they hold is \
-                 not known"
+                "namespaces {hidden:?} of the drive are not attached here, so tailmark cannot \
+                 check their data"
             )))
         }
     }
@@ -278,7 +278,7 @@ pub(super) fn look_again<T>(
         if look == 2 {
             let against: Vec<_> = against.iter().map(|o| o.text.as_str()).collect();
             watch.waits(&format!(
-                "`{device}`: waiting up to {} s for what may pass: {}",
+                "`{device}`: waiting up to {} s, because this may pass: {}",
                 (PAUSE * (LOOKS - look)).as_secs(),
                 against.join("; ")
             ));
@@ -326,7 +326,7 @@ fn look(
     } else {
         Uses::look()
     };
-    // This run knows what is on a volume that it made, which may be too slow to be read.
+    // This run knows the content of its own volume, which may be too slow to read.
     let found = if is_own {
         Ok(Vec::new())
     } else {

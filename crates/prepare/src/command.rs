@@ -64,7 +64,7 @@ fn wait(child: &mut Child, what: &str, watch: &dyn Watch) -> io::Result<ExitStat
 
 fn read_all(from: Option<impl Read>) -> Vec<u8> {
     let mut all = Vec::new();
-    // What cannot be read is not told; how it ended is.
+    // Unreadable output is ignored, because the exit code is reported anyway.
     let _ = from.map(|mut from| from.read_to_end(&mut all));
     all
 }

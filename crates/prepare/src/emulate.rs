@@ -200,7 +200,9 @@ pub fn emulate(volume: &Volume, directory: &Path, watch: &dyn Watch) -> Result<(
     };
     let name = directory.display().to_string();
     if name.contains(',') {
-        return Err(failed(io::Error::other("its name must not have a comma")));
+        return Err(failed(io::Error::other(
+            "its name must not contain a comma",
+        )));
     }
     if volume.delay_ms.is_some() {
         needed(DELAYER, "nbdkit").map_err(failed)?;
@@ -315,8 +317,8 @@ pub fn remove_emulated(directory: &Path, watch: &dyn Watch) -> Result<(), Error>
     let has_mark = fs::read(directory.join(MARK)).is_ok_and(|text| text == MARKED.as_bytes());
     let is_empty = || fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
     if is_link || !(has_mark || is_empty()) {
-        let why =
-            "it is not of a volume that tailmark made; remove it, or name the system otherwise";
+        let why = "tailmark did not create it for a volume; move it elsewhere, or give the system \
+             another name";
         return Err(failed(io::Error::other(why)));
     }
     let export = directory.join(EXPORT);
@@ -400,11 +402,11 @@ fn end(file: &Path, watch: &dyn Watch) -> io::Result<()> {
         return Ok(());
     }
     let number = rustix::process::Pid::from_raw(process);
-    let number = number.ok_or_else(|| io::Error::other("it has no process number"))?;
+    let number = number.ok_or_else(|| io::Error::other("it contains no process id"))?;
     // It may have been started where signals are blocked, and has that from there; nothing of it is
     // kept anyway.
     rustix::process::kill_process(number, rustix::process::Signal::KILL)?;
-    let what = format!("process {process}, which makes the volume, has ended");
+    let what = format!("process {process}, which serves the volume, has ended");
     until(&what, watch, || !is_it())
 }
 
@@ -413,7 +415,7 @@ fn until(what: &str, watch: &dyn Watch, is_so: impl Fn() -> bool) -> io::Result<
         Waited::Done => Ok(()),
         Waited::Stopped => Err(io::Error::other(format!("stopped before {what}"))),
         Waited::TimedOut => Err(io::Error::other(format!(
-            "after half a minute not so: {what}"
+            "gave up after half a minute of waiting until {what}"
         ))),
     }
 }

@@ -67,7 +67,7 @@ impl Erase {
             return Ok((Reach::Device, said));
         }
         let namespace = target.identity.namespace;
-        let namespace = namespace.ok_or_else(|| unable("it is no NVMe namespace"))?;
+        let namespace = namespace.ok_or_else(|| unable("it is not an NVMe namespace"))?;
         let mut file = claim::read_only(&Path::new("/dev").join(name))?;
         let failed = |source| Error::Step {
             action: self.name(),
@@ -77,7 +77,7 @@ impl Erase {
         let says = nvme::identify_controller(&file).map_err(failed)?;
         if self == Self::Sanitize {
             let how = Sanitize::from_controller(&says)
-                .ok_or_else(|| unable("the drive has no sanitize"))?;
+                .ok_or_else(|| unable("the drive does not support sanitize"))?;
             let said = format!(
                 "Sanitize ({how:?}) of the whole subsystem of /dev/{name}, then log 81h until it \
                  is done, {}",
@@ -86,7 +86,7 @@ impl Erase {
             return Ok((Reach::Subsystem, said));
         }
         if !says.can_format {
-            return Err(unable("the drive has no format"));
+            return Err(unable("the drive does not support format"));
         }
         let format = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
         let (reach, what) = if says.formats_all || says.erases_all {
@@ -118,8 +118,8 @@ impl Erase {
             Self::Discard => discard(claim, watch)?,
             Self::Format => {
                 let namespace = claim.identity().namespace;
-                let namespace =
-                    namespace.ok_or_else(|| failed(io::Error::other("it is no NVMe namespace")))?;
+                let namespace = namespace
+                    .ok_or_else(|| failed(io::Error::other("it is not an NVMe namespace")))?;
                 let says = nvme::identify_controller(file).map_err(failed)?;
                 if says.formats_all || says.erases_all {
                     refuse_hidden(claim, &says).map_err(failed)?;
@@ -185,16 +185,21 @@ pub(super) fn zero_end(file: &File, bytes: u64) -> io::Result<()> {
 /// Has a drive sanitized to the end.
 fn sanitized(drive: &mut impl Drive, says: &nvme::Controller, watch: &dyn Watch) -> io::Result<()> {
     let how = Sanitize::from_controller(says)
-        .ok_or_else(|| io::Error::other("the drive has no sanitize"))?;
+        .ok_or_else(|| io::Error::other("the drive does not support sanitize"))?;
     nvme::sanitize(drive, how)?;
     loop {
         match nvme::sanitize_state(drive)? {
             // It cannot be stopped: the drive continues by itself, even after a restart.
             SanitizeState::Running(part) => watch.progress((part * 1000.0) as u64, 1000),
             SanitizeState::Done => return Ok(()),
-            SanitizeState::Failed => return Err(io::Error::other("the drive says that it failed")),
+            SanitizeState::Failed => {
+                return Err(io::Error::other(
+                    "the drive reports that it \
+                                                                  failed",
+                ));
+            }
             SanitizeState::Never => {
-                return Err(io::Error::other("the drive says that it never began"));
+                return Err(io::Error::other("the drive reports that it never started"));
             }
         }
         thread::sleep(ASK_EVERY);

@@ -14,7 +14,7 @@ pub enum Error {
         why: String,
     },
     /// The content of a device cannot be determined.
-    #[error("what is on `{device}` cannot be told")]
+    #[error("failed to find out what is on `{device}`")]
     Signatures {
         /// The kernel's name of it.
         device: String,
@@ -22,7 +22,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Something speaks against it.
-    #[error("{device} is left as it is: {}", evidence_text(evidence))]
+    #[error("{device} is left alone: {}", evidence_text(evidence))]
     Refused {
         /// The device.
         device: String,
@@ -30,7 +30,7 @@ pub enum Error {
         evidence: Vec<Objection>,
     },
     /// It is not the device any more that was looked at.
-    #[error("`{device}` is left as it is: it was {was}, and is now {is}")]
+    #[error("`{device}` is left alone: it was {was}, but is now {is}")]
     Renumbered {
         /// The kernel's name.
         device: String,
@@ -40,7 +40,7 @@ pub enum Error {
         is: String,
     },
     /// It could not be opened exclusively.
-    #[error("`{device}` is left as it is: it could not be opened exclusively")]
+    #[error("`{device}` is left alone: it could not be opened exclusively")]
     Exclusive {
         /// Its path.
         device: PathBuf,
@@ -58,7 +58,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Its file system cannot be mounted at the plan's mount point.
-    #[error("{device} is not mounted on `{point}`, and left as it is: {why}")]
+    #[error("{device} is left alone and not mounted on `{point}`: {why}")]
     Place {
         /// The directory.
         point: PathBuf,
@@ -68,9 +68,7 @@ pub enum Error {
         why: String,
     },
     /// A step was stopped, as was asked for.
-    #[error(
-        "stopped while `{device}` was {doing}; the next time it is prepared from the first step"
-    )]
+    #[error("stopped while `{device}` was {doing}; the next run prepares it from the first step")]
     Stopped {
         /// The device.
         device: String,
@@ -99,8 +97,8 @@ pub enum Error {
     },
     /// The journal contains something else than was written to it.
     #[error(
-        "the journal `{path}` is damaged: what it says was changed on this machine cannot be put \
-         back by it. Look at it, put back by hand what is still changed (values, mounts, \
+        "the journal `{path}` is damaged, so tailmark cannot undo the changes of this machine that \
+         it lists. Read it, undo by hand what is still changed (values, mounts, \
          /var/lib/tailmark/emulated), and remove it"
     )]
     Damaged {
@@ -111,8 +109,8 @@ pub enum Error {
     },
     /// Another process has settings in effect.
     #[error(
-        "{holder} has settings of this machine changed, or is changing them, and holds `{path}`; \
-         wait until it ends, or end it"
+        "{holder} is using this machine's settings and holds `{path}`; wait until it ends, or stop \
+         it"
     )]
     InUse {
         /// The lock.

@@ -165,7 +165,7 @@ pub fn mount(
         source,
     };
     let other = |text: String| failed(io::Error::other(text));
-    // What is written to the file system of another device is lost to its owner too.
+    // Writing to the file system of another device would also damage its owner's data.
     if let Some(why) = &target.unstable {
         return Err(other(why.clone()));
     }
@@ -175,8 +175,8 @@ pub fn mount(
     match file_system_on(target)? {
         Some(found) if found == kind => {}
         found => {
-            let found = found.unwrap_or_else(|| "no file system that is known".to_owned());
-            return Err(other(format!("it holds {found}, and not {kind}")));
+            let found = found.unwrap_or_else(|| "no known file system".to_owned());
+            return Err(other(format!("it holds {found}, not {kind}")));
         }
     }
     let mut builder = fs::DirBuilder::new();

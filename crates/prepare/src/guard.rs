@@ -117,31 +117,31 @@ pub struct Guard {
 pub const GUARDS: &[Guard] = &[
     Guard {
         name: "name",
-        about: "the device is named so that it is the same after a restart",
+        about: "its name still means the same device after a restart",
         asks: Asks::Device,
         check: |scene| scene.target.unstable.iter().cloned().collect(),
     },
     Guard {
         name: "serial",
-        about: "its serial number is given on the command line, whole",
+        about: "its full serial number is given on the command line",
         asks: Asks::Device,
         check: not_confirmed,
     },
     Guard {
         name: "kind",
-        about: "it is a whole disk of a kind that this machine has alone",
+        about: "it is a whole disk of a kind that no other machine can use",
         asks: Asks::Device,
         check: other_kind,
     },
     Guard {
         name: "read-only",
-        about: "it can be written, and removed by nobody",
+        about: "it is writable and not removable",
         asks: Asks::Device,
         check: read_only,
     },
     Guard {
         name: "plan",
-        about: "its model and size are those of the plan",
+        about: "its model and size are as in the plan",
         asks: Asks::Device,
         check: unlike_the_plan,
     },
@@ -153,7 +153,7 @@ pub const GUARDS: &[Guard] = &[
     },
     Guard {
         name: "start",
-        about: "neither /etc/fstab nor the command line of the kernel names it",
+        about: "neither /etc/fstab nor the kernel command line names it",
         asks: Asks::Use,
         check: |scene| used(scene, &scene.uses.named, "is named as"),
     },
@@ -171,13 +171,13 @@ pub const GUARDS: &[Guard] = &[
     },
     Guard {
         name: "held",
-        about: "no device is made of it: LVM, RAID, encryption, multipath",
+        about: "it is not part of another device: LVM, RAID, encryption, multipath",
         asks: Asks::Use,
         check: held,
     },
     Guard {
         name: "stacked",
-        about: "no loop device is over it or over a file on it",
+        about: "no loop device uses it or a file on it",
         asks: Asks::Use,
         check: stacked,
     },
@@ -195,13 +195,13 @@ pub const GUARDS: &[Guard] = &[
     },
     Guard {
         name: "signatures",
-        about: "what is on it is ours, or named on the command line",
+        about: "its data is tailmark's, or its signature is named on the command line",
         asks: Asks::Device,
         check: foreign,
     },
     Guard {
         name: "unseen",
-        about: "everything that uses devices could be looked at",
+        about: "everything that may use it could be examined",
         asks: Asks::Use,
         check: unseen,
     },
@@ -212,7 +212,8 @@ fn unseen(scene: &GuardScene<'_>) -> Vec<String> {
     let missed = unseen.filter(|program| !scene.consent.unseen.contains(&program.name));
     let say = |program: &super::uses::Unseen| {
         format!(
-            "it cannot be seen {}; whoever knows that it does not use the device says --trust-program {}",
+            "tailmark cannot see {}; if you know that it does not use the device, add \
+             --trust-program {}",
             program.what,
             quoted(&program.name)
         )
@@ -240,8 +241,7 @@ fn not_confirmed(scene: &GuardScene<'_>) -> Vec<String> {
         match serial {
             Some(serial) if scene.consent.serials.contains(&serial) => {}
             Some(serial) => wrong.push(format!(
-                "its serial number is `{serial}`; whoever agrees that all on it is lost says \
-                 --erase {}",
+                "its serial number is `{serial}`; if all data on it may be lost, add --erase {}",
                 quoted(&serial)
             )),
             None => wrong.push("it has no serial number to confirm".to_owned()),
@@ -251,8 +251,8 @@ fn not_confirmed(scene: &GuardScene<'_>) -> Vec<String> {
 }
 
 /// What can be named instead.
-const WHOLE_DISKS: &str = "only whole disks are erased or overwritten; name one, or make a file system \
-                           on this and give its mount point as `path`";
+const WHOLE_DISKS: &str = "tailmark erases and overwrites only whole disks; name one, or make a \
+                           file system on this device and give its mount point as `path`";
 
 fn other_kind(scene: &GuardScene<'_>) -> Vec<String> {
     let device = &scene.target.device;
@@ -262,20 +262,21 @@ fn other_kind(scene: &GuardScene<'_>) -> Vec<String> {
         wrong.push(format!("it is a partition of `{disk}`: {WHOLE_DISKS}"));
     } else if let Some(Below::Device((major, minor))) = scene.uses.loops.get(&device.name) {
         wrong.push(format!(
-            "it is a loop device over another block device ({major}:{minor}): name that"
+            "it is a loop device over another block device ({major}:{minor}): name that device"
         ));
     } else if !device.members.is_empty() || device.composition.is_some() {
         let kind = device.kind();
-        wrong.push(format!("it is made of others ({kind}): {WHOLE_DISKS}"));
+        wrong.push(format!(
+            "it is made of other devices ({kind}): {WHOLE_DISKS}"
+        ));
     } else {
         match device.transport {
             Some(transport) if TRANSPORTS.contains(&transport) => {}
             Some(transport) => wrong.push(format!(
-                "it is a device on {transport}, which another machine may use; these are \
-                 accepted: {}",
+                "it is attached by {transport}, so another machine may use it; accepted: {}",
                 TRANSPORTS.join(", ")
             )),
-            None => wrong.push("how it is attached is not known".to_owned()),
+            None => wrong.push("tailmark cannot tell how it is attached".to_owned()),
         }
     }
     wrong
@@ -310,7 +311,7 @@ fn unlike_the_plan(scene: &GuardScene<'_>) -> Vec<String> {
         let model = model.as_deref().unwrap_or_default();
         if !model.to_lowercase().contains(&expected.to_lowercase()) {
             wrong.push(format!(
-                "its model is `{model}`, and the plan says `{expected}`"
+                "its model is `{model}`, but the plan says `{expected}`"
             ));
         }
     }
@@ -320,7 +321,7 @@ fn unlike_the_plan(scene: &GuardScene<'_>) -> Vec<String> {
         let is_near = |size: u64| (size as f64 - expected as f64).abs() <= most;
         if !is_near(*bytes) && !whole.is_some_and(is_near) {
             wrong.push(format!(
-                "it has {bytes} bytes, and the plan says {expected}"
+                "it has {bytes} bytes, but the plan says {expected}"
             ));
         }
     }
@@ -445,14 +446,17 @@ fn reserved(scene: &GuardScene<'_>) -> Vec<String> {
     match &scene.reserved {
         Ok(None) => Vec::new(),
         Ok(Some(who)) => vec![who.clone()],
-        Err(why) => vec![format!("whether another host has it cannot be told: {why}")],
+        Err(why) => vec![format!(
+            "tailmark cannot tell whether another host has reserved it: \
+                                  {why}"
+        )],
     }
 }
 
 fn foreign(scene: &GuardScene<'_>) -> Vec<String> {
     let signatures = match &scene.signatures {
         Ok(signatures) => signatures,
-        Err(why) => return vec![format!("what is on it cannot be told: {why}")],
+        Err(why) => return vec![format!("tailmark cannot tell what is on it: {why}")],
     };
     let agreed = |signature: &&Signature| {
         signature.is_ours || scene.consent.destroys.contains(&signature.name)
@@ -460,8 +464,8 @@ fn foreign(scene: &GuardScene<'_>) -> Vec<String> {
     let others = signatures.iter().filter(|signature| !agreed(signature));
     let say = |signature: &Signature| {
         format!(
-            "`{}` holds {}, which is not ours; whoever agrees that it is destroyed says --overwrite-signature \
-             {}",
+            "`{}` holds {}, which is not tailmark's; if it may be destroyed, add \
+             --overwrite-signature {}",
             signature.device,
             signature.name,
             quoted(&signature.name)

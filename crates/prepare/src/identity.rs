@@ -73,14 +73,14 @@ impl Identity {
     pub fn of_file(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.file_type().is_block_device() {
-            return Err(io::Error::other("it is no block device"));
+            return Err(io::Error::other("it is not a block device"));
         }
         let number = (
             rustix::fs::major(metadata.rdev()),
             rustix::fs::minor(metadata.rdev()),
         );
         let Some((mut identity, device)) = Self::of_number(Path::new(SYS), number) else {
-            return Err(io::Error::other("`/sys` does not know it"));
+            return Err(io::Error::other("it is not in `/sys`"));
         };
         if device.backing_file.is_some() {
             let status = ioctl::loop_status(file)?;
@@ -90,13 +90,15 @@ impl Identity {
             let says = nvme::identify_controller(file)?;
             if Some(&says.serial) != identity.serial.as_ref() {
                 return Err(io::Error::other(format!(
-                    "the drive says that its serial number is `{}`, and `/sys` says `{}`",
+                    "the drive reports the serial number `{}`, but `/sys` reports `{}`",
                     says.serial,
                     identity.serial.unwrap_or_default()
                 )));
             }
             if ioctl::nvme_namespace(file)? != identity.namespace {
-                return Err(io::Error::other("it is another namespace than `/sys` says"));
+                return Err(io::Error::other(
+                    "the drive and `/sys` report different namespaces",
+                ));
             }
         }
         Ok(identity)
@@ -145,7 +147,7 @@ impl Target {
                 let metadata = fs::metadata(path).map_err(|source| error(source.to_string()))?;
                 if !metadata.file_type().is_block_device() {
                     return Err(error(
-                        "it is no block device; an NVMe drive is named by a namespace, or by \
+                        "it is not a block device; for an NVMe drive, name a namespace or use \
                          `serial:NUMBER`"
                             .to_owned(),
                     ));
@@ -156,7 +158,7 @@ impl Target {
             }
         };
         let (mut identity, device) = Identity::of_number(Path::new(SYS), number)
-            .ok_or_else(|| error("`/sys` does not know it".to_owned()))?;
+            .ok_or_else(|| error("it is not in `/sys`".to_owned()))?;
         if let Some(file) = &device.backing_file
             && let Ok(metadata) = fs::metadata(file)
         {
@@ -224,7 +226,7 @@ fn unstable(path: &Path, identity: &Identity, alone: bool) -> Option<String> {
     }
     let Ok(name) = path.strip_prefix(BY_ID) else {
         return Some(format!(
-            "`{}` may be another device after a restart; name it by `{BY_ID}/...` or `{BY_SERIAL}{}`",
+            "`{}` may be another device after a restart; use `{BY_ID}/...` or `{BY_SERIAL}{}`",
             path.display(),
             identity.serial.as_deref().unwrap_or("NUMBER")
         ));
@@ -241,10 +243,11 @@ fn unstable(path: &Path, identity: &Identity, alone: bool) -> Option<String> {
     match holds(serial) {
         true if alone || identity.namespace.is_some_and(numbered) => None,
         true => Some(format!(
-            "several namespaces have the serial number `{serial}`, and `{name}` does not say which"
+            "several namespaces have the serial number `{serial}`, and `{name}` does not say which \
+             one"
         )),
         false => Some(format!(
-            "`{name}` leads to a device of another serial number and name: `{serial}`, `{wwid}`"
+            "`{name}` leads to a device with another serial number and name: `{serial}`, `{wwid}`"
         )),
     }
 }

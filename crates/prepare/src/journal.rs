@@ -94,7 +94,7 @@ impl<'a> Journal<'a> {
         if boot == boot_id() {
             journal.restore()?
         } else {
-            log("no settings to restore: the machine was started again since");
+            log("no settings to restore, because the machine has been restarted since");
             // Files of a volume outlive that.
             let is_file = |change: &Change| matches!(change, Change::Emulated { .. });
             journal.changes.retain(is_file);
@@ -140,7 +140,7 @@ impl<'a> Journal<'a> {
         if is == *value {
             (self.log)(&format!("{key} is {value}"))
         } else {
-            (self.log)(&format!("{key} is {is}, as the kernel made of {value}"))
+            (self.log)(&format!("{key} is {is}: the kernel adjusted {value}"))
         }
         Ok(())
     }
@@ -221,7 +221,7 @@ impl<'a> Journal<'a> {
                 }
             }
             self.changes.pop();
-            // What is left stays in the journal all the time.
+            // Remaining changes stay in the journal all the time.
             let kept: Vec<_> = left.iter().rev().cloned().collect();
             let all = [self.changes.clone(), kept].concat();
             self.write_all(&all)?;

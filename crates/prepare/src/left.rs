@@ -72,7 +72,7 @@ impl LeftChanges {
         own.then(|| {
             let changes: Vec<_> = changes.iter().filter_map(still).collect();
             format!(
-                "this machine is left changed: {}; `{RESTORE}` puts it back",
+                "this machine is left changed: {}; run `{RESTORE}` to undo it",
                 changes.join("; ")
             )
         })
@@ -88,8 +88,8 @@ impl LeftChanges {
             .map(|s| &**s)
             .collect();
         format!(
-            "a run of tailmark that was killed has left this machine changed: {}; `{RESTORE}` puts \
-             it back",
+            "a killed run of tailmark has left this machine changed: {}; run `{RESTORE}` to undo \
+             it",
             all.join("; ")
         )
     }
@@ -118,7 +118,7 @@ fn still(change: &Change) -> Option<String> {
         }
         Change::Emulated { directory } => directory
             .exists()
-            .then(|| format!("the emulated volume `{}` is there", directory.display())),
+            .then(|| format!("the emulated volume `{}` exists", directory.display())),
     }
 }
 
@@ -141,8 +141,8 @@ pub(super) fn write(directory: &Path, changes: &[Change]) -> io::Result<()> {
     }
     let by = ChangedBy::this_process();
     let mut text = format!(
-        "tailmark (process {}) has changed this machine and has not put everything back yet.\n\
-         If this process does not run any more, put it back with: {RESTORE}\n\n",
+        "tailmark (process {}) has changed this machine and has not undone everything yet.\nIf \
+         this process is no longer running, undo the changes with: {RESTORE}\n\n",
         by.process
     );
     for change in changes {
@@ -155,7 +155,7 @@ pub(super) fn write(directory: &Path, changes: &[Change]) -> io::Result<()> {
             } => told_value(setting, requested, old),
             Change::Mount { point, .. } => format!("`{}` is mounted", point.display()),
             Change::Emulated { directory: volume } => {
-                format!("the emulated volume `{}` is there", volume.display())
+                format!("the emulated volume `{}` exists", volume.display())
             }
         };
         let _ = writeln!(text, "- {}", said.replace('\n', " "));

@@ -17,7 +17,7 @@ pub fn plan_namespaces(target: &Target, count: u32) -> Result<(Reach, String), E
         source,
     };
     if target.identity.namespace.is_none() {
-        return Err(failed(io::Error::other("it is no NVMe namespace")));
+        return Err(failed(io::Error::other("it is not an NVMe namespace")));
     }
     let mut file = claim::read_only(&Path::new("/dev").join(name))?;
     let layout = layout(&mut file, count).map_err(failed)?;
@@ -49,7 +49,7 @@ pub fn make_namespaces(claim: Claim, count: u32, watch: &dyn Watch) -> Result<Ve
     let controllers = tailmark_machine::controller::controllers_of(sys, &claim.identity().name);
     let [controller] = &controllers[..] else {
         let why = format!(
-            "it has {} controllers, and one is needed",
+            "it has {} controllers, but must have one",
             controllers.len()
         );
         return Err(failed(io::Error::other(why)));
@@ -59,7 +59,7 @@ pub fn make_namespaces(claim: Claim, count: u32, watch: &dyn Watch) -> Result<Ve
     let says = nvme::identify_controller(&file).map_err(failed)?;
     if says.serial != serial {
         let why = format!(
-            "`{controller}` is the drive of serial number `{}`",
+            "`{controller}` is the drive with serial number `{}`",
             says.serial
         );
         return Err(failed(io::Error::other(why)));
@@ -83,18 +83,25 @@ struct Layout {
 fn layout(drive: &mut impl Drive, count: u32) -> io::Result<Layout> {
     let says = nvme::controller(drive)?;
     if !says.can_manage {
-        return Err(io::Error::other("the drive cannot make namespaces"));
+        return Err(io::Error::other(
+            "the drive does not support creating namespaces",
+        ));
     }
     let old = nvme::allocated(drive)?;
     let first = old.first().copied();
-    let first = first.ok_or_else(|| io::Error::other("the drive has no namespace to go by"))?;
+    let first = first.ok_or_else(|| {
+        io::Error::other(
+            "the drive has no namespace to take the \
+                                                      format from",
+        )
+    })?;
     let format = nvme::identify_namespace(drive, first)?;
     let bytes = u64::try_from(says.bytes).unwrap_or(u64::MAX);
     /// Sizes are multiples of it, which drives of any granularity take: 1 GiB.
     const GRAIN: u64 = 1 << 30;
     let each = bytes / u64::from(count.max(1)) / GRAIN * GRAIN;
     if each == 0 || format.block_bytes == 0 {
-        let why = format!("{bytes} bytes do not make {count} namespaces of a GiB or more");
+        let why = format!("{bytes} bytes are too few for {count} namespaces of at least 1 GiB");
         return Err(io::Error::other(why));
     }
     Ok(Layout {
@@ -192,7 +199,10 @@ mod tests {
             error.to_string()
         };
         let unable = refused(vec![controller(0)], 2);
-        assert!(unable.contains("cannot make namespaces"), "{unable}");
+        assert!(
+            unable.contains("does not support creating namespaces"),
+            "{unable}"
+        );
         let list = structure(&[(0, &[1])]);
         let namespace = structure(&[(26, &[0]), (130, &[9])]);
         let small = refused(vec![controller(0b1000), list, namespace], 100);

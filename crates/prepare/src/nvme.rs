@@ -284,9 +284,8 @@ pub(crate) fn reservation(device: impl AsFd, namespace: u32) -> io::Result<Optio
 /// The content of a reservation report: its type, and the number of registered controllers.
 fn reserved(report: &[u8]) -> Option<String> {
     let (kind, registered) = (number(report, 4, 1), number(report, 5, 2));
-    (kind != 0 || registered != 0).then(|| {
-        format!("it is reserved (type {kind}), and {registered} controllers are registered with it")
-    })
+    (kind != 0 || registered != 0)
+        .then(|| format!("it is reserved (type {kind}), with {registered} registered controllers"))
 }
 
 fn plain(opcode: u8, namespace: u32, first: u32, timeout_ms: u32) -> Command<'static> {

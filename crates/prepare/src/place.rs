@@ -31,9 +31,9 @@ impl Job {
                 file_system_on(target)?
             };
             if found.as_deref() != Some(row.name) {
-                let found = found.unwrap_or_else(|| "no file system that is known".to_owned());
+                let found = found.unwrap_or_else(|| "no known file system".to_owned());
                 wrong.push(format!(
-                    "the device holds {found}, and not {}, which is made where {} is given",
+                    "the device holds {found}, not {}; give {} to have tailmark make it",
                     row.name,
                     self.flags()
                 ));

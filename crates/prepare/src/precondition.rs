@@ -31,8 +31,8 @@ pub fn plan_precondition(device: &str, bytes: u64, passes: u32) -> String {
     let Range { start, end } = part(bytes);
     format!(
         "zeros over the first and the last MiB of /dev/{device}, {}; {passes} times: random data \
-         to {start}..{end} of /dev/{device}, in order, {BLOCK} bytes at once, {WRITERS} in flight, \
-         O_DIRECT",
+         to {start}..{end} of /dev/{device}, in order, {BLOCK} bytes at a time, {WRITERS} in \
+         flight, O_DIRECT",
         tag::plan()
     )
 }

@@ -79,7 +79,7 @@ impl RawDevice {
         let mut said: Vec<_> = found.iter().map(say).collect();
         said.retain(|text| seen.insert(text.clone()));
         Ok(if said.is_empty() {
-            "nothing that is known, and no stamp of tailmark".to_owned()
+            "no known signature, and no stamp of tailmark".to_owned()
         } else {
             said.join("; ")
         })
@@ -132,8 +132,8 @@ impl RawDevice {
         claim.confirm()?;
         let failed = |source| claim.failed("stamp", source);
         let (file, bytes) = (claim.file(), claim.identity().bytes);
-        // First the end, where RAID and partition tables have copies: until the stamp is whole, the
-        // beginning says what the device was.
+        // First the end, where RAID and partition tables have copies. Until the stamp is complete,
+        // the beginning still shows what the device was.
         erase::zero_end(file, bytes).map_err(failed)?;
         stamp(file).map_err(failed)?;
         let rest = tag::RESERVED_BYTES
@@ -155,7 +155,7 @@ impl RawDevice {
             stamp(&file)
         } else {
             Err(io::Error::other(
-                "another program has written it since it was looked at",
+                "another program has written to it since tailmark examined it",
             ))
         };
         stamped.map_err(|source| Error::Step {

@@ -114,7 +114,7 @@ impl Kernel {
         };
         if !may_be_set(name) {
             let why = format!(
-                "[prepare] sysctls may name {}, but not {}; set others yourself before the run",
+                "[prepare] sysctls may set {}, but not {}; set others yourself before the run",
                 SYSCTLS.join(", "),
                 NO_SYSCTLS.join(", ")
             );
@@ -122,7 +122,7 @@ impl Kernel {
         }
         // A dot within a part, such as that of the network device `eth0.5`, is written as `/`.
         if !name.split('.').all(|part| part.split('/').all(is_word)) {
-            return Err(refused(name, value, "names are such as vm.swappiness"));
+            return Err(refused(name, value, "names look like vm.swappiness"));
         }
         let parts = name.split('.').map(|part| part.replace('/', "."));
         let path = self.proc.join("sys").join(parts.collect::<PathBuf>());
@@ -150,7 +150,7 @@ impl Kernel {
             settings.push(self.existing(&format!("governor of {policy}"), path, value)?);
         }
         if settings.is_empty() {
-            Err(refused("governor", value, "this machine shows no governor"))
+            Err(refused("governor", value, "this machine has no governor"))
         } else {
             Ok(settings)
         }
@@ -170,7 +170,7 @@ impl Kernel {
     /// # Errors
     /// If there is no such group.
     pub fn memory_limit(&self, group: &str, bytes: u64) -> Result<Setting, Error> {
-        // The kernel counts pages: what it makes of a limit is what is asked for.
+        // The kernel counts pages, so the limit is rounded like there.
         let page = rustix::param::page_size() as u64;
         let value = (bytes / page * page).to_string();
         let is_plain = Path::new(group)
@@ -188,7 +188,7 @@ impl Kernel {
             None => Err(refused(
                 "memory limit",
                 &value,
-                &format!("there is no control group `{group}` that limits memory"),
+                &format!("there is no control group `{group}` with a memory limit"),
             )),
         }
     }
@@ -349,7 +349,7 @@ mod tests {
     fn the_documentation_has_every_sysctl_that_can_be_set() {
         let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/DEVICES.md");
         let docs = fs::read_to_string(docs).unwrap();
-        for (name, rows) in [("may name", SYSCTLS), ("refused", NO_SYSCTLS)] {
+        for (name, rows) in [("may set", SYSCTLS), ("refused", NO_SYSCTLS)] {
             let all: Vec<_> = rows.iter().map(|row| format!("`{row}`")).collect();
             let row = format!("| {name} | {} |", all.join(", "));
             assert!(docs.contains(&row), "DEVICES.md lacks: {row}");

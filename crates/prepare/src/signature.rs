@@ -82,7 +82,7 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
     let data = data.map(|sum| Signature {
         name: format!("data:{sum:016x}"),
         device: identity.name.clone(),
-        about: "data that no signature names".to_owned(),
+        about: "data without a known signature".to_owned(),
         is_ours: false,
     });
     Ok(data.into_iter().collect())
@@ -120,7 +120,7 @@ pub(super) fn parse(text: &[u8], device: &str, whose: &str) -> io::Result<Vec<Si
     if text.trim_ascii().is_empty() {
         return Ok(Vec::new());
     }
-    let odd = || io::Error::other("`wipefs` wrote something else than signatures");
+    let odd = || io::Error::other("`wipefs` printed something other than signatures");
     let document: Value = serde_json::from_slice(text).map_err(io::Error::other)?;
     let rows = document["signatures"].as_array().ok_or_else(odd)?;
     let row = |row: &Value| {
@@ -183,7 +183,7 @@ fn sampled(file: &File, bytes: u64) -> io::Result<Samples> {
         });
     };
     let ends = ENDS.min(bytes) as usize;
-    // What is ours lies at multiples of a sector.
+    // Our data lies at multiples of a sector.
     let last = (bytes - ends as u64) / SAMPLE as u64 * SAMPLE as u64;
     let mut buffer = vec![0; (bytes - last) as usize];
     file.read_exact_at(&mut buffer[..ends], 0)?;

@@ -41,7 +41,7 @@ pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
     let open = File::open(directory)?;
     let found = open.metadata()?;
     if !found.is_dir() {
-        return Err(io::Error::other("it is no directory"));
+        return Err(io::Error::other("it is not a directory"));
     }
     refuse_other_owner("the directory", &found)?;
     set_mode(&open, &found, DIRECTORY_MODE)
@@ -62,7 +62,7 @@ pub(super) fn open_private(path: &Path) -> io::Result<File> {
         .open(path)?;
     let found = file.metadata()?;
     if !found.is_file() {
-        return Err(io::Error::other("it is no plain file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     refuse_other_owner("the file", &found)?;
     set_mode(&file, &found, PRIVATE_MODE)?;
@@ -98,7 +98,7 @@ pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
     }
     let most = BYTES_MAX >> 20;
     Err(io::Error::other(format!(
-        "it is no plain file of at most {most} MiB"
+        "it is not a regular file of at most {most} MiB"
     )))
 }
 
@@ -130,7 +130,7 @@ pub(super) fn refuse_other_owner(what: &str, found: &fs::Metadata) -> io::Result
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "{what} belongs to user {}, and must belong to user {own}, who runs this",
+        "{what} belongs to user {}, but must belong to user {own}, who runs tailmark",
         found.uid()
     )))
 }
@@ -191,7 +191,10 @@ mod tests {
         assert!(open_private(&pipe).is_err());
         for path in [&pipe, &large] {
             let error = read(path).unwrap_err().to_string();
-            assert!(error.contains("no plain file of at most 16 MiB"), "{error}");
+            assert!(
+                error.contains("not a regular file of at most 16 MiB"),
+                "{error}"
+            );
         }
         assert!(read(&dir.path().join("missing")).unwrap().is_none());
     }

@@ -67,8 +67,8 @@ pub fn plan_steady(mix: &Mix, place: &Path) -> Vec<String> {
     } = mix;
     let rounds = |target: &Path| {
         format!(
-            "at most {ROUNDS_MAX} rounds of {} s: {depth} requests in flight of {block_bytes} \
-             bytes at random places of {}, {read_percent} % reads, O_DIRECT; until steady",
+            "at most {ROUNDS_MAX} rounds of {} s until steady: {depth} requests in flight of \
+             {block_bytes} bytes at random offsets in {}, {read_percent} % reads, O_DIRECT",
             round.as_secs_f64(),
             target.display()
         )
@@ -79,7 +79,7 @@ pub fn plan_steady(mix: &Mix, place: &Path) -> Vec<String> {
             let file = file_in(place);
             let name = file.display();
             vec![
-                format!("random data to {name}, in order, {percent} % of the room that is free"),
+                format!("random data to {name}, in order, {percent} % of the free space"),
                 rounds(&file),
                 format!("rm {name}"),
             ]
@@ -126,7 +126,7 @@ pub fn steady_file(
     let bytes = free / 100 * u64::from(percent) / GRAIN * GRAIN;
     let part = 0..bytes;
     if bytes < mix.block_bytes {
-        let why = format!("{percent} % of {free} bytes are less than a MiB and a request");
+        let why = format!("{percent} % of {free} bytes is less than 1 MiB plus one request");
         return Err(failed(io::Error::other(why)));
     }
     let file = Removed::new(&own).map_err(failed)?;
@@ -225,7 +225,7 @@ impl Removed {
 
 impl Drop for Removed {
     fn drop(&mut self) {
-        // Where it cannot be, the next attempt removes it, and until then it is there to be seen.
+        // If that fails, the next attempt removes it. Until then it is visible.
         let _ = fs::remove_file(&self.1);
     }
 }

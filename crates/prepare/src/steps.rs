@@ -89,7 +89,7 @@ pub const STEPS: &[PrepareStep] = &[
     },
     PrepareStep {
         name: "namespaces",
-        about: "removes all namespaces of an NVMe drive and makes equal ones",
+        about: "removes all namespaces of an NVMe drive and creates equal ones",
         changes: Changes::Data,
         inverse: "",
         plan: |job| {
@@ -122,7 +122,7 @@ pub const STEPS: &[PrepareStep] = &[
     },
     PrepareStep {
         name: "precondition",
-        about: "writes the whole of each device in order, with random data",
+        about: "writes each whole device in order, with random data",
         changes: Changes::Data,
         inverse: "",
         plan: |job| {
@@ -199,7 +199,7 @@ pub const STEPS: &[PrepareStep] = &[
         name: "mount",
         about: "mounts the file system of the device on the plan's directory",
         changes: Changes::Device,
-        inverse: "umount, when the run ends or by `tailmark restore`",
+        inverse: "umount, at the end of the run or by `tailmark restore`",
         plan: |job| {
             let mount = job.mount().filter(|_| job.own_mount().is_none());
             let Some((row, target, point)) = mount else {
@@ -227,7 +227,7 @@ pub const STEPS: &[PrepareStep] = &[
     },
     PrepareStep {
         name: "steady_file",
-        about: "the same through a file in the mounted file system, which is removed again",
+        about: "the same in a temporary file of the mounted file system",
         changes: Changes::Data,
         inverse: "",
         plan: |job| {
@@ -239,7 +239,7 @@ pub const STEPS: &[PrepareStep] = &[
                 return Ok(());
             };
             let (mix, point) = (*mix, point.to_owned());
-            // On the device alone: not on what is below where its mount is gone.
+            // Only on the device itself, not on the directory below if the mount is gone.
             if job.own_mount().is_none() {
                 return Err(Error::Place {
                     device: job.targets[0].identity.describe(),
@@ -254,17 +254,17 @@ pub const STEPS: &[PrepareStep] = &[
     },
     PrepareStep {
         name: "sysctls",
-        about: "sets values of the kernel",
+        about: "sets kernel values",
         changes: Changes::Machine,
-        inverse: "the old values, when the run ends or by `tailmark restore`",
+        inverse: "the old values, at the end of the run or by `tailmark restore`",
         plan: |job| commands(job.sysctls()),
         carry_out: |job, journal, _| set_all(job.sysctls()?, journal),
     },
     PrepareStep {
         name: "governor",
-        about: "sets how processors choose their frequency",
+        about: "sets the CPU frequency governor",
         changes: Changes::Machine,
-        inverse: "the old ones, when the run ends or by `tailmark restore`",
+        inverse: "the old governors, at the end of the run or by `tailmark restore`",
         plan: |job| commands(job.governor()),
         carry_out: |job, journal, _| set_all(job.governor()?, journal),
     },
@@ -272,15 +272,15 @@ pub const STEPS: &[PrepareStep] = &[
         name: "huge_pages",
         about: "sets transparent huge pages",
         changes: Changes::Machine,
-        inverse: "the old value, when the run ends or by `tailmark restore`",
+        inverse: "the old value, at the end of the run or by `tailmark restore`",
         plan: |job| commands(job.huge_pages()),
         carry_out: |job, journal, _| set_all(job.huge_pages()?, journal),
     },
     PrepareStep {
         name: "memory_limit",
-        about: "limits the memory of the control group of a server",
+        about: "limits the memory of a server's control group",
         changes: Changes::Machine,
-        inverse: "the old limit, when the run ends or by `tailmark restore`",
+        inverse: "the old limit, at the end of the run or by `tailmark restore`",
         plan: |job| commands(job.memory()),
         carry_out: |job, journal, _| set_all(job.memory()?, journal),
     },
@@ -339,7 +339,7 @@ impl Job {
                     doing: "prepared",
                 });
             }
-            // Of what is there now: a step before may have changed which devices there are.
+            // Planned now, because an earlier step may have changed which devices exist.
             let commands = (step.plan)(self)?;
             if commands.is_empty() {
                 continue;

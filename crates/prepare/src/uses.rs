@@ -124,7 +124,7 @@ impl Uses {
                 Err(error) if error.raw_os_error() == Some(6) => {}
                 Err(error) => self.unseen.push(Unseen {
                     name: device.name.clone(),
-                    what: format!("what `{}` is over: {error}", path.display()),
+                    what: format!("what `{}` is backed by: {error}", path.display()),
                 }),
             }
         }

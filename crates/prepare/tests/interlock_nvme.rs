@@ -46,8 +46,8 @@ fn every_hole_of_a_simpler_guard_on_nvme_is_closed() {
     let expected = [
         // By the character device, with the namespace mounted.
         "an exclusive open of the controller: ok",
-        "/dev/nvme0: `/dev/nvme0` names no device to prepare: it is no block device; an NVMe drive \
-         is named by a namespace, or by `serial:NUMBER`",
+        "/dev/nvme0: `/dev/nvme0` names no device to prepare: it is not a block device; for an \
+         NVMe drive, name a namespace or use `serial:NUMBER`",
         "serial:guest0: `serial:guest0` names no device to prepare: nvme0n1, nvme0n2 have it; write \
          `serial:guest0/NAMESPACE`",
         "mounted namespace: exclusive, mounted, signatures",
@@ -65,7 +65,7 @@ fn every_hole_of_a_simpler_guard_on_nvme_is_closed() {
         "the serial number of the other drive: serial",
         "raw data: signatures",
         "raw data that was named: taken",
-        "sanitize: the drive has no sanitize",
+        "sanitize: the drive does not support sanitize",
         "format: Format NVM of /dev/nvme1n1, namespace 1, format 0 (512 bytes a block), secure \
          erase 1: this namespace; the mark of tailmark at 196608",
         // Last, for it destroys it: what the tools do that are asked by the character device.

@@ -248,7 +248,12 @@ fn a_forged_line_of_the_journal_is_refused_and_what_is_ours_is_put_back() {
     assert_eq!(fs::read_to_string(&passwd).unwrap(), "root:x:0:0\n");
     assert_eq!(swappiness.current().unwrap(), "60");
     let said = said.into_inner().unwrap();
-    let is_refused = |text: &String| text.contains("passwd` is left as it is: no step");
+    let is_refused = |text: &String| {
+        text.contains(
+            "passwd` is left alone: tailmark never changes \
+                                                    it",
+        )
+    };
     assert!(said.iter().any(is_refused), "{said:#?}");
 }
 

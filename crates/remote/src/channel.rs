@@ -21,17 +21,17 @@ use std::{
 };
 use tailmark_cluster::{Exchange, Measurement};
 
-/// How long an agent may take for its first line.
+/// How long an agent may take to send its first line.
 const HELLO: Duration = Duration::from_secs(15);
-/// How long it may take to say what its clock says.
+/// How long it may take to report its clock.
 const TIME: Duration = Duration::from_secs(20);
-/// How often messages about preparing are handed over.
+/// How often messages about preparation are passed on.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often the agent hears of this end meanwhile.
+/// How often this end sends a sign of life meanwhile.
 const BEAT: Duration = Duration::from_secs(5);
 /// Exchanges of a measurement of its clock.
 const BURST: usize = 8;
-/// The most memory of samples that wait to be taken, bytes: those of about ten minutes.
+/// The most memory for samples that wait to be taken, bytes: those of about ten minutes.
 const SAMPLES_BYTES_MAX: usize = 64 << 20;
 /// The most bytes of names that an agent's probes may have.
 const NAMES_BYTES_MAX: usize = 4 << 20;
@@ -45,22 +45,22 @@ pub struct Taken {
     pub probe: String,
     /// When, by the agent's clock.
     pub at_ns: u64,
-    /// What each value is of, and the value.
+    /// Each value with its identity.
     pub values: Vec<(Sampled, f64)>,
 }
 
 /// A message while something is prepared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// What is worth a line.
+    /// A log line.
     Log(String),
     /// A long step begins.
     Begins(String),
-    /// How much of it is done, and of how much.
+    /// The completed part, and the total.
     Progress(u64, u64),
 }
 
-/// What has come and was not taken yet.
+/// Messages that were received but not taken yet.
 #[derive(Debug, Default)]
 struct Inbox {
     waiting: HashMap<u64, Sender<Answer>>,
@@ -68,7 +68,7 @@ struct Inbox {
     /// The memory of `samples`, bytes.
     samples_bytes: usize,
     not_sampled: Vec<String>,
-    /// What was said of preparing.
+    /// Messages about preparation.
     prepared: Vec<Said>,
     next: u64,
     /// Why nothing comes any more.
@@ -110,7 +110,7 @@ impl Channel {
         let hello = match received(&greeted, HELLO, is_over) {
             Ok(hello) => hello,
             Err(RecvTimeoutError::Timeout) => {
-                return Err(lost(&format!("the agent said nothing within {HELLO:?}")));
+                return Err(lost(&format!("the agent did not answer within {HELLO:?}")));
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = locked(&inbox).closed.clone();
@@ -133,19 +133,19 @@ impl Channel {
         })
     }
 
-    /// What it said first.
+    /// Its first message.
     pub const fn hello(&self) -> &Hello {
         &self.hello
     }
 
-    /// Asks, and waits for the answer for so long.
+    /// Sends a request and waits this long for the answer.
     pub fn ask(&self, ask: Ask, timeout: Duration) -> Result<Answer, Error> {
         let end = Instant::now() + timeout;
         let late = || format!("no answer within {timeout:?}");
         self.ask_until(ask, &mut |_| (Instant::now() >= end).then(late), timeout)
     }
 
-    /// Asks for what may take hours, and hands over the messages meanwhile.
+    /// Sends a request that may take hours, and passes on messages meanwhile.
     pub fn prepare(
         &self,
         ask: Ask,
@@ -159,7 +159,7 @@ impl Channel {
             said.into_iter().for_each(&mut *hear);
             if is_stopped() && !is_told {
                 is_told = true;
-                // Where that is lost, so is the answer that is waited for.
+                // If this is lost, so is the awaited answer.
                 let _ = channel.ask(Ask::Stop, TIME);
             }
             if heard.elapsed() < BEAT {
@@ -222,7 +222,7 @@ impl Channel {
     pub fn clock(&self) -> Result<Measurement, Error> {
         let exchanges: Result<Vec<_>, _> = (0..BURST).map(|_| self.exchange()).collect();
         let best = Measurement::best(&exchanges?);
-        best.ok_or_else(|| self.lost("it does not say what its clock says".to_owned()))
+        best.ok_or_else(|| self.lost("it does not report the time of its clock".to_owned()))
     }
 
     /// One exchange of clocks, which shows too that it is there.
@@ -247,7 +247,7 @@ impl Channel {
         }
     }
 
-    /// The samples that came since this was asked last, and what could not be sampled.
+    /// The samples since the last call, and what could not be sampled.
     pub fn take(&self) -> (Vec<Taken>, Vec<String>) {
         let mut inbox = locked(&self.inbox);
         let samples = std::mem::take(&mut inbox.samples);
@@ -272,7 +272,7 @@ impl Channel {
 }
 
 impl Inbox {
-    /// Keeps what was said of preparing. Later progress replaces earlier progress.
+    /// Keeps a message about preparation. Later progress replaces earlier progress.
     fn say(&mut self, said: Said) {
         if let (Some(Said::Progress(..)), Said::Progress(..)) = (self.prepared.last(), &said) {
             self.prepared.pop();
@@ -353,12 +353,12 @@ fn next(from: &mut impl BufRead, rate: &mut Rate) -> Result<Option<Line>, String
         .map_err(|error| format!("{error} in `{}`", lines::quoted(&line)))
 }
 
-/// What the values of each probe are of, which it says only where that has changed.
+/// The identities of each probe's values, which it sends only when they change.
 #[derive(Default)]
 struct Names(HashMap<String, Vec<Sampled>>);
 
 impl Names {
-    /// A sample with what its values are of; `None` where that is not known.
+    /// A sample with the identities of its values; `None` if they are unknown.
     fn taken(&mut self, sample: Sample) -> Result<Option<Taken>, String> {
         let Sample {
             probe,

@@ -30,7 +30,7 @@ pub enum Signal {
 #[derive(Debug, Clone)]
 pub struct Command {
     server: Arc<Server>,
-    /// Where its log and its end are kept, without what they end with.
+    /// The place of its log and its end, without suffixes.
     kept: String,
     /// Its process group.
     group: String,
@@ -38,7 +38,7 @@ pub struct Command {
     since: (String, u64),
 }
 
-/// Whether a text names a process group that a command can have: 0 and 1 are of others.
+/// Whether a text is a process group that a command can have: 0 and 1 belong to others.
 fn is_group(text: &str) -> bool {
     text.parse::<u32>().is_ok_and(|group| group > 1)
 }
@@ -47,7 +47,7 @@ impl Command {
     /// Starts a command.
     ///
     /// # Errors
-    /// Where the connection is lost, or it cannot be started.
+    /// If the connection is lost, or it cannot be started.
     pub fn start(server: &Arc<Server>, words: &[String]) -> Result<Self, Error> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -76,11 +76,11 @@ impl Command {
         }
     }
 
-    /// Whether it has succeeded; none where it goes on after that time. How it ended while the connection
-    /// was lost is not known, and taken for a success: what it began says more.
+    /// Whether it succeeded; `None` if it runs longer than that. If it ended while the connection
+    /// was lost, the outcome is unknown and counts as success, because what it started shows more.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub fn ended(&self, wait: Duration) -> Result<Option<bool>, Error> {
         let tenths = (wait.as_millis() / 100).to_string();
         let looked = self
@@ -94,10 +94,10 @@ impl Command {
         })
     }
 
-    /// Sends a signal to it and all that it started.
+    /// Sends a signal to it and to everything that it started.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub fn signal(&self, signal: Signal) -> Result<(), Error> {
         let name = match signal {
             Signal::Term => "TERM",
@@ -106,10 +106,10 @@ impl Command {
         self.to_group(SIGNAL, name).map(drop)
     }
 
-    /// Whether anything that it started still runs.
+    /// Whether anything that it started is still running.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub fn is_any_left(&self) -> Result<bool, Error> {
         self.to_group(SIGNAL, "0")
     }
@@ -129,8 +129,7 @@ impl Command {
         self.server.boot_id() == self.since.0
     }
 
-    /// What it has printed from this byte on, and how much it has printed so far; nothing where that
-    /// cannot be read any more.
+    /// Its output from this byte on, and the total so far; empty if it cannot be read any more.
     #[must_use]
     pub fn printed(&self, from: u64) -> (String, u64) {
         let arguments = [&format!("{}.log", self.kept), &from.to_string()];
@@ -144,10 +143,10 @@ impl Command {
 }
 
 impl Server {
-    /// Whether a command succeeds there, and what it prints.
+    /// Whether a command succeeds there, and its output.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub fn output(&self, words: &[&str]) -> Result<(bool, String), Error> {
         let arguments: Vec<&str> = words.to_vec();
         // 255 is what `ssh` itself ends with.
@@ -156,7 +155,7 @@ impl Server {
         Ok((ran.is_ok(), ran.out))
     }
 
-    /// The end of a file there, at most 64 KiB; nothing where it cannot be read.
+    /// The end of a file there, at most 64 KiB; empty if it cannot be read.
     #[must_use]
     pub fn text_of(&self, path: &Path) -> String {
         let path = path.to_string_lossy();

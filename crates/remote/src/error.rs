@@ -8,12 +8,12 @@ pub enum Error {
     Connect {
         /// Whom it was to reach.
         login: String,
-        /// What it said.
+        /// The answer.
         why: String,
     },
-    /// What has to be done there needs root.
+    /// The work there needs root.
     #[error(
-        "`{login}` is not root there, and may not use sudo without a password ({why}); {what} needs \
+        "`{login}` is not root and cannot use sudo without a password ({why}), but {what} needs \
          root: log in as root, allow `sudo -n`, or leave that out"
     )]
     NotRoot {
@@ -26,21 +26,21 @@ pub enum Error {
     },
     /// The agent is another one.
     #[error(
-        "the agent that was started on `{login}` is of version {version}, which speaks protocol \
-         {protocol} and not {expected}: use the one that was built with this program"
+        "the agent on `{login}` has version {version} and speaks protocol {protocol}, not \
+         {expected}: use the agent that was built with this program"
     )]
     OtherVersion {
         /// Where.
         login: String,
         /// The version of the agent.
         version: String,
-        /// What it speaks.
+        /// Its protocol version.
         protocol: u32,
         /// What this program speaks.
         expected: u32,
     },
     /// The agent that was named cannot be read.
-    #[error("the agent `{path}` cannot be read")]
+    #[error("failed to read the agent `{path}`")]
     NoAgentFile {
         /// Its path.
         path: String,
@@ -48,11 +48,11 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The connection was lost.
-    #[error("the connection to `{login}` is lost: {why}")]
+    #[error("lost the connection to `{login}`: {why}")]
     Lost {
         /// To whom.
         login: String,
-        /// Why, as far as that is known.
+        /// The reason, if known.
         why: String,
     },
     /// It was refused there.
@@ -64,7 +64,7 @@ pub enum Error {
         why: String,
     },
     /// There is no agent to ask.
-    #[error("`{login}` has no agent ({why}), which preparing and sampling need")]
+    #[error("`{login}` has no agent ({why}), but preparing and sampling need one")]
     NoAgent {
         /// Where.
         login: String,

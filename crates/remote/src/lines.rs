@@ -14,7 +14,7 @@ use std::{
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 /// Lines per second that an agent may send on average. A full set of probes takes about twenty.
 const LINES_PER_S: f64 = 1000.0;
-/// Lines that may come at once, such as those of a minute in which the network was silent.
+/// Lines that may come at once, for example after a minute without network.
 const LINES_BURST: f64 = 20_000.0;
 /// Characters of a foreign text that a message repeats.
 const QUOTED_MAX: usize = 200;
@@ -22,7 +22,7 @@ const QUOTED_MAX: usize = 200;
 /// Reads one line of at most `max` bytes, without its end. `None` at the end of the input.
 ///
 /// # Errors
-/// Where it cannot be read, or is longer: no more of it is kept than `max` bytes.
+/// If it cannot be read, or is longer. No more than `max` bytes of it are kept.
 pub fn line(from: &mut impl BufRead, max: usize) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
@@ -39,7 +39,7 @@ pub fn line(from: &mut impl BufRead, max: usize) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// How many lines may still come.
+/// The number of lines that may still come.
 #[derive(Debug)]
 pub struct Rate {
     left: f64,
@@ -58,7 +58,7 @@ impl Rate {
     /// Counts a line that comes now.
     ///
     /// # Errors
-    /// Where it is one too many.
+    /// If it is one too many.
     pub fn count(&mut self, now: Instant) -> Result<(), String> {
         let since = now.saturating_duration_since(self.last).as_secs_f64();
         self.left = (self.left + since * LINES_PER_S).min(LINES_BURST) - 1.0;
@@ -129,7 +129,7 @@ pub fn quoted(text: &str) -> String {
     begin
 }
 
-/// A foreign text as a message repeats it: its beginning and its end, where `ssh` gives the reason.
+/// Foreign text for a message: its beginning, and its end, where `ssh` gives the reason.
 pub fn shortened(text: &str) -> String {
     let text = printable(text);
     let count = text.chars().count();

@@ -22,14 +22,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a host may take for the first command, and to begin with the copy of the agent: login shells
-/// and sudo may ask a directory of users first.
+/// How long a host may take for the first command, and to start copying the agent: login shells and
+/// sudo may first query a directory of users.
 const ANSWER: Duration = Duration::from_secs(15);
 
-/// What a copy of the agent may take.
+/// How long copying the agent may take.
 const COPY: Duration = Duration::from_secs(120);
 
-/// How long an agent may take to put back what it prepared, when its connection ends.
+/// How long an agent may take to restore changes when its connection ends.
 const PUT_BACK: Duration = Duration::from_secs(30);
 
 /// Prints the processor, and as whom commands are run there: root, with sudo, or a user who has no way
@@ -39,11 +39,11 @@ uname -m
 if [ "$(id -u)" = 0 ]; then echo root; elif sudo -n true; then echo sudo; else echo user; fi
 "#;
 
-/// Makes a directory and prints its name; takes a program of `$1` bytes with the SHA-256 `$2` from its
-/// input into it and runs that, after an empty line, or prints in one line why it does not, and waits.
-/// It ends with its input; whatever ends it, the directory goes with it, and what a command of a service
-/// writes there at that moment. Its name ends with `$3` and is known before it is made, and no signal
-/// ends its removal: sudo sends several to a whole group.
+/// Creates a directory and prints its name. Takes a program of `$1` bytes with the SHA-256 `$2`
+/// from its input into it. Runs that after an empty line, or prints in one line why it does not,
+/// and waits. It ends with its input. However it ends, the directory is removed, including what a
+/// service's command writes there at that moment. Its name ends with `$3` and is known in advance.
+/// No signal interrupts the removal, because sudo sends several to a whole group.
 const SCRIPT: &str = r#"
 directory=${TMPDIR:-/tmp}/tailmark.$3
 trap 'exit 1' HUP INT TERM
@@ -64,16 +64,16 @@ else
 fi
 "#;
 
-/// What is needed of a host.
+/// The requirements for a host.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The agent that is copied there.
     pub agent: AgentProgram,
-    /// What needs root there; nothing does, where empty.
+    /// What needs root there; empty if nothing does.
     pub needs_root: String,
 }
 
-/// What a connection consists of.
+/// The parts of a connection.
 #[derive(Debug)]
 pub struct Link {
     /// The agent, or why there is none.
@@ -88,7 +88,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Makes one, unless `is_over` says meanwhile that nobody needs it any more.
+    /// Connects, unless `is_over` says meanwhile that it is no longer needed.
     pub fn connect(
         login: &str,
         options: &Options,
@@ -97,7 +97,7 @@ impl Link {
         let mut ssh = Ssh::connect(login, is_over)?;
         let not_run = |why: String| Error::Connect {
             login: login.to_owned(),
-            why: format!("no command is run there: {why}"),
+            why: format!("the host runs no commands: {why}"),
         };
         let about = match ssh.script_unless(ABOUT, &[], ANSWER, is_over) {
             Err(Error::Lost { why, .. }) => return Err(not_run(why)),
@@ -123,7 +123,7 @@ impl Link {
         let mut shell = Shell::start(&ssh, program.as_deref().unwrap_or_default(), is_over)?;
         let agent = match (program, shell.why_not.is_empty()) {
             (Err(why), _) => Err(why),
-            (Ok(_), false) => Err(format!("it was copied and does not run: {}", shell.why_not)),
+            (Ok(_), false) => Err(format!("it was copied but does not run: {}", shell.why_not)),
             (Ok(_), true) => Ok(()),
         };
         let agent = match agent {
@@ -153,7 +153,7 @@ impl Link {
         self.is_lost.store(true, Ordering::Relaxed);
     }
 
-    /// What tells one boot of one machine from others; empty where that cannot be read.
+    /// The boot identifier of the machine; empty if it cannot be read.
     pub fn boot_id(&self) -> String {
         match &self.agent {
             Ok(channel) => channel.hello().boot_id.clone(),
@@ -168,7 +168,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Without input the agent puts back what it prepared, removes what is left there and ends.
+        // Without input the agent restores its changes, removes its files and ends.
         self.agent = Err("it has ended".to_owned());
         drop(self.process.stdin.take());
         let end = Instant::now() + PUT_BACK;
@@ -187,13 +187,13 @@ fn kill(process: &mut Child) {
     let _ = process.wait();
 }
 
-/// The shell of a connection, when it has told its directory.
+/// The shell of a connection, once it has reported its directory.
 struct Shell {
     process: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     directory: String,
-    /// Why the program that it was given does not run; empty where it does.
+    /// Why its program does not run; empty if it does.
     why_not: String,
 }
 
@@ -234,9 +234,9 @@ impl Shell {
             failed(format!("{what} within {time:?}"))
         };
         let started = received(&started, ANSWER, is_over);
-        let directory = started.map_err(|_| late("it did not begin to run the agent", ANSWER))?;
+        let directory = started.map_err(|_| late("it did not start the agent", ANSWER))?;
         let told = received(&told, COPY, is_over);
-        let (why_not, to, from) = told.map_err(|_| late("the agent was not copied", COPY))?;
+        let (why_not, to, from) = told.map_err(|_| late("the agent could not be copied", COPY))?;
         if directory.is_empty() {
             drop((to, from));
             let ended = process.wait_with_output();
@@ -246,7 +246,7 @@ impl Shell {
             );
             return Err(Error::Refused {
                 login: ssh.login().to_owned(),
-                why: format!("no directory can be made: {}", summary(&said)),
+                why: format!("failed to create a directory: {}", summary(&said)),
             });
         }
         // Standard error is read to its end without waiting for it.

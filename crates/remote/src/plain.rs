@@ -7,8 +7,7 @@ use crate::{
 use std::time::Duration;
 use tailmark_model::Fact;
 
-/// Prints a group, a name and a value a line, with tabs in between; what a machine does not have is
-/// empty.
+/// Prints a group, a name and a value per line, separated by tabs. Missing values are empty.
 const FACTS: &str = r#"
 say() { printf '%s\t%s\t%s\n' "$1" "$2" "$3"; }
 say machine hostname "$(uname -n)"
@@ -39,7 +38,7 @@ fn fact(line: &str) -> Option<Fact> {
     (!fact.value.is_empty()).then_some(fact)
 }
 
-/// Writes out what is dirty, then drops all caches.
+/// Writes dirty pages, then drops all caches.
 pub fn drop_caches(ssh: &Ssh, timeout: Duration) -> Result<(), Error> {
     let script = "sync && echo 3 >/proc/sys/vm/drop_caches";
     let done = ssh.script(script, &[], timeout)?;

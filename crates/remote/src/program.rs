@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The agent that was taken in when this program was built; empty where none was.
+/// The agent embedded when this program was built; empty if there was none.
 static TAKEN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent"));
 
 /// The name of its file.
@@ -23,7 +23,7 @@ const PROGRAM_BYTES_MAX: u64 = 256 << 20;
 /// The agent that is copied to a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum AgentProgram {
-    /// That of this program.
+    /// The agent of this program.
     #[default]
     Own,
     /// This file.
@@ -33,16 +33,16 @@ pub enum AgentProgram {
 }
 
 impl AgentProgram {
-    /// Its bytes for a processor of this name, as `uname -m` has it; or why there are none.
+    /// Its bytes for a processor, named as in `uname -m`, or why there are none.
     ///
     /// # Errors
-    /// Where a file that was named cannot be read.
+    /// If a named file cannot be read.
     pub(crate) fn for_machine(
         &self,
         machine: &str,
     ) -> Result<Result<Cow<'static, [u8]>, String>, Error> {
         let program = match (self, TAKEN) {
-            (Self::None, _) => Err("the plan says so".to_owned()),
+            (Self::None, _) => Err("the plan disables it".to_owned()),
             (Self::File(path), _) => Ok(Cow::Owned(read(path).map_err(|source| {
                 let path = path.display().to_string();
                 Error::NoAgentFile { path, source }
@@ -52,8 +52,10 @@ impl AgentProgram {
         };
         Ok(program.and_then(|program| match machine_of(&program) {
             Some(is) if is == machine => Ok(program),
-            Some(is) => Err(format!("the agent is for {is}, and the host is {machine}")),
-            None => Err("the agent is no program".to_owned()),
+            Some(is) => Err(format!(
+                "the agent is built for {is}, but the host is {machine}"
+            )),
+            None => Err("the agent is not a program".to_owned()),
         }))
     }
 }
@@ -63,7 +65,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     if !found.is_file() || found.len() > PROGRAM_BYTES_MAX {
         let most = PROGRAM_BYTES_MAX >> 20;
-        let why = format!("it is no regular file of at most {most} MiB");
+        let why = format!("it is not a regular file of at most {most} MiB");
         return Err(io::Error::other(why));
     }
     fs::read(path)
@@ -75,7 +77,7 @@ fn beside() -> Result<Vec<u8>, String> {
     let path = own.parent().unwrap_or(Path::new(".")).join(NAME);
     fs::read(&path).map_err(|error| {
         format!(
-            "this program was built without the agent, and `{}`: {error}",
+            "this program was built without the agent, and `{}` cannot be read: {error}",
             path.display()
         )
     })
@@ -112,7 +114,7 @@ mod tests {
         for path in [Path::new("/dev/zero"), &large] {
             let error = read(path).unwrap_err().to_string();
             assert!(
-                error.contains("no regular file of at most 256 MiB"),
+                error.contains("not a regular file of at most 256 MiB"),
                 "{error}"
             );
         }

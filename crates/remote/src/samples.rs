@@ -12,7 +12,7 @@ pub struct Received {
     pub probe: String,
     /// When, in ns of this machine's clock.
     pub at_ns: u64,
-    /// What it is of.
+    /// Its subject.
     pub subject: String,
     /// Its name, unit last.
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Received {
     pub value: f64,
 }
 
-/// What is known of the clock there.
+/// The state of the clock there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clock {
     /// When, in ns of this machine's clock.
@@ -33,7 +33,7 @@ pub struct Clock {
     pub bound_s: f64,
 }
 
-/// What a measurement says of a clock.
+/// The state of a clock according to a measurement.
 pub fn clock_of(measured: &Measurement) -> Clock {
     Clock {
         at_ns: measured.leader_ns,

@@ -18,8 +18,8 @@ done
 echo $!
 "#;
 
-/// Prints how the command `$1` with the number `$2` ended, or `on` where it has not after `$3` tenths
-/// of a second.
+/// Prints how the command `$1` with the number `$2` ended, or `on` if it is still running after
+/// `$3` tenths of a second.
 pub const LOOK: &str = r#"
 left=$3
 while :; do
@@ -31,14 +31,13 @@ done
 echo on
 "#;
 
-/// Prints the size of the file `$1`, and from the byte `$2` on what it had then; of more than 4 MiB the end.
+/// Prints the size of the file `$1`, and its content from the byte `$2` on; at most the last 4 MiB.
 pub const PRINTED: &str = r#"
 size=$(wc -c <"$1") && echo "$size" && from=$2 && { [ "$((size - from))" -le 4194304 ] || from=$((size - 4194304)); } &&
 tail -c "+$((from + 1))" -- "$1" | head -c "$((size - from))"
 "#;
 
-/// Ends the commands that are kept at these places, whoever knows their numbers: asks them to, and after
-/// ten seconds does not ask any more.
+/// Ends the commands recorded at these places: asks them to end, and kills them after ten seconds.
 pub const END_ALL: &str = r#"
 own=$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 3)
 groups=
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
     use std::{fs, path::Path, process, thread, time::Duration};
 
-    /// What a script of this machine's `shell` prints, in a session of its own as over a connection.
+    /// The output of a script in this machine's `shell`, in its own session as over a connection.
     fn script(shell: &str, script: &str, arguments: &[&str]) -> (bool, String) {
         let ran = process::Command::new("setsid")
             .args(["--wait", shell, "-c", script, shell])
@@ -79,7 +78,7 @@ mod tests {
         (ran.status.success(), printed.trim().to_owned())
     }
 
-    /// Those of this machine.
+    /// The shells of this machine.
     fn shells() -> Vec<&'static str> {
         let all = ["dash", "bash"].into_iter();
         all.filter(|shell| Path::new("/bin").join(shell).exists())

@@ -25,38 +25,38 @@ use std::{
 use tailmark_prepare::shell_line;
 use tempfile::TempDir;
 
-/// How long a short command may take: longer than a machine whose disk is busy takes for any.
+/// The time limit of a short command: longer than any command takes on a machine with a busy disk.
 pub const SHORT: Duration = Duration::from_secs(120);
-/// How long a connection may take to be made.
+/// The time limit of connecting.
 const CONNECT_S: u32 = 10;
-/// How long that may take with all that comes before: a jump host, a slow agent of keys.
+/// The same with all preliminaries: a jump host, a slow agent of keys.
 const MADE: Duration = Duration::from_secs(20);
-/// How long it may take to end one.
+/// How long ending a connection may take.
 const ENDED: Duration = Duration::from_secs(5);
 /// Asked so often whether the other end is there; after three times without an answer it is not.
 const ALIVE_S: u32 = 5;
-/// What `ssh` says where the other end takes no further session.
+/// The message of `ssh` if the other end accepts no further session.
 const TOO_MANY: &str = "Session open refused by peer";
 /// What stands before the output of each command: a login shell may have printed something by itself.
 pub const BEGINS: &str = "tailmark begins";
-/// How often a command that runs is looked at.
+/// How often a running command is checked.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// What the names of directories begin with that sockets are in.
+/// The prefix of directories with sockets.
 const PREFIX: &str = "tailmark-ssh.";
 /// The file in each that is locked by the run that made it.
 const LOCK_NAME: &str = "lock";
 /// What `ssh` itself says while it connects.
 const LOG_NAME: &str = "log";
-/// What else is said meanwhile.
+/// The file for other messages.
 const SAID_NAME: &str = "said";
 /// The socket of the connection.
 const SOCKET_NAME: &str = "master";
 /// The longest path of the user's own directory, bytes: a socket's path has 107, and `ssh` adds to it.
 const RUNTIME_PATH_MAX: usize = 48;
-/// What is kept of the output of a command, bytes.
+/// The most output of a command that is kept, bytes.
 const OUTPUT_MAX: u64 = 16 << 20;
-/// What is read of the messages of `ssh`, bytes.
+/// The most of the messages of `ssh` that is read, bytes.
 const SAID_MAX: u64 = 64 << 10;
 
 /// A connection.
@@ -70,10 +70,10 @@ pub struct Ssh {
     before: Vec<String>,
 }
 
-/// What a command has printed, and how it ended.
+/// The output of a command, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Its exit code; none where it was killed.
+    /// Its exit code; `None` if it was killed.
     pub code: Option<i32>,
     /// Its standard output.
     pub out: String,
@@ -87,7 +87,7 @@ impl Output {
         self.code == Some(0)
     }
 
-    /// What it says of why it did not.
+    /// Its explanation of a failure.
     pub fn why(&self) -> String {
         let said = summary(&self.err);
         match (said.is_empty(), self.code) {
@@ -99,7 +99,7 @@ impl Output {
 }
 
 impl Ssh {
-    /// Makes a connection, unless `is_over` says meanwhile that nobody needs it any more.
+    /// Connects, unless `is_over` says meanwhile that it is no longer needed.
     pub fn connect(login: &str, is_over: &dyn Fn() -> bool) -> Result<Self, Error> {
         let failed = |why: String| Error::Connect {
             login: login.to_owned(),
@@ -138,8 +138,7 @@ impl Ssh {
             .stdout(Stdio::null())
             .stderr(output);
         let started = command.spawn();
-        let mut started =
-            started.map_err(|error| failed(format!("it could not be run: {error}")))?;
+        let mut started = started.map_err(|error| failed(format!("failed to run it: {error}")))?;
         let code = ended(&mut started, MADE, is_over);
         if code == Some(Some(0)) {
             return Ok(Self {
@@ -189,7 +188,7 @@ impl Ssh {
         let line = format!("echo '{BEGINS}'; {line}");
         let mut command = self.client();
         command
-            // Where that connection is gone, no other one is made.
+            // If that connection is gone, `ssh` must not open another one.
             .args([
                 "-o",
                 "ProxyCommand=false",
@@ -212,8 +211,9 @@ impl Ssh {
         command
     }
 
-    /// Runs a command of the other end to its end, unless `is_over` says meanwhile that nobody needs it
-    /// any more. That it ends with 255, as `ssh` does where there is no connection, is a loss of that.
+    /// Runs a command at the other end to completion, unless `is_over` says meanwhile that it is no
+    /// longer needed. The exit code 255, which `ssh` also uses if there is no connection, counts as
+    /// a lost connection.
     fn run(
         &self,
         words: &[&str],
@@ -260,7 +260,7 @@ impl Ssh {
         self.script_unless(script, arguments, timeout, &|| false)
     }
 
-    /// The same, unless `is_over` says meanwhile that nobody needs it any more.
+    /// The same, unless `is_over` says meanwhile that it is no longer needed.
     pub fn script_unless(
         &self,
         script: &str,
@@ -307,7 +307,7 @@ fn directory() -> io::Result<(TempDir, File)> {
     }
 }
 
-/// `XDG_RUNTIME_DIR`, where it is the private directory of this user that it has to be.
+/// `XDG_RUNTIME_DIR`, if it is a private directory of this user, as it must be.
 fn runtime_directory() -> Option<PathBuf> {
     let path = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
     let is_usable = path.is_absolute() && path.as_os_str().as_bytes().len() <= RUNTIME_PATH_MAX;
@@ -330,9 +330,9 @@ fn remove_left() {
         .for_each(|parent| remove_left_in(&parent));
 }
 
-/// Anyone can make a directory with such a name in `/tmp`, and a FIFO or a link in it: only private
-/// directories of this user are looked into, and nothing there is waited for. One in which anything
-/// else lies than a run puts there is left alone.
+/// Removes directories that killed runs left. Anyone can create a directory with such a name in
+/// `/tmp`, and a FIFO or a link in it. So only private directories of this user are examined,
+/// without blocking. A directory with other content is left alone.
 fn remove_left_in(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -359,7 +359,7 @@ fn is_directory_name(name: &OsStr) -> bool {
     })
 }
 
-/// The files of such a directory; none where one of them is not of a run.
+/// The files of such a directory; `None` if one of them does not come from a run.
 fn own_files(directory: &Path) -> Option<Vec<PathBuf>> {
     let is_own = |name: &str| {
         // `ssh` makes its socket under a longer name first.
@@ -386,8 +386,8 @@ fn open_lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// How a program ended, by its code; none where it was killed, because it took too long or nobody
-/// needs it.
+/// The exit code of a program; `None` if it was killed because it took too long or was no longer
+/// needed.
 fn ended(child: &mut Child, timeout: Duration, is_over: &dyn Fn() -> bool) -> Option<Option<i32>> {
     let end = Instant::now() + timeout;
     loop {
@@ -403,8 +403,8 @@ fn ended(child: &mut Child, timeout: Duration, is_over: &dyn Fn() -> bool) -> Op
     }
 }
 
-/// How a program ended (as [`ended`]), and what it printed. What one has printed that was killed is not
-/// waited for: others may still hold its streams, as the `ssh` does that holds the connection.
+/// How a program ended (as [`ended`]), and its output. The output of a killed program is not
+/// awaited, because others may still hold its streams, such as the `ssh` that holds the connection.
 fn printed(
     command: &mut Command,
     timeout: Duration,
@@ -422,8 +422,8 @@ fn printed(
     Ok((code, whole(out), whole(err)))
 }
 
-/// What comes from a stream, when that ends, without control characters. Its first [`OUTPUT_MAX`] bytes
-/// are kept.
+/// The content of a stream up to its end, without control characters. The first [`OUTPUT_MAX`]
+/// bytes are kept.
 fn text(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
@@ -440,14 +440,14 @@ fn text(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     told
 }
 
-/// What a command has printed, without what its login shell has; none where it was not begun.
+/// The output of a command without that of its login shell; `None` if it was not started.
 fn own_output(printed: &str) -> Option<String> {
     let mut lines = printed.split_inclusive('\n');
     lines.position(|line| line.trim_end() == BEGINS)?;
     Some(lines.collect())
 }
 
-/// What a program said, in one line: a part of it, where it is long.
+/// A program's message in one line, shortened if it is long.
 pub fn summary(said: &str) -> String {
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
     lines::shortened(&lines.collect::<Vec<_>>().join("; "))

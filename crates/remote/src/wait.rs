@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often it is asked whether anybody does.
+/// How often the need is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What comes within this time, unless `is_over` says meanwhile that nobody needs it any more.
+/// The next value within this time, unless `is_over` says meanwhile that it is no longer needed.
 pub fn received<T>(
     from: &Receiver<T>,
     timeout: Duration,

@@ -10,10 +10,10 @@ use tailmark_model::{
 };
 
 impl Data {
-    /// The same with an earlier study that each system is compared with, itself with what it was.
+    /// Adds an earlier study, with which each system is compared: itself with its former self.
     ///
     /// # Errors
-    /// Where that has none of the systems, or no point of theirs.
+    /// If that study has none of the systems, or no point of theirs.
     pub fn against(mut self, earlier: &Self) -> Result<Self, Error> {
         let common = compared::common(&self.names(), &earlier.names());
         if common.is_empty() {
@@ -68,7 +68,8 @@ impl Data {
         systems.iter().map(|system| system.name.as_str()).collect()
     }
 
-    /// What is measured of these systems alone, under the settings of all. Ceilings are systems here.
+    /// The measurements of these systems only, under the settings of all. Ceilings count as systems
+    /// here.
     fn part(&self, systems: &[&str]) -> Self {
         let is_of = |name: &String| systems.contains(&name.as_str());
         let own = self.systems.iter().filter(|system| is_of(&system.name));
@@ -88,7 +89,7 @@ impl Data {
     }
 }
 
-/// What a system was, as a system of its own.
+/// The name of a system's former self.
 fn before(system: &str) -> String {
     format!("{system} (before)")
 }
@@ -103,7 +104,7 @@ fn few(all: &[String]) -> String {
     }
 }
 
-/// Which keys of the plans have other values: those of all systems, and not of the report.
+/// The plan keys with changed values: those of all systems, but not those of the report.
 fn changed(before: &[Header], now: &[Header]) -> Vec<String> {
     let (Some(before), Some(now)) = (before.first(), now.first()) else {
         return Vec::new();

@@ -6,7 +6,7 @@ use crate::{Block, Data, Text, block::anchor};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use tailmark_model::Words;
 
-/// What the author says in a place; nothing if the report has no words there.
+/// The author's words for a place; empty if there are none.
 #[must_use]
 pub fn words(data: &Data, place: Words) -> Vec<Block> {
     let settings = data.report_settings();
@@ -14,7 +14,7 @@ pub fn words(data: &Data, place: Words) -> Vec<Block> {
     text.map_or_else(Vec::new, |text| blocks(text))
 }
 
-/// What the author says at the foot of the page, on one line.
+/// The author's words for the foot of the page, on one line.
 #[must_use]
 pub fn footer(data: &Data) -> String {
     let blocks = words(data, Words::Footer).into_iter();

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use tailmark_model::{Arrivals, PointKey, number};
 
-/// What the cells of a grid follow each other by.
+/// The axis of a grid's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
     /// Client counts, in a closed loop or at one fixed rate.
@@ -31,7 +31,7 @@ impl Axis {
         }
     }
 
-    /// Where a point is on it.
+    /// The position of a point on it.
     #[must_use]
     pub fn step(self, key: &PointKey) -> Step {
         let rate = key.target_rate.filter(|_| self == Self::Rates);
@@ -42,10 +42,10 @@ impl Axis {
     }
 }
 
-/// Where a cell is on the axis of its grid.
+/// The position of a cell on the axis of its grid.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// Operations per second that were offered; none, where the axis is the client count.
+    /// The offered operations per second; `None` if the axis is the client count.
     pub rate: Option<f64>,
     /// Client count.
     pub threads: u32,

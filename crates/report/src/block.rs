@@ -11,7 +11,7 @@ pub enum Block {
     Heading {
         /// Unique in the report; lower case, digits and dashes.
         anchor: String,
-        /// What it says.
+        /// The text.
         title: String,
         /// A quieter addition on the same line.
         about: String,
@@ -30,9 +30,9 @@ pub enum Block {
     Beside(Figure, Vec<Text>),
     /// What qualifies the numbers.
     Findings(Vec<FindingEntry>),
-    /// A text shown as it is, folded away where the format can.
+    /// Text shown as it is, folded if the format supports that.
     Source {
-        /// What it is.
+        /// Its title.
         title: String,
         /// The text.
         text: String,
@@ -106,7 +106,7 @@ impl Text {
     }
 }
 
-/// A summary card: its numbers, what they mean, and its bars.
+/// A summary card: its numbers, their meaning, and its bars.
 #[derive(Debug, Clone, Default)]
 pub struct Card {
     /// Above the numbers.
@@ -126,14 +126,14 @@ pub struct Card {
 pub struct CardFigure {
     /// The number, or a word if there is none.
     pub value: String,
-    /// What it means.
+    /// The meaning of the numbers.
     pub about: String,
 }
 
 /// One bar of a card.
 #[derive(Debug, Clone)]
 pub struct Bar {
-    /// What it is of.
+    /// Its subject.
     pub name: String,
     /// Its value as text.
     pub value: String,
@@ -150,7 +150,7 @@ pub struct Table {
     pub caption: String,
     /// From left to right.
     pub columns: Vec<Column>,
-    /// From top to bottom, each as long as `columns`.
+    /// The rows from top to bottom, each as long as `columns`.
     pub rows: Vec<TableRow>,
     /// Below the table; empty: none.
     pub note: String,
@@ -232,13 +232,13 @@ const NONE: &str = "–";
 /// A cell of a table.
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// The number that it says, in the unit of the column; none: it is no number.
+    /// The number in the text, in the unit of the column; `None` if it is not a number.
     pub value: Option<Bounded>,
     /// A quieter second line, such as a spread; empty: none.
     pub detail: String,
-    /// What a pointer over it shows; empty: nothing.
+    /// The text on hovering; empty: none.
     pub hint: String,
     /// A peak.
     pub strong: bool,
@@ -246,7 +246,7 @@ pub struct Cell {
     pub muted: bool,
     /// The findings that qualify it.
     pub badges: Vec<Badge>,
-    /// The address that it leads to, where the format can; empty: none.
+    /// The link target, if the format supports links; empty: none.
     pub link: String,
 }
 
@@ -275,7 +275,7 @@ impl Cell {
         self.with_bounded(Bounded::exact(value))
     }
 
-    /// The same with a number of which it may be known that it is a bound.
+    /// The same with a number that may be a bound.
     #[must_use]
     pub fn with_bounded(mut self, value: Bounded) -> Self {
         self.value = Some(value);
@@ -312,11 +312,11 @@ pub struct FindingEntry {
     pub badge: Badge,
     /// The code in words.
     pub title: String,
-    /// What it means for the numbers, and what to do about it.
+    /// Its effect on the numbers, and what to do about it.
     pub means: String,
-    /// Whether it could change the headline. Others are folded where the format can.
+    /// Whether it could change the headline. Others are folded if the format supports that.
     pub changes_headline: bool,
-    /// What was found, each wording once.
+    /// The evidence, each wording once.
     pub evidence: Vec<FindingEvidence>,
 }
 
@@ -328,7 +328,7 @@ impl FindingEntry {
     }
 }
 
-/// What was found in the same words, and where.
+/// Evidence with the same wording, and the places.
 #[derive(Debug, Clone)]
 pub struct FindingEvidence {
     /// The words; what differs from place to place is emphasised.
@@ -344,7 +344,7 @@ pub struct FindingEvidence {
 pub struct Figure {
     /// Unique in the report; lower case, digits and dashes.
     pub anchor: String,
-    /// What can be chosen; every combination is one variant of every chart.
+    /// The controls. Every combination of choices is one variant of every chart.
     pub controls: Vec<Control>,
     /// The charts.
     pub charts: Vec<Chart>,
@@ -355,11 +355,11 @@ pub struct Figure {
 pub struct Control {
     /// Controls of the same key follow each other throughout the report.
     pub key: &'static str,
-    /// What is chosen.
+    /// The subject of the choice.
     pub label: String,
-    /// What there is to choose.
+    /// The possible choices.
     pub choices: Vec<ControlChoice>,
-    /// Which is chosen at first: an index into `choices`.
+    /// The initial choice: an index into `choices`.
     pub initial: usize,
 }
 
@@ -385,7 +385,7 @@ impl Control {
 pub struct ControlChoice {
     /// Choices of a group stand together; empty: none.
     pub group: String,
-    /// What it is called.
+    /// The label.
     pub label: String,
 }
 
@@ -409,7 +409,7 @@ pub struct Chart {
     pub title: String,
     /// Beside the title, for example `higher is better`.
     pub hint: String,
-    /// What it shows, in words, for those who do not see it.
+    /// A description in words, for readers who cannot see it.
     pub about: String,
     /// Height in pixels at the width of a page.
     pub height: u32,
@@ -417,19 +417,21 @@ pub struct Chart {
     pub wide: bool,
     /// The option that all variants share.
     pub base: Value,
-    /// Merged into `base`, one for each combination of choices, the last control fastest. One
-    /// alone serves all combinations; null: there is nothing to show. A string is the JSON of one.
+    /// Options merged into `base`, one for each combination of choices, the last control fastest. A
+    /// single one serves all combinations; null means that there is nothing to show. A string is
+    /// the JSON of an option.
     pub variants: Vec<Value>,
-    /// What it shows at first, for formats that draw it in letters; none: it is left to others.
+    /// What it shows initially, for formats that draw with characters; `None`: only other formats
+    /// show it.
     pub plot: Option<Plot>,
 }
 
-/// What a chart shows, as numbers.
+/// The content of a chart as numbers.
 #[derive(Debug, Clone)]
 pub struct Plot {
     /// Over what.
     pub axes: PlotAxes,
-    /// Bars or lines, those of the systems first.
+    /// Bars or lines, with those of the systems first.
     pub series: Vec<PlotSeries>,
 }
 
@@ -469,7 +471,7 @@ pub struct PlotSeries {
 pub struct PlotMark {
     /// Where on the axis of x; of bars without meaning.
     pub x: f64,
-    /// How high.
+    /// The value.
     pub y: f64,
     /// Beside it; empty: nothing.
     pub label: String,
@@ -480,7 +482,7 @@ pub struct PlotMark {
 }
 
 impl Figure {
-    /// How many variants the controls span.
+    /// The number of variants that the controls span.
     #[must_use]
     pub fn combinations(&self) -> usize {
         self.controls.iter().map(|c| c.choices.len()).product()
@@ -496,7 +498,8 @@ impl Figure {
         }
     }
 
-    /// What is merged into the option of one of its charts at first; none where there is nothing to show.
+    /// The option merged into that of one of its charts initially; `None` if there is nothing to
+    /// show.
     #[must_use]
     pub fn initial_variant<'c>(&self, chart: &'c Chart) -> Option<Cow<'c, Value>> {
         match chart.variants.get(self.initial(chart))? {

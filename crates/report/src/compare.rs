@@ -29,14 +29,14 @@ pub enum ComparedAt {
     Peak,
     /// All at one step of the axis.
     Step(Step),
-    /// On average over the steps, of which this is the highest that all have.
+    /// On average over the steps, of which this is the highest that all systems have.
     Average(Step),
 }
 
 /// A system's peak in a group.
 #[derive(Debug, Clone, Copy)]
 pub struct Standing<'a> {
-    /// Which system.
+    /// The system.
     pub system: &'a str,
     /// Its peak.
     pub peak: SpreadPeak,
@@ -63,8 +63,8 @@ pub fn standings<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<St
     standings
 }
 
-/// Puts one before another that it is ahead of. Where systems took turns their comparison is without
-/// drift, and their means are not: the one that is ahead may have the lower mean.
+/// Sorts systems so that each comes before those that it leads. If systems took turns, their
+/// comparison is free of drift but their means are not, so the leader may have the lower mean.
 pub fn put_first<T>(ordered: &mut [T], is_first: impl Fn(&T, &T) -> bool) {
     for end in 1..ordered.len() {
         let mut at = end;
@@ -82,8 +82,8 @@ pub fn is_first_by(comparison: Option<Comparison>, sweep: &SweepTable<'_>) -> bo
     exact.and_then(|exact| is_ahead(&exact, sweep.comparisons.band)) == Some(true)
 }
 
-/// The systems of which a metric is known at a place, the best first; those of which only a bound
-/// is known come last, since nothing shows that they lead.
+/// The systems with a known metric at a place, the best first. Systems with only a bound come last,
+/// because nothing shows that they lead.
 #[must_use]
 pub fn ranked<'a>(
     group: &WorkloadGrid<'a>,
@@ -117,9 +117,8 @@ pub fn ranked<'a>(
     known.into_iter().map(|(system, _)| system).collect()
 }
 
-/// Which systems are compared at a place, each pair as `(a, b)`, of which the improvement of `a`
-/// over `b` is stated: every other one with the baseline, or the subject with every other one, the
-/// best of them first.
+/// The pairs `(a, b)` that are compared at a place, with the improvement of `a` over `b`: every
+/// other system with the baseline, or the subject with every other one, the best of them first.
 #[must_use]
 pub fn pairs<'a>(
     group: &WorkloadGrid<'a>,
@@ -145,7 +144,8 @@ pub fn pairs_of<'a>(ranked: &[&'a str], sweep: &SweepTable<'a>) -> Vec<(&'a str,
     others.map(pair).collect()
 }
 
-/// Which systems the table and the sentences over all thread counts or rates of a workload compare.
+/// The systems compared in the table and in the sentences over all thread counts or rates of a
+/// workload.
 #[must_use]
 pub fn main_pairs<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
     if group.has_peaks() {
@@ -199,8 +199,8 @@ pub fn points<'a>(group: &WorkloadGrid<'a>, spot: ComparedAt, system: &'a str) -
     cells.flat_map(|cell| cell.points.iter().copied()).collect()
 }
 
-/// The highest step at which a metric is known of every system of the group; where there is none,
-/// of two of them.
+/// The highest step at which a metric is known for every system of the group or, if there is none,
+/// for two of them.
 #[must_use]
 pub fn last_common(
     group: &WorkloadGrid<'_>,
@@ -216,7 +216,7 @@ pub fn last_common(
         .copied()
 }
 
-/// How a comparison is put into words.
+/// How a comparison is worded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// One is better: by its verdict, or without one as it was measured.
@@ -227,7 +227,8 @@ pub enum Outcome {
     Equivalent,
     /// None of these.
     NoDifferenceShown,
-    /// The lower peak is of a system without a valid point at some thread counts of the other.
+    /// The lower peak belongs to a system without a valid point at some of the other's thread
+    /// counts.
     UnlikePeaks,
     /// A value is a bound, which leaves it open whether they differ.
     Open,
@@ -263,7 +264,7 @@ impl Outcome {
     }
 }
 
-/// How the first of a pair stands to the second.
+/// The position of the first of a pair relative to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lead {
     /// It is better.
@@ -274,7 +275,7 @@ pub enum Lead {
     Same,
     /// They are the same in practice.
     Equivalent,
-    /// Too few runs for a verdict, where others have them.
+    /// Too few runs for a verdict, although other pairs have enough.
     Untested,
     /// A value is a bound, or both are, which leaves it open.
     Open,
@@ -304,7 +305,7 @@ impl Lead {
         }
     }
 
-    /// Of one system against several: better only where it is better than each of them.
+    /// The position of one system against several: better only if it is better than each of them.
     #[must_use]
     pub fn over_all(each: &[Self]) -> Self {
         let whys = [Self::Unlike, Self::Untested, Self::Open];
@@ -316,8 +317,8 @@ impl Lead {
     }
 }
 
-/// Of the pairs that are compared at a place the one that a card shows: the first in which the subject
-/// does not lead, or else the one with its nearest competitor.
+/// The pair shown on a card: the first one in which the subject does not lead, or else the one with
+/// its nearest competitor.
 #[must_use]
 pub fn deciding_pair<'a>(
     group: &WorkloadGrid<'a>,
@@ -335,8 +336,8 @@ pub fn deciding_pair<'a>(
     keeps.or(pairs.first()).copied()
 }
 
-/// Which of two has no valid point at a thread count of the other, and the other: the one with the
-/// lower peak first.
+/// The system without a valid point at a thread count of the other, and the other system. The one
+/// with the lower peak comes first.
 #[must_use]
 pub fn unlike<'a>(
     group: &WorkloadGrid<'a>,
@@ -353,7 +354,7 @@ pub fn unlike<'a>(
     }
 }
 
-/// That two do not differ, in words; none where they do.
+/// A sentence that two systems do not differ; `None` if they do.
 #[must_use]
 pub fn alike(outcome: Outcome, (a, b): (&str, &str), comparisons: &Comparisons) -> Option<String> {
     match outcome {
@@ -372,7 +373,7 @@ pub fn alike(outcome: Outcome, (a, b): (&str, &str), comparisons: &Comparisons) 
     }
 }
 
-/// Which of two is ahead, where one is: whether that is the first.
+/// Which of two is ahead, if one is: whether it is the first.
 #[must_use]
 pub fn is_ahead(comparison: &Comparison, band: f64) -> Option<bool> {
     let differs = Outcome::new(comparison, band) == Outcome::Differ;
@@ -390,7 +391,7 @@ pub fn is_certain(ratio: Bounded) -> bool {
     }
 }
 
-/// How much better the first is: more operations per second, less latency; as a fraction.
+/// How much better the first is, as a fraction: more operations per second, less latency.
 #[must_use]
 pub fn gain(comparison: &Comparison) -> Bounded {
     comparison.metric.gain(comparison.ratio)

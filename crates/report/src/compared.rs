@@ -7,7 +7,7 @@ use tailmark_stats::{
     Comparison, Run, Verdict, comparison::Place, comparisons, statistics::RUNS_MIN,
 };
 
-/// What a comparison is of: two systems, a point, and a metric. Peaks are at no thread count.
+/// The key of a comparison: two systems, a point, and a metric. Peaks have no thread count.
 type Name = (String, String, PointName, Metric);
 
 /// Comparisons, and where each of them is.
@@ -40,7 +40,7 @@ impl Comparisons {
         Self { ratios, ..self }
     }
 
-    /// How much better the first is, as the report writes it: `+44 %`, `2.2X lower`.
+    /// How much better the first is, in the notation of the report: `+44 %`, `2.2X lower`.
     pub fn improvement(&self, comparison: &Comparison) -> String {
         self.ratio(comparison.metric, comparison.ratio)
     }
@@ -50,8 +50,8 @@ impl Comparisons {
         metric.improvement(ratio, self.ratios)
     }
 
-    /// How `a` compares with `b` at a point; none where it is not known of both, where a run is not
-    /// valid, and where bounds of both leave no ratio.
+    /// How `a` compares with `b` at a point; `None` if a value is unknown, a run is not valid, or
+    /// bounds of both leave no ratio.
     pub fn find(
         &self,
         point: &PointName,
@@ -97,7 +97,7 @@ impl Comparisons {
         untested.any(|comparison| !has_no_noise(comparison))
     }
 
-    /// Whether there are runs enough somewhere, none of which differs from the others.
+    /// Whether some cell has enough runs but none of them differs from the others.
     pub fn have_no_noise(&self) -> bool {
         self.all.iter().any(has_no_noise)
     }

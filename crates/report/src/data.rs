@@ -24,7 +24,7 @@ pub struct Data {
     pub headers: Vec<Header>,
     /// The systems of all studies; names are unique.
     pub systems: Vec<System>,
-    /// What is known of the machine (no system) and of each system.
+    /// Facts about the machine (without a system) and about each system.
     pub facts: Vec<Fact>,
     /// The loads of all systems.
     pub loads: Vec<Load>,
@@ -34,14 +34,14 @@ pub struct Data {
     pub resolved_rates: Vec<ResolvedRate>,
     /// The searches for the highest rate that holds.
     pub searches: Vec<Search>,
-    /// What the studies say of themselves, such as a system left out.
+    /// Notices of the studies, such as a system that was left out.
     pub notices: Vec<String>,
     /// Under which conditions each system was measured, by its name here; [`Data::merged`] fills it
     /// in.
     pub conditions: BTreeMap<String, SystemConditions>,
-    /// How the systems compare, which follows from the rest.
+    /// The comparisons of the systems, which follow from the rest.
     pub compared: Compared,
-    /// What the report is about, where that is not left to the studies.
+    /// Report settings that override those of the studies.
     pub settings: ReportSettings,
     /// An earlier study that the report compares with; [`Data::against`] fills it in.
     pub earlier: Option<Earlier>,
@@ -63,22 +63,22 @@ impl Clone for Compared {
 pub struct Earlier {
     /// Its title, and when it began.
     pub name: String,
-    /// Keys of the plan that it has other values of, with these and those of now.
+    /// Plan keys with changed values, both old and new.
     pub changed: Vec<String>,
-    /// The systems that are in both, and what they were as systems of their own.
+    /// The systems that are in both studies, and their former selves as separate systems.
     pub both: Box<Data>,
-    /// Each of these systems with what it was.
+    /// Each of these systems with its former self.
     pub pairs: Vec<(String, String)>,
-    /// How they compare: those of all pairs, which are one family of tests.
+    /// Their comparisons: all pairs, which are one family of tests.
     pub(crate) comparisons: Comparisons,
 }
 
-/// A search of one system and workload, and what it was for.
+/// A search for one system and workload, with its settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
     /// Its trials.
     pub slo: Slo,
-    /// What the plan asked for.
+    /// The plan's settings.
     pub settings: SloSettings,
 }
 
@@ -94,7 +94,7 @@ impl Search {
         Ok(searches.into_iter().map(search).collect())
     }
 
-    /// What is known.
+    /// The result.
     #[must_use]
     pub fn answer(&self) -> Answer {
         self.slo.answer(&self.settings)
@@ -138,7 +138,7 @@ impl Data {
     /// Reads one or several studies.
     ///
     /// # Errors
-    /// Where a study cannot be read, or none holds anything.
+    /// If a study cannot be read, or none holds anything.
     pub fn read(studies: &[Study]) -> Result<Self, Error> {
         let all = studies.iter().map(Self::read_one);
         let all = all.collect::<Result<Vec<_>, _>>().map_err(Error::Study)?;
@@ -157,8 +157,8 @@ impl Data {
         }
     }
 
-    /// The same without serial numbers, host names and addresses. What is merged goes by them, so it
-    /// comes first.
+    /// The same without serial numbers, host names and addresses. Merging needs them, so it comes
+    /// first.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         let redaction = Redaction::new(&self.facts, &self.systems).with_plans(&self.headers);
@@ -183,10 +183,10 @@ impl Data {
         self
     }
 
-    /// The same with what the report is to be about, whatever the studies say.
+    /// The same with report settings that override those of the studies.
     ///
     /// # Errors
-    /// If the subject or the baseline is not a system that is compared, or no request has the latency.
+    /// If the subject or the baseline is not a compared system, or no request has the latency.
     pub fn with_settings(mut self, settings: ReportSettings) -> Result<Self, Error> {
         if let Some(name) = self.missing(&settings) {
             let (systems, _) = self.systems_and_ceilings();
@@ -232,7 +232,7 @@ impl Data {
         missing.next().map(String::as_str)
     }
 
-    /// What the report is about: what was asked for, and otherwise what the first study says.
+    /// The report settings: the given ones, otherwise those of the first study.
     #[must_use]
     pub fn report_settings(&self) -> ReportSettings {
         let of_studies = self.headers.iter();
@@ -278,8 +278,8 @@ impl Data {
         point.phase.fault(self.allow_errors(&point.key.system))
     }
 
-    /// The systems that are compared and those that measure the ceiling of another, in the order of
-    /// the plan. Ceilings alone are systems.
+    /// The compared systems and those that measure the ceiling of another, in the order of the
+    /// plan. If there are only ceilings, they count as systems.
     #[must_use]
     pub fn systems_and_ceilings(&self) -> (Vec<&System>, Vec<&System>) {
         let is_ceiling = |s: &&System| s.ceiling_for.is_some();
@@ -291,7 +291,7 @@ impl Data {
         }
     }
 
-    /// How the systems compare.
+    /// The comparisons of the systems.
     pub(crate) fn comparisons(&self) -> &Comparisons {
         self.compared.0.get_or_init(|| {
             let (systems, _) = self.systems_and_ceilings();
@@ -323,8 +323,8 @@ impl Data {
             .unwrap_or(statistics::EQUIVALENCE)
     }
 
-    /// The pairs of compared systems whose conditions differ in more than what tells two devices
-    /// apart.
+    /// The pairs of compared systems whose conditions differ in more than the identity of their
+    /// devices.
     #[must_use]
     pub fn unequal_pairs(&self) -> Vec<UnequalPair<'_>> {
         let (systems, _) = self.systems_and_ceilings();
@@ -353,7 +353,7 @@ impl Data {
         })
     }
 
-    /// What a study says of its systems, without what was measured.
+    /// A study's description of its systems, without measurements.
     pub(crate) fn described(study: &Study) -> Result<Self, tailmark_study::Error> {
         Ok(Self {
             headers: vec![study.header()?],

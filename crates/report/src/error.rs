@@ -9,34 +9,34 @@ pub enum Error {
     /// There is no such format.
     #[error("unknown report format `{name}`; known: {known}")]
     UnknownFormat {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// There is no such system.
     #[error("`{name}` is not a system of this report; they are: {known}")]
     UnknownSystem {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// There is no such section.
     #[error("`{name}` is not a section of a report; they are: {known}")]
     UnknownSection {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// An earlier study has none of the systems.
     #[error("the earlier study has none of the systems of this report; it has: {known}")]
     NothingInCommon {
-        /// What it has.
+        /// Its content.
         known: String,
     },
-    /// An earlier study has the systems, and nothing that could be compared with what they are.
+    /// An earlier study has the systems, but no point that could be compared.
     #[error("the earlier study has no point in common with this report; it has: {known}")]
     NoPointInCommon {
         /// The first points that it has of these systems.
@@ -45,12 +45,12 @@ pub enum Error {
     /// No request of the kind was sent.
     #[error("there is no `{latency}` latency in this report; requests are: {known}")]
     UnknownLatency {
-        /// What was asked for.
+        /// The requested latency.
         latency: String,
-        /// What there is.
+        /// The known ones.
         known: String,
     },
-    /// What is to be compared is not there, or cannot be told: it says what there is.
+    /// The systems to compare are missing or ambiguous. The text lists the known ones.
     #[error("{0}")]
     Refused(String),
     /// A study could not be read.
@@ -59,7 +59,7 @@ pub enum Error {
     /// A folder has no study in it.
     #[error("there is no study in `{folder}` that can be read")]
     NoStudies {
-        /// Which one.
+        /// The folder.
         folder: PathBuf,
     },
     /// There is nothing to report.

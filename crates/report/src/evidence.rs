@@ -19,7 +19,7 @@ const COLUMNS_MAX: usize = 32;
 /// Stands in a gap that is filled with another value in each place.
 const DIFFERS: &str = "…";
 
-/// Where something was found.
+/// The place of a finding.
 #[derive(Debug, Clone, Copy)]
 pub enum FoundAt<'a> {
     /// In the load of a system.
@@ -30,8 +30,8 @@ pub enum FoundAt<'a> {
     Pair(&'a str, &'a str),
 }
 
-/// Places that share a row: points that were found in the same repeats, and of those at a rate one
-/// client count.
+/// Places that share a row: points with the finding in the same repeats and, at a rate, with the
+/// same client count.
 #[derive(Debug, PartialEq, Eq)]
 struct RowName {
     system: String,
@@ -77,8 +77,9 @@ impl<'a> FoundAt<'a> {
     }
 }
 
-/// What was found, each wording once, in order of appearance. Findings without evidence, as older studies
-/// and other programs have them, have a wording each: more than one of them are a table of their texts.
+/// The evidence, each wording once, in order of appearance. Findings without evidence, as in older
+/// studies and from other programs, have individual wordings. Several of them become a table of
+/// their texts.
 #[must_use]
 pub fn evidence(found: &[(&Finding, FoundAt<'_>)]) -> Vec<FindingEvidence> {
     let is_plain = |finding: &Finding| finding.evidence.is_empty();
@@ -104,7 +105,7 @@ pub fn evidence(found: &[(&Finding, FoundAt<'_>)]) -> Vec<FindingEvidence> {
 
 /// Findings of the same words.
 struct Wording<'a> {
-    /// With gaps; none: each finding has its own, and no evidence.
+    /// The words with gaps; `None`: each finding has its own words and no evidence.
     words: Option<&'a str>,
     found: Vec<(&'a Finding, FoundAt<'a>)>,
 }
@@ -151,7 +152,7 @@ impl<'a> Wording<'a> {
         names
     }
 
-    /// The words, and in the gaps from what to what the values go.
+    /// The words, with the range of values in each gap.
     fn text(&self) -> Text {
         let Some(words) = self.words else {
             return Text::plain("Each place has its own words.");
@@ -177,7 +178,7 @@ impl<'a> Wording<'a> {
     }
 }
 
-/// `80 – 340 s` of the lowest and the highest of numbers in one unit; none where some are words.
+/// `80 – 340 s`, from the lowest to the highest number in one unit; `None` if some are words.
 fn span(seen: &[&Observation]) -> Option<String> {
     let unit = &seen.first()?.unit;
     let of_unit = |one: &&Observation| one.number().filter(|_| one.unit == *unit);
@@ -208,7 +209,7 @@ fn span(seen: &[&Observation]) -> Option<String> {
 struct Row<'a> {
     name: RowName,
     keys: Vec<&'a PointKey>,
-    /// What was seen, column by column.
+    /// The observations, column by column.
     seen: Vec<Vec<&'a Observation>>,
     /// The words of findings without evidence.
     words: Vec<&'a str>,
@@ -273,7 +274,7 @@ impl<'a> Row<'a> {
 
     /// What stands in a column of evidence.
     fn value(&self, column: usize) -> String {
-        /// So many are listed where they make no range.
+        /// Up to this many values are listed if they form no range.
         const LISTED: usize = 3;
         let seen = &self.seen[column];
         if let Some(span) = span(seen) {

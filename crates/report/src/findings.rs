@@ -12,8 +12,8 @@ use tailmark_model::{
     number,
 };
 
-/// The codes of a report: those that could change the headline, then the others, each in order of
-/// appearance.
+/// The codes of a report: first those that could change the headline, then the others, each in
+/// order of appearance.
 #[derive(Debug, Default)]
 pub struct Index<'a> {
     codes: Vec<&'a str>,
@@ -49,8 +49,8 @@ impl<'a> Index<'a> {
         indices.map(|(i, _)| self.badge(i)).collect()
     }
 
-    /// The badges of what was found in these points and could change the headline: those that a
-    /// sentence about the points carries.
+    /// The badges of findings in these points that could change the headline. Sentences about the
+    /// points carry them.
     #[must_use]
     pub fn headline_badges<'p>(&self, points: impl Iterator<Item = &'p Point>) -> Vec<Badge> {
         let findings = points.flat_map(|point| &point.phase.findings);
@@ -64,7 +64,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Every code with what was found and where.
+    /// Every code with its findings and their places.
     #[must_use]
     pub fn entries(&self, data: &Data) -> Vec<FindingEntry> {
         (0..self.codes.len()).map(|i| self.entry(i, data)).collect()

@@ -13,11 +13,11 @@ use tailmark_stats::statistics::{self, RUNS_MIN};
 /// The repeats of one point.
 #[derive(Debug)]
 pub struct GridCell<'a> {
-    /// Where it is on the axis.
+    /// Its position on the axis.
     pub step: Step,
     /// One for each repeat.
     pub points: Vec<&'a Point>,
-    /// Why it is no peak and in no comparison, where one of the repeats is not valid.
+    /// Why it is excluded from peaks and comparisons, if one of the repeats is not valid.
     pub fault: Option<Fault>,
 }
 
@@ -25,7 +25,7 @@ pub struct GridCell<'a> {
 /// others choose, so that it is not too high by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpreadPeak {
-    /// Where it is.
+    /// Its thread count.
     pub threads: u32,
     /// Operations per second.
     pub ops: Spread,
@@ -34,7 +34,7 @@ pub struct SpreadPeak {
 }
 
 impl SpreadPeak {
-    /// Of the valid client counts of a system, of which this one is the highest.
+    /// The peak of a system, given its valid client counts, of which this is the highest.
     #[must_use]
     pub fn new(highest: &GridCell<'_>, counts: &[&GridCell<'_>]) -> Option<Self> {
         let runs: Vec<_> = counts.iter().map(|cell| cell.ops_by_repeat()).collect();
@@ -62,7 +62,7 @@ impl SpreadPeak {
         })
     }
 
-    /// A lower bound where the clients were the limit.
+    /// A lower bound if the clients were the limit.
     #[must_use]
     pub fn bounded(self) -> Bounded {
         if self.is_at_least {
@@ -72,7 +72,7 @@ impl SpreadPeak {
         }
     }
 
-    /// `42,012`, and `≥ 42,012` where the clients were the limit.
+    /// `42,012`, or `≥ 42,012` if the clients were the limit.
     #[must_use]
     pub fn text(self) -> String {
         number::bounded_rate(self.bounded())
@@ -123,7 +123,7 @@ impl GridCell<'_> {
         Spread::from_values(&ops.collect::<Vec<_>>())
     }
 
-    /// A latency over the repeats; none where any of them has too few samples for it.
+    /// A latency over the repeats; `None` if any of them has too few samples.
     #[must_use]
     pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Measured> {
         let mut values = Vec::with_capacity(self.points.len());

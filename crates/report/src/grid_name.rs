@@ -8,8 +8,8 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Arrivals, Header, Point, number};
 
-/// Which points are of an axis of rates: those whose clients share one sequence of arrivals, where
-/// the plan has such an axis. One rate over several client counts is no axis.
+/// Identifies the points of an axis of rates: those whose clients share one sequence of arrivals,
+/// if the plan has such an axis. One rate over several client counts is not an axis.
 pub struct Rates<'a> {
     is_axis: bool,
     /// The client counts of each workload at rates.
@@ -20,7 +20,7 @@ pub struct Rates<'a> {
 type RatesName<'a> = (&'a str, &'a str, &'static str);
 
 impl<'a> Rates<'a> {
-    /// Those of the points of `data`.
+    /// The names for the points of `data`.
     pub fn from_data(data: &'a Data) -> Self {
         let mut clients: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
         for point in &data.points {
@@ -47,19 +47,19 @@ impl<'a> Rates<'a> {
         }
     }
 
-    /// The clients of a point at a rate, where others of the workload have more or fewer.
+    /// The clients of a point at a rate, if other points of the workload have a different number.
     fn clients(&self, point: &Point) -> Option<u32> {
         let counts = self.clients.get(&Self::name(point)?)?;
         (self.is_axis && counts.len() > 1).then_some(point.key.threads)
     }
 }
 
-/// What a grid is called, and what tells it apart from others.
+/// The name of a grid, and its identity.
 pub struct GridName {
     pub axis: Axis,
-    /// What tells the grid apart, whatever reads alike.
+    /// The identity of the grid, even if names look alike.
     pub identity: Vec<String>,
-    /// Of several grids that read alike, made unique where it is used.
+    /// The anchor; made unique where several grids look alike.
     pub anchor: String,
     pub title: String,
     pub conditions: String,

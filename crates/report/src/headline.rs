@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use tailmark_model::{Metric, Point};
 use tailmark_stats::Comparison;
 
-/// The sentences; none where no systems are compared.
+/// The sentences; `None` if no systems are compared.
 #[must_use]
 pub fn headline(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
     // What the author names comes first, and stands for the metric at a load of our choice.
@@ -46,19 +46,19 @@ struct Topic<'s, 'a> {
     is_every: bool,
 }
 
-/// How a topic is put.
+/// The wording of a topic.
 struct Words {
     /// Behind the name of the best: ` has the highest peak in `.
     leads: String,
     /// Between the names of two: ` peaks higher than `.
     better: String,
-    /// The same of what is worse.
+    /// The same for the worse direction.
     worse: String,
-    /// The same after what is better elsewhere: `lower`.
+    /// The same after a better result elsewhere: `lower`.
     also_worse: &'static str,
     /// After both names: ` at 64 threads`.
     place: String,
-    /// What is compared: `at peak`, `in p99 read latency at 64 threads`.
+    /// The compared quantity: `at peak`, `in p99 read latency at 64 threads`.
     compared: String,
     is_of_peaks: bool,
     /// The figure that the report is about, unless it is a latency.
@@ -120,7 +120,7 @@ impl Words {
 /// One workload of a topic.
 struct WorkloadTopic<'s, 'a> {
     group: &'s WorkloadGrid<'a>,
-    /// `None` for what is read off curves, which rests on all points.
+    /// `None` for values read off curves, which rest on all points.
     spot: Option<ComparedAt>,
     /// Each with how its first compares with its second.
     pairs: Vec<ComparedPair<'a>>,
@@ -196,7 +196,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         Self::new(words, sweep, topics.collect())
     }
 
-    /// What is stated at each fixed rate and latency.
+    /// The topics at each fixed rate and latency.
     fn fixed(data: &Data, sweep: &'s SweepTable<'a>) -> Vec<Self> {
         let topics = fixed_topics(data, sweep).into_iter();
         let topic = |fixed: FixedTopic<'s, 'a>| {
@@ -229,7 +229,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         })
     }
 
-    /// What the sentences rest on.
+    /// The points behind the sentences.
     fn points(&self) -> Vec<&'a Point> {
         let points = |topic: &WorkloadTopic<'_, 'a>| {
             let pairs = topic.pairs.iter();
@@ -256,7 +256,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         }
     }
 
-    /// How each system stands to the baseline.
+    /// The position of each system relative to the baseline.
     fn against(&self, sweep: &SweepTable<'a>, baseline: &str) -> Text {
         let systems = sweep.systems.iter().map(|system| system.name.as_str());
         let mut text = Text::default();
@@ -397,7 +397,7 @@ fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
             let comparison = comparison.as_ref()?;
             let gain = compare::gain(comparison).value;
             let text = sweep.comparisons.improvement(comparison);
-            // Which way is said before.
+            // The direction is stated before.
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
             let title = topic.group.title_with_conditions();
             Some((gain.abs(), amount(text), title))
@@ -420,7 +420,7 @@ fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
 }
 
 impl<'s, 'a> WorkloadTopic<'s, 'a> {
-    /// None where no two systems are compared.
+    /// `None` if no two systems are compared.
     fn new(
         group: &'s WorkloadGrid<'a>,
         sweep: &SweepTable<'a>,
@@ -445,7 +445,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         self.pairs.iter().filter(is_one).collect()
     }
 
-    /// How the first of all pairs stands: better only where it is better than each other one.
+    /// The position of the first of all pairs: better only if it is better than each other system.
     fn lead(&self, sweep: &SweepTable<'_>) -> Lead {
         let comparisons = self
             .pairs
@@ -457,7 +457,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         Lead::over_all(&all)
     }
 
-    /// The pair of one system alone.
+    /// The pairs of a single system.
     fn only(&self, system: &str) -> Option<Self> {
         let pair = self.pairs.iter().find(|(a, ..)| *a == system)?;
         Some(Self {

@@ -34,10 +34,10 @@ static STUDIES: Section = Section::of_page("studies", "Studies");
 /// The page that a folder gets.
 pub const PAGE: &str = "index.html";
 
-/// How deep below a folder studies are looked for, directories.
+/// How many directories below a folder are searched for studies.
 const DEPTH: usize = 3;
 
-/// What is kept of a study.
+/// The data kept of a study.
 struct Entry {
     dir: PathBuf,
     header: Header,
@@ -49,7 +49,7 @@ struct Entry {
     has_page: bool,
 }
 
-/// What a system came to.
+/// The results of a system.
 struct Level {
     name: LevelName,
     system: String,
@@ -57,27 +57,27 @@ struct Level {
     value: Bounded,
 }
 
-/// What was written of a folder.
+/// The written index of a folder.
 #[derive(Debug)]
 pub struct History {
     /// The page.
     pub path: PathBuf,
-    /// How many studies are on it.
+    /// The number of studies on it.
     pub studies: usize,
     /// The studies that could not be read, and why.
     pub skipped: Vec<String>,
-    /// Studies that are copies of others, which count once: which, and of which.
+    /// Studies that are copies of others and count once: which, and of which.
     pub copies: Vec<String>,
     /// The changes in words.
     pub changes: Vec<String>,
 }
 
-/// Writes the index page of the studies in a folder into it: the peaks, what searches found, and
-/// these metrics at the highest thread count or rate. Without any, the metric that the report of a
-/// study states.
+/// Writes the index page of the studies in a folder into it: the peaks, the results of searches,
+/// and these metrics at the highest thread count or rate. Without any, the metric of a study's
+/// report.
 ///
 /// # Errors
-/// Where there are none, the page cannot be written, or there is one that is not of this program.
+/// If there are no studies, the page cannot be written, or a foreign page exists.
 pub fn write_history(folder: &Path, metrics: &[Metric]) -> Result<History, Error> {
     OwnFiles::read(folder, "")?.refuse_foreign([PAGE])?;
     let mut skipped = Vec::new();
@@ -213,8 +213,8 @@ fn held(search: &Search) -> Option<Level> {
     })
 }
 
-/// The studies without copies of them, and which are copies of which: as backups are. Each would
-/// count as one more run of what was measured once. The first of equals counts.
+/// The studies without copies, and which are copies of which, such as backups. Each copy would
+/// count as one more run of a single measurement. The first of equals counts.
 fn without_copies(all: Vec<Entry>) -> (Vec<Entry>, Vec<String>) {
     let (mut own, mut copies) = (Vec::<Entry>::new(), Vec::new());
     for entry in all {

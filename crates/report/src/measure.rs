@@ -16,7 +16,7 @@ pub struct Spread {
     pub low: f64,
     /// The upper end, or the highest.
     pub high: f64,
-    /// How many.
+    /// The number of repeats.
     pub repeats: usize,
 }
 
@@ -49,30 +49,30 @@ impl Spread {
         })
     }
 
-    /// `low – high` on one line, where there is more than one value.
+    /// `low – high` on one line, if there is more than one value.
     #[must_use]
     pub fn range(self, write: impl Fn(Bounded) -> String) -> String {
         Measured::from(self).range(write)
     }
 }
 
-/// A quantity over runs, of which some may be known as bounds only.
+/// A quantity over runs, of which some may be bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// The geometric mean, a bound where one of the runs is; of a latency, nanoseconds.
+    /// The geometric mean, a bound if one of the runs is; latencies in nanoseconds.
     pub middle: Bounded,
-    /// The end below, as of [`Spread`]; the lowest where one of the runs is a bound.
+    /// The lower end as in [`Spread`]; the lowest value if one of the runs is a bound.
     pub low: Bounded,
     /// The end above.
     pub high: Bounded,
-    /// How many.
+    /// The number of repeats.
     pub repeats: usize,
-    /// Whether enough samples are behind it to draw it as certain.
+    /// Whether there are enough samples to draw it as certain.
     pub solid: bool,
 }
 
 impl Measured {
-    /// Of values that are exact or bounds on one side; none of nothing.
+    /// The combination of values that are exact or bounds on one side; `None` without values.
     #[must_use]
     pub fn new(values: &[Bounded], solid: bool) -> Option<Self> {
         let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
@@ -92,8 +92,8 @@ impl Measured {
                 (highest?, Bound::AtMost)
             }
         };
-        // What is below the lowest of lower bounds stays in its place, whatever they come to; so does
-        // what is above the highest of upper bounds.
+        // Values below the lowest of lower bounds stay in place, whatever the true values are; so
+        // do those above the highest of upper bounds.
         let stated = |value| {
             let is_exact = match bound {
                 Bound::AtMost => value > open,
@@ -116,7 +116,7 @@ impl Measured {
         })
     }
 
-    /// `low – high` on one line, where there is more than one value.
+    /// `low – high` on one line, if there is more than one value.
     #[must_use]
     pub fn range(self, write: impl Fn(Bounded) -> String) -> String {
         if self.repeats < 2 {
@@ -128,7 +128,7 @@ impl Measured {
 }
 
 impl From<Measured> for Spread {
-    /// Without what is known of its bounds.
+    /// Drops the information about bounds.
     fn from(measured: Measured) -> Self {
         Self {
             middle: measured.middle.value,
@@ -151,8 +151,8 @@ impl From<Spread> for Measured {
     }
 }
 
-/// What stands around a value, of a report whose points have so many runs at most; nothing of
-/// single runs.
+/// The description of the interval around a value, in a report whose points have at most that many
+/// runs; empty for single runs.
 #[must_use]
 pub fn ends(repeats: usize) -> &'static str {
     match repeats {
@@ -162,7 +162,7 @@ pub fn ends(repeats: usize) -> &'static str {
     }
 }
 
-/// What a bar around a value in a chart goes from and to.
+/// The ends of an error bar in a chart.
 #[must_use]
 pub fn error_bars(repeats: usize) -> &'static str {
     match repeats {
@@ -212,7 +212,7 @@ mod tests {
             bounded.range(number::bounded_rate),
             "1.0\u{a0}–\u{a0}≥\u{a0}4.0"
         );
-        // Four runs of which one is a bound have no interval.
+        // Four runs including a bound have no interval.
         let four = measured(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
         assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));
         // What devices counted in buckets is at most the end of one.

@@ -154,8 +154,8 @@ impl Data {
         self.headers.first().map_or("", |header| &header.title)
     }
 
-    /// What tells apart what was measured twice and is alike in all that is known. Of an import too
-    /// little is known to take it for the same.
+    /// Distinguishes two measurements that are alike in everything known. Too little is known of an
+    /// import to treat it as the same.
     fn title_of(&self, system: &System) -> String {
         let started = self.headers.first().map_or(0, |header| header.created_ms);
         if is_imported(system) {
@@ -171,7 +171,7 @@ impl Data {
         self.headers.first().into_iter().flat_map(plan_conditions)
     }
 
-    /// Those of each system, by its name.
+    /// The conditions of each system, by name.
     fn conditions_of_systems(&self) -> BTreeMap<String, SystemConditions> {
         let header = self.headers.first();
         let allow_errors = header.map_or(ALLOW_ERRORS, |own| own.settings.allow_errors);
@@ -331,7 +331,7 @@ fn labels(
     labels.into_iter().map(free).collect()
 }
 
-/// What is different in a class, of conditions up to the `last` part.
+/// The differences within a class, in conditions up to the `last` part.
 fn words(keys: &BTreeSet<ConditionName>, class: &Class, last: Part) -> String {
     let chosen = keys.iter().filter(|(part, _)| *part <= last);
     let known: Vec<String> = chosen
@@ -361,8 +361,8 @@ fn grouped(value: &str) -> String {
         .map_or_else(|_| value.to_owned(), number::count)
 }
 
-/// Says what the plans of several studies differ in, whichever systems they are of: to the reader
-/// and, as facts, of each system.
+/// Reports differences between the plans of several studies, whichever systems they concern: to the
+/// reader and, as facts, for each system.
 fn tell_plans(studies: &mut [Data]) -> Option<String> {
     let planned = |study: &&mut Data| study.plan_conditions().next().is_some();
     let mut studies: Vec<&mut Data> = studies.iter_mut().filter(planned).collect();

@@ -10,8 +10,8 @@ const APART: f64 = 0.01;
 /// Shares of few operations are further apart by chance: by as many standard deviations at most.
 const DEVIATIONS: f64 = 4.0;
 
-/// The mix as it was measured: `95 % read, 5 % update`. Where systems differ each has its own: `A: 95 %
-/// read, 5 % update; B: 90 % read, 10 % update`; where the points of one do, from what to what it goes.
+/// The measured mix: `95 % read, 5 % update`. If systems differ, each has its own: `A: 95 % read, 5
+/// % update; B: 90 % read, 10 % update`. If the points of one differ, a range is given.
 #[must_use]
 pub fn mix(group: &WorkloadGrid<'_>) -> String {
     let mut systems: Vec<(&str, Mix)> = Vec::new();
@@ -45,7 +45,7 @@ pub fn mix(group: &WorkloadGrid<'_>) -> String {
 #[derive(Debug, Default)]
 struct Mix {
     points: Vec<BTreeMap<Kind, u64>>,
-    /// Whether there are requests of which no count was imported, so that no share is known.
+    /// Whether some requests were imported without a count, so that shares are unknown.
     lacks_count: bool,
 }
 
@@ -73,7 +73,7 @@ impl Mix {
         of_kind as f64 / sum.max(1) as f64
     }
 
-    /// How far a share of the point with the fewest operations may be off by chance.
+    /// How far a share may be off by chance, at the point with the fewest operations.
     fn apart(&self) -> f64 {
         let counts = self.points.iter().map(|p| p.values().sum::<u64>());
         let fewest = counts.min().unwrap_or(0).max(1) as f64;
@@ -86,7 +86,7 @@ impl Mix {
         kinds.all(|kind| (self.share(*kind) - all.share(*kind)).abs() <= self.apart() / 2.0)
     }
 
-    /// Empty where nothing is known.
+    /// Empty if nothing is known.
     fn text(&self) -> String {
         if self.lacks_count {
             return String::new();

@@ -16,7 +16,7 @@ pub struct CurvePoint {
     pub ns: f64,
 }
 
-/// The latency at a rate; none where the rising branch does not reach it from below.
+/// The latency at a rate; `None` if the rising branch does not reach it from below.
 #[must_use]
 pub fn latency_at(curve: &[CurvePoint], ops: f64) -> Option<f64> {
     let branch = rising(curve);
@@ -32,8 +32,8 @@ pub fn latency_at(curve: &[CurvePoint], ops: f64) -> Option<f64> {
     Some((from.ns.ln() + part * (to.ns.ln() - from.ns.ln())).exp())
 }
 
-/// The rate at a latency: where the rising branch first goes above it. `None` if that is less than a
-/// point before has: see [`ops_within`].
+/// The rate at a latency: where the rising branch first exceeds it. `None` if an earlier point
+/// already has a higher rate: see [`ops_within`].
 #[must_use]
 pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     let branch = rising(curve);
@@ -44,9 +44,9 @@ pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     (ops >= highest(&branch[..=from], ns)?).then_some(ops)
 }
 
-/// The most operations per second of the points whose latency is within a limit, up to where the
-/// rising branch first crosses it: at least that is within it. `None` if no point is, or if
-/// [`ops_at`] has more.
+/// The highest operations per second of points with a latency within a limit, up to where the
+/// rising branch first crosses it: at least that is within the limit. `None` if there is no such
+/// point, or if [`ops_at`] is higher.
 #[must_use]
 pub fn ops_within(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     if ops_at(curve, ns).is_some() {
@@ -69,8 +69,8 @@ fn highest(points: &[CurvePoint], ns: f64) -> Option<f64> {
     within.map(|point| point.ops).reduce(f64::max)
 }
 
-/// So far below the highest point before it a point is on the falling branch; what is closer is as
-/// high, but for noise.
+/// A point this far below the highest one before it is on the falling branch. A closer one counts
+/// as equally high, within noise.
 const FALLS: f64 = 0.97;
 
 /// Whether a point has fewer operations per second than the highest before it, by more than noise.

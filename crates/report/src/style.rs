@@ -67,7 +67,7 @@ const STAR: &str = "path://M5 0L6.5 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2
 pub const CEILING: &str = "#8a929e";
 /// The dash of a ceiling.
 pub const CEILING_DASH: &[u32] = &[2, 4];
-/// What is no peak and in no comparison.
+/// The colour of points that are excluded from peaks and comparisons.
 pub const FAULT: &str = "#c1121f";
 /// Text beside marks.
 pub const INK: &str = "#1d2733";
@@ -78,7 +78,7 @@ pub const BADGE: &str = "#8a5a00";
 /// Grid lines.
 pub const GRID: &str = "#e6e9ee";
 
-/// What colours become on a dark page; `tooltip` is the ground of what a pointer shows.
+/// The colours of a dark page; `tooltip` is the background of tooltips.
 pub const DARK: [(&str, &str); 15] = [
     ("#004cba", "#5a9bff"),
     ("#d97d34", "#f0965a"),
@@ -146,8 +146,9 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
-    /// What is seen without one kind of cone: Machado, Oliveira and Fernandes, "A Physiologically-based
-    /// Model for Simulation of Color Vision Deficiency", IEEE TVCG 15 (2009), severity 1.
+    /// Simulates vision without one kind of cone: Machado, Oliveira and Fernandes, "A
+    /// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15 (2009),
+    /// severity 1.
     const BLINDNESS: [[[f64; 3]; 3]; 3] = [
         [
             [0.152_286, 1.052_583, -0.204_868],

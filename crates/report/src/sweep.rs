@@ -33,11 +33,11 @@ pub struct SweepTable<'a> {
     pub rate_groups: Vec<WorkloadGrid<'a>>,
     /// What it was arranged from.
     pub data: &'a Data,
-    /// How the systems compare.
+    /// The comparisons of the systems.
     pub comparisons: &'a Comparisons,
-    /// What the report is about.
+    /// The report settings.
     pub settings: ReportSettings,
-    /// Which of the systems leads, once that is known.
+    /// The leading system, once known.
     pub leader: OnceCell<Option<usize>>,
 }
 
@@ -51,17 +51,17 @@ pub struct WorkloadGrid<'a> {
     pub workload: String,
     /// The workload in words.
     pub title: String,
-    /// How keys are drawn.
+    /// The distribution of keys.
     pub distribution: String,
-    /// How keys are drawn, and the rate, in words.
+    /// The distribution of keys, and the rate, in words.
     pub conditions: String,
-    /// What the workload stands for, in a few words, if the study says so.
+    /// The use case of the workload in a few words, if the study has one.
     pub use_case: Option<String>,
-    /// What the steps are.
+    /// The axis of the steps.
     pub axis: Axis,
-    /// Operations per second over all clients; none: a closed loop, or several rates.
+    /// Operations per second over all clients; `None` for a closed loop, or several rates.
     pub rate: Option<f64>,
-    /// How operations arrive at a fixed rate, where that is known.
+    /// How operations arrive at a fixed rate, if known.
     pub arrivals: Option<Arrivals>,
     /// Its clients, on an axis of rates where others of the workload have more or fewer.
     pub clients: Option<String>,
@@ -133,7 +133,7 @@ impl<'a> SweepTable<'a> {
         named.map(|system| system.name.as_str())
     }
 
-    /// The system that every other one is compared with, where one is named that is there.
+    /// The system that every other one is compared with, if one is named and present.
     #[must_use]
     pub fn baseline(&self) -> Option<&'a str> {
         self.named(self.settings.baseline.as_deref())
@@ -149,9 +149,9 @@ impl<'a> SweepTable<'a> {
         peaks.into_iter().any(|peak| peak.is_at_least)
     }
 
-    /// The latency that is stated of a workload: the one that the report is about, of its main kind
-    /// where it has no requests of that kind. Where nothing is said, the 99th percentile if every
-    /// point has it, and otherwise the mean.
+    /// The stated latency of a workload: the report's, applied to its main kind if it has no
+    /// requests of the given kind. Without a setting, the 99th percentile if every point has it,
+    /// otherwise the mean.
     #[must_use]
     pub fn latency(&self, group: &WorkloadGrid<'a>) -> Option<(Kind, Statistic)> {
         let main = group.main_kind()?;
@@ -173,15 +173,15 @@ impl<'a> SweepTable<'a> {
         Some((main, statistic))
     }
 
-    /// The same as what is compared.
+    /// The same as a compared metric.
     #[must_use]
     pub fn latency_metric(&self, group: &WorkloadGrid<'a>) -> Option<Metric> {
         let (kind, statistic) = self.latency(group)?;
         Some(Metric::from_latency(kind, statistic))
     }
 
-    /// What is stated of a workload besides operations per second: the metric that the report is
-    /// about where any point has it, or a latency.
+    /// The stated metric of a workload besides operations per second: the report's metric if any
+    /// point has it, or a latency.
     #[must_use]
     pub fn metric(&self, group: &WorkloadGrid<'a>) -> Option<Metric> {
         let figure = self
@@ -191,7 +191,8 @@ impl<'a> SweepTable<'a> {
         figure.or_else(|| self.latency_metric(group))
     }
 
-    /// What the tables of a workload compare besides operations per second: its metric, and its tail.
+    /// The compared metrics in the tables of a workload besides operations per second: its metric,
+    /// and its tail.
     pub fn compared(&self, group: &WorkloadGrid<'a>) -> impl Iterator<Item = Metric> {
         let (metric, latency) = (self.metric(group), self.latency(group));
         let tail = latency.map(|(kind, _)| Metric::from_latency(kind, Statistic::P9999));
@@ -209,12 +210,12 @@ impl<'a> SweepTable<'a> {
         cells.any(|cell| cell.value(metric).is_some())
     }
 
-    /// All groups: those by client count, and then those by rate.
+    /// All groups: those by client count, then those by rate.
     pub fn all_groups(&self) -> impl Iterator<Item = &WorkloadGrid<'a>> {
         self.groups.iter().chain(&self.rate_groups)
     }
 
-    /// How a system looks; a ceiling has no look of its own. The subject that is named has the first.
+    /// The appearance of a system. A ceiling has none of its own. A named subject has the first.
     #[must_use]
     pub fn look(&self, system: &str) -> Option<SystemStyle> {
         let place = |name: &str| self.systems.iter().position(|s| s.name == name);
@@ -247,15 +248,15 @@ impl<'a> SweepTable<'a> {
     }
 }
 
-/// What a workload stands for, as the study says.
+/// The use case of a workload in the study.
 fn use_case(data: &Data, workload: &str) -> Option<String> {
     let is_it = |fact: &&Fact| fact.group == Fact::USE_CASE && fact.name == workload;
     let fact = data.facts.iter().find(is_it)?;
     Some(fact.value.clone())
 }
 
-/// Adds the distribution to titles that several groups share, and the name to those that still do;
-/// numbers their anchors.
+/// Adds the distribution to titles that several groups share, and the name to those that are still
+/// equal; numbers their anchors.
 fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
     type Part = for<'g, 'a> fn(&'g WorkloadGrid<'a>) -> &'g str;
     let ways: [Part; 2] = [|group| &group.distribution, |group| &group.workload];
@@ -281,7 +282,7 @@ fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
 }
 
 impl Comparisons {
-    /// How `a` compares with `b` at a step of a grid, as [`Self::find`] has it.
+    /// How `a` compares with `b` at a step of a grid, as in [`Self::find`].
     pub fn at(
         &self,
         group: &WorkloadGrid<'_>,
@@ -350,7 +351,7 @@ impl<'a> WorkloadGrid<'a> {
         };
     }
 
-    /// The title, and the rates where there are any.
+    /// The title, and the rates if there are any.
     #[must_use]
     pub fn title_with_conditions(&self) -> String {
         let title = match (self.axis, self.rate) {
@@ -370,13 +371,13 @@ impl<'a> WorkloadGrid<'a> {
         }
     }
 
-    /// The cell of a system at a step, where it was measured and is valid.
+    /// The cell of a system at a step, if it was measured and is valid.
     #[must_use]
     pub fn valid_cell(&self, system: &'a str, step: Step) -> Option<&GridCell<'a>> {
         self.cell(system, step).filter(|cell| cell.fault.is_none())
     }
 
-    /// The cell of a system at a step, where it was measured.
+    /// The cell of a system at a step, if it was measured.
     #[must_use]
     pub fn cell(&self, system: &'a str, step: Step) -> Option<&GridCell<'a>> {
         self.cells.get(&(system, step))
@@ -395,16 +396,16 @@ impl<'a> WorkloadGrid<'a> {
         self.cells_of(system).next().is_some()
     }
 
-    /// Whether it is a sweep of clients in a closed loop. At a fixed rate what is offered is the
+    /// Whether it is a sweep of clients in a closed loop. At a fixed rate the offered rate is the
     /// limit, and no peak is compared.
     #[must_use]
     pub fn has_peaks(&self) -> bool {
         self.axis == Axis::Threads && self.rate.is_none()
     }
 
-    /// The peak of a system, where it was measured. Of equal peaks, that of fewer clients. Points
-    /// that are not valid are none, and so are those of several rates: what is offered is the limit
-    /// there.
+    /// The peak of a system, if it was measured. Of equal peaks, the one with fewer clients.
+    /// Invalid points are excluded, and so are points at several rates, because the offered rate is
+    /// the limit there.
     #[must_use]
     pub fn peak(&self, system: &'a str) -> Option<SpreadPeak> {
         if self.axis == Axis::Rates {
@@ -422,7 +423,7 @@ impl<'a> WorkloadGrid<'a> {
         SpreadPeak::new(highest?.0, &counts)
     }
 
-    /// How many runs each cell has.
+    /// The number of runs of each cell.
     pub fn cell_sizes(&self) -> impl Iterator<Item = usize> {
         self.cells.values().map(|cell| cell.points.len())
     }

@@ -38,7 +38,7 @@ fn each_system_has_the_two_ends_of_its_answer() {
     assert_eq!(answers[0][2..5], [LIMIT, "40,000", "42,000"]);
     assert!(answers[0][5].contains("each measured twice"));
     assert_eq!(answers[1][3..5], ["60,000", "–"]);
-    assert_eq!(answers[1][5], "held at the highest rate that was asked for");
+    assert_eq!(answers[1][5], "held at the highest rate that was requested");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn of_a_search_for_two_limits_each_has_its_own_answer() {
 #[test]
 fn answers_that_lie_apart_do_not_overlap_whichever_is_the_baseline() {
     for (answers, baseline, expected) in [
-        ([FAST, SLOW], 0, "does at least 47 % less ops/s than"),
+        ([FAST, SLOW], 0, "does at least 47 % fewer ops/s than"),
         ([FAST, SLOW], 1, "does at least 90 % more ops/s than"),
         ([FAST, FAST], 1, "overlap, and no difference is shown"),
     ] {
@@ -176,7 +176,7 @@ fn an_answer_that_no_rate_holds_is_not_replaced_by_a_reading() {
         "{said}"
     );
     assert!(
-        said.contains("does at least 99 % less ops/s than"),
+        said.contains("does at least 99 % fewer ops/s than"),
         "{said}"
     );
 }

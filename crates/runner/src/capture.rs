@@ -200,7 +200,7 @@ impl<'a> Capture<'a> {
                 None => unwatched.push(clock_unknown(server.name())),
             }
         }
-        // Where none is watched there is no sum over them.
+        // If none is watched there is no sum over them.
         unwatched.retain(|_| !servers.is_empty());
         Self {
             servers,

@@ -141,7 +141,7 @@ pub(crate) fn refuse_missing(system: &SystemPlan) -> Result<(), Error> {
     let found = fs::metadata(place).ok();
     let lacks_device = match &found {
         Some(found) => is_device && !found.file_type().is_block_device(),
-        // What is missing below /dev is a device, also where `path` or --system names it.
+        // A missing path below /dev is a device, even if `path` or --system names it.
         None => is_device || (place.starts_with("/dev") && !place.starts_with("/dev/shm")),
     };
     if lacks_device {

@@ -162,7 +162,7 @@ impl Cleaning {
                 Err(error) => failed.push(in_one_line(&error)),
             }
         }
-        // Without the study, what is left could not be found again.
+        // Without the study, the remains could not be found again.
         let results = self.results.iter().filter(|_| failed.is_empty());
         let paths: Vec<_> = self.groups.iter().chain(results).collect();
         for path in paths {

@@ -397,7 +397,7 @@ fn has_option(mount: &Mount, option: &str) -> bool {
         "norelatime" => !has("relatime"),
         "nodiscard" => !has("discard"),
         "nodiratime" => has("nodiratime") || has("noatime"),
-        // What is done unless it is asked otherwise is not shown either.
+        // Defaults are not shown either.
         "defaults" => true,
         "strictatime" => !has("relatime") && !has("noatime"),
         "async" => !has("sync"),

@@ -10,7 +10,7 @@ use tailmark_plan::SystemPlan;
 /// is a further place.
 pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = Vec::new();
-    // What is watched of a server with a host is there.
+    // A server with a host is watched there.
     if !system.ssh.is_empty() {
         return places;
     }
@@ -22,7 +22,7 @@ pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
         }
     }
     for directory in system.directories() {
-        // What is not made yet will be on the device of the directory above it.
+        // A missing directory will be on the device of its parent.
         let there = directory.ancestors().find(|path| path.exists());
         let is_known = |path: &&Path| places.iter().any(|place| disks(place) == disks(path));
         places.extend(there.filter(|there| !is_known(there)).map(Path::to_owned));

@@ -163,13 +163,13 @@ impl fmt::Display for End {
             Why::NothingDone => write!(f, "no operation was done"),
             Why::ClientSaturated => write!(
                 f,
-                "the client was saturated, so that more threads would have measured the client"
+                "the client was saturated, so more threads would only have measured the client"
             ),
             Why::Fell(step) => write!(f, "ops/s {step}"),
             Why::NoGain([first, second]) => {
                 write!(f, "no gain: ops/s {first}, and {second}")
             }
-            Why::Highest => write!(f, "the highest that was asked for"),
+            Why::Highest => write!(f, "the highest that was requested"),
         }
     }
 }

@@ -245,7 +245,7 @@ impl<'a> Track<'a> {
         let nearest = spans.max_by(|a, b| overlap(a).total_cmp(&overlap(b)))?;
         let (value, usual) = (nearest.value, self.median);
         let (less, more) = (value.min(usual), value.max(usual));
-        // What always was the same is unusual as soon as it changes by as much as is told apart.
+        // A constant value is unusual as soon as it changes noticeably.
         let deviation = self.deviation.max(more * 0.05);
         let away = (value - usual).abs() / deviation;
         let is_unusual = away >= DEVIATIONS && more >= TIMES * less;

@@ -6,13 +6,13 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no study to open.
-    #[error("there is no study in `{dir}`; give the directory of a `tailmark run -o`")]
+    #[error("there is no study in `{dir}`; give the output directory of a run (`tailmark run -o`)")]
     Missing {
         /// The directory.
         dir: PathBuf,
     },
     /// A study is never overwritten.
-    #[error("there is a study at `{path}` already")]
+    #[error("there is already a study at `{path}`")]
     Exists {
         /// Where.
         path: PathBuf,
@@ -25,8 +25,8 @@ pub enum Error {
     },
     /// The file has a version that this program does not know.
     #[error(
-        "the study `{path}` is of version {version}, and this program reads version {known}: use \
-         the tailmark that wrote it"
+        "the study `{path}` has version {version}, but this program reads version {known}: use the \
+         tailmark that wrote it"
     )]
     OtherVersion {
         /// The file.
@@ -46,7 +46,7 @@ pub enum Error {
     },
     /// The output might overwrite the study of another directory.
     #[error(
-        "`{path}` is a link, symbolic or hard, and may be the study of another directory; name that \
+        "`{path}` is a symbolic or hard link and may be the study of another directory; name that \
          directory, or copy the file"
     )]
     Linked {
@@ -64,7 +64,7 @@ pub enum Error {
     },
     /// To read a study that a program is writing is to change it.
     #[error(
-        "the study `{path}` is being written, or its run was killed (`{beside}` is there); run \
+        "the study `{path}` is being written, or its run was killed (`{beside}` exists); run \
          `tailmark report` on it first"
     )]
     HalfWritten {
@@ -85,14 +85,15 @@ pub enum Error {
         what: String,
     },
     /// Reading takes more steps than a file of its size can need.
-    #[error("the study `{path}` gives more rows than a file of its size can hold; it is damaged")]
+    #[error("the study `{path}` returns more rows than a file of its size can hold; it is damaged")]
     Endless {
         /// The file.
         path: PathBuf,
     },
     /// A file would be written over something that tailmark did not write.
     #[error(
-        "`{path}` {why}, and is not written over: move it elsewhere, or name another directory (-o)"
+        "`{path}` {why}, so tailmark does not overwrite it: move it elsewhere, or name another \
+         directory (-o)"
     )]
     ForeignFile {
         /// Its path.

@@ -89,7 +89,7 @@ pub fn refuse_block_device(path: &Path) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(is_block_device) {
         return Err(io::Error::new(
             ErrorKind::InvalidInput,
-            "it is a block device, and the output of a command goes to a file or a pipe",
+            "it is a block device; write to a file or a pipe",
         ));
     }
     Ok(())

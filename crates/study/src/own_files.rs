@@ -42,9 +42,9 @@ const FILE_MAX: u64 = 1 << 30;
 const BUSY: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
-const FOREIGN: &str = "is not of tailmark, or was changed since tailmark wrote it";
-const NO_FOLDER: &str = "is not a directory that tailmark made (a link is not followed)";
-const NO_LIST: &str = "is not of tailmark: it is not a list of its files";
+const FOREIGN: &str = "was not written by tailmark, or was changed since";
+const NO_FOLDER: &str = "is not a directory that tailmark created (links are not followed)";
+const NO_LIST: &str = "was not written by tailmark: it is not a list of its files";
 
 /// The files that tailmark wrote in a directory.
 #[derive(Debug)]
@@ -293,7 +293,7 @@ fn lock(dir: &Path) -> Result<File, Error> {
         };
         match flock(&list, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) if Instant::now() > end => {
-                let why = io::Error::new(ErrorKind::WouldBlock, "another program holds it");
+                let why = io::Error::new(ErrorKind::WouldBlock, "another program has locked it");
                 return Err(failed("lock", &path)(why));
             }
             Err(Errno::WOULDBLOCK) => thread::sleep(POLL),

@@ -19,7 +19,7 @@ const VALUE_MIN: usize = 3;
 const SHELL: &str = "sh -c ";
 
 /// What stands in place of a plan whose commands cannot be found in its text.
-const NO_SOURCE: &str = "# left out, because it has commands\n";
+const NO_SOURCE: &str = "# left out, because it contains commands\n";
 
 /// What stands for an address that is not known from elsewhere.
 const ADDRESS: &str = "[address]";

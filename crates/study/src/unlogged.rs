@@ -41,14 +41,17 @@ impl LoggedSettings {
     /// If it is one and damaged.
     pub fn parse(line: &str) -> Option<Result<Self, String>> {
         let json = line.strip_prefix("# ")?.strip_prefix(OF_THE_STUDY)?;
-        let damaged = |error| format!("what is `of the study` is damaged: {error}");
+        let damaged = |error| format!("the comment `of the study` is damaged: {error}");
         let settings: Result<Self, _> = serde_json::from_str(json).map_err(damaged);
         Some(settings.and_then(|settings| {
             let share = settings.allow_errors;
             let is_share = (0.0..=1.0).contains(&share);
-            is_share
-                .then_some(settings)
-                .ok_or_else(|| format!("allow_errors is {share}, and must be a share of 0 to 1"))
+            is_share.then_some(settings).ok_or_else(|| {
+                format!(
+                    "allow_errors is {share}, but it must be a fraction from 0 \
+                                        to 1"
+                )
+            })
         }))
     }
 }
@@ -102,7 +105,7 @@ impl UnloggedInterval {
     fn add_to(self, intervals: &mut Vec<Interval>) {
         let interval = interval_at(intervals, self.start_s, self.length_s);
         interval.failed = self.failed;
-        // Lines have the half that was done of a pair of which the other failed, or was done later.
+        // Lines contain the successful half of a pair whose other half failed or was done later.
         interval.operations = self.operations;
         for (kind, errors) in self.errors {
             let nothing = || Packed::pack(&new_latencies());
@@ -245,7 +248,7 @@ impl Unlogged {
     pub fn parse(line: &str) -> Option<Result<(&str, Self), String>> {
         let (tag, json) = line.strip_prefix("# ")?.split_once(NOT_IN_LINES)?;
         let unlogged = serde_json::from_str(json);
-        let damaged = |error| format!("what is `not in its lines` is damaged: {error}");
+        let damaged = |error| format!("the comment `not in its lines` is damaged: {error}");
         Some(unlogged.map(|unlogged| (tag, unlogged)).map_err(damaged))
     }
 
@@ -271,8 +274,8 @@ impl Unlogged {
         let ended = self.failed.checked_add(self.drained);
         if !is_length || ended.is_none_or(|ended| ended > self.operations) {
             return Err(format!(
-                "what is `not in its lines` contradicts itself: {} of {} operations failed and {} \
-                 were drained, in {} s",
+                "the comment `not in its lines` contradicts itself: {} of {} operations failed and \
+                 {} were drained, in {} s",
                 self.failed, self.operations, self.drained, self.duration_s
             ));
         }

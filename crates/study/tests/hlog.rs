@@ -209,19 +209,19 @@ fn what_cannot_be_told_is_refused_with_what_to_give() {
             "t8.hlog",
             &log(&[Some("READ-rt")]),
             in_unit(1),
-            "no line has a service time",
+            "no line has service times",
         ),
         (
             "t8.hlog",
             &b"READ\n".to_vec(),
             in_unit(1),
-            "line 1: it is none of a histogram log",
+            "line 1: it is not a line of a histogram log",
         ),
         (
             "t8.hlog",
             &b"# empty\n".to_vec(),
             in_unit(1),
-            "it has no line",
+            "it contains no line",
         ),
     ] {
         let error = import(path, log, &given).unwrap_err();
@@ -320,7 +320,7 @@ fn what_contradicts_itself_is_refused() {
         (
             "\"failed\":7",
             "\"failed\":-7",
-            "what is `not in its lines` is damaged",
+            "the comment `not in its lines` is damaged",
         ),
         (
             "\"duration_s\":12",

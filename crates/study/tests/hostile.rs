@@ -288,7 +288,7 @@ fn a_name_that_could_not_be_read_again_is_not_written() {
     let error = study.add_system(&system).unwrap_err();
     let why = error.source().unwrap().to_string();
     assert!(
-        why.contains("has 5000 bytes; the most here are 4096"),
+        why.contains("has 5000 bytes; at most 4096 are allowed"),
         "{why}"
     );
     read(dir.path()).unwrap();

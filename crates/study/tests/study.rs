@@ -307,7 +307,7 @@ fn another_version_is_refused_by_number() {
     let error = Study::open(dir.path()).unwrap_err().to_string();
     assert!(
         error.ends_with(&format!(
-            "is of version {}, and this program reads version {}: use the tailmark that wrote it",
+            "has version {}, but this program reads version {}: use the tailmark that wrote it",
             Study::VERSION + 1,
             Study::VERSION
         )),

@@ -8,11 +8,11 @@ use scylla::{
 use std::error::Error;
 use tokio::runtime::Builder;
 
-/// Carries out one statement by the database's own client, past tailmark's driver; the rows of its
-/// answer, whose columns are texts.
+/// Runs one statement through the database's own client, bypassing tailmark's driver. Returns the
+/// rows of its answer, whose columns are texts.
 ///
 /// # Panics
-/// Where the server is not reached or refuses the statement, and at a column that is no text.
+/// If the server is unreachable or refuses the statement, or if a column is not text.
 pub fn cql(hosts: &str, statement: &str) -> Vec<Vec<String>> {
     let rows = answer(hosts, statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
     let text = |column| match column {

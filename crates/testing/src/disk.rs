@@ -12,11 +12,11 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Every file below a directory, and what is in it; but for RocksDB's lock, which is empty, and which a
-/// process that has it gives up if it reads it.
+/// Every file below a directory with its content, except RocksDB's lock. That is empty, and a
+/// process that holds it would release it by reading it.
 ///
 /// # Panics
-/// Where one cannot be read.
+/// If one cannot be read.
 #[must_use]
 pub fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(place).expect("the directory is read");
@@ -31,10 +31,10 @@ pub fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// Runs a program of the system to its end; its standard output.
+/// Runs a program of the system to completion. Returns its standard output.
 ///
 /// # Errors
-/// What it wrote to standard error.
+/// Its standard error.
 pub fn system<T: AsRef<OsStr>>(program: &str, args: &[T]) -> Result<String, String> {
     let output = Command::new(program).args(args).output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;
@@ -55,10 +55,10 @@ pub fn system<T: AsRef<OsStr>>(program: &str, args: &[T]) -> Result<String, Stri
 pub struct Mounted(PathBuf);
 
 impl Mounted {
-    /// Mounts by these arguments of `mount` on a directory that is made where it is not there.
+    /// Mounts with these arguments of `mount` on a directory, which is created if missing.
     ///
     /// # Panics
-    /// Where the directory cannot be made.
+    /// If the directory cannot be created.
     #[must_use]
     pub fn new(args: &[&OsStr], directory: &Path) -> Self {
         fs::create_dir_all(directory).expect("a directory in a test's own can be made");
@@ -92,10 +92,10 @@ pub struct Tmpfs {
 }
 
 impl Tmpfs {
-    /// Of this many bytes.
+    /// A file system of this many bytes.
     ///
     /// # Panics
-    /// Where there is no temporary directory.
+    /// If there is no temporary directory.
     #[must_use]
     pub fn new(bytes: u64) -> Self {
         let dir = TempDir::new().expect("there is a temporary directory");
@@ -117,10 +117,10 @@ impl Tmpfs {
         self.path().join("filler")
     }
 
-    /// Takes all room but this many bytes, to the last page.
+    /// Uses up all space but this many bytes, to the last page.
     ///
     /// # Panics
-    /// Where that fails for another reason than that it is full.
+    /// If that fails for any reason other than a full file system.
     pub fn fill(&self, but: u64) {
         let mut file = File::create(self.filler()).expect("a file of no bytes can be made");
         for size in [1 << 16, 4096, 1] {
@@ -142,10 +142,10 @@ impl Tmpfs {
 pub struct LoopDevice(PathBuf);
 
 impl LoopDevice {
-    /// Over a new file of this many bytes.
+    /// A loop device over a new file of this many bytes.
     ///
     /// # Panics
-    /// Where the file cannot be made.
+    /// If the file cannot be created.
     #[must_use]
     pub fn new(file: &Path, bytes: u64) -> Self {
         let backing = File::create(file).expect("a file in a test's own directory can be made");
@@ -173,7 +173,7 @@ impl LoopDevice {
     /// Its name in `/dev`.
     ///
     /// # Panics
-    /// Where the name is no text.
+    /// If the name is not text.
     #[must_use]
     pub fn name(&self) -> &str {
         let name = self.0.file_name().and_then(OsStr::to_str);

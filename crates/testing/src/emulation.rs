@@ -13,7 +13,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("nbdfuse", "libnbd-bin"),
 ];
 
-/// Ends a test that emulates a device where that cannot be.
+/// Ignores a test that emulates a device if that is impossible here.
 pub fn need_emulation() {
     for (program, package) in PROGRAMS {
         let mut command = Command::new(program);

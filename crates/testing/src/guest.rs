@@ -16,9 +16,9 @@ use std::{
 };
 
 const EMULATOR: &str = "qemu-system-x86_64";
-/// How long the guest may live; it boots in ten seconds where processors are idle.
+/// How long the guest may run. It boots in ten seconds if processors are idle.
 const LIFE: Duration = Duration::from_secs(240);
-/// What each line of the program begins with on the serial line, where the kernel writes too.
+/// The prefix of the program's lines on the serial line, which the kernel uses too.
 const MARK: &str = "guest: ";
 
 /// Prints a line that [`run_in_guest`] returns; called in the guest.
@@ -27,11 +27,11 @@ pub fn say(line: &str) {
     println!("{MARK}{line}");
 }
 
-/// Boots a guest with NVMe drives of so many bytes each, runs a program in it with these arguments,
-/// and returns the lines that it said.
+/// Boots a guest with NVMe drives of these sizes in bytes, runs a program in it with these
+/// arguments, and returns its lines of output.
 ///
 /// # Panics
-/// Where the guest cannot be made, or does not end in time.
+/// If the guest cannot be created, or does not end in time.
 #[must_use]
 pub fn run_in_guest(program: &Path, arguments: &[&str], drives: &[u64]) -> Vec<String> {
     let namespaces: Vec<&[u64]> = drives.iter().map(std::slice::from_ref).collect();
@@ -51,17 +51,17 @@ pub struct Guest<'a> {
     pub program: &'a Path,
     /// Its arguments.
     pub arguments: &'a [&'a str],
-    /// Programs of this machine that are in its `/bin`, each with the package that has it.
+    /// Programs of this machine that are in its `/bin`, each with its package.
     pub tools: &'a [(&'a str, &'a str)],
     /// Of each NVMe drive, the bytes of each namespace; its serial number is `guest0`, `guest1`, ...
     pub drives: &'a [&'a [u64]],
 }
 
 impl Guest<'_> {
-    /// Boots it, runs the program, and returns the lines that it said.
+    /// Boots it, runs the program, and returns its lines of output.
     ///
     /// # Panics
-    /// Where the guest cannot be made, or does not end in time.
+    /// If the guest cannot be created, or does not end in time.
     #[must_use]
     pub fn run(&self) -> Vec<String> {
         for (tool, package) in self.tools {
@@ -113,7 +113,7 @@ fn boot(guest: &Guest<'_>) -> Vec<String> {
     heard(Emulator(child))
 }
 
-/// The kernel, where everything that a guest is made of is there.
+/// The kernel, if all parts of a guest are there.
 fn parts() -> PathBuf {
     if !cfg!(target_arch = "x86_64") {
         not_here("the guest is an x86_64 machine, and runs this program");
@@ -152,7 +152,7 @@ impl Drop for Emulator {
     }
 }
 
-/// What the program said, when the guest has switched itself off.
+/// The program's output, once the guest has switched itself off.
 fn heard(mut emulator: Emulator) -> Vec<String> {
     let serial = emulator.0.stdout.take().expect("it is a pipe");
     let (done, wait) = mpsc::channel();
@@ -219,7 +219,7 @@ fn which(program: &str) -> PathBuf {
     find(program).expect("it was run before")
 }
 
-/// Where a program is, `/usr/sbin` included, which not every user has in the path.
+/// The path of a program, including `/usr/sbin`, which not every user has in the path.
 fn find(program: &str) -> Option<PathBuf> {
     let paths = env::var_os("PATH").unwrap_or_default();
     let paths = env::split_paths(&paths).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -227,7 +227,7 @@ fn find(program: &str) -> Option<PathBuf> {
     found.find(|path| path.exists())
 }
 
-/// The libraries that a program loads, their paths without the first slash; none of a static one.
+/// The libraries that a program loads, as paths without the first slash; empty for a static one.
 fn libraries(program: &Path) -> Vec<String> {
     let output = Command::new("ldd")
         .arg(program)

@@ -18,10 +18,10 @@ pub struct Test {
 
 inventory::collect!(Test);
 
-/// How a test ends that cannot run.
+/// The end of a test that cannot run.
 struct Ignored(String);
 
-/// Runs the tests of this program that its arguments ask for, which are those of Rust's harness.
+/// Runs the tests of this program selected by its arguments, which are those of Rust's harness.
 #[must_use]
 pub fn run() -> ExitCode {
     let mut tests: Vec<_> = inventory::iter::<Test>.into_iter().collect();
@@ -73,7 +73,7 @@ pub fn not_installed(why: impl Display) -> ! {
     not_here(why)
 }
 
-/// Whether this is CI, where what `./dev test` installs or starts must be there.
+/// Whether this is CI, where everything that `./dev test` installs or starts must be there.
 #[must_use]
 pub fn is_ci() -> bool {
     env::var("CI").is_ok_and(|value| !matches!(&*value, "" | "0" | "false"))
@@ -122,7 +122,7 @@ mod tests {
         assert!(looked_at > 20, "{looked_at}");
     }
 
-    /// The files of a test program: its own, and those of the folder of its name.
+    /// The files of a test program: its own, and those of the folder with its name.
     fn files(tests: &Path, name: &str) -> Vec<std::path::PathBuf> {
         let mut files = vec![tests.join(format!("{name}.rs"))];
         let mut folders = vec![tests.join(name)];

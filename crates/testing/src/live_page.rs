@@ -5,20 +5,20 @@ use std::{
     net::TcpStream,
 };
 
-/// Where the page of a run is.
+/// The address of a run's page.
 #[derive(Debug, Clone)]
 pub struct LivePage {
     /// `127.0.0.1:12345`
     pub address: String,
-    /// What an address of the page ends with: a token, where one is needed.
+    /// The end of an address of the page: a token, if one is needed.
     pub query: String,
 }
 
 impl LivePage {
-    /// Waits until a run says on standard error where its page is.
+    /// Waits until a run prints on standard error where its page is.
     ///
     /// # Panics
-    /// Where it ends before that.
+    /// If it ends before that.
     #[must_use]
     pub fn said(said: &mut impl BufRead) -> Self {
         let mut line = String::new();
@@ -35,7 +35,7 @@ impl LivePage {
         }
     }
 
-    /// The answer, head and all; none if there is none.
+    /// The whole answer with its head; `None` if there is none.
     #[must_use]
     pub fn get(&self, target: &str) -> Option<String> {
         let mut stream = TcpStream::connect(&self.address).ok()?;

@@ -64,7 +64,7 @@ pub struct MemoryWatch {
     /// Of the last piece of work, and the most of all.
     peak: u64,
     most: u64,
-    /// What the process had in memory when its high-water mark was set back.
+    /// The memory of the process when its high-water mark was reset.
     resident: Option<u64>,
 }
 
@@ -95,8 +95,7 @@ impl MemoryWatch {
         self.peak
     }
 
-    /// Bytes by which the process grew at most since this was last asked; 0 where the kernel does
-    /// not say.
+    /// Bytes by which the process grew at most since the last call; 0 if the kernel does not say.
     pub fn of_process(&mut self) -> u64 {
         let (before, most) = (self.resident, status("VmHWM:"));
         self.resident = set_back();
@@ -114,7 +113,7 @@ impl MemoryWatch {
     }
 }
 
-/// Sets the high-water mark of the process back to what it has in memory, which is returned.
+/// Resets the high-water mark of the process to its current memory, which is returned.
 fn set_back() -> Option<u64> {
     fs::write("/proc/self/clear_refs", "5").ok()?;
     status("VmRSS:")

@@ -17,10 +17,10 @@ use tempfile::TempDir;
 /// The variable by which all processes of a job are known.
 const JOB: &str = "TEST_JOB";
 
-/// What Open MPI tells each rank.
+/// The variable that Open MPI sets for each rank.
 const RANK: &str = "OMPI_COMM_WORLD_RANK=";
 
-/// So that jobs of one program are told apart.
+/// Distinguishes jobs of one program.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// What docs/SCALE-OUT.md says of Open MPI's settings: waits let others run, and a host that is gone
@@ -33,7 +33,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("pml", "ob1"),
 ];
 
-/// How often the state of a job is looked at.
+/// How often the state of a job is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A job that is about to be started.
@@ -84,10 +84,10 @@ impl<'a> Mpirun<'a> {
         self
     }
 
-    /// Starts it. Where there is no `mpirun` the test is ignored.
+    /// Starts it. Without `mpirun` the test is ignored.
     ///
     /// # Panics
-    /// Where it cannot be started.
+    /// If it cannot be started.
     #[must_use]
     pub fn start(self) -> Job {
         if system("mpirun", &["--version"]).is_err() {
@@ -115,10 +115,10 @@ impl<'a> Mpirun<'a> {
         }
     }
 
-    /// Runs it to its end, which is to come within this time.
+    /// Runs it to its end, which must come within this time.
     ///
     /// # Panics
-    /// Where it does not, with all that it said.
+    /// If it does not, with all of its output.
     #[must_use]
     pub fn run(self, within: Duration) -> Ended {
         self.start().end(within)
@@ -175,14 +175,14 @@ pub struct Job {
     scratch: TempDir,
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug)]
 pub struct Ended {
     /// The exit code of `mpirun`, if no signal has ended it.
     pub code: Option<i32>,
     /// What all ranks have written to standard output.
     pub out: String,
-    /// What they and `mpirun` have written to standard error.
+    /// The standard error of all ranks and `mpirun`.
     pub err: String,
 }
 
@@ -200,10 +200,10 @@ impl Job {
         pids_with(&[&mark])
     }
 
-    /// The process of a rank, once it is there.
+    /// The process of a rank, once it exists.
     ///
     /// # Panics
-    /// Where it is not there within this time.
+    /// If it does not appear within this time.
     #[must_use]
     pub fn rank(&mut self, rank: u32, within: Duration) -> u32 {
         let job = format!("{JOB}={}", self.name);
@@ -211,10 +211,10 @@ impl Job {
         self.until(&rank, within, |_| pids_with(&[&job, &rank]).pop())
     }
 
-    /// Waits until it has said something.
+    /// Waits until it has printed something.
     ///
     /// # Panics
-    /// Where it does not within this time.
+    /// If it does not within this time.
     pub fn until_said(&mut self, what: &str, within: Duration) {
         self.until(what, within, |job| {
             (job.said("out").contains(what) || job.said("err").contains(what)).then_some(())
@@ -224,7 +224,7 @@ impl Job {
     /// Waits for its end.
     ///
     /// # Panics
-    /// Where that does not come within this time.
+    /// If that does not come within this time.
     #[must_use]
     pub fn end(mut self, within: Duration) -> Ended {
         let status = self.until("an end", within, |job| job.status());
@@ -235,11 +235,11 @@ impl Job {
         }
     }
 
-    /// Waits until none of its ranks lives, also on hosts that cannot be reached, where a helper of
-    /// `mpirun` may stay for a while.
+    /// Waits until none of its ranks lives, even on unreachable hosts, where a helper of `mpirun`
+    /// may stay for a while.
     ///
     /// # Panics
-    /// Where one still lives after this time.
+    /// If one still lives after this time.
     pub fn until_no_rank_lives(&mut self, within: Duration) {
         self.until("end of all ranks", within, |job| {
             job.ranks().is_empty().then_some(())
@@ -256,7 +256,7 @@ impl Job {
     /// Sends a signal (`INT`, `KILL`, …) to one of its processes.
     ///
     /// # Panics
-    /// Where there is no such process.
+    /// If there is no such process.
     pub fn signal(&self, pid: u32, name: &str) {
         assert!(self.processes().contains(&pid), "{pid} is not of this job");
         let sent = system("kill", &["-s", name, &pid.to_string()]);

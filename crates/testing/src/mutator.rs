@@ -87,7 +87,7 @@ pub fn draw(what: &(impl Hash + ?Sized), mut property: impl FnMut(Mutator<'_, '_
 pub struct Mutator<'a, 'b>(pub &'a mut Unstructured<'b>);
 
 impl Mutator<'_, '_> {
-    /// Any number below `end`, which is at least 1; 0 where no random bytes are left.
+    /// Any number below `end`, which is at least 1; 0 if no random bytes are left.
     pub fn below(&mut self, end: usize) -> usize {
         self.0.int_in_range(0..=end - 1).unwrap_or(0)
     }

@@ -26,20 +26,20 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// So many hosts: `node1` and on.
+    /// That many hosts, named from `node1` on.
     ///
     /// # Panics
-    /// Where a temporary directory cannot be made.
+    /// If a temporary directory cannot be created.
     #[must_use]
     pub fn new(count: u32) -> Self {
         Self::with_clocks(&vec![0; count as usize])
     }
 
-    /// A host for each of these, whose monotonic clock is ahead by so many seconds; that of the first
-    /// is the machine's.
+    /// A host for each of these, whose monotonic clock is ahead by that many seconds. The first
+    /// host's clock is the machine's.
     ///
     /// # Panics
-    /// Where a temporary directory cannot be made.
+    /// If a temporary directory cannot be created.
     #[must_use]
     pub fn with_clocks(ahead_s: &[i64]) -> Self {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Hosts {
         fs::set_permissions(self.agent(), mode).expect("the file is this one's own");
     }
 
-    /// How many there are.
+    /// The number of hosts.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
@@ -130,10 +130,10 @@ impl Hosts {
         self.directory.path()
     }
 
-    /// Takes the link of a host down at the switch: what it sends is lost, and nobody is told.
+    /// Takes the link of a host down at the switch. Its packets are lost silently.
     ///
     /// # Panics
-    /// Where that is refused.
+    /// If that is refused.
     pub fn link_down(&self, host: u32) {
         self.set_link(host, "down");
     }
@@ -141,7 +141,7 @@ impl Hosts {
     /// Takes it up again.
     ///
     /// # Panics
-    /// Where that is refused.
+    /// If that is refused.
     pub fn link_up(&self, host: u32) {
         self.set_link(host, "up");
     }

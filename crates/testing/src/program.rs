@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// The path of a program; cargo tells it to integration tests: `env!("CARGO_BIN_EXE_...")`.
+/// The path of a program. Cargo gives it to integration tests: `env!("CARGO_BIN_EXE_...")`.
 #[derive(Debug, Clone, Copy)]
 pub struct Program(pub &'static str);
 
@@ -19,10 +19,10 @@ impl Program {
         command
     }
 
-    /// Runs to its end.
+    /// Runs to completion.
     ///
     /// # Panics
-    /// Where it cannot be started.
+    /// If it cannot be started.
     #[must_use]
     pub fn run(self, dir: &Path, args: &[&str]) -> Output {
         let output = self.command(dir, args).output();
@@ -35,10 +35,10 @@ impl Program {
         self.exported(dir, "points")
     }
 
-    /// A part of the study in `out`, `points` or `loads`, as the export has it.
+    /// A part of the study in `out`, `points` or `loads`, from the export.
     ///
     /// # Panics
-    /// Where there is no such study.
+    /// If there is no such study.
     #[must_use]
     pub fn exported(self, dir: &Path, part: &str) -> Vec<Value> {
         let export = self.run(dir, &["export", "out", "--format", "json"]);
@@ -48,22 +48,22 @@ impl Program {
     }
 }
 
-/// What was written to standard output.
+/// The standard output.
 #[must_use]
 pub fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What was written to standard error.
+/// The standard error.
 #[must_use]
 pub fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Asserts that all these are in what was said.
+/// Asserts that all these are in the output.
 ///
 /// # Panics
-/// Where one is not.
+/// If one is not.
 #[track_caller]
 pub fn assert_says(said: &str, parts: &[impl AsRef<str>]) {
     for part in parts {

@@ -5,12 +5,11 @@ use std::{
     net::TcpStream,
 };
 
-/// Carries out one command in a logical database; the values of its answer in their order, without
-/// the structure of nested ones. An error is a value that begins with `-`, and a missing value is
-/// `(nil)`.
+/// Runs one command in a logical database. Returns the values of its answer in order, with nested
+/// ones flattened. An error is a value that begins with `-`, and a missing value is `(nil)`.
 ///
 /// # Panics
-/// Where the server is not reached, or answers what is not its protocol.
+/// If the server is unreachable, or its answer violates the protocol.
 #[must_use]
 pub fn resp(hosts: &str, database: u32, words: &[&str]) -> Vec<String> {
     let stream = TcpStream::connect(hosts).unwrap_or_else(|error| panic!("{hosts}: {error}"));

@@ -14,7 +14,7 @@ use std::{
 const DIRECT: &str = "db";
 const OVER_3: &str = "far";
 
-/// The host whose clock is of another boot than that of the others, ahead by so many seconds.
+/// The host whose clock has another boot than the others, ahead by that many seconds.
 pub const AHEAD: (u32, u32) = (3, 3600);
 
 /// The user beside root that every host has, who may not use sudo.
@@ -31,10 +31,10 @@ pub const LOCKED: &str = "locked";
 
 /// A root whose shell prints something whenever it is started.
 pub const GREETED: &str = "greeted";
-/// A user of the hosts whose login shell never comes to a command.
+/// A user of the hosts whose login shell never runs a command.
 pub const SILENT: &str = "silent";
 
-/// Some hosts, of which the first is the client's.
+/// Several hosts. The first is the client's.
 #[derive(Debug)]
 pub struct SshHosts {
     hosts: Hosts,
@@ -42,10 +42,10 @@ pub struct SshHosts {
 }
 
 impl SshHosts {
-    /// So many hosts besides the client's: `db2` and on.
+    /// That many hosts besides the client's, named from `db2` on.
     ///
     /// # Panics
-    /// Where they cannot be made.
+    /// If they cannot be created.
     #[must_use]
     pub fn new(servers: u32) -> Self {
         let sshd = sshd();
@@ -77,7 +77,7 @@ impl SshHosts {
         self.hosts.directory()
     }
 
-    /// Where a host has its temporary files.
+    /// The directory of a host's temporary files.
     #[must_use]
     pub fn tmp(&self, host: u32) -> PathBuf {
         self.directory().join(format!("tmp{host}"))
@@ -99,10 +99,10 @@ impl SshHosts {
         command
     }
 
-    /// What a shell on a host prints.
+    /// The output of a shell on a host.
     ///
     /// # Panics
-    /// Where it fails.
+    /// If it fails.
     #[must_use]
     pub fn on(&self, host: u32, script: &str) -> String {
         let init = self.init(host);
@@ -303,7 +303,7 @@ fn cache() -> PathBuf {
     cache.unwrap_or_else(home).join("tailmark/sshd")
 }
 
-/// The sshd of this machine, or the one that `./dev` has unpacked.
+/// The sshd of this machine, or the one that `./dev` unpacked.
 fn sshd() -> PathBuf {
     let unpacked = cache().join("usr/sbin/sshd");
     let places = [PathBuf::from("/usr/sbin/sshd"), unpacked];

@@ -3,10 +3,10 @@
 use std::{fs, io, os::unix::fs::symlink};
 use tempfile::TempDir;
 
-/// A `/sys` of a test's own: devices by directory, each with its attributes.
+/// A `/sys` for a test: devices by directory, each with its attributes.
 ///
 /// # Panics
-/// Where it cannot be made.
+/// If it cannot be created.
 #[must_use]
 pub fn sys_with(devices: &[(&str, &[(&str, &str)])]) -> TempDir {
     make(devices).expect("a test may write to the temporary directory")

@@ -24,13 +24,13 @@ const BATCH: u64 = 64;
 /// One parser on trial.
 #[derive(Debug)]
 pub struct Trial<'a> {
-    /// What is parsed, for messages; its inputs are drawn by it.
+    /// What is parsed, for messages. Inputs are seeded by it.
     pub name: &'a str,
     /// Valid inputs, which mutations begin with.
     pub samples: &'a [Vec<u8>],
     /// Words of the format, which are put in here and there.
     pub words: &'a [&'a str],
-    /// How many inputs are tried where `MUTATIONS` does not say; 0: the samples alone, always.
+    /// The number of inputs unless `MUTATIONS` is set; 0: always only the samples.
     pub inputs: u64,
 }
 
@@ -38,7 +38,7 @@ impl Trial<'_> {
     /// Gives `parse` the samples as they are, and then mutated ones.
     ///
     /// # Panics
-    /// Where `parse` does, takes too much memory or does not return; the input is shown.
+    /// If `parse` panics, takes too much memory or does not return. The input is shown.
     pub fn run(&self, mut parse: impl FnMut(&[u8])) {
         // One at a time: memory is that of the whole process where the allocator does not see it.
         static ALONE: Mutex<()> = Mutex::new(());
@@ -81,7 +81,7 @@ impl Trial<'_> {
         self.report(&format!("{inputs} inputs, {} bytes at most", memory.most()));
     }
 
-    /// Writes the input where it can be looked at.
+    /// Writes the input to a file for inspection.
     fn show(&self, at: u64, input: &[u8]) {
         let name = self.name.replace(' ', "-");
         let path = std::env::temp_dir().join(format!("tailmark-mutation-{name}-{at}"));
@@ -100,7 +100,7 @@ impl Trial<'_> {
     }
 }
 
-/// Ends the process where an input takes too long: a thread cannot be ended.
+/// Ends the process if an input takes too long, because a thread cannot be ended.
 #[expect(
     clippy::print_stderr,
     reason = "nobody collects the output of this test"

@@ -44,7 +44,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A client was given a group that does not exist.
-    #[error("workload `{workload}` has {groups} groups, but group {group} was asked for")]
+    #[error("workload `{workload}` has {groups} groups, so there is no group {group}")]
     NoSuchGroup {
         /// The workload's name.
         workload: String,

@@ -212,7 +212,7 @@ impl MixedOperations {
         match self.scan {
             ScanLength { min: 0, .. } => bad("minimum length of a scan", 0, "1 or more"),
             ScanLength { min, max, .. } if max < min => {
-                bad("maximum length of a scan", max, "no less than the minimum")
+                bad("maximum length of a scan", max, "at least the minimum")
             }
             _ => Ok(()),
         }

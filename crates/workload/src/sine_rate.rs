@@ -60,7 +60,7 @@ impl SineRate {
             workload: workload.to_owned(),
             what: "step of a sinusoidal rate, in seconds",
             got: self.step_s,
-            accepted: "above 0, and every other number of it finite",
+            accepted: "above 0, with all other numbers finite",
         })
     }
 }

@@ -76,7 +76,7 @@ const YCSB: &[WorkloadRow] = &[
     },
     WorkloadRow {
         name: "ycsb-d-uniform",
-        about: "status updates: 95 % read of all loaded records alike, 5 % insert",
+        about: "status updates: 95 % read of all loaded records equally, 5 % insert",
         groups: &[ClientGroup::new(
             Mix {
                 read: 0.95,

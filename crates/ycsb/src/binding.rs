@@ -20,7 +20,7 @@ pub struct Binding {
     class: &'static str,
     /// The driver's name.
     driver: &'static str,
-    /// The property that says where the data is, and what it is without it; none: it keeps nothing.
+    /// The property with the place of the data, and its default; `None` if it stores nothing.
     location: Option<(&'static str, Option<&'static str>)>,
     /// The property of the port, for servers; its default is the driver's.
     port: Option<&'static str>,
@@ -28,7 +28,7 @@ pub struct Binding {
     settings: &'static [(&'static str, &'static str)],
     /// The property of the password.
     password: Option<&'static str>,
-    /// What the binding's defaults differ in from the driver's, in faithful semantics.
+    /// The binding's defaults that differ from the driver's, in faithful semantics.
     defaults: &'static [(&'static str, &'static str)],
     /// Properties that are accepted but ignored, because there is nothing to change.
     ignored: &'static [&'static str],
@@ -180,16 +180,16 @@ impl Binding {
     /// The driver.
     ///
     /// # Errors
-    /// Where it is not in this build.
+    /// If this build does not have it.
     pub fn driver(&self) -> anyhow::Result<&'static Driver> {
         let found = db::find(self.driver);
         found.with_context(|| format!("the binding `{}` has no driver in this build", self.name))
     }
 
-    /// Where the data is.
+    /// The place of the data.
     ///
     /// # Errors
-    /// Where a property that has no default is not set.
+    /// If a property without a default is not set.
     pub fn location(&self, properties: &Properties) -> anyhow::Result<Location> {
         let Some((name, default)) = self.location else {
             return Ok(Location::None);
@@ -219,8 +219,8 @@ impl Binding {
         Ok(Location::Hosts(place.split(',').map(with_port).collect()))
     }
 
-    /// The driver's settings that the properties ask for. Besides those that YCSB knows, every
-    /// setting can be given as `DRIVER.SETTING`.
+    /// The driver's settings in the properties. Besides YCSB's own names, every setting can be
+    /// given as `DRIVER.SETTING`.
     pub fn settings(&self, driver: &Driver, properties: &Properties) -> BTreeMap<String, String> {
         let is_correct = properties.text("tailmark.semantics") == Some("correct");
         let mut settings: BTreeMap<String, String> = self
@@ -259,11 +259,11 @@ impl Binding {
 }
 
 impl Binding {
-    /// The password of the properties where a driver can read it; drivers take passwords from files.
-    /// None without a password, or without the user of a binding that has a property for it.
+    /// The password of the properties in a form for a driver, which takes passwords from files.
+    /// `None` without a password, or without the user for a binding that has a property for it.
     ///
     /// # Errors
-    /// Where there is no memory for it.
+    /// If there is no memory for it.
     pub fn password(&self, properties: &Properties) -> anyhow::Result<Option<Password>> {
         let password = self.password.and_then(|name| properties.text(name));
         let mut users = self.settings.iter();

@@ -32,9 +32,9 @@ use tailmark_workload::KeySpace;
 pub struct Call {
     /// Opens the database.
     pub driver: &'static Driver,
-    /// What is opened.
+    /// The parameters of the database.
     pub params: Params,
-    /// What is done.
+    /// The work.
     pub core: Core,
     /// Clients.
     pub threads: u32,
@@ -63,11 +63,11 @@ impl Call {
         match found.foreign {
             _ if found.exists => self.params.access = Access::Write,
             Some(place) if place == found.name => {
-                bail!("{place} holds data of another program, and no records: give another one")
+                bail!("{place} holds data of another program but no records: give another one")
             }
             Some(place) => bail!(
-                "{place} was not created by tailmark and has no {}: create the table, as the \
-                 binding's instructions say, or give another keyspace",
+                "tailmark did not create {place}, which has no {}: create the table as in the \
+                 binding's instructions, or give another keyspace",
                 found.name
             ),
             None => {}
@@ -75,10 +75,10 @@ impl Call {
         Ok(())
     }
 
-    /// Carries the call out.
+    /// Carries out the call.
     ///
     /// # Errors
-    /// Where the database or a file refuses.
+    /// If the database or a file refuses.
     pub fn run(mut self, options: &Options) -> anyhow::Result<Exit> {
         listen(&self.stop, &self.watch.console, || None)?;
         self.announce()?;
@@ -162,8 +162,8 @@ impl Call {
         Ok(())
     }
 
-    /// The file by which YCSB's binding knows the column families that there are, where a load has to
-    /// write it. A link there would have somebody else's file written.
+    /// The file that lists existing column families for YCSB's binding, if a load must write it. A
+    /// link there could lead to another program's file.
     fn families_file(&self) -> anyhow::Result<Option<PathBuf>> {
         let is_written = self.core.action == Action::Load && self.driver.name == "rocksdb";
         let Some(place) = self.params.location.path().filter(|_| is_written) else {
@@ -172,14 +172,15 @@ impl Call {
         let path = place.join("CF_NAMES");
         if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             bail!(
-                "`{}` is a link, a pipe or a directory, and not the file of YCSB's binding: use another \
-                 directory",
+                "`{}` is a link, a pipe or a directory instead of the file of YCSB's binding: use \
+                 another directory",
                 path.display()
             );
         }
         if path.exists() && !place.join("CURRENT").exists() {
             bail!(
-                "`{}` names the column families of a database, and there is none: use another directory",
+                "`{}` names the column families of a database that is missing: use another \
+                 directory",
                 path.display()
             );
         }
@@ -299,7 +300,7 @@ impl Call {
         name.unwrap_or(self.driver.name).to_owned()
     }
 
-    /// The name of the point in a study; none for a load.
+    /// The name of the point in a study; `None` for a load.
     fn point(&self, options: &Options) -> Option<PointKey> {
         (self.core.action == Action::Run).then(|| PointKey {
             system: self.system(options),
@@ -313,7 +314,7 @@ impl Call {
     }
 }
 
-/// What the exit code is about: requests that failed, and that nothing at all was found.
+/// The failures behind the exit code: failed requests, or that nothing at all was found.
 fn failures(phase: &Phase) -> u64 {
     let nothing_found = NOTHING_FOUND.is_among(&phase.findings);
     phase.errors() + u64::from(nothing_found)

@@ -9,7 +9,7 @@ use tailmark_workload::{
     LengthHistogram, Mix, MixedOperations, RecordFormat, ScanLength, ValueBytes, Workload,
 };
 
-/// How many records `recordcount=0` stands for.
+/// The number of records for `recordcount=0`.
 const RECORDS_UNSET: u64 = i32::MAX as u64;
 const COUNT: &str = "a whole number from 0 up";
 
@@ -18,17 +18,17 @@ const COUNT: &str = "a whole number from 0 up";
 pub struct Core {
     /// Load or run.
     pub action: Action,
-    /// What the clients do.
+    /// The workload of the clients.
     pub workload: Workload,
     /// The records; their number is that of the keys that exist.
     pub data: DataSet,
     /// The first key that is inserted.
     pub first_insert: u64,
-    /// It ends after this many operations; none: never by itself.
+    /// It ends after this many operations; `None`: never by itself.
     pub operations: Option<u64>,
     /// Whether an update writes all fields.
     pub write_all_fields: bool,
-    /// Whether what is read is compared with what was written.
+    /// Whether reads are compared with what was written.
     pub data_integrity: bool,
     /// What an insert that failed is given.
     pub retry: Retry,
@@ -39,9 +39,9 @@ pub struct Core {
 /// What an insert of the loading phase that failed is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
-    /// How often it is tried again.
+    /// The number of retries.
     pub limit: u64,
-    /// How long to wait before, times a random number from 0.8 to 1.2.
+    /// The wait before a retry, times a random number from 0.8 to 1.2.
     pub interval: Duration,
     /// Whether the load continues with the next record when all that failed.
     pub keep_going: bool,

@@ -30,7 +30,7 @@ pub struct Decorated {
     pub clients: Clients,
     /// Tries inserts again.
     pub retry: Option<Retry>,
-    /// Compares what is read.
+    /// Verifies reads.
     pub verify: Option<Arc<Verify>>,
     /// Keeps samples.
     pub samples: Option<Samples>,
@@ -109,7 +109,7 @@ impl Database for Decorated {
     }
 }
 
-/// What a request comes back with that is made of others.
+/// The completion of a request that consists of others.
 fn completion<'a>(clients: Clients, reply: impl Future<Output = Reply> + 'a) -> Completion<'a> {
     match clients {
         // The sessions of threads never wait.

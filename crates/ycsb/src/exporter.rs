@@ -56,7 +56,7 @@ pub enum Exporter {
 }
 
 impl Exporter {
-    /// The exporter of a class; text, with the reason, where there is none of this name.
+    /// The exporter for a class; text, with the reason, if there is none of this name.
     pub fn named(class: &str) -> (Self, Option<String>) {
         match class.rsplit('.').next() {
             Some("TextMeasurementsExporter") => (Self::Text, None),
@@ -73,7 +73,7 @@ impl Exporter {
     /// Writes all lines.
     ///
     /// # Errors
-    /// Where `out` cannot be written.
+    /// If `out` cannot be written.
     pub fn write(self, lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
         if self == Self::JsonArray {
             write!(out, "[ ")?;

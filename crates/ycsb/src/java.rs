@@ -21,8 +21,9 @@ pub fn double(value: f64) -> String {
     }
 }
 
-/// A number in the pattern `#.##` of `DecimalFormat`: at most two decimals, half to the even one,
-/// no trailing zeros. What is no number is 0, as readers of status lines expect one.
+/// A number in the pattern `#.##` of `DecimalFormat`: at most two decimals, half to even, no
+/// trailing zeros. Anything that is not a number becomes 0, because readers of status lines expect
+/// one.
 pub fn decimal(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();

@@ -35,26 +35,26 @@ Options of YCSB:
   -p NAME=VALUE  set a property; wins over every file
   -threads N     clients (default 1)
   -target N      operations per second over all clients (default: as fast as they can)
-  -s             status lines on standard error, every status.interval (10) seconds
-  -l LABEL       stands before status lines
+  -s             print status lines to standard error every status.interval (10) seconds
+  -l LABEL       prefix of status lines
   -load, -t      the loading phase, the transaction phase (with -db)
   -db CLASS      the class of a binding
   -cp, -jvm-args accepted but ignored
 
 Options of tailmark:
-  -o DIR         the call also becomes a part of the study in DIR, and DIR/report.html is written
+  -o DIR         add the call to the study in DIR, and write DIR/report.html
   --system NAME  the system's name in the study (default: the database's)
-  --for-ycsb     write tables that RocksDB 6.0 and later can read, as the one of YCSB's development
-                 version does, whatever an options file or the database that is there says; without
-                 either that is the default
+  --for-ycsb     write tables that RocksDB 6.0 and later can read, as YCSB's development version
+                 does, even if an options file or the existing database says otherwise; the default
+                 if there is neither
   --upgrade      write to a database even if the version that wrote it cannot read it afterwards
 
 Properties of tailmark:
   tailmark.semantics        faithful (YCSB's, the default) or correct
-  tailmark.seed             of every random draw (default: another each time)
+  tailmark.seed             seed of all random draws (default: a new one each time)
   tailmark.compressibility  share of a value that is not random, with semantics correct (default 0)
-  rocksdb.SETTING           any setting of the driver (tailmark list drivers), as
-                            rocksdb.block_cache=1GiB; so of the other databases
+  rocksdb.SETTING           any setting of the driver (tailmark list drivers), such as
+                            rocksdb.block_cache=1GiB; likewise for other databases
 
 Exit codes: 0 done, 1 failed, 2 wrong options or properties, 3 done but requests failed,
 130 stopped by Ctrl-C.";
@@ -93,7 +93,7 @@ pub fn ycsb(words: &[String], console: &Console) -> anyhow::Result<Exit> {
     }
 }
 
-/// Names what is wrong with the call, on standard output as YCSB does and on standard error.
+/// Prints what is wrong with the call, on standard output like YCSB and on standard error.
 fn refuse(wrong: &anyhow::Error, console: &Console) -> anyhow::Result<Exit> {
     console.warn(&format!("error: {wrong:#}"));
     console.warn("try `tailmark ycsb --help`");
@@ -117,7 +117,7 @@ fn echo(binding: &Binding, words: &[String], action: Action, console: &Console) 
     console.warn("YCSB Client 0.17.0\n\nLoading workload...");
 }
 
-/// The name of the workload: of its file, or what the properties call it.
+/// The name of the workload: from its file or from the properties.
 fn workload_name(options: &Options) -> String {
     let stem = options
         .workload_file

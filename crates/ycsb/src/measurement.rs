@@ -10,7 +10,7 @@ use anyhow::bail;
 use std::collections::BTreeMap;
 use tailmark_engine::IntervalStats;
 
-/// Which lines are written.
+/// The lines that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputFormat {
     /// Percentiles of an HdrHistogram.
@@ -23,7 +23,7 @@ pub enum OutputFormat {
     Raw,
 }
 
-/// How measurements are written.
+/// The formats of measurements.
 #[derive(Debug, Clone)]
 pub struct OutputFormats {
     /// Each with what its groups' names start with.
@@ -185,7 +185,7 @@ impl OutputFormats {
     fn series(&self, name: &str, tally: &Tally, pieces: &[Piece], lines: &mut Vec<Line>) {
         summary(name, tally, lines);
         if pieces.is_empty() && !tally.latencies.is_empty() {
-            // What is measured only at the end is one piece.
+            // Measurements available only at the end are one piece.
             lines.push(Line::double(name, "0", mean_us(tally)));
         }
         let seconds = (self.granularity_ms / 1000) as usize;
@@ -267,7 +267,7 @@ fn percentiles(properties: &Properties) -> Vec<f64> {
     })
 }
 
-/// What was measured in one second.
+/// The measurements of one second.
 #[derive(Debug, Clone, Copy, Default)]
 struct Piece {
     count: u64,
@@ -283,12 +283,12 @@ impl Piece {
     }
 }
 
-/// What was measured over time, by group.
+/// Measurements over time, by group.
 #[derive(Debug, Clone, Default)]
 pub struct TimeSeries(BTreeMap<&'static str, Vec<Piece>>);
 
 impl TimeSeries {
-    /// Adds what one client did in a second.
+    /// Adds one client's work in a second.
     pub fn add(&mut self, second: u32, stats: &IntervalStats) {
         for kind in tailmark_model::Kind::ALL {
             let Some(recorded) = &stats.kinds[kind as usize] else {

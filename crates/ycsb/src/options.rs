@@ -5,7 +5,7 @@ use super::properties::{BadEscape, Properties, decode};
 use std::path::{Path, PathBuf};
 use tailmark_driver::read_stream;
 
-/// What is done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// The loading phase.
@@ -33,7 +33,7 @@ pub struct Options {
     pub upgrade: bool,
     /// Only the help was asked for.
     pub help: bool,
-    /// The action, where the command line names one.
+    /// The action, if the command line names one.
     action: Option<Action>,
 }
 
@@ -63,7 +63,7 @@ pub enum BadOptions {
     /// A property file that cannot be read.
     #[error("Unable to open the properties file `{path}`")]
     File {
-        /// Which.
+        /// The file.
         path: String,
         /// Why.
         source: std::io::Error,
@@ -71,13 +71,13 @@ pub enum BadOptions {
     /// A property file that is none.
     #[error("failed to read the properties file `{path}`")]
     Syntax {
-        /// Which.
+        /// The file.
         path: String,
         /// Why.
         source: BadEscape,
     },
     /// A command that only YCSB's wrapper has.
-    #[error("the command `{0}` is not part of this program; it does `load` and `run`")]
+    #[error("this program does not support the command `{0}`; use `load` or `run`")]
     Command(String),
     /// The wrapper's form without a database.
     #[error("`{0}` requires the name of a database; try `tailmark ycsb {0} rocksdb ...`")]

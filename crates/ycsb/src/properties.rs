@@ -17,7 +17,7 @@ pub struct Properties {
     warned: RefCell<Vec<String>>,
 }
 
-/// A value that is not what the property takes.
+/// A value that the property does not accept.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("property {name} is `{value}`, but it must be {accepted}")]
 pub struct BadProperty {
@@ -52,7 +52,7 @@ impl Properties {
         self.values.get(name).map(String::as_str)
     }
 
-    /// A property, or what YCSB takes where it is not set.
+    /// A property, or YCSB's default.
     pub fn text_or<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
         self.text(name).unwrap_or(default)
     }
@@ -62,7 +62,7 @@ impl Properties {
         self.text(name).map_or(default, super::java::boolean)
     }
 
-    /// A number, or the default where it is not set.
+    /// A number, or the default if it is not set.
     ///
     /// # Errors
     /// Names the property, its value and what is accepted.
@@ -99,7 +99,7 @@ impl Properties {
         let line = |name: &String| {
             let known = read.iter().map(String::as_str);
             let hint = tailmark_driver::did_you_mean(name, known);
-            format!("warning: nothing reads the property `{name}`{hint}")
+            format!("warning: the property `{name}` is not used{hint}")
         };
         let unread = self.values.keys().filter(|name| !read.contains(*name));
         let mut warnings = self.warned.borrow().clone();
@@ -108,8 +108,8 @@ impl Properties {
     }
 }
 
-/// The bytes of a file as text: UTF-8 where they are, and otherwise Latin-1, which is what Java
-/// takes property files for.
+/// The bytes of a file as text: UTF-8 if valid, otherwise Latin-1, which is Java's encoding of
+/// property files.
 pub fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect())
@@ -123,7 +123,7 @@ pub fn parse(text: &str) -> Result<Vec<(String, String)>, BadEscape> {
     logical_lines(text).iter().map(|line| split(line)).collect()
 }
 
-/// Lines without comments, joined where a backslash continues them. Escapes are still in them.
+/// Lines without comments, joined at continuing backslashes. Escapes are still in them.
 fn logical_lines(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut open: Option<String> = None;
@@ -278,8 +278,8 @@ mod tests {
         assert_eq!(
             properties.warnings(),
             [
-                "warning: nothing reads the property `recordcuont`; did you mean `recordcount`?",
-                "warning: nothing reads the property `something.else`"
+                "warning: the property `recordcuont` is not used; did you mean `recordcount`?",
+                "warning: the property `something.else` is not used"
             ]
         );
     }

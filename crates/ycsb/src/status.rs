@@ -7,7 +7,7 @@ use super::{
 };
 use std::time::Duration;
 
-/// What a status line reports.
+/// The content of a status line.
 #[derive(Debug)]
 pub struct Status<'a> {
     /// Stands before everything.
@@ -22,7 +22,7 @@ pub struct Status<'a> {
     pub operations: u64,
     /// Operations since the line before.
     pub recent: u64,
-    /// Operations that are left; none: they are not counted.
+    /// The remaining operations; `None`: they are not counted.
     pub left: Option<u64>,
 }
 
@@ -96,8 +96,8 @@ fn summary(name: &str, tally: &super::tally::Tally, format: OutputFormat) -> Str
     }
 }
 
-/// How long something takes: days and hours, or hours and minutes, or seconds. YCSB's plural of
-/// seconds goes by the digits: `9 second`, `10 seconds`.
+/// A duration: days and hours, or hours and minutes, or seconds. YCSB's plural of seconds depends
+/// on the number of digits: `9 second`, `10 seconds`.
 fn remaining(seconds: u64) -> String {
     let unit = |count: u64, name: &str| match count {
         0 => String::new(),

@@ -11,23 +11,23 @@ use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_runner::point::CallStudy;
 use tailmark_study::Study;
 
-/// What a call adds.
+/// The data that a call adds.
 pub struct CallRecord<'a> {
     /// Opened the database.
     pub driver: &'static Driver,
-    /// What was opened.
+    /// The parameters of the database.
     pub params: &'a Params,
     /// Clients.
     pub threads: u32,
     /// The name of the system.
     pub system: &'a str,
-    /// The name of the point; none for a load.
+    /// The name of the point; `None` for a load.
     pub point: Option<PointKey>,
-    /// What was measured.
+    /// The measurements.
     pub phase: Phase,
-    /// What could not be sampled meanwhile, and why.
+    /// What could not be sampled, and why.
     pub not_sampled: Vec<String>,
-    /// What the database says of itself.
+    /// The database's own facts.
     pub facts: BTreeMap<String, String>,
 }
 
@@ -44,12 +44,11 @@ pub fn check(out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Adds a call to the study in `out`, which is made where there is none, and writes its report. A
-/// point that is there already becomes another repeat; a system over other data or with other
-/// settings is one of its own.
+/// Adds a call to the study in `out`, created if it does not exist, and writes its report. An
+/// existing point gets another repeat. A system with other data or settings becomes another system.
 ///
 /// # Errors
-/// Where the study refuses.
+/// If the study refuses.
 pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
     let header = Header::without_plan("YCSB", own_command());
     let system = describe(&call);

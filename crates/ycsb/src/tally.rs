@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tailmark_engine::{IntervalStats, KindStats, LatencyCounts};
 use tailmark_model::{Kind, Latencies, new_latencies};
 
-/// Which latencies are reported.
+/// The latencies that are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasurementInterval {
     /// From the sending of an operation.
@@ -20,7 +20,7 @@ pub enum MeasurementInterval {
 }
 
 impl MeasurementInterval {
-    /// As the property says; what it does not know is `op`.
+    /// The value of the property; unknown values mean `op`.
     pub fn named(name: &str) -> Self {
         match name {
             "intended" => Self::Intended,
@@ -74,12 +74,12 @@ fn status(cause: tailmark_driver::Cause) -> &'static str {
     }
 }
 
-/// Which groups latencies of failures go to.
+/// The groups for latencies of failures.
 #[derive(Debug, Clone, Default)]
 pub struct Failed {
     /// All into groups by their status.
     pub each: bool,
-    /// Those of these statuses into groups by it.
+    /// Statuses with groups of their own.
     pub tracked: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl Failed {
     }
 }
 
-/// Adds what one client did in a second to the groups.
+/// Adds one client's work in a second to the groups.
 pub fn add(
     tallies: &mut Tallies,
     stats: &IntervalStats,
@@ -160,7 +160,7 @@ fn add_kind(
     }
 }
 
-/// Adds the latencies of what succeeded: those of all but those of what was missed.
+/// Adds the latencies of successful requests: all except misses.
 fn found(tallies: &mut Tallies, name: &str, all: &LatencyCounts, missed: Option<&LatencyCounts>) {
     let hits = match missed {
         None => None,

@@ -24,35 +24,35 @@ use tailmark_console::Console;
 use tailmark_engine::{IntervalStats, Observer, PhaseStart, Stop};
 use tailmark_study::refuse_block_device;
 
-/// How long after a full second what all clients did is there.
+/// How long after a full second the work of all clients has arrived.
 const LATE: Duration = Duration::from_millis(100);
 
-/// What is kept and written while a call runs.
+/// State and output of a running call.
 #[derive(Debug)]
 pub struct Watch {
     /// Where status lines go.
     pub console: Console,
     /// Stands before status lines.
     pub label: String,
-    /// Seconds between status lines; none: no status lines.
+    /// Seconds between status lines; `None`: no status lines.
     pub every: Option<Duration>,
     /// Operations in all.
     pub operations: Option<u64>,
-    /// Which latencies are reported.
+    /// The latencies that are reported.
     pub interval: MeasurementInterval,
-    /// Where those of failures go.
+    /// The groups for failures.
     pub failed: Failed,
-    /// How groups are written.
+    /// The formats of groups.
     pub formats: OutputFormats,
-    /// What stands before the names of histogram logs, where they are required.
+    /// The prefix of histogram logs, if they are required.
     pub logs: Option<String>,
-    /// Requested at the first insert that failed, where a load does not go on.
+    /// Requested at the first failed insert, if a load must not continue.
     pub stop_at_failure: Option<Stop>,
-    /// What was measured.
+    /// The measurements.
     pub measured: Mutex<Measured>,
 }
 
-/// What was measured so far.
+/// The measurements so far.
 #[derive(Debug, Default)]
 pub struct Measured {
     /// Of the whole phase.
@@ -75,7 +75,7 @@ pub struct Measured {
     pub log_error: Option<io::Error>,
 }
 
-/// What was measured of a part of the phase.
+/// The measurements of a part of the phase.
 #[derive(Debug, Default)]
 struct Recent {
     tallies: Tallies,
@@ -131,7 +131,7 @@ impl Observer for Watch {
 }
 
 impl Watch {
-    /// What was measured so far.
+    /// The measurements so far.
     pub fn measured(&self) -> MutexGuard<'_, Measured> {
         self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,7 +151,7 @@ impl Watch {
         }
     }
 
-    /// What is written when the phase has ended, after so long.
+    /// Writes the final output when the phase has ended after that long.
     pub fn end(&self, elapsed: Duration) {
         let Some(every) = self.every else {
             self.add_cleanup();
@@ -170,7 +170,7 @@ impl Watch {
         self.line(elapsed);
     }
 
-    /// Adds the closings of the sessions: a group like those of the operations.
+    /// Adds the closing of sessions, as a group like those of operations.
     fn add_cleanup(&self) {
         let mut measured = self.measured();
         let cleanup = mem::take(&mut measured.cleanup);
@@ -233,8 +233,8 @@ impl Watch {
     }
 }
 
-/// Writes the line of one group's log; starts the log where there is none. Its times count from the
-/// beginning of the phase, which is its start.
+/// Writes the line of one group's log, starting the log if it does not exist. Its times count from
+/// the start of the phase.
 fn log_line(
     prefix: &str,
     group: &str,

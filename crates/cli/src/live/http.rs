@@ -16,22 +16,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a request may take to come, from its connection on.
+/// The time limit of a request, from its connection on.
 const REQUEST: Duration = Duration::from_secs(5);
-/// How long an answer may take to be read. A page has a few megabytes.
+/// The time limit for reading an answer. A page has a few megabytes.
 const ANSWER: Duration = Duration::from_secs(60);
-/// How long an end of the server waits for its own connection.
+/// How long ending the server waits for its own connection.
 const END: Duration = Duration::from_secs(10);
 /// Connections at a time.
 const CONNECTIONS_MAX: usize = 256;
 /// Connections of one peer at a time. A browser opens six.
 const PEER_MAX: usize = 32;
-/// What a request may be long, bytes.
+/// The longest request, bytes.
 const REQUEST_MAX: usize = 16 << 10;
-/// What a thread of a connection needs to make a page.
+/// The stack that a connection's thread needs to make a page.
 const STACK_BYTES: usize = 2 << 20;
 
-/// What a path has.
+/// The answer for a path.
 pub struct Answer {
     /// Its media type.
     pub kind: &'static str,
@@ -49,10 +49,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at an address; port 0 is any that is free. With a token, only those who have it are answered.
+    /// Listens at an address; port 0 means any free port. With a token, only clients that have it
+    /// get an answer.
     ///
     /// # Errors
-    /// Where it cannot listen there.
+    /// If it cannot listen there.
     pub fn start(
         address: SocketAddr,
         token: Option<String>,
@@ -78,7 +79,7 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -158,8 +159,8 @@ fn yield_to_the_run() {
 }
 
 impl Service {
-    /// Takes a connection. Where it is one too many, the oldest is closed: of its peer where that has
-    /// too many, and one that has not sent its request yet where there is one.
+    /// Accepts a connection. If it is one too many, the oldest is closed: one of its own peer if
+    /// that has too many, and preferably one that has not sent its request yet.
     fn admit(&self, stream: TcpStream) -> Option<Arc<Connection>> {
         let peer = stream.peer_addr().ok()?.ip().to_canonical();
         let mut open = self.open();
@@ -276,7 +277,7 @@ fn is_equal(token: &str, given: &str) -> bool {
     token.len() == given.len() && different == 0
 }
 
-/// What is left until a deadline.
+/// The time left until a deadline.
 fn left(end: Instant) -> io::Result<Option<Duration>> {
     let left = end.saturating_duration_since(Instant::now());
     if left.is_zero() {
@@ -300,7 +301,7 @@ fn read_head(mut stream: &TcpStream, end: Instant) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// Writes all of it, unless it is taken too slowly.
+/// Writes everything, unless it is read too slowly.
 fn write_all(mut stream: &TcpStream, mut bytes: &[u8], end: Instant) -> io::Result<()> {
     while !bytes.is_empty() {
         stream.set_write_timeout(left(end)?)?;

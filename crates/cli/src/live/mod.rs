@@ -34,11 +34,11 @@ struct Cached {
 }
 
 impl LivePage {
-    /// Serves the run that goes into a directory, and says where. On an address that others can reach, it
-    /// takes a token to read it.
+    /// Serves the run of a directory, and prints the address. If others can reach the address, a
+    /// token is needed to read the page.
     ///
     /// # Errors
-    /// Where nothing can be served there.
+    /// If nothing can be served there.
     pub fn serve(address: SocketAddr, out: &Path, console: &Console) -> anyhow::Result<Self> {
         let state = Arc::new(State::default());
         let token = if address.ip().is_loopback() {
@@ -60,13 +60,13 @@ impl LivePage {
         })
     }
 
-    /// Who tells the page how the run goes on.
+    /// The observer that updates the page.
     pub fn observer(&self) -> &dyn Observer {
         &*self.state
     }
 }
 
-/// What is served.
+/// The served pages.
 struct Pages {
     state: Arc<State>,
     out: PathBuf,
@@ -88,7 +88,7 @@ impl Pages {
         }
     }
 
-    /// The report of what is in the study. Several browsers wait for one that is made.
+    /// The report of the study so far. Several browsers wait for the same one.
     fn page(&self) -> Arc<Vec<u8>> {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let version = self.state.version();
@@ -101,7 +101,7 @@ impl Pages {
     }
 }
 
-/// 128 bits that nobody guesses, in hexadecimal digits.
+/// 128 random bits in hexadecimal digits, which cannot be guessed.
 fn token() -> std::io::Result<String> {
     let mut bytes = [0; 16];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

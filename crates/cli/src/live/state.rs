@@ -16,21 +16,21 @@ const SECONDS_MAX: usize = 3_600;
 /// The last notices.
 const NOTICES_MAX: usize = 5;
 
-/// How the run goes on.
+/// The state of the run.
 #[derive(Debug, Default)]
 pub struct State(Mutex<Now>);
 
 #[derive(Debug, Default)]
 struct Now {
-    /// Counts what came into the study.
+    /// Counts additions to the study.
     version: u64,
     points: usize,
     done: usize,
     /// The point or the system that something is done with; empty between them.
     of: String,
-    /// What is done: a phase or a step between phases.
+    /// The current phase, or step between phases.
     doing: String,
-    /// When the step began; none while a phase runs, which tells its own time.
+    /// When the step began; `None` during a phase, which has its own time.
     step_began: Option<Instant>,
     elapsed_s: f64,
     duration_s: Option<f64>,
@@ -80,7 +80,7 @@ impl Now {
     }
 }
 
-/// What a step is called, without how far it is: `erasing` of `erasing: 12 %`.
+/// The name of a step without its progress: `erasing` from `erasing: 12 %`.
 fn step_name(text: &str) -> &str {
     text.split(':').next().unwrap_or(text)
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 use tailmark_model::{Kind, Phase, SloSettings, number, quantile::P99};
 use tailmark_stats::slo::{Next, Slo, Trial};
 
-/// What the last trial of a search said, and what follows: the bracket, the next rate and the time
-/// that is left, or the answer.
+/// The result of a search's last trial, and what follows: the bracket, the next rate and the
+/// remaining time, or the answer.
 pub fn searched(slo: &Slo, settings: &SloSettings) -> Vec<String> {
     let name = format!("[slo] {} {}", slo.system, slo.workload);
     let last = slo.trials.last().map_or_else(String::new, Trial::text);
@@ -29,7 +29,7 @@ pub fn searched(slo: &Slo, settings: &SloSettings) -> Vec<String> {
     }
 }
 
-/// What a point came to: `12,345 ops/s, read p99 1.23 ms, no errors`.
+/// The result of a point: `12,345 ops/s, read p99 1.23 ms, no errors`.
 pub fn measured(phase: &Phase) -> String {
     let mut said = vec![number::ops(phase.ops_per_sec())];
     for (kind, result) in &phase.kinds {
@@ -60,7 +60,7 @@ pub fn measured(phase: &Phase) -> String {
     said.join(", ")
 }
 
-/// How many requests failed: `no errors`.
+/// The number of failed requests: `no errors`.
 pub fn failed(errors: u64) -> String {
     match errors {
         0 => "no errors".to_owned(),

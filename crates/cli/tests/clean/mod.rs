@@ -52,7 +52,7 @@ fn clean_lists_what_a_study_made_and_removes_it_with_yes() {
     assert!(!place.exists(), "the directory was made by the run");
     assert!(study.join("report.html").exists() && Study::exists(&study));
     let again = clean(&study, &["--yes"]);
-    assert_says(&out(&again), &["nothing that this study made is left"]);
+    assert_says(&out(&again), &["nothing of this study is left"]);
     assert_eq!(again.status.code(), Some(0));
 }
 
@@ -130,7 +130,7 @@ fn clean_leaves_a_database_with_foreign_files_and_its_marker_as_they_are() {
     let before = content();
     let refused = clean(&study, &["--yes", "--results"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert_says(&err(&refused), &["is not of this database"]);
+    assert_says(&err(&refused), &["does not belong to this database"]);
     assert!(content() == before, "{}", err(&refused));
     fs::remove_dir_all(folder).unwrap();
     fs::remove_file(notes).unwrap();
@@ -215,10 +215,7 @@ fn a_study_of_a_stranger_has_clean_remove_nothing() {
         ],
     );
     assert_eq!(cleaned.status.code(), Some(3));
-    assert!(
-        !said.contains("nothing that this study made is left"),
-        "{said}"
-    );
+    assert!(!said.contains("nothing of this study is left"), "{said}");
 }
 
 #[test]

@@ -345,7 +345,7 @@ fn a_run_makes_nothing_inside_the_directory_of_another_database() {
         refused(
             &ran,
             &[
-                "in the directory of another database",
+                "inside the directory of another database",
                 "name another directory",
             ],
         );
@@ -384,7 +384,7 @@ fn an_export_never_replaces_the_study_that_it_reads() {
     let mut export = Command::new(PROGRAM);
     export.arg("export").arg(&study).args(["--format", "csv"]);
     let exported = export.arg("-o").arg(&file).output().unwrap();
-    refused(&exported, &["is the study that is read", "another file"]);
+    refused(&exported, &["is the study to export", "another file"]);
     assert!(fs::read(&file).unwrap() == before);
 }
 

@@ -48,7 +48,7 @@ fn what_failed_first_on_a_full_disk_is_the_error() {
     );
     let report = said
         .lines()
-        .find(|line| line.starts_with("there is no report: "));
+        .find(|line| line.starts_with("the report was not written: "));
     assert!(
         report.is_some_and(|line| line.contains("No space left")),
         "{said}"

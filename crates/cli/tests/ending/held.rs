@@ -78,5 +78,5 @@ fn ctrl_c_ends_a_load_whose_writes_are_held() {
     running.signal("INT");
     let (code, _, said) = running.end();
     assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("stopped; to go on: "), "{said}");
+    assert!(said.contains("stopped; to resume: "), "{said}");
 }

@@ -329,7 +329,7 @@ fn a_run_that_the_kernel_killed_for_want_of_memory_is_told_by_the_next_one() {
 #[test]
 fn a_memory_limit_under_which_a_run_may_be_killed_is_told_before_it() {
     let dir = TempDir::new().unwrap();
-    let told = "machine.memory_limit is 96.0 MiB, and a run may need 512.0 MiB for itself";
+    let told = "machine.memory_limit is 96.0 MiB, but tailmark itself may need 512.0 MiB";
     let dry = [SHORT, &["--set=machine.memory_limit=96MiB", "--dry-run"]].concat();
     let dry = output(dir.path(), &dry);
     assert!(out(&dry).contains(told), "{}", out(&dry));
@@ -339,7 +339,7 @@ fn a_memory_limit_under_which_a_run_may_be_killed_is_told_before_it() {
     let checked = output(dir.path(), &["check", "plan.toml"]);
     assert!(out(&checked).contains(told), "{}", out(&checked));
     let enough = [SHORT, &["--set=machine.memory_limit=1GiB", "--dry-run"]].concat();
-    assert!(!out(&output(dir.path(), &enough)).contains("for itself"));
+    assert!(!out(&output(dir.path(), &enough)).contains("tailmark itself may need"));
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn a_directory_that_another_user_made_where_everybody_can_is_refused() {
     mode(0o1777);
     let refused = output(dir.path(), &words);
     assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
-    assert_says(&err(&refused), &["belongs to user 65534", "of your own"]);
+    assert_says(&err(&refused), &["belongs to user 65534", "that you own"]);
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
     // The same directory is used if only its owner could have put it there.
     mode(0o755);

@@ -27,7 +27,7 @@ fn every_signal_that_asks_for_an_end_keeps_what_was_measured() {
             told, "out/report.html\nout/brief.pdf\nout/brief.html\n",
             "{name}"
         );
-        assert!(said.contains("stopped; to go on: "), "{name}: {said}");
+        assert!(said.contains("stopped; to resume: "), "{name}: {said}");
         assert!(!said.contains("error:"), "{name}: {said}");
     }
 }
@@ -50,7 +50,7 @@ fn a_terminal_that_is_closed_twice_over_still_ends_cleanly() {
         ),
         "{said}"
     );
-    assert!(said.contains("stopped; to go on: "), "{said}");
+    assert!(said.contains("stopped; to resume: "), "{said}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn ctrl_c_before_anything_was_measured_names_the_command_that_goes_on() {
     assert_eq!(code, Some(130), "{said}");
     assert!(told.is_empty(), "{told}");
     assert!(
-        said.contains("stopped; to go on: ") && said.contains("-o out"),
+        said.contains("stopped; to resume: ") && said.contains("-o out"),
         "{said}"
     );
     assert!(!said.contains("error:"), "{said}");

@@ -143,7 +143,7 @@ fn interrupt(round: &mut Round, draw: &mut Draw) -> Kept {
     ends_in_time(round, &ended, in_time, is_interrupted(&ended, signal))?;
     if ended.is_code(130) {
         let continues =
-            ended.says("stopped; to go on: ") && ended.says("run plan.toml -o disk/run");
+            ended.says("stopped; to resume: ") && ended.says("run plan.toml -o disk/run");
         expect(continues, "it names the command that goes on", || {
             ended.seen()
         })?;

@@ -144,7 +144,7 @@ fn without_an_agent(hosts: &SshHosts, cassandra: &Cassandra) {
     let ran = run(hosts, plain.path(), &cassandra.plan(once, without));
     assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
     assert!(
-        err(&ran).contains("no agent runs on `db2` (the plan says so)"),
+        err(&ran).contains("no agent runs on `db2` (the plan disables it)"),
         "{}",
         err(&ran)
     );

@@ -54,7 +54,7 @@ fn a_host_that_says_nothing_after_the_login_is_awaited_for_half_a_minute_at_most
     let begin = Instant::now();
     let said = refusal(&hosts, dir.path(), &format!("{SSH_SILENT}@db2"));
     assert!(
-        said.contains("no command is run there: a command took longer than 15s"),
+        said.contains("the host runs no commands: a command took longer than 15s"),
         "{said}"
     );
     assert!(

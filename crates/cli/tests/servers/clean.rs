@@ -245,7 +245,7 @@ fn clean_knows_what_a_load_created_that_was_killed_before_its_marker() {
         assert_eq!(removed.status.code(), Some(0), "{}", err(&removed));
         assert!(!keyspace.exists(), "{name}");
         let again = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
-        assert_says(&out(&again), &["nothing that this study made is left"]);
+        assert_says(&out(&again), &["nothing of this study is left"]);
         assert_eq!(again.status.code(), Some(0));
     }
 }

@@ -326,7 +326,7 @@ fn records_that_others_keep_in_a_table_of_their_own_stay() {
     succeeded(&keyspace.run(&["--into-existing", "-o", "out"]));
     keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('mine', 'precious')");
     let cleaned = TAILMARK.run(keyspace.dir.path(), &["clean", "out", "--yes"]);
-    let parts = ["not touched", "was there before tailmark loaded it"];
+    let parts = ["not touched", "existed before tailmark loaded it"];
     assert_says(&out(&cleaned), &parts);
     assert_eq!(cleaned.status.code(), Some(3), "{}", err(&cleaned));
     assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable").len(), 201);
@@ -399,13 +399,13 @@ fn tables_of_another_form_are_refused() {
     let keyspace = Keyspace::of_user("formed");
     keyspace.cql("CREATE TABLE $.tailmark (id int PRIMARY KEY, other int)");
     let run = || keyspace.run(&["--into-existing", "-o", "out"]);
-    refused(&run(), &["tailmark` is not the one of tailmark's markers"]);
+    refused(&run(), &["tailmark` is not tailmark's table of markers"]);
     keyspace.cql("DROP TABLE $.tailmark");
     let fields = "field0 varchar, field1 varchar, field2 varchar, field3 varchar";
     keyspace.cql(&format!(
         "CREATE TABLE $.usertable (y_id varchar, c int, {fields}, PRIMARY KEY (y_id, c))"
     ));
-    refused(&run(), &["has another primary key than `y_id`"]);
+    refused(&run(), &["is not `y_id` of type text"]);
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refuse
     let user = "user = 'cassandra'\n";
     let tls = format!("tls = true\ntls_ca = '{}'\n", certificate.display());
     for (login, password, transport, expected) in [
-        ("", "", &*tls, "wants a `user`"),
+        ("", "", &*tls, "requires `user`"),
         (user, "password_file = 'wrong'\n", &*tls, "incorrect"),
         (user, "password_file = 'right'\n", "", "failed to open"),
         (

@@ -15,7 +15,7 @@ use anyhow::{Context, bail, ensure};
 use std::{collections::BTreeMap, path::Path, str::FromStr};
 use tailmark_driver::read_text_stream;
 
-/// What a flag takes.
+/// The value of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlagKind {
     /// `true` or `false`, and the words that gflags takes for them.
@@ -39,22 +39,22 @@ pub enum OptionSection {
     Table,
 }
 
-/// What was given, checked, over db_bench's defaults.
+/// The given flags, checked, over db_bench's defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
     given: BTreeMap<&'static str, String>,
-    /// What has no effect, with a warning each.
+    /// Flags without effect, with a warning each.
     pub warnings: Vec<String>,
     /// Whether `--help` or `--version` was asked for instead.
     pub requested: Option<Asked>,
-    /// How many flag files are being read, one inside the other.
+    /// The depth of nested flag files.
     depth: u32,
 }
 
 /// A flag file that names itself has no end.
 const DEPTH_MAX: u32 = 10;
 
-/// What can be asked for instead of a run.
+/// Requests other than a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// The flags.
@@ -115,13 +115,13 @@ impl Flags {
     ) -> anyhow::Result<()> {
         ensure!(
             self.depth < DEPTH_MAX,
-            "flag files are read up to {DEPTH_MAX} deep, one inside the other"
+            "flag files may be nested at most {DEPTH_MAX} deep"
         );
         self.depth += 1;
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let Some(body) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
-                bail!("`{word}` is no flag; flags begin with a dash");
+                bail!("`{word}` is not a flag; flags begin with a dash");
             };
             let (name, mut value) = match body.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
@@ -210,8 +210,7 @@ impl Flags {
         if effect {
             self.given.insert(name, value);
         } else {
-            self.warnings
-                .push(format!("--{name} is without effect here"));
+            self.warnings.push(format!("--{name} has no effect here"));
         }
         Ok(())
     }
@@ -230,7 +229,7 @@ impl Flags {
     pub fn number<T: FromStr>(&self, name: &'static str) -> anyhow::Result<T> {
         let text = self.text(name);
         let parsed = text.parse().ok();
-        parsed.with_context(|| format!("--{name} is `{text}`, which is out of its range"))
+        parsed.with_context(|| format!("--{name} is `{text}`, which is out of range"))
     }
 
     /// A flag that takes effect.
@@ -238,7 +237,7 @@ impl Flags {
         self.text(name) == "true"
     }
 
-    /// What was given, by name.
+    /// The given flags, by name.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.given
             .iter()

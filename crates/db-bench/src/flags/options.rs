@@ -10,13 +10,13 @@ use super::{
 pub struct OptionRow {
     /// The flag.
     pub name: &'static str,
-    /// What it takes.
+    /// The type of its value.
     pub kind: FlagKind,
     /// db_bench's default.
     pub default: &'static str,
-    /// Where the option stands.
+    /// The section of the option.
     pub section: OptionSection,
-    /// What the option is called there.
+    /// The name of the option there.
     pub key: &'static str,
 }
 

@@ -14,7 +14,7 @@ use tailmark_driver::{
 };
 
 impl BenchmarkRun<'_> {
-    /// What may be done to a database that is there.
+    /// The permitted access to an existing database.
     pub(super) fn access(&self, entries: &[ListedBenchmark]) -> anyhow::Result<Access> {
         let read_only = self.read_only_flag();
         let mut only_reads = true;
@@ -27,8 +27,8 @@ impl BenchmarkRun<'_> {
             };
             if let Some(flag) = read_only.filter(|_| !reads) {
                 bail!(
-                    "--{flag} opens the database for reading alone, and {} writes to it: leave out one \
-                     of them",
+                    "--{flag} opens the database read-only, but {} writes to it: leave out one of \
+                     them",
                     entry.name
                 );
             }
@@ -45,8 +45,8 @@ impl BenchmarkRun<'_> {
         })
     }
 
-    /// The flag by which the database is opened for reading alone, as it is. A secondary and a follower
-    /// also follow a database that is written to meanwhile; nothing here does.
+    /// The flag that opens the database only for reading, without changes. A secondary and a
+    /// follower also follow a database that is being written; nothing here does.
     pub(super) fn read_only_flag(&self) -> Option<&'static str> {
         let flags = ["readonly", "use_secondary_db", "open_as_follower"];
         flags.into_iter().find(|name| self.flags.flag(name))
@@ -60,7 +60,7 @@ impl BenchmarkRun<'_> {
 
     pub(super) fn place(&self) -> anyhow::Result<&Path> {
         let place = self.params.location.path();
-        place.context("--db is no directory")
+        place.context("--db is not a directory")
     }
 
     /// The name that RocksDB gave the database in a directory.
@@ -87,22 +87,22 @@ impl BenchmarkRun<'_> {
         ensure!(
             newest.is_some_and(|newest| newest.is_tailmarks)
                 && found.is_none_or(|found| found.is_confirmed),
-            "`{}` holds a database that another program made, and this call would remove it: name \
-             another --db, or use the database as it is (--use_existing_db=1); --use_existing_db=0 \
-             removes it, as db_bench does by default",
+            "`{}` holds a database of another program, which this call would remove: name another \
+             --db, or keep the database (--use_existing_db=1). --use_existing_db=0 removes it, as \
+             db_bench does by default",
             place.display()
         );
         Ok(())
     }
 
-    /// Makes a fresh database, with synchronous writes where that is needed.
+    /// Creates a fresh database, with synchronous writes if required.
     pub(super) fn reopen(&mut self, needs: Needs) -> anyhow::Result<()> {
         self.database = None;
         let confirm = |held: &Path| {
             if self.id(held) == self.id {
                 Ok(())
             } else {
-                Err("another database has taken its place".to_owned())
+                Err("another database has replaced it".to_owned())
             }
         };
         (self.driver.destroy)(&self.params, &confirm)?;

@@ -20,7 +20,7 @@ pub use rocksdb::{NewestOptions, RocksDb, is_kept};
 use crate::{Driver, Error, did_you_mean};
 
 /// The error if a database that should only be created appeared in the meantime.
-const HAS_APPEARED: &str = "there was none before, and another one has taken its place";
+const HAS_APPEARED: &str = "another program created a database there in the meantime";
 
 /// The drivers of this build, sorted by name.
 pub const DRIVERS: &[&Driver] = &[

@@ -8,7 +8,7 @@ use crate::{
 /// The row of the driver, and the base of other drivers that store nothing.
 pub const DRIVER: Driver = Driver {
     name: "null",
-    about: "does nothing; measures the overhead of tailmark itself",
+    about: "does nothing; measures tailmark's own overhead",
     place: Place::Nowhere,
     port: None,
     clients: Clients::Threads,

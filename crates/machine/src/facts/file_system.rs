@@ -46,7 +46,7 @@ const XFS_FLAGS: &[(u32, &str)] = &[(15, "crc"), (17, "finobt"), (19, "rmapbt"),
 )]
 fn of_xfs(place: &Path) -> Option<Parameters> {
     let file = File::open(place).ok()?;
-    // SAFETY: the request fills a structure of this many bytes, of which every pattern is valid.
+    // SAFETY: the request fills a structure of this many bytes, and every bit pattern is valid.
     let geometry = unsafe {
         ioctl(
             &file,

@@ -11,7 +11,8 @@ use tailmark_model::SeriesKind::Counter;
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "cloud-volume",
-    about: "Amazon volumes on NVMe: requests, time held back by volume and instance, latencies",
+    about: "Amazon volumes on NVMe: requests, time throttled by volume and instance limits, \
+            latencies",
     period_s: 1,
     is_default: true,
     open: |target| open(target, &LOG),

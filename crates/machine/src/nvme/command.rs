@@ -154,7 +154,7 @@ pub fn get_log(
 }
 
 fn get_log_page(page: u8, namespace: u32, buffer: &mut [u8]) -> Command<'_> {
-    // Both halves of the number of dwords, of which there is one more than it says.
+    // Both halves of the number of dwords minus one.
     let dwords = (buffer.len() / 4 - 1) as u32;
     let first = u32::from(page) | RETAIN_EVENTS | (dwords & 0xffff) << 16;
     Command {

@@ -183,7 +183,7 @@ impl OpenLog {
                 Ok(0) => match (log.decode)(&self.buffer) {
                     Some(values) => return Ok(values),
                     None => (
-                        format!("has something else than {name} where log {page:02X}h is"),
+                        format!("returned other data than {name} as log {page:02X}h"),
                         None,
                     ),
                 },
@@ -193,7 +193,7 @@ impl OpenLog {
                 ),
                 Err(Errno::ACCESS | Errno::PERM) => return Err(needs_root(log, disk)),
                 Err(errno) => (
-                    format!("did not give its log {page:02X}h ({name})"),
+                    format!("did not return its log {page:02X}h ({name})"),
                     Some(errno.into()),
                 ),
             };

@@ -25,7 +25,7 @@ use tailmark_model::SeriesKind::Counter;
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "block-latency",
-    about: "how long requests of the disks take, in four buckets a doubling, by bpftrace (root)",
+    about: "latencies of disk requests, in four buckets per doubling, by bpftrace (root)",
     period_s: 1,
     is_default: false,
     open,

@@ -12,7 +12,7 @@ use tailmark_model::SeriesKind::{Counter, Gauge};
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "cpu",
-    about: "time of all CPUs together by what it went to, and of each: busy, stolen",
+    about: "time of all CPUs together by use, and of each CPU: busy, stolen",
     period_s: 1,
     is_default: true,
     open: |_| Ok(Some(Box::new(Cpu))),

@@ -12,7 +12,7 @@ use tailmark_model::SeriesKind::{Counter, Gauge};
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "disk",
-    about: "the disks behind the places: reads, writes, discards, flushes, bytes, time, in flight",
+    about: "the disks of the places: reads, writes, discards, flushes, bytes, time, in flight",
     period_s: 1,
     is_default: true,
     open: |target| {

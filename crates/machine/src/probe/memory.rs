@@ -8,7 +8,7 @@ use tailmark_model::SeriesKind::Gauge;
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "memory",
-    about: "memory of the machine: available, free, caching files, dirty, written back, swapped out",
+    about: "memory of the machine: available, free, page cache, dirty, in writeback, swapped out",
     period_s: 1,
     is_default: true,
     open: |_| Ok(Some(Box::new(MemoryProbe))),

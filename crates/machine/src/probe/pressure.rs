@@ -8,7 +8,7 @@ use tailmark_model::SeriesKind::Counter;
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "pressure",
-    about: "time in which some or all tasks stalled for want of CPU, I/O or memory",
+    about: "time in which some or all tasks waited for CPU, I/O or memory",
     period_s: 1,
     is_default: true,
     // Kernels without it, or that were started without it, refuse the first read.

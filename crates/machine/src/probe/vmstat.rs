@@ -9,7 +9,7 @@ use tailmark_model::SeriesKind::Counter;
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "vmstat",
-    about: "paging of the machine: major faults, swapping, pages read again, allocations that stalled",
+    about: "paging of the machine: major faults, swapping, refaults, stalled allocations",
     period_s: 1,
     is_default: true,
     open: |_| Ok(Some(Box::new(Vmstat))),

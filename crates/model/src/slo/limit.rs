@@ -47,7 +47,7 @@ impl TryFrom<String> for Limit {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no limit of a latency"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a latency limit"))
     }
 }
 

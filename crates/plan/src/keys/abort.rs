@@ -84,15 +84,18 @@ impl AbortLimit {
                     let sent = Kind::ALL.into_iter().filter(|sent| is_sent(*sent));
                     let sent: Vec<_> = sent.map(Kind::name).collect();
                     let sent = sent.join(", ");
-                    return Err(refuse(limit, format!("of requests that are sent: {sent}")));
+                    return Err(refuse(
+                        limit,
+                        format!("of requests that the plan sends: {sent}"),
+                    ));
                 }
                 Broken::DownNodes(_) => {
                     let mut blind = systems.iter().filter(|system| !system.driver.tells_nodes);
                     if let Some(system) = blind.next() {
                         let (driver, name) = (system.driver.name, &system.name);
                         let accepted = format!(
-                            "absent: driver `{driver}` of system `{name}` does not tell which nodes are \
-                             down"
+                            "absent: driver `{driver}` of system `{name}` does not report which \
+                             nodes are down"
                         );
                         return Err(refuse(limit, accepted));
                     }

@@ -21,7 +21,7 @@ pub(super) const DATABASE_KEYS: &[PlanKey] = &[
         .flag(0, "--driver", "DRIVER")
         .help("The database (`tailmark list drivers`)"),
     PlanKey::new("database", "semantics", SYSTEM, Choice(SEMANTICS))
-        .about("as YCSB and db_bench do it, faults included, or as promised")
+        .about("faithful: as YCSB and db_bench do it, faults included; correct: as documented")
         .or("faithful"),
     PlanKey::new("database", "version", SYSTEM, Text)
         .about("version of the described study; another one is a finding"),
@@ -139,18 +139,21 @@ impl DataSetPlan {
         let erased = systems.iter().find(|system| system.prepare.destroys());
         let accepted = if sweep.reload != Reload::Never {
             let reload = sweep.reload.name();
-            format!("`false` where sweep.reload is `{reload}`: adopted data is never removed")
+            format!(
+                "`false` if sweep.reload is `{reload}`, because tailmark never removes adopted \
+                     data"
+            )
         } else if let Some(workload) = empties {
             let name = &workload.name;
             format!(
-                "`false` with workload `{name}`, which begins with an empty database: adopted data is \
-             never removed"
+                "`false` with workload `{name}`, which begins with an empty database, because \
+             tailmark never removes adopted data"
             )
         } else if let Some(system) = erased {
             let name = &system.name;
-            format!("`false` where system `{name}` is prepared, which erases what is to be adopted")
+            format!("`false` because preparing system `{name}` would erase the data to adopt")
         } else if self.into_existing {
-            "`false` with dataset.into_existing: nothing is loaded where data is adopted".to_owned()
+            "`false` with dataset.into_existing, because adopted data is not loaded".to_owned()
         } else if let Some(workload) = writes.filter(|_| self.adopt == Adopt::Read) {
             let name = &workload.name;
             format!(

@@ -27,7 +27,7 @@ pub(super) const DEVICE_KEYS: &[PlanKey] = &[
     PlanKey::new("device", "burst_time", SYSTEM, Time(1.0, 86_400.0))
         .about("longest burst after idling"),
     PlanKey::new("device", "delay", SYSTEM, Time(0.001, 60.0))
-        .about("added to each request, whole milliseconds; needs nbdkit"),
+        .about("delay added to each request, in whole milliseconds; needs nbdkit"),
 ];
 
 /// The directory of a run's volumes, each in a subdirectory named after its system.
@@ -92,14 +92,14 @@ impl Emulate {
             };
             return Err(missing(
                 missed,
-                "both: how fast it bursts, and for how long",
+                "both keys: the rate of a burst and its length",
             ));
         }
         if let Some(burst) = burst.filter(|burst| iops.is_none_or(|iops| *burst <= iops)) {
             return Err(Error::BadValue {
                 key: keys.label("burst"),
                 value: burst.to_string(),
-                accepted: "more than `iops`, which it falls back to".to_owned(),
+                accepted: "more than `iops`, the rate after the burst".to_owned(),
             });
         }
         let delay: Option<Duration> = keys.optional("delay")?;

@@ -74,8 +74,8 @@ impl MachinePlan {
         let needed = MEMORY_LIMIT_FLOOR;
         let limit = self.memory_limit.filter(|limit| *limit < needed)?;
         Some(format!(
-            "machine.memory_limit is {}, and a run may need {} for itself: the kernel kills a run that \
-             needs more than its limit",
+            "machine.memory_limit is {}, but tailmark itself may need {}: the kernel kills a run \
+             that exceeds its limit",
             ByteSize(limit),
             ByteSize(needed)
         ))
@@ -86,8 +86,8 @@ impl MachinePlan {
     pub fn limit_notice(&self) -> Option<String> {
         let (limit, scaled) = self.memory_limit.zip(self.memory_limit_scaled)?;
         Some(format!(
-            "machine.memory_limit is {} and not {}, as scaled: a run needs so much. A larger part \
-             of the data fits in it than at full scale",
+            "machine.memory_limit is {}, not {} as scaled, because a run needs that much. More of \
+             the data fits in it than at full scale",
             ByteSize(limit),
             ByteSize(scaled)
         ))

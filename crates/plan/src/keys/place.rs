@@ -42,8 +42,8 @@ pub(super) fn location(
                 key: reader.label(key),
                 value: texts.unwrap_or_default().join(", "),
                 accepted: format!(
-                    "one {}: driver `{}` keeps its data in one place; several say what is watched \
-                     of a server (`contact_points`)",
+                    "one {}: driver `{}` keeps its data in one place; only a server \
+                     (`contact_points`) can have several to watch",
                     if key == "path" {
                         "directory"
                     } else {
@@ -98,7 +98,9 @@ pub(super) fn absolute(reader: &TableReader<'_>, key: &str, text: &str) -> Resul
         return Err(Error::BadValue {
             key: reader.label(key),
             value: text.to_owned(),
-            accepted: "a path; `~` is the shell's word, write the directory in full".to_owned(),
+            accepted: "a path without `~`, which only the shell expands: write the directory in \
+                       full"
+                .to_owned(),
         });
     }
     let path = std::path::absolute(Path::new(text));

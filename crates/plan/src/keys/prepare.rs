@@ -159,7 +159,11 @@ impl Prepare {
         emulate: Option<&Emulate>,
     ) -> Result<Self, Error> {
         let (common, own) = (top.table("prepare", &[])?, system.table("prepare", &[])?);
-        refuse_keys(&own, OF_MACHINE, "it is of the machine, and in [prepare]")?;
+        refuse_keys(
+            &own,
+            OF_MACHINE,
+            "it applies to the whole machine: move it to [prepare]",
+        )?;
         let either = |key: &str| {
             if own.given().contains_key(key) {
                 &own
@@ -195,7 +199,7 @@ impl Prepare {
             refuse_keys(
                 &own,
                 &["mount"],
-                "it needs `device`, which is mounted there",
+                "it needs `device`, the device to mount there",
             )?;
             return Ok(Self {
                 unnamed: prepare.keys(),
@@ -209,8 +213,9 @@ impl Prepare {
             return Err(Error::BadValue {
                 key: own.label("mount"),
                 value: path.display().to_string(),
-                accepted: "a path of the system without `..`, which could lead off the mount"
-                    .to_owned(),
+                accepted:
+                    "set without `..` in the system's path, which could lead out of the mount"
+                        .to_owned(),
             });
         }
         prepare.refuse_odd(&own, driver, location)?;
@@ -255,13 +260,13 @@ impl Prepare {
             Some(Steady { fill: None, .. }) if self.precondition.is_none() => {
                 return Err(Error::Missing {
                     key: own.full("precondition"),
-                    accepted: "1 to 10: over the device `steady` follows the whole device written \
-                               in order"
+                    accepted: "1 to 10, because `steady` on a device follows writing the whole \
+                               device in order"
                         .to_owned(),
                 });
             }
             Some(Steady { fill: Some(_), .. }) if self.filesystem.is_none() => {
-                let accepted = "over = \"device\" without `filesystem`, which is made and mounted";
+                let accepted = "over = \"device\" unless `filesystem` is given";
                 return refuse("steady", "over = \"filesystem\"", accepted);
             }
             _ => {}
@@ -269,7 +274,7 @@ impl Prepare {
         let Some(kind) = &self.filesystem else {
             return match &self.mount {
                 Some(mount) => {
-                    let accepted = "absent without `filesystem`, which says what is mounted";
+                    let accepted = "absent without `filesystem`, because nothing would be mounted";
                     refuse("mount", &mount.display().to_string(), accepted)
                 }
                 None => Ok(()),
@@ -279,14 +284,14 @@ impl Prepare {
             return refuse(
                 "device",
                 &self.devices.join(", "),
-                "one, where `filesystem` is made",
+                "one device if `filesystem` is given",
             );
         }
         if self.namespaces.is_some() {
             return refuse(
                 "filesystem",
                 kind,
-                "absent beside `namespaces`: they are raw devices",
+                "absent with `namespaces`, which are raw devices",
             );
         }
         let Some(mount) = &self.mount else {
@@ -301,10 +306,13 @@ impl Prepare {
                 refuse("mount", &mount.display().to_string(), &accepted)
             }
             Location::Device(_) => {
-                let accepted = format!("absent: driver `{}` writes the device itself", driver.name);
+                let accepted = format!(
+                    "absent, because driver `{}` writes the device itself",
+                    driver.name
+                );
                 refuse("filesystem", kind, &accepted)
             }
-            _ if mount == Path::new("/") => refuse("mount", "/", "a directory of its own"),
+            _ if mount == Path::new("/") => refuse("mount", "/", "a directory other than /"),
             _ => Ok(()),
         }
     }
@@ -353,7 +361,7 @@ impl MachineSettings {
         refuse_keys(
             &table,
             OF_SYSTEM,
-            "it is of one system, and in its `prepare`",
+            "it applies to one system: move it to that system's `prepare`",
         )?;
         let sysctls: Vec<String> = table.optional("sysctls")?.unwrap_or_default();
         let sysctl = |text: &String| {
@@ -363,7 +371,7 @@ impl MachineSettings {
             let (name, value) = parts.ok_or_else(|| Error::BadValue {
                 key: table.label("sysctls"),
                 value: text.clone(),
-                accepted: "names with values, such as \"vm.swappiness=1\"".to_owned(),
+                accepted: "NAME=VALUE, such as \"vm.swappiness=1\"".to_owned(),
             })?;
             Ok((name.to_owned(), value.to_owned()))
         };
@@ -380,7 +388,7 @@ impl MachineSettings {
                 };
                 return Err(Error::Missing {
                     key: table.full(missing),
-                    accepted: "both: how much memory, and the control group of the server"
+                    accepted: "both keys: the amount of memory and the control group of the server"
                         .to_owned(),
                 });
             }

@@ -160,7 +160,7 @@ pub(crate) fn settings(keys: &TableReader<'_>) -> Result<ReportSettings, Error> 
         words: author_words(keys)?,
     };
     if settings.subject.is_some() && settings.baseline.is_some() {
-        let accepted = "a report with `report.subject` or with `report.baseline`, not both";
+        let accepted = "absent with `report.subject`: choose one of the two";
         return Err(keys.refuse_given("baseline", accepted.to_owned()));
     }
     Ok(settings)

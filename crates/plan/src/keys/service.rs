@@ -114,7 +114,11 @@ pub(super) fn service(
             stop: table.optional("stop")?,
         },
         _ => {
-            let (key, accepted) = (table.full("start"), "it, or `systemd`, but not both");
+            let (key, accepted) = (
+                table.full("start"),
+                "give either `start` or `systemd`, not \
+                                                         both",
+            );
             return Err(Error::Missing {
                 key,
                 accepted: accepted.to_owned(),

@@ -19,9 +19,9 @@ use toml::Value;
 /// The keys of `slo`.
 pub(super) const SLO_KEYS: &[PlanKey] = &[
     PlanKey::new("slo", "latency", TRIALS, Limits)
-        .about("response times to hold: `p99.99 read < 15ms`; without it, no search")
+        .about("limits on response times: `p99.99 read < 15ms`; without it, no search")
         .flag(28, "--slo", "LIMITS")
-        .help("Search the highest rate that holds these limits: \"p99.99 read < 15ms\"")
+        .help("Search for the highest rate that holds these limits: \"p99.99 read < 15ms\"")
         .sets(|plan| Some(plan.slo.as_ref()?.target())),
     PlanKey::new("slo", "min_rate", TRIALS, Number(RATE_MIN, RATE_MAX))
         .about("lowest rate to try; default a hundredth of the first")

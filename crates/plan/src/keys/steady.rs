@@ -67,7 +67,8 @@ impl Steady {
             return Err(Error::BadValue {
                 key: keys.label("fill"),
                 value: units::text(fill),
-                accepted: "absent with over = \"device\", which is written whole".to_owned(),
+                accepted: "absent with over = \"device\", because the whole device is written"
+                    .to_owned(),
             });
         }
         let block: u64 = keys.get("block")?;

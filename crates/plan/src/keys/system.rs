@@ -37,11 +37,12 @@ pub(super) const SYSTEM_KEYS: &[PlanKey] = &[
         .sets_in_system(|system| joined(&system.ssh)),
     PlanKey::new("system", "agent", RUN, FlagOrPath)
         .about(
-            "allow a small program there to sample and prepare; a path: one for another processor",
+            "allow a small agent program there to sample and prepare; a path: an agent for another \
+             processor",
         )
         .or("true"),
     PlanKey::new("system", "placeholder", RUN, Flag)
-        .about("the place is an example; --system NAME=WHERE must replace it")
+        .about("the place is an example that --system NAME=WHERE must replace")
         .or("false"),
     PlanKey::new("system", "ceiling_for", SYSTEM, Text)
         .about("measures the device ceiling of that system, in its place")
@@ -219,7 +220,7 @@ impl<'a> Systems<'a> {
                 return Err(Error::BadValue {
                     key: reader.label("database.driver"),
                     value: units::text(other),
-                    accepted: "the name of a driver, see `tailmark list drivers`".to_owned(),
+                    accepted: "the name of a driver (see `tailmark list drivers`)".to_owned(),
                 });
             }
             (None, Some(base)) => return Ok(base),
@@ -358,7 +359,7 @@ fn semantics(
             key: reader.label("semantics"),
             value: said.name().to_owned(),
             accepted: format!(
-                "`{}` with these settings of driver `{}`, as `tailmark list drivers` says",
+                "`{}` with these settings of driver `{}` (see `tailmark list drivers`)",
                 kept.name(),
                 driver.name
             ),
@@ -383,7 +384,7 @@ fn version(
         _ => Err(Error::BadValue {
             key: reader.label("version"),
             value: version.unwrap_or_default(),
-            accepted: format!("absent: driver `{}` opens no database", driver.name),
+            accepted: format!("absent, because driver `{}` opens no database", driver.name),
         }),
     }
 }

@@ -168,8 +168,8 @@ impl Threads {
                 key: series.label("factor"),
                 value: factor.to_string(),
                 accepted: format!(
-                    "{FACTOR_MIN} or more with until = \"{NO_GAIN}\": less is no step that could \
-                     gain enough"
+                    "{FACTOR_MIN} or more with until = \"{NO_GAIN}\", because a smaller step \
+                     cannot gain enough"
                 ),
             });
         }

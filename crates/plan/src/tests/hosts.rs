@@ -86,8 +86,8 @@ fn a_host_is_what_ssh_takes() {
     for (host, words) in [
         ("'db1:2222'", "ssh://root@db1:2222"),
         ("'ssh://db1:ssh'", "ssh://root@db1:2222"),
-        ("'-oProxyCommand=x'", "as `ssh` takes it"),
-        ("'db 1'", "as `ssh` takes it"),
+        ("'-oProxyCommand=x'", "a host for `ssh`"),
+        ("'db 1'", "a host for `ssh`"),
         ("['db1', 'db1']", "each host once"),
     ] {
         let said = refusal(&server(&format!("ssh = {host}")));

@@ -159,7 +159,7 @@ fn what_is_no_ladder_is_refused() {
         ("threads = '1,8..'", &["sweep.threads is `1,8..`"]),
         (
             "threads = '8..'\nrate = 500",
-            &["sweep.rate is `500`", "sweep.rates are points"],
+            &["sweep.rate is `500`", "sweep.rates adds separate points"],
         ),
         (
             "threads = '8..'\nrepeats = 2\nreload = 'repeat'",

@@ -117,11 +117,11 @@ fn what_does_not_go_together_is_refused_by_its_key() {
         ),
         (
             "device = ['x', 'y'], filesystem = 'xfs', mount = '/mnt'",
-            "one, where",
+            "one device if",
         ),
         (
             "device = 'x', filesystem = 'xfs', mount = '/mnt', namespaces = 2",
-            "beside `namespaces`",
+            "absent with `namespaces`",
         ),
         (
             "device = 'x', filesystem = 'xfs', mount = '/mnt', mkfs_options = ['-l', 'logdev=/dev/y']",
@@ -133,7 +133,7 @@ fn what_does_not_go_together_is_refused_by_its_key() {
         ),
         (
             "device = 'x', sysctls = ['vm.swappiness=1']",
-            "of the machine",
+            "it applies to the whole machine",
         ),
         ("device = 'x', erase = 'shred'", "discard"),
         ("device = 'x', filesystem = 'btrfs', mount = '/mnt'", "xfs"),
@@ -152,7 +152,7 @@ fn what_does_not_go_together_is_refused_by_its_key() {
         ("device = 'x', steady = {}", "prepare.precondition"),
         (
             "device = 'x', steady = { over = 'filesystem' }",
-            "without `filesystem`",
+            "unless `filesystem` is given",
         ),
     ] {
         let said = refused(&file(&format!(
@@ -161,7 +161,7 @@ fn what_does_not_go_together_is_refused_by_its_key() {
         assert!(said.contains(words), "{prepare}: {said}");
     }
     for (prepare, words) in [
-        ("device = 'x'", "of one system"),
+        ("device = 'x'", "it applies to one system"),
         ("sysctls = ['vm.swappiness']", "vm.swappiness=1"),
         ("memory_limit = '1GiB'", "prepare.memory_group"),
         ("memory_group = '/a'", "prepare.memory_limit"),

@@ -68,7 +68,7 @@ const REFUSED: &[(&str, &[&str])] = &[
         &[
             "dataset.adopt is `true`",
             "sweep.reload is `point`",
-            "never removed",
+            "never removes adopted data",
         ],
     ),
     (
@@ -194,7 +194,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("+[sweep]\nrate = 0", &["sweep.rate is `0`"]),
     (
         "+[sweep]\nrate = 5\nrates = ['10k']",
-        &["sweep.rates is `[\"10k\"]`", "where sweep.rate is given"],
+        &["sweep.rates is `[\"10k\"]`", "if sweep.rate is given"],
     ),
     ("+[sweep]\nrates = []", &["sweep.rates is `[]`"]),
     (

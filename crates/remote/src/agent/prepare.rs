@@ -13,16 +13,16 @@ use tailmark_prepare::{
     Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Target, Watch,
 };
 
-/// How often progress is sent at most.
+/// How often progress is sent, at most.
 const PROGRESS: Duration = Duration::from_millis(100);
 
-/// What is prepared over one connection.
+/// The preparation over one connection.
 pub struct Preparing<'a> {
     tell: &'a dyn Fn(&Line),
     log: &'a dyn Fn(&str),
     /// Any of them ends a step.
     stops: [&'a AtomicBool; 2],
-    /// What is to be put back.
+    /// The changes to restore.
     journal: Option<Journal<'a>>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Preparing<'a> {
         }
     }
 
-    /// What would be prepared, and what speaks against it.
+    /// What would be prepared, and all objections.
     pub fn look(&self, request: &JobRequest) -> Answer {
         let far = Far {
             tell: self.tell,
@@ -51,12 +51,12 @@ impl<'a> Preparing<'a> {
         answer(look(request, &far).map(Answer::Looked))
     }
 
-    /// Carries out what is asked for.
+    /// Carries out a request.
     pub fn carry_out(&mut self, request: &JobRequest, whose: &str, destroys: bool) -> Answer {
         answer(self.try_to(request, whose, destroys).map(Answer::Prepared))
     }
 
-    /// Puts back what was prepared.
+    /// Restores the preparation's changes.
     pub fn put_back(&mut self) -> Answer {
         let journal = self.journal.take();
         answer(journal.map_or(Ok(0), Journal::end).map(Answer::Left))
@@ -129,7 +129,7 @@ fn answer(result: Result<Answer, Error>) -> Answer {
     result.unwrap_or_else(|error| Answer::Refused(in_one_line(&error)))
 }
 
-/// How far a step is, for the other end.
+/// Sends the progress of a step to the other end.
 struct Far<'a> {
     tell: &'a dyn Fn(&Line),
     stops: [&'a AtomicBool; 2],

@@ -13,13 +13,13 @@ pub const PROTOCOL: u32 = 4;
 /// The first line of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The version of what it understands, see [`PROTOCOL`].
+    /// The version of the protocol that it understands, see [`PROTOCOL`].
     pub protocol: u32,
     /// Its version.
     pub version: String,
     /// The name of its machine.
     pub hostname: String,
-    /// What is different after each boot of a machine, and on each machine.
+    /// The boot identifier: different after each boot and on each machine.
     pub boot_id: String,
     /// Bytes of memory of its machine.
     pub memory: u64,
@@ -30,19 +30,19 @@ pub struct Hello {
 pub struct Request {
     /// A number of its own.
     pub id: u64,
-    /// What is asked.
+    /// The request.
     pub ask: Ask,
 }
 
-/// What can be asked.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ask {
     /// What its clock says. Answered at once, whatever else it does.
     Time,
-    /// What is known of its machine.
+    /// Facts about its machine.
     Facts,
-    /// What is known of the places of a system.
+    /// Facts about the places of a system.
     PlaceFacts {
         /// The name of the system.
         system: String,
@@ -51,34 +51,35 @@ pub enum Ask {
     },
     /// Drop the caches of its machine.
     DropCaches,
-    /// Sample these probes once a second, or as seldom as each is, until something else is watched.
+    /// Sample these probes once a second, or as rarely as each requires, until something else is
+    /// watched.
     Watch(Watch),
     /// Sample all that is watched once more, now. The answer comes after the samples.
     Sample,
     /// Sample no more.
     Rest,
-    /// What would be prepared there, and what speaks against it. Nothing is changed.
+    /// What would be prepared there, and all objections. Changes nothing.
     Look(JobRequest),
-    /// Prepare devices and the machine, with lines and progress in between; put back when the
-    /// connection ends what can be.
+    /// Prepare devices and the machine, with lines and progress in between. When the connection
+    /// ends, everything that can be restored is.
     Prepare {
-        /// What is asked for.
+        /// The job.
         request: JobRequest,
         /// What its lines begin with: "system `A` on db1".
         whose: String,
-        /// Whether the steps are carried out that destroy what is on devices.
+        /// Whether destructive steps are carried out.
         destroys: bool,
     },
-    /// End what is prepared at the moment. Answered at once.
+    /// Stop the current preparation. Answered at once.
     Stop,
-    /// Put back what was prepared, with lines in between.
+    /// Restore the preparation's changes, with lines in between.
     PutBack,
 }
 
 /// What would be prepared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Looked {
-    /// The steps that destroy what is on devices.
+    /// The destructive steps.
     pub destroys: Vec<Done>,
     /// The devices.
     pub devices: Vec<LookedAt>,
@@ -101,7 +102,7 @@ pub struct LookedAt {
     pub serial: Option<String>,
 }
 
-/// What is watched.
+/// The watched items.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
     /// The name of the system.
@@ -114,7 +115,7 @@ pub struct Watch {
     pub probes: Vec<String>,
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -125,7 +126,7 @@ pub enum Answer {
         /// When the answer was sent.
         sent_ns: u64,
     },
-    /// What is known.
+    /// Facts.
     Facts(Vec<Fact>),
     /// What is sampled from now on.
     Watching {
@@ -157,41 +158,41 @@ pub enum Line {
         /// The answer.
         answer: Answer,
     },
-    /// What a probe has sampled.
+    /// A probe's sample.
     Sample(Sample),
-    /// What a probe could not sample: a sentence without its stop. Said once.
+    /// What a probe could not sample: a sentence without a full stop. Sent once.
     NotSampled(String),
-    /// What is worth a line while something is prepared.
+    /// A log line during preparation.
     Log(String),
     /// A long step of preparing begins: "system `A` on db1: erase".
     Begins(String),
-    /// How far that step is.
+    /// The progress of that step.
     Progress {
-        /// How much is done, bytes or parts.
+        /// The completed bytes or parts.
         done: u64,
-        /// How much there is to do.
+        /// The total.
         total: u64,
     },
 }
 
-/// What a probe has sampled.
+/// A probe's sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The probe.
     pub probe: String,
     /// When, in ns of the agent's clock.
     pub at_ns: u64,
-    /// The names of the values; none if they are the same as in the probe's last sample.
+    /// The names of the values; `None` if they are the same as in the probe's last sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<Sampled>>,
     /// The values, in the same order.
     pub values: Vec<f64>,
 }
 
-/// What one value of a sample is of.
+/// The identity of one value of a sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampled {
-    /// What was sampled: `machine`, a disk.
+    /// The subject: `machine`, a disk.
     pub subject: String,
     /// Its name, unit last.
     pub name: String,
@@ -200,7 +201,7 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// What a reading is of.
+    /// The identity of a reading.
     #[must_use]
     pub fn from_reading(reading: &Reading) -> Self {
         Self {
@@ -210,7 +211,7 @@ impl Sampled {
         }
     }
 
-    /// Whether a reading is of that.
+    /// Whether a reading has this identity.
     #[must_use]
     pub fn is_of(&self, reading: &Reading) -> bool {
         self.subject == reading.subject && self.name == reading.name && self.kind == reading.kind

@@ -22,29 +22,30 @@ use std::{
 use tailmark_machine::CacheDrop;
 use tailmark_prepare::append_to_log;
 
-/// The other end says something at least every few seconds; after so long without a word it is gone.
+/// The other end sends something at least every few seconds. After this long without a message it
+/// is gone.
 pub const SILENCE: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether the end has come.
+/// How often the end is checked.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long what was prepared may take to be put back.
+/// How long restoring may take.
 const PUT_BACK: Duration = Duration::from_secs(60);
 
-/// How often what is watched is sampled.
+/// How often watched items are sampled.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What the clock of this machine says, in ns: `CLOCK_MONOTONIC`.
+/// The reading of this machine's clock, in ns: `CLOCK_MONOTONIC`.
 #[must_use]
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// Serves a connection until its end; `clock` is what time is told by, and `gone` is called where
-/// nothing was heard for [`SILENCE`], when what was prepared is put back.
+/// Serves a connection until its end. `clock` gives the time. `gone` is called after [`SILENCE`]
+/// without a message, once changes are restored.
 ///
 /// # Errors
-/// Where the connection breaks.
+/// If the connection breaks.
 pub fn serve(
     input: impl BufRead,
     output: impl Write + Send,
@@ -69,7 +70,7 @@ pub fn serve(
         let telling = tell.clone();
         scope.spawn(move || {
             work(&requested, clock, (stopped, over), &telling);
-            // Tells whoever watches that nothing is left to put back.
+            // Signals the watchdog that nothing is left to restore.
             drop(end);
         });
         let last = asks.clone();
@@ -113,7 +114,7 @@ fn read(
                 Answer::Done
             }
             other => {
-                // A stop ends what is under way, or waits, when it comes.
+                // A stop ends work that is running or waiting when it arrives.
                 if matches!(other, Ask::Prepare { .. }) {
                     is_stopped.store(false, Ordering::Relaxed);
                 }
@@ -132,8 +133,8 @@ fn read(
     Ok(())
 }
 
-/// Does what is asked, and samples what is watched once a second, until the end; then what was
-/// prepared is put back.
+/// Carries out requests, and samples watched items once a second, until the end. Then it restores
+/// the preparation's changes.
 fn work(
     requested: &Receiver<Option<Request>>,
     clock: &dyn Fn() -> u64,

@@ -10,7 +10,7 @@ use tailmark_machine::{
 #[derive(Default)]
 pub struct Watched {
     sources: Vec<Source>,
-    /// What was said already of what cannot be sampled.
+    /// Messages already sent about what cannot be sampled.
     said: Vec<String>,
     ticks: u64,
 }
@@ -18,7 +18,7 @@ pub struct Watched {
 /// One probe.
 struct Source {
     probe: OpenProbe,
-    /// What the values of its last sample were of.
+    /// The identities of its last sample's values.
     names: Vec<Sampled>,
 }
 
@@ -61,7 +61,7 @@ impl Watched {
         !self.sources.is_empty()
     }
 
-    /// Samples what is due, once a second: everything where that is asked for.
+    /// Samples what is due, once a second, or everything on request.
     pub fn sample(&mut self, now_ns: &dyn Fn() -> u64, all: bool, tell: &dyn Fn(&Line)) {
         let ticks = self.ticks;
         let due = |source: &&mut Source| all || ticks.is_multiple_of(source.probe.row.period_s);

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A line for whoever started it by hand.
+/// Prints a line for a user who started it by hand.
 fn write(text: &str) {
     let _ = io::Write::write_all(&mut io::stderr(), format!("{text}\n").as_bytes());
 }

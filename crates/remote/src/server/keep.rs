@@ -16,7 +16,7 @@ use std::{
 };
 use tailmark_cluster::{ClockLine, Measurement};
 
-/// How often it is asked whether it is there, or called again where it is not.
+/// How often a connection is checked, or retried if it is lost.
 const LOOK: Duration = Duration::from_secs(2);
 /// How often its clock is measured.
 const CLOCK: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ pub(super) fn spawn(server: &Arc<Server>) -> JoinHandle<()> {
 }
 
 impl Server {
-    /// Where an answer shows that the connection is lost, that is known from now on.
+    /// Notes a lost connection if an answer shows it.
     pub(super) fn noticed<T>(
         &self,
         link: &Arc<Link>,
@@ -53,7 +53,7 @@ impl Server {
         result
     }
 
-    /// Measures its clock; where that fails, the connection is lost.
+    /// Measures its clock. If that fails, the connection is lost.
     pub(super) fn measure_clock(&self) {
         let Ok(link) = self.link() else {
             return;
@@ -76,13 +76,13 @@ impl Server {
         waited.unwrap_or_else(PoisonError::into_inner).0.is_over
     }
 
-    /// Looks whether it is there, and calls it again where it is not.
+    /// Checks the connection, and reconnects if it is lost.
     fn look(&self) {
         let Ok(link) = self.link() else {
             let is_over = || self.state().is_over;
             let called = Link::connect(&self.login, &self.options, &is_over);
             if let Err(error) = called.and_then(|link| self.back(link)) {
-                // Whoever waits is told the last reason.
+                // Waiting callers get the last reason.
                 self.state().link = Err(summary(&error.to_string()));
             }
             return;
@@ -97,8 +97,8 @@ impl Server {
         }
     }
 
-    /// A connection has come back: what was prepared is again, and what was watched too. One without the
-    /// agent that there was before has not: it could do neither.
+    /// After a reconnect, prepares and watches again. A reconnect without the agent does not count
+    /// as recovered, because it can do neither.
     fn back(&self, link: Link) -> Result<(), Error> {
         let about = About::from_link(&link);
         if self.without_agent().is_none() {
@@ -135,8 +135,7 @@ impl Server {
         }
     }
 
-    /// Ends the commands of which it is not known whether they were started: who asked for them asks
-    /// again.
+    /// Ends commands that may or may not have been started, because their callers will ask again.
     fn end_unsure(&self, link: &Link) -> Result<(), Error> {
         let unsure = self.state().unsure.clone();
         if !unsure.is_empty() {
@@ -149,7 +148,7 @@ impl Server {
 }
 
 impl State {
-    /// Takes what a new connection says of its machine.
+    /// Takes the description of the machine from a new connection.
     fn renew(&mut self, about: About, clock: Option<Measurement>) {
         // After a boot its clock has begun again.
         if about.boot_id != self.about.boot_id {

@@ -24,9 +24,9 @@ use tailmark_prepare::JobRequest;
 
 /// How long facts, and opening probes, may take.
 const LONG: Duration = Duration::from_secs(180);
-/// How long caches may take: what is dirty is written first.
+/// How long dropping caches may take, because dirty pages are written first.
 const CACHES: Duration = Duration::from_secs(600);
-/// How long the last sample of a point is waited for.
+/// How long to wait for the last sample of a point.
 const LAST: Duration = Duration::from_secs(2);
 
 /// The host of a server.
@@ -45,13 +45,13 @@ pub struct Server {
 struct State {
     /// The connection, or why there is none.
     link: Result<Arc<Link>, String>,
-    /// How often a connection was lost.
+    /// How often the connection was lost.
     losses: u64,
-    /// What is known of its machine, also while there is no connection.
+    /// The description of its machine, kept while there is no connection.
     about: About,
-    /// What is watched, so that it is again when a connection has come back.
+    /// The watched items, so that they are watched again after a reconnect.
     watch: Option<Watch>,
-    /// What was prepared, of which what does not last longer than a connection is done again.
+    /// The preparation. Changes that end with a connection are made again.
     prepared: Vec<(JobRequest, String)>,
     /// Where commands are kept whose start was not answered: whether they go on is not known.
     unsure: Vec<String>,
@@ -63,12 +63,12 @@ struct State {
     is_over: bool,
 }
 
-/// What a connection says of its machine.
+/// A connection's description of its machine.
 #[derive(Debug, Clone, Default)]
 struct About {
-    /// What tells one boot of one machine from others.
+    /// The boot identifier.
     boot_id: String,
-    /// What it calls itself, where an agent says so.
+    /// Its own name, if an agent reports it.
     hostname: Option<String>,
     /// Bytes of its memory.
     memory: Option<u64>,
@@ -89,12 +89,11 @@ impl About {
 }
 
 impl Server {
-    /// Makes a connection to `login`, what `ssh` takes, such as `root@db1`, and calls it by this name;
-    /// unless `is_over` says meanwhile that nobody needs it any more.
+    /// Connects to `login`, in a form that `ssh` accepts, such as `root@db1`, under this name,
+    /// unless `is_over` says meanwhile that it is no longer needed.
     ///
     /// # Errors
-    /// Where that fails, where root is needed there and not to be had, and where the agent that
-    /// answers is another one.
+    /// If that fails, if root is needed there but unavailable, or if a different agent answers.
     pub fn connect(
         login: &str,
         name: &str,
@@ -142,13 +141,13 @@ impl Server {
         &self.name
     }
 
-    /// What tells one boot of its machine from others; empty where that is not known.
+    /// The boot identifier of its machine; empty if unknown.
     #[must_use]
     pub fn boot_id(&self) -> String {
         self.state().about.boot_id.clone()
     }
 
-    /// Whether it is this machine; none where that is not known.
+    /// Whether it is this machine; `None` if unknown.
     #[must_use]
     pub fn is_this_machine(&self) -> Option<bool> {
         let own = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -156,41 +155,41 @@ impl Server {
         (!boot_id.is_empty()).then(|| own.trim() == boot_id)
     }
 
-    /// Whether another one is the same machine by another login, as far as that is known. Containers of
-    /// one machine have names of their own.
+    /// Whether another server is the same machine under another login, as far as known. Containers
+    /// of one machine have separate names.
     #[must_use]
     pub fn is_same_machine(&self, other: &Self) -> bool {
         let (one, other) = (self.state().about.clone(), other.state().about.clone());
         one.hostname.is_some() && (one.hostname, one.boot_id) == (other.hostname, other.boot_id)
     }
 
-    /// Bytes of its memory, where an agent says so.
+    /// Bytes of its memory, if an agent reports them.
     #[must_use]
     pub fn memory(&self) -> Option<u64> {
         self.state().about.memory
     }
 
-    /// Why there is no agent, and what is missing therefore: a sentence without its stop.
+    /// Why there is no agent, and what is missing therefore: a sentence without a full stop.
     #[must_use]
     pub fn without_agent(&self) -> Option<String> {
         let why = self.state().about.without_agent.clone()?;
         Some(format!(
-            "no agent runs on `{}` ({why}): its services, caches and a few facts are served by plain \
-             commands, and nothing is sampled there",
+            "no agent runs on `{}` ({why}): tailmark handles its services, caches and a few facts \
+             by plain commands, and samples nothing there",
             self.login
         ))
     }
 
-    /// How often the connection was lost so far. What was done in between may not have been.
+    /// How often the connection has been lost so far. Work in between may not have been done.
     #[must_use]
     pub fn losses(&self) -> u64 {
         self.state().losses
     }
 
-    /// What is known of its machine.
+    /// Facts about its machine.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub fn facts(&self) -> Result<Vec<Fact>, Error> {
         let link = self.link()?;
         match &link.agent {
@@ -199,10 +198,10 @@ impl Server {
         }
     }
 
-    /// What is known of the places of a system there. Without an agent, nothing.
+    /// Facts about the places of a system there; empty without an agent.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub fn place_facts(&self, system: &str, places: &[PathBuf]) -> Result<Vec<Fact>, Error> {
         let link = self.link()?;
         let Ok(channel) = &link.agent else {
@@ -215,7 +214,7 @@ impl Server {
     /// Drops its caches.
     ///
     /// # Errors
-    /// Where that is refused, and where the connection is lost.
+    /// If that is refused, or the connection is lost.
     pub fn drop_caches(&self) -> Result<(), Error> {
         let link = self.link()?;
         match &link.agent {
@@ -226,13 +225,13 @@ impl Server {
         }
     }
 
-    /// Has what is asked for sampled once a second from now on; what cannot be, and why: each a sentence
-    /// without its stop.
+    /// Starts sampling the requested items once a second. Returns what cannot be sampled and why,
+    /// each as a sentence without a full stop.
     ///
     /// # Errors
-    /// Where the connection is lost, and where there is no agent.
+    /// If the connection is lost, or there is no agent.
     pub fn watch(&self, watch: Watch) -> Result<Vec<String>, Error> {
-        // What is left of what was watched before.
+        // Discards samples of items watched before.
         drop(self.take());
         // Also where there is no connection at the moment: it may come back.
         self.state().watch = Some(watch.clone());
@@ -245,10 +244,10 @@ impl Server {
         }
     }
 
-    /// Samples everything that is watched once more; waits for that for two seconds.
+    /// Samples everything watched once more, and waits two seconds for that.
     ///
     /// # Errors
-    /// Where nothing comes.
+    /// If nothing arrives.
     pub fn sample(&self) -> Result<(), Error> {
         let link = self.link()?;
         match &link.agent {
@@ -268,7 +267,7 @@ impl Server {
         }
     }
 
-    /// What was sampled since this was asked last, on this machine's clock, and what could not be.
+    /// The samples since the last call, on this machine's clock, and what could not be sampled.
     #[must_use]
     pub fn take(&self) -> (Vec<Received>, Vec<String>) {
         let mut state = self.state();
@@ -278,7 +277,7 @@ impl Server {
         std::mem::take(&mut state.received)
     }
 
-    /// What was measured of its clock since an instant of this machine's, and the last before.
+    /// Measurements of its clock since an instant of this machine's clock, and the last one before.
     #[must_use]
     pub fn clocks_since(&self, since_ns: u64) -> Vec<Clock> {
         let state = self.state();
@@ -294,8 +293,8 @@ impl Server {
         self.state().link.is_ok()
     }
 
-    /// Waits until there is a connection, or `is_over` says that nobody waits any more; why there is
-    /// none.
+    /// Waits for a connection, or until `is_over` says that it is no longer needed. Returns why
+    /// there is none.
     pub fn wait(&self, timeout: Duration, is_over: &dyn Fn() -> bool) -> Option<String> {
         let end = Instant::now() + timeout;
         let mut state = self.state();
@@ -306,7 +305,8 @@ impl Server {
         state.link.as_ref().err().cloned()
     }
 
-    /// Ends the connection, and whoever makes one, and waits until what was prepared there is put back.
+    /// Ends the connection and any attempt to reconnect, and waits until changes there are
+    /// restored.
     pub fn end(&self) {
         let ended = {
             let mut state = self.state();
@@ -377,7 +377,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl State {
-    /// Takes what has come over a connection.
+    /// Takes the messages of a connection.
     fn receive(&mut self, link: &Link) {
         if let Ok(channel) = &link.agent {
             let (taken, not_sampled) = channel.take();
@@ -388,8 +388,8 @@ impl State {
     }
 }
 
-/// The names of hosts by what `ssh` takes: each without who logs in and the port, or with these where
-/// two would be called alike.
+/// Short names of hosts, given their logins: without user and port, unless two names would be
+/// equal.
 #[must_use]
 pub fn names_of(logins: &[&str]) -> Vec<String> {
     let with_port = |login: &Login<'_>| match login.port {

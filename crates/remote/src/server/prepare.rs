@@ -10,10 +10,10 @@ use crate::{
 use tailmark_prepare::{Done, JobRequest, MachineRequest, Watch as Progress};
 
 impl Server {
-    /// What would be prepared there, and what speaks against it.
+    /// What would be prepared there, and all objections.
     ///
     /// # Errors
-    /// Where a device is not there, where there is no agent, and where the connection is lost.
+    /// If a device or the agent is missing, or the connection is lost.
     pub fn look_at(&self, request: &JobRequest) -> Result<Looked, Error> {
         let link = self.link()?;
         let channel = self.agent_of(&link)?;
@@ -23,11 +23,11 @@ impl Server {
         }
     }
 
-    /// Prepares devices and the machine there; what does not destroy is done again where the
-    /// connection has come back, since it is put back when one ends.
+    /// Prepares devices and the machine there. Steps that are not destructive are repeated after a
+    /// reconnect, because they are undone when a connection ends.
     ///
     /// # Errors
-    /// Where a step fails or is stopped, where there is no agent, and where the connection is lost.
+    /// If a step fails or is stopped, if there is no agent, or if the connection is lost.
     pub fn prepare(
         &self,
         request: &JobRequest,
@@ -68,10 +68,10 @@ impl Server {
         self.state().prepared.iter().any(is_change)
     }
 
-    /// Puts back what was prepared there; how much of it could not be.
+    /// Restores changes there. Returns how many could not be restored.
     ///
     /// # Errors
-    /// Where the connection is lost: the agent puts back by itself what it can.
+    /// If the connection is lost. The agent then restores what it can.
     pub fn put_back(&self, log: &dyn Fn(&str)) -> Result<usize, Error> {
         if !self.is_changed() {
             return Ok(0);

@@ -4,7 +4,7 @@ use crate::{Cell, Column, Data, Table, TableRow, sweep::SweepTable};
 use std::collections::BTreeSet;
 use tailmark_model::{Fact, Point, finding::LENGTH_UNKNOWN, number};
 
-/// What is known of machine, systems, data and points.
+/// The conditions: machine, systems, data and points.
 pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
     let rows = machine(data);
     let rows = rows.into_iter().chain(systems(data, sweep));
@@ -22,7 +22,7 @@ pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
     }
 }
 
-/// A name, and what is known of it.
+/// A name and its value, if known.
 type Row = (&'static str, Option<String>);
 
 fn machine(data: &Data) -> [Row; 5] {

@@ -45,7 +45,7 @@ fn plot(categories: Vec<String>, series: Vec<PlotSeries>) -> Plot {
     }
 }
 
-/// Draws what is not valid faint, in a broken frame.
+/// Draws invalid values faintly, with a dashed frame.
 fn mark_faults(bars: &mut Bars, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) {
     // The bars of the systems come first.
     let drawn = bars.series.iter_mut().zip(&mut bars.plotted);
@@ -108,7 +108,7 @@ pub fn bandwidth<'a>(
     (option, plot)
 }
 
-/// More bars than these are too narrow for what they say.
+/// With more bars than these, the labels do not fit.
 const BARS_WIDE: usize = 15;
 
 /// A value of every workload and system.

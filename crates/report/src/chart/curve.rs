@@ -15,7 +15,7 @@ use crate::{
 use serde_json::{Value, json};
 use tailmark_model::{Bound, Bounded, LatencyAxis, Metric, System, TimeBasis, number};
 
-/// What a chart shows of each point.
+/// The values that a chart shows for each point.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     /// Any row of `METRICS`.
@@ -37,7 +37,7 @@ impl Reading {
     }
 }
 
-/// The part of a chart that its variants share: all are latencies, or the only one is another metric.
+/// The common part of a chart's variants: all are latencies, or the only one is another metric.
 /// `labels` are those of the steps, for an axis of threads.
 pub fn option(
     along: Along,
@@ -103,7 +103,7 @@ pub struct CurveLines<'s, 'a> {
     pub reading: Reading,
     /// Against what.
     pub along: Along,
-    /// Of which of the systems, by their names.
+    /// Which systems are drawn, by name.
     pub is_drawn: &'s dyn Fn(&str) -> bool,
 }
 
@@ -131,14 +131,15 @@ fn fault_label(mark: &Mark, fault: &str) -> String {
     format!("{}: {fault}", mark.step.label())
 }
 
-/// A ceiling so many times above the systems is hidden at first: it would press them into a corner.
+/// A ceiling this many times above the systems is initially hidden, because it would press them
+/// into a corner.
 const CEILING_IN_SIGHT: f64 = 2.0;
 
 /// A system, and a mark for each step.
 type Line<'a> = (&'a System, Vec<Option<Mark>>);
 
 impl<'a> CurveLines<'_, 'a> {
-    /// As a variant of the chart; null where nothing was measured.
+    /// The variant of the chart; null if nothing was measured.
     pub fn variant(&self) -> Value {
         let (systems, ceilings) = (self.lines(&self.sweep.systems), self.ceilings());
         let values = self.values_in_sight(&systems, &ceilings);
@@ -176,7 +177,7 @@ impl<'a> CurveLines<'_, 'a> {
         json!({"yAxis": y, "legend": {"selected": selected}, "series": series})
     }
 
-    /// What the variant shows at first. `None` if nothing was measured.
+    /// The initial content of the variant. `None` if nothing was measured.
     pub fn plot(&self) -> Option<Plot> {
         let (mut lines, mut ceilings) = (self.lines(&self.sweep.systems), self.ceilings());
         let values = self.values_in_sight(&lines, &ceilings);
@@ -255,7 +256,7 @@ impl<'a> CurveLines<'_, 'a> {
         lines
     }
 
-    /// The values that are shown at first; nothing where no system was measured.
+    /// The initially visible values; empty if no system was measured.
     fn values_in_sight(&self, systems: &[Line<'_>], ceilings: &[Line<'_>]) -> Vec<f64> {
         fn marks<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = &'l Measured> {
             let marks = lines.iter().flat_map(|(_, marks)| marks).flatten();
@@ -273,7 +274,7 @@ impl<'a> CurveLines<'_, 'a> {
         values
     }
 
-    /// One for each step of the group (a hole in the line where a value lacks samples).
+    /// One mark for each step of the group (a gap in the line where a value lacks samples).
     fn marks(&self, system: &'a System) -> Vec<Option<Mark>> {
         let mark = |step| {
             let cell = self.group.cell(&system.name, step)?;
@@ -292,8 +293,8 @@ impl<'a> CurveLines<'_, 'a> {
         self.group.steps.iter().map(|&step| mark(step)).collect()
     }
 
-    /// Lines at the fixed rates and latencies that the report names; the latencies are those of its own
-    /// metric. `None` if it names none.
+    /// Lines at the fixed rates and latencies of the report, with latencies in its own metric.
+    /// `None` if there are none.
     fn fixed_lines(&self) -> Option<Value> {
         let settings = &self.sweep.settings;
         let mut lines = Vec::new();

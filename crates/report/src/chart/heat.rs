@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 /// Of one workload at one thread count.
 #[derive(Debug, Clone, Copy)]
 pub struct Tile {
-    /// Which column.
+    /// The column.
     pub column: usize,
-    /// Which row.
+    /// The row.
     pub row: usize,
-    /// How many times better the first system is; below 1, worse.
+    /// How many times better the first system is; below 1 it is worse.
     pub times: f64,
     /// Whether it is at least or at most so.
     pub is_bound: bool,

@@ -67,9 +67,9 @@ pub fn categories(name: &str, labels: &[String]) -> Value {
     })
 }
 
-/// The ends and ticks of a logarithmic axis around `values`: ticks at 1, 2 and 5 times the powers
-/// of ten; at the powers alone where the values span more than four of them, and at a few more
-/// where they span less than one.
+/// The ends and ticks of a logarithmic axis around `values`. Ticks are at 1, 2 and 5 times the
+/// powers of ten; only at the powers if the values span more than four of them, and at a few more
+/// if they span less than one.
 pub fn log_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64, Vec<f64>)> {
     let positive = values.filter(|v| v.is_finite() && *v > 0.0);
     let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
@@ -132,7 +132,7 @@ pub fn writer(metric: Metric) -> &'static str {
     }
 }
 
-/// `step` times a power of ten, exact where that is exact.
+/// `step` times a power of ten, exact if possible.
 fn tick(step: f64, power: i32) -> f64 {
     if power < 0 {
         step / 10f64.powi(-power)
@@ -153,7 +153,7 @@ pub fn log_axis(values: impl Iterator<Item = f64>) -> Value {
     }
 }
 
-/// The line style of a dash; solid where it is empty.
+/// The line style of a dash; solid if it is empty.
 pub fn line(color: &str, width: f64, dash: &[u32]) -> Value {
     if dash.is_empty() {
         json!({"color": color, "width": width})

@@ -99,8 +99,8 @@ const HEAD: u32 = 46;
 /// Below the last: the name of the axis.
 const FOOT: u32 = 44;
 
-/// The plots of a chart: those that every phase has, and that of the database where one of them tells
-/// what it did.
+/// The plots of a chart: those of every phase, and the plot of the database if one of them has its
+/// work.
 #[derive(Clone)]
 pub struct Panels(Vec<&'static PanelRow>);
 
@@ -130,10 +130,10 @@ impl Panels {
     }
 }
 
-/// What databases do in the background; Cassandra tells of compactions as tasks.
+/// Background work of databases. Cassandra reports compactions as tasks.
 const JOBS: [&str; 3] = [FLUSHES, COMPACTIONS, "compaction_tasks"];
 
-/// Whether a series counts what a database does in the background.
+/// Whether a series counts background work of a database.
 fn is_job(series: &Series) -> bool {
     series.probe == DATABASE && JOBS.contains(&series.name.as_str())
 }
@@ -176,7 +176,7 @@ pub fn timeline_base(panels: &Panels) -> Value {
     })
 }
 
-/// The lines of one phase; null where it has no intervals.
+/// The lines of one phase; null if it has no intervals.
 pub fn timeline(phase: &Phase, color: &str, panels: &Panels) -> Value {
     if phase.intervals.is_empty() {
         return Value::Null;
@@ -234,7 +234,7 @@ pub fn timeline(phase: &Phase, color: &str, panels: &Panels) -> Value {
     })
 }
 
-/// Stretches of time behind a plot.
+/// Shaded periods behind a plot.
 fn shaded(areas: Vec<Value>) -> Value {
     json!({
         "silent": true, "itemStyle": {"color": "#000000", "opacity": 0.06},
@@ -243,7 +243,7 @@ fn shaded(areas: Vec<Value>) -> Value {
     })
 }
 
-/// Seconds, and the value where there is one.
+/// Seconds, and the value if there is one.
 type LineData = Vec<(f64, Option<f64>)>;
 
 struct TimelineLine {
@@ -276,8 +276,8 @@ impl TimelineLine {
         series
     }
 
-    /// Few points are marked, and those of a line that has one alone between holes: no line shows
-    /// it.
+    /// Marks are drawn if there are few points, or if a line has a single point between gaps, which
+    /// would otherwise be invisible.
     fn is_sparse(&self) -> bool {
         let is_drawn = |i: usize| self.data.get(i).is_some_and(|(_, v)| v.is_some());
         let is_alone = |i: usize| is_drawn(i) && !is_drawn(i + 1) && !(i > 0 && is_drawn(i - 1));
@@ -319,7 +319,7 @@ impl TimelineLines<'_> {
             let bucket = Bucket::from_intervals(chunk);
             rates.push((bucket.at_s, Some(bucket.ops_per_sec)));
             failures.push((bucket.at_s, Some(bucket.errors_per_sec)));
-            // Where nothing was done there is no latency: a hole, which no line bridges.
+            // If nothing was done there is no latency: a gap, which no line bridges.
             for (kind, lines) in &mut kinds {
                 // Of what was done: what never was is in no interval.
                 let known = bucket.kinds.get(kind).map(BucketKind::known);
@@ -388,7 +388,7 @@ impl TimelineLines<'_> {
         }
     }
 
-    /// What the database did in the background.
+    /// The background work of the database.
     fn jobs(&mut self, series: &[Series]) {
         for (i, job) in series.iter().filter(|job| is_job(job)).enumerate() {
             let data = thinned(self.start_s, &spans(job));

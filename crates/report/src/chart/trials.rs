@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tailmark_model::Limit;
 use tailmark_stats::slo::{Slo, Trial, Verdict};
 
-/// What is the same whatever was measured.
+/// The part that does not depend on measurements.
 pub fn base(limit: Limit) -> Value {
     let mut option = super::base();
     option["tooltip"] = json!({"trigger": "item", "formatter": "@offered", "confine": true});

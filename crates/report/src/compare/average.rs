@@ -9,11 +9,11 @@ use crate::{
 use tailmark_model::{Bounded, Metric, Statistic};
 use tailmark_stats::comparison;
 
-/// What the improvements at all steps come to.
+/// The average of the improvements at all steps.
 #[derive(Debug, Clone, Copy)]
 pub struct Average {
-    /// The arithmetic mean of the improvements, as the ratio that has it. It depends on which of two
-    /// systems comes first.
+    /// The arithmetic mean of the improvements, as a ratio. It depends on which of two systems
+    /// comes first.
     pub arithmetic: Bounded,
     /// The geometric mean of the ratios, which does not.
     pub geometric: Bounded,

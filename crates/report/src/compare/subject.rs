@@ -6,8 +6,8 @@ use crate::sweep::{SweepTable, WorkloadGrid};
 use std::cmp::Reverse;
 use tailmark_model::Metric;
 
-/// The system that is compared with each other one: the subject that is named, or the one that leads
-/// the study. `None` with a baseline, and of a single system.
+/// The system that is compared with each other one: the named subject, or the leading system.
+/// `None` with a baseline, and for a single system.
 #[must_use]
 pub fn subject<'a>(sweep: &SweepTable<'a>) -> Option<&'a str> {
     if sweep.baseline().is_some() {
@@ -20,8 +20,8 @@ pub fn subject<'a>(sweep: &SweepTable<'a>) -> Option<&'a str> {
 }
 
 /// The system that leads in most workloads: at their peaks, then in the metric of the report. Of
-/// equals, the one that is most often the first as it was measured, then the first of the plan. `None`
-/// of a single system, and where no two are compared.
+/// equals, the one that was measured to be first most often, then the first of the plan. `None` for
+/// a single system, and if no two are compared.
 fn leader(sweep: &SweepTable<'_>) -> Option<usize> {
     let peaks = sweep.groups.iter().filter(|group| group.has_peaks());
     let peaks = peaks.map(|group| First::new(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC));
@@ -57,7 +57,7 @@ struct First<'a> {
 }
 
 impl<'a> First<'a> {
-    /// `None` where no two are compared.
+    /// `None` if no two systems are compared.
     fn new(
         group: &WorkloadGrid<'a>,
         sweep: &SweepTable<'a>,

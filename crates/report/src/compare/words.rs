@@ -11,8 +11,8 @@ pub const fn has_verdict(comparison: &Comparison) -> bool {
     comparison.p_adjusted.is_some()
 }
 
-/// The 95 % interval of the improvement in words, where there is a verdict: `+8 % to +12 %`,
-/// `11 % to 20 % lower`.
+/// The 95 % interval of the improvement in words, if there is a verdict: `+8 % to +12 %`, `11 % to
+/// 20 % lower`.
 #[must_use]
 pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<String> {
     let ends = comparison.interval.filter(|_| has_verdict(comparison))?;
@@ -20,7 +20,7 @@ pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<St
     Some(text.replace(' ', "\u{a0}"))
 }
 
-/// ` (+8 % to +12 %)`, where there is a verdict.
+/// ` (+8 % to +12 %)`, if there is a verdict.
 #[must_use]
 pub fn interval_after(comparison: &Comparison, comparisons: &Comparisons) -> String {
     interval(comparison, comparisons).map_or_else(String::new, |interval| format!(" ({interval})"))
@@ -33,7 +33,7 @@ pub fn within(comparisons: &Comparisons) -> String {
     format!("within {percent} %")
 }
 
-/// Which of two values of a metric is the better one.
+/// The better of two values of a metric.
 #[must_use]
 pub fn better(metric: Metric) -> &'static str {
     if metric.more_is_better() {
@@ -43,7 +43,7 @@ pub fn better(metric: Metric) -> &'static str {
     }
 }
 
-/// `A, B and C` of titles; what all begin with is said once: `YCSB A, B and C`.
+/// `A, B and C` for titles, with a common beginning only once: `YCSB A, B and C`.
 #[must_use]
 pub fn titles(titles: &[&str]) -> String {
     const COMMON: &str = "YCSB ";

@@ -16,7 +16,7 @@ pub const FAMILY: &str = "Noto Sans";
 pub enum Weight {
     /// For text.
     Regular,
-    /// For what is emphasised.
+    /// For emphasis.
     Bold,
 }
 
@@ -39,8 +39,9 @@ impl Weight {
         }
     }
 
-    /// The glyph of a character, and how far the next one is from it, in sizes of the font. What the font
-    /// lacks is an empty box: one with a name, since documents may not have the one for what is missing.
+    /// The glyph of a character, and the distance to the next one, in units of the font size.
+    /// Characters that the font lacks become an empty box with a glyph of its own, because
+    /// documents may not use the glyph for missing characters.
     #[must_use]
     pub fn glyph(self, c: char) -> (u32, f32) {
         const BOX: char = '\u{25a1}';
@@ -57,7 +58,7 @@ impl Weight {
         (glyph.to_u32(), metrics.advance_width(glyph).unwrap_or(0.0))
     }
 
-    /// How wide a text is, in the unit of `size`.
+    /// The width of a text, in the unit of `size`.
     #[must_use]
     pub fn width(self, text: &str, size: f32) -> f32 {
         text.chars().map(|c| self.glyph(c).1).sum::<f32>() * size
@@ -75,7 +76,7 @@ impl Face {
     }
 }
 
-/// How wide a text is in a font as CSS writes it: `bold 12px Noto Sans`.
+/// The width of a text in a font written as in CSS: `bold 12px Noto Sans`.
 #[must_use]
 pub fn css_width(text: &str, font: &str) -> f64 {
     let size = font
@@ -90,7 +91,7 @@ pub fn css_width(text: &str, font: &str) -> f64 {
     weight.width(text, size).into()
 }
 
-/// The font and no other: those of the machine are never looked for.
+/// This font only. Fonts of the machine are never used.
 #[must_use]
 pub fn database() -> Arc<Database> {
     static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {

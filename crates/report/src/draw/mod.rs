@@ -19,13 +19,13 @@ use std::borrow::Cow;
 pub struct Drawing {
     /// Unique in the report, and short enough for the name of a file: letters, digits and dashes.
     pub name: String,
-    /// The anchor of its figure, and which of its charts it is.
+    /// The anchor of its figure, and its number among the figure's charts.
     pub figure: (String, usize),
-    /// What it is about, such as the workload, and what it shows.
+    /// Its subject, such as the workload, and its content.
     pub title: String,
-    /// What is better, and which choice is shown.
+    /// What is better, and the shown choice.
     pub hint: String,
-    /// What it shows, in words, for those who do not see it.
+    /// A description in words, for readers who cannot see it.
     pub about: String,
     /// In pixels, without title.
     pub size: (f32, f32),
@@ -40,11 +40,11 @@ struct Sketch<'a> {
     variant: Cow<'a, Value>,
 }
 
-/// The pictures of all charts that show something, in reading order; `widths` are those of a chart that
-/// takes the whole width of a page, and of others, in pixels.
+/// The pictures of all charts with content, in reading order. `widths` are those of full-width
+/// charts and of others, in pixels.
 ///
 /// # Errors
-/// Where the script fails.
+/// If the script fails.
 pub fn draw(
     sections: &[(&'static Section, Vec<Block>)],
     widths: (f32, f32),
@@ -70,7 +70,7 @@ fn draw_all(sketches: &[Sketch<'_>]) -> Result<Vec<Drawing>, String> {
     sketches.iter().map(draw).collect()
 }
 
-/// What is between the tags of the root.
+/// The content between the root's tags.
 fn inner(svg: &str) -> String {
     let inner = svg
         .split_once('>')
@@ -145,7 +145,7 @@ fn lower_first(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// What is better, and what was chosen where there is a choice.
+/// What is better, and the choice if there is one.
 fn hint(figure: &Figure, chart: &Chart) -> String {
     let chosen = figure.controls.iter().filter(|c| c.choices.len() > 1);
     let chosen = chosen.filter_map(|control| {
@@ -173,13 +173,13 @@ const MARGIN: f32 = 14.0;
 impl Drawing {
     /// The widths of charts in files of their own.
     pub const FILE: (f32, f32) = (960.0, 640.0);
-    /// The widths of charts in documents, where two of the second stand side by side.
+    /// The widths of charts in documents. Two of the second width fit side by side.
     pub const PAPER: (f32, f32) = (800.0, 392.0);
 
     /// The chart without a title.
     ///
     /// # Errors
-    /// Where the SVG of the script is none.
+    /// If the script's SVG is invalid.
     pub fn chart(&self) -> Result<Tree, Error> {
         let (width, height) = self.size;
         self.tree(&format!("{}{}</svg>", open(width, height), self.inner))
@@ -191,10 +191,10 @@ impl Drawing {
         (self.size.0 + 2.0 * MARGIN, self.size.1 + HEAD + MARGIN)
     }
 
-    /// The whole picture, on white: what it is, what is better, and the chart.
+    /// The whole picture on white: title, hint, and chart.
     ///
     /// # Errors
-    /// Where the SVG of the script is none.
+    /// If the script's SVG is invalid.
     pub fn picture(&self) -> Result<Tree, Error> {
         let (width, height) = self.whole_size();
         let (title, title_size) = fitted(&self.title, font::Weight::Bold, 17.0, self.size.0);
@@ -212,10 +212,10 @@ impl Drawing {
         ))
     }
 
-    /// The whole picture as a file: its letters are shapes, so that it looks the same everywhere.
+    /// The whole picture as a file. Its letters are shapes, so that it looks the same everywhere.
     ///
     /// # Errors
-    /// Where the SVG of the script is none.
+    /// If the script's SVG is invalid.
     pub fn svg(&self) -> Result<String, Error> {
         let options = WriteOptions {
             coordinates_precision: 2,
@@ -233,10 +233,10 @@ impl Drawing {
         Ok(format!("{named}>{about}{rest}"))
     }
 
-    /// The whole picture in dots, two to a pixel.
+    /// The whole picture as a bitmap with twice the resolution.
     ///
     /// # Errors
-    /// Where the SVG of the script is none.
+    /// If the script's SVG is invalid.
     pub fn png(&self) -> Result<Vec<u8>, Error> {
         const SCALE: f32 = 2.0;
         let tree = self.picture()?;
@@ -270,7 +270,7 @@ fn open(width: f32, height: f32) -> String {
     )
 }
 
-/// A line that is not wider than its room: set smaller, and cut where that is not enough.
+/// A line that fits into its space: set smaller, and cut if that is not enough.
 fn fitted(text: &str, weight: font::Weight, size: f32, room: f32) -> (String, f32) {
     let width = weight.width(text, size);
     let size = (size * room / width.max(room)).max(size * 0.7);
@@ -282,7 +282,7 @@ fn fitted(text: &str, weight: font::Weight, size: f32, room: f32) -> (String, f3
     (escaped(&cut), size)
 }
 
-/// The character, or the sign for one where XML and documents may not have it.
+/// The character, or a replacement for characters that XML and documents may not contain.
 #[must_use]
 pub fn printable(c: char) -> char {
     match c {

@@ -14,7 +14,7 @@ const PICTURE: &str = include_str!("picture.js");
 /// The script asks for these when it is loaded. Nothing is animated, so nothing waits.
 const TIMERS: &str = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};";
 
-/// What the script may take of the stack, bytes: the main thread has 8 MiB, other threads 2 MiB.
+/// The stack for the script, bytes. The main thread has 8 MiB, other threads 2 MiB.
 const STACK_BYTES: usize = 1 << 20;
 
 /// The engine with its scripts; it draws one chart after another.
@@ -22,12 +22,12 @@ pub struct Script {
     context: Context,
 }
 
-/// What the engine drew.
+/// A drawing of the engine.
 #[derive(Debug, Deserialize)]
 pub struct Drawn {
     /// The SVG.
     pub svg: String,
-    /// In pixels: what was asked for, and more where the legend takes it.
+    /// In pixels: the requested height, plus what the legend needs.
     pub height: f32,
 }
 
@@ -35,7 +35,7 @@ impl Script {
     /// Loads the scripts.
     ///
     /// # Errors
-    /// Where the engine does.
+    /// If the engine fails.
     pub fn load() -> Result<Self, String> {
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
         runtime.set_max_stack_size(STACK_BYTES);
@@ -58,10 +58,10 @@ impl Script {
         Ok(Self { context })
     }
 
-    /// Draws an option, pixels wide and high.
+    /// Draws an option with this width and height in pixels.
     ///
     /// # Errors
-    /// Where the script fails.
+    /// If the script fails.
     pub fn draw(&self, base: &Value, variant: &Value, size: (f32, f32)) -> Result<Drawn, String> {
         let chart = json!({"base": base, "variant": variant}).to_string();
         let chart = script_json(&chart).into_owned();

@@ -67,7 +67,7 @@ fn curves(lines: &[Line<'_>]) -> Value {
 
 #[test]
 fn no_label_is_cut_by_an_edge() {
-    let fault = "128: the database went away";
+    let fault = "128: no answer from the database";
     let (texts, _) = drawn(&curves(&[("a", &[(0.0, 5.0, fault), (100.0, 5.0, fault)])]));
     let labels: Vec<&Rect> = texts
         .iter()

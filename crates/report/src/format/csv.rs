@@ -26,10 +26,10 @@ fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     Ok(files.collect())
 }
 
-/// The titles with their groups and units, then the rows: numbers as they were measured, without
-/// rounding, and other cells as they read. Details are left out, and what has no value is empty, as
-/// are words in a column of numbers. A column in which a number is a bound has columns of `true` and
-/// `false` after it that say so, as exports have.
+/// The titles with their groups and units, then the rows: numbers as measured, without rounding,
+/// and other cells as text. Details are left out. Cells without a value are empty, and so are words
+/// in a column of numbers. If a column contains bounds, columns of `true` and `false` follow that
+/// mark them, as in exports.
 #[must_use]
 pub fn csv(table: &Table) -> String {
     let mut out = Writer::from_writer(Vec::new());
@@ -62,7 +62,7 @@ fn bounds(table: &Table, at: usize) -> Vec<Bound> {
     sides
 }
 
-/// Whether the number of a cell is a bound of this side; empty where it has none.
+/// Whether the number of a cell is a bound on this side; empty without a number.
 fn flag(cell: &Cell, side: Bound) -> String {
     let is_it = cell.value.map(|value| (value.bound == side).to_string());
     is_it.unwrap_or_default()

@@ -150,7 +150,7 @@ fn spans(text: &Text) -> String {
     text.0.iter().map(span).collect()
 }
 
-/// Spaces stay outside, where they would keep it from being emphasised.
+/// Leading and trailing spaces stay outside, because they would prevent emphasis.
 fn strong(text: &str) -> String {
     let inner = text.trim();
     match text.split_once(inner) {

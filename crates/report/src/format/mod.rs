@@ -34,13 +34,13 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
-    /// Its files beside the folder, the one that is read first before the others.
+    /// Its files beside the folder, the main one first.
     pub pages: &'static [&'static str],
     /// The folder of its other files.
     pub folder: Option<Folder>,
     /// Makes its files.
     pub files: fn(&Report) -> Result<Vec<ReportFile>, Error>,
-    /// Writes the whole for this screen, where it is read as it is.
+    /// Writes the whole report for this screen, if it is read directly.
     pub text: Option<WriteText>,
 }
 
@@ -49,8 +49,8 @@ pub struct ReportFormat {
 pub struct Folder {
     /// Its name.
     pub name: &'static str,
-    /// The extension of the files. Those of an earlier report that a new one does not have are removed:
-    /// they would be taken for a part of it.
+    /// The extensions of its files. Files of an earlier report that the new one lacks are removed,
+    /// because they would be mistaken for a part of it.
     pub ending: &'static str,
 }
 
@@ -71,7 +71,7 @@ pub struct ReportFile {
     pub folder: &'static str,
     /// Its name.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -89,10 +89,10 @@ impl ReportFile {
 pub type WriteText = fn(&Report, Screen, &mut dyn Write) -> io::Result<()>;
 
 impl ReportFormat {
-    /// The format of a name.
+    /// The format with this name.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn find(name: &str) -> Result<&'static Self, Error> {
         let names = || FORMATS.iter().map(|f| f.name);
         let found = FORMATS.iter().find(|f| f.name == name);
@@ -126,7 +126,7 @@ pub struct Report {
     paper: OnceCell<Vec<Drawing>>,
 }
 
-/// What stands above the sections, and what is known of all of them.
+/// The part above the sections, and facts about all of them.
 #[derive(Debug, Default)]
 pub struct Head {
     /// Above the title: what kind of page it is.
@@ -175,7 +175,7 @@ impl Head {
 }
 
 impl Report {
-    /// The report of what was measured, without its brief.
+    /// The report, without its brief.
     #[must_use]
     pub fn new(data: &Data) -> Self {
         Self::with_sections(Head::from_data(data), render(data))
@@ -251,24 +251,24 @@ impl Report {
 /// A report that was written.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// Where it is, one for each format: a file, or the directory of several.
+    /// The place of each format's output: a file, or the directory of several.
     pub paths: Vec<PathBuf>,
-    /// What it says first: who leads, by how much; none where no systems are compared.
+    /// The first sentences: who leads, and by how much; `None` if no systems are compared.
     pub headline: Option<String>,
-    /// The highest ops/s of each system in each workload; none where there are none.
+    /// The highest ops/s of each system in each workload; `None` if there are none.
     pub peaks: Option<Table>,
     /// Each code of its findings and how many there are, in the report's order.
     pub findings: Vec<(String, usize)>,
 }
 
 impl Written {
-    /// Where it is in the first of its formats.
+    /// The place of its first format.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.paths[0]
     }
 
-    /// What a terminal says of the report: headline, peaks, and the codes of findings.
+    /// The summary for a terminal: headline, peaks, and the codes of findings.
     #[must_use]
     pub fn digest(&self, screen: Screen) -> Vec<String> {
         let mut lines: Vec<String> = self.headline.iter().cloned().collect();
@@ -289,7 +289,7 @@ impl Written {
 /// Reads the studies in these directories.
 ///
 /// # Errors
-/// Where one of them holds no study, or there is nothing to report.
+/// If one of them contains no study, or there is nothing to report.
 pub fn read_studies(studies: &[PathBuf]) -> Result<Data, Error> {
     let open = |dir: &PathBuf| Study::open_read_only(dir).map_err(Error::Study);
     let studies = studies.iter().map(open).collect::<Result<Vec<_>, _>>()?;
@@ -308,8 +308,7 @@ pub fn write_studies(
     write_data(&read_studies(studies)?, formats, out_dir)
 }
 
-/// Writes a report into a directory in these formats, of which there is at least one, and says what is in
-/// it.
+/// Writes a report into a directory in these formats, at least one, and returns its summary.
 ///
 /// # Errors
 /// As [`write()`].
@@ -327,12 +326,12 @@ pub fn write_data(data: &Data, formats: &[&str], out_dir: &Path) -> Result<Writt
     })
 }
 
-/// Refuses a directory in which a report in these formats would be written over something else than an
-/// earlier report. Which charts and tables it has is not known before it is made: of those, it looks at
-/// the earlier report's.
+/// Refuses a directory in which a report in these formats would overwrite anything but an earlier
+/// report. The charts and tables of the new report are not known before it is made, so the earlier
+/// report's are checked.
 ///
 /// # Errors
-/// If that is so, a format is unknown, or what is there cannot be read.
+/// If that is so, a format is unknown, or existing files cannot be read.
 pub fn refuse_foreign(formats: &[&str], out_dir: &Path) -> Result<(), Error> {
     for name in formats {
         let format = ReportFormat::find(name)?;
@@ -345,10 +344,10 @@ pub fn refuse_foreign(formats: &[&str], out_dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a report in one format and says where it is.
+/// Writes a report in one format and returns its place.
 ///
 /// # Errors
-/// Where the format is unknown or a file cannot be written.
+/// If the format is unknown or a file cannot be written.
 pub fn write(format: &str, data: &Data, out_dir: &Path) -> Result<PathBuf, Error> {
     let report = Report::for_formats(data, &[format]);
     let paths = write_files(&report, &[format], out_dir)?;
@@ -428,7 +427,7 @@ fn title(data: &Data) -> String {
     titles.join(" · ")
 }
 
-/// Under the title: what was compared, when.
+/// The lines under the title: what was compared, and when.
 fn facts(data: &Data) -> Vec<String> {
     let compared: Vec<&str> = data
         .systems

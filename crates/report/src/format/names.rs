@@ -13,7 +13,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// What the next ones are below: the anchor of a section, a heading or a finding.
+    /// Sets the parent of the next names: the anchor of a section, a heading or a finding.
     pub fn below(&mut self, anchor: &str) {
         self.place = file_name(anchor);
     }
@@ -38,8 +38,8 @@ pub fn finding_anchor(code: &str) -> String {
     anchor(&["finding", code])
 }
 
-/// A name as a part of an address: what is not a letter, a digit or one of `-._~` as its bytes, so that
-/// nothing in it begins another part.
+/// A name as part of a URL. All characters except letters, digits and `-._~` are percent-encoded,
+/// so that nothing in it begins another part.
 #[must_use]
 pub fn address(name: &OsStr) -> String {
     let byte = |byte: &u8| match byte {

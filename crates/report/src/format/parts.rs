@@ -3,8 +3,8 @@
 
 use crate::{Column, Table};
 
-/// The columns of each part. `widths` are those of the columns with what stands between them, `room`
-/// is what a part may take.
+/// The columns of each part. `widths` are the widths of columns including gaps, and `room` is the
+/// space of a part.
 #[must_use]
 pub fn parts(table: &Table, widths: &[usize], room: usize) -> Vec<Vec<usize>> {
     let width = |columns: &[usize]| columns.iter().map(|&index| widths[index]).sum::<usize>();
@@ -32,13 +32,13 @@ pub fn parts(table: &Table, widths: &[usize], room: usize) -> Vec<Vec<usize>> {
     parts.into_iter().map(with_names).collect()
 }
 
-/// How many columns at the left name the rows: the first, and the words beside it.
+/// The number of columns at the left that name the rows: the first, and text columns next to it.
 #[must_use]
 pub fn names(table: &Table) -> usize {
     let others = table.columns.iter().skip(1);
     let is_name = |column: &&Column| !column.numeric && column.group.is_empty();
     let words = others.take_while(is_name).count();
-    // Where all are words: the first alone.
+    // If all are text: only the first.
     if 1 + words == table.columns.len() {
         1
     } else {

@@ -14,8 +14,8 @@ use tailmark_model::{Metric, number};
 use tailmark_stats::Comparison;
 
 impl<'s, 'a> Topic<'s, 'a> {
-    /// Where the subject leads, which systems are ahead of it elsewhere, and which are not told apart
-    /// from it.
+    /// Where the subject leads, which systems are ahead of it elsewhere, and which cannot be
+    /// distinguished from it.
     pub(super) fn about(&self, sweep: &SweepTable<'a>, subject: &'a str) -> Text {
         let all = self.workloads.iter();
         let (led, others): (Vec<_>, Vec<_>) =
@@ -40,7 +40,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         sentence(text, self.unsaid(&self.workloads, sweep))
     }
 
-    /// Which systems are ahead of the subject: in each workload the best of them.
+    /// The systems that are ahead of the subject: in each workload the best of them.
     fn ahead_of(
         &self,
         sweep: &SweepTable<'a>,
@@ -102,7 +102,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             }
         }
         let sentences = same.into_iter().map(|(said, own)| {
-            // Of a single workload everything is said.
+            // With a single workload there is nothing to list.
             let which = if self.is_every && self.workloads.len() == 1 {
                 ".".to_owned()
             } else {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use tailmark_model::{Better, Bound, Bounded, Metric, number};
 use tailmark_stats::statistics::{self, change_points};
 
-/// What a chart is of.
+/// The subject of a chart.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LevelName {
     /// The workload.
@@ -88,8 +88,8 @@ pub fn trends(entries: &[Entry]) -> Vec<Trend> {
     names.into_iter().map(trend).collect()
 }
 
-/// Where the level of a series changes, as the place of the study and the ratio. Gaps are passed over, and
-/// so are bounds, which are in no ratio.
+/// Where the level of a series changes, as the index of the study and the ratio. Gaps and bounds
+/// are skipped, because bounds never enter a ratio.
 fn changes_of(values: &[Option<Bounded>]) -> Vec<(usize, f64)> {
     let known = values.iter().enumerate();
     let known: Vec<(usize, f64)> = known
@@ -107,8 +107,8 @@ fn apart(ratio: f64) -> String {
     number::apart(Bounded::exact(ratio), None)
 }
 
-/// What a study is called on an axis: its day, with its time where others began on that day too, and numbered
-/// where they began in the same minute.
+/// The label of a study on an axis: its day, with its time if others began on the same day, and
+/// numbered if they began in the same minute.
 fn labels(entries: &[Entry]) -> Vec<String> {
     let instants = entries
         .iter()

@@ -53,7 +53,7 @@ fn render(data: &Data) -> Vec<Block> {
     blocks
 }
 
-/// A row, and how what is beside what was.
+/// A row, with the comparison of the system to its former self.
 struct Of {
     row: TableRow,
     verdict: Verdict,
@@ -198,7 +198,7 @@ fn summary(earlier: &Earlier, all: &[Of]) -> Text {
     }
 }
 
-/// What the plans differ in.
+/// The differences between the plans.
 fn plans(earlier: &Earlier) -> Option<Text> {
     let named = earlier.changed.len().min(NAMED);
     let more = match earlier.changed.len() - named {

@@ -176,7 +176,7 @@ fn written(cell: Option<&GridCell<'_>>, figure: impl Fn(&Phase) -> Option<f64>) 
         })
 }
 
-/// What a system did at the highest thread count of the workload.
+/// The bandwidth of a system at the highest thread count of the workload.
 fn last<'a, 'g>(group: &'g WorkloadGrid<'a>, system: &'a System) -> Option<&'g GridCell<'a>> {
     group.cell(&system.name, *group.steps.last()?)
 }
@@ -193,12 +193,12 @@ fn has_bytes(group: &WorkloadGrid<'_>) -> bool {
         .any(|point| point.phase.bandwidth().database.is_some_and(|mb| mb > 0.0))
 }
 
-/// A figure of the device, where one was watched.
+/// A figure of the device, if one was watched.
 fn device(figure: fn(DeviceBandwidth) -> f64) -> impl Fn(&Phase) -> Option<f64> {
     move |phase| phase.bandwidth().device.map(figure)
 }
 
-/// Where several devices were watched: the figure of each, on average over the repeats.
+/// If several devices were watched: the figure of each, averaged over the repeats.
 fn each(cell: &GridCell<'_>, figure: fn(DeviceBandwidth) -> f64) -> Option<String> {
     let mut devices: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for point in &cell.points {

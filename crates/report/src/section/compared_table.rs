@@ -17,8 +17,8 @@ use tailmark_stats::{Comparison, Verdict};
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
 const BESIDE: usize = 2;
 
-/// How much better the first of a comparison is, its interval, and the verdict. Where there is none
-/// anywhere, nothing is said of that in each cell. Its value is the ratio.
+/// How much better the first of a comparison is, its interval, and the verdict. If there are no
+/// verdicts anywhere, cells do not mention them. The value of the cell is the ratio.
 pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
     let verdict = match comparison.verdict {
         Verdict::TooFewRuns | Verdict::NotTestable if !comparisons.has_verdicts() => String::new(),
@@ -56,7 +56,7 @@ pub fn metric_cell(metric: Metric, value: Bounded) -> Cell {
     Cell::new(metric.text(value)).with_bounded(metric.in_unit(value))
 }
 
-/// What a metric came to over the runs.
+/// The combined value of a metric over the runs.
 pub fn measured(metric: Metric, value: Measured) -> Cell {
     let range = value.range(|value| metric_cell(metric, value).text);
     Cell {
@@ -68,7 +68,7 @@ pub fn measured(metric: Metric, value: Measured) -> Cell {
 struct Grid<'s, 'a> {
     group: &'s WorkloadGrid<'a>,
     systems: Vec<&'a System>,
-    /// Whose improvements over whom are stated.
+    /// The pairs whose improvements are stated.
     pairs: Vec<(&'a str, &'a str)>,
     peaks: Vec<Option<SpreadPeak>>,
     index: &'s Index<'s>,
@@ -183,7 +183,7 @@ impl<'a> Grid<'_, 'a> {
         note
     }
 
-    /// Why values of these metrics are bounds; nothing where none is one.
+    /// Why values of these metrics are bounds; empty if none is.
     fn causes_of_bounds(&self, metrics: &[Metric]) -> Vec<&'static str> {
         let systems = self.systems.iter();
         let cells = systems.flat_map(|system| self.group.cells_of(&system.name));
@@ -299,7 +299,7 @@ impl<'a> Grid<'_, 'a> {
         Some(TableRow { cells, total: true })
     }
 
-    /// Where one of the improvements is not certain, no mean of them is.
+    /// The mean of improvements is shown only if all of them are certain.
     fn average_of(&self, metric: Metric, pair: (&'a str, &'a str)) -> Option<Cell> {
         let average = compare::average(self.group, self.comparisons, metric, pair)?;
         let cell = Cell::new(self.comparisons.ratio(metric, average.arithmetic));
@@ -308,7 +308,7 @@ impl<'a> Grid<'_, 'a> {
     }
 }
 
-/// Over the columns of one of several metrics; one alone is the caption.
+/// The title over the columns of one of several metrics; a single metric is the caption.
 fn title_of(metrics: &[Metric], metric: Metric) -> String {
     match metrics.len() {
         1 => String::new(),

@@ -43,7 +43,7 @@ fn render(data: &Data) -> Vec<Block> {
 /// What draws one variant.
 type Draw = fn(&[Drawn<'_, '_>], Kind, TimeBasis) -> Value;
 
-/// `None` of a workload of which only quantiles are known, as of published figures.
+/// `None` for a workload with quantiles only, such as published figures.
 fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     let kinds = group.kinds();
     let clocks = group.clocks();

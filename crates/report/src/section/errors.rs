@@ -106,7 +106,7 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<TableRow> {
             };
             let count = error.count as f64;
             let share = count / sent as f64;
-            // Whose failures came after the end is not kept by cause.
+            // Failures after the end are not kept by cause.
             let in_time = match phase.failed {
                 // Requests of background clients alone.
                 0 => 1.0,

@@ -42,7 +42,7 @@ fn render(data: &Data) -> Vec<Block> {
     blocks
 }
 
-/// What the studies say of themselves, and that they name a subject or a baseline that is not here.
+/// Notices of the studies, and a notice if they name a subject or a baseline that is missing.
 fn notices(data: &Data) -> Vec<Text> {
     let missing = data.missing_system().map(|name| {
         format!("`{name}` is not among the systems here: the report is about the one that leads.")

@@ -26,7 +26,7 @@ pub const SECTION: Section = Section {
     render,
 };
 
-/// What is fixed.
+/// The fixed quantity.
 #[derive(Debug, Clone, Copy)]
 enum Fixed {
     /// Operations per second.
@@ -54,7 +54,7 @@ fn render(data: &Data) -> Vec<Block> {
 }
 
 impl Fixed {
-    /// What is stated.
+    /// The stated quantity.
     const fn title(self) -> &'static str {
         match self {
             Self::Rate(_) => "latency",
@@ -70,8 +70,8 @@ impl Fixed {
         }
     }
 
-    /// One for each workload and distribution: its sweep of thread counts where there is one, and
-    /// otherwise what was measured at rates.
+    /// One group for each workload and distribution: its sweep of thread counts if there is one,
+    /// otherwise its points at rates.
     fn groups<'g, 'a>(self, sweep: &'g SweepTable<'a>) -> Vec<&'g WorkloadGrid<'a>> {
         let (swept, others): (Vec<_>, Vec<_>) =
             sweep.all_groups().partition(|group| group.has_peaks());
@@ -87,7 +87,7 @@ impl Fixed {
         groups
     }
 
-    /// Each workload with its latency and what is known of each system.
+    /// Each workload with its latency and the values of each system.
     fn readings<'g, 'a>(
         self,
         sweep: &'g SweepTable<'a>,
@@ -113,7 +113,7 @@ impl Fixed {
         all
     }
 
-    /// The values of every workload of which any is known, and what they say.
+    /// The values of every workload that has any, and the sentences about them.
     fn blocks(self, sweep: &SweepTable<'_>, searches: &[Search], index: &Index<'_>) -> Vec<Block> {
         let mut rows = Vec::new();
         let mut lines = Vec::new();
@@ -140,7 +140,7 @@ impl Fixed {
         self.table(sweep, rows, lines)
     }
 
-    /// How operations arrived at the points at the rate, which are not compared with each other.
+    /// How operations arrived at the points at the rate. Different arrivals are not compared.
     fn arrivals(self, sweep: &SweepTable<'_>, group: &WorkloadGrid<'_>) -> Vec<Option<Arrivals>> {
         let Self::Rate(rate) = self else {
             return vec![None];
@@ -153,7 +153,7 @@ impl Fixed {
         if found.is_empty() { vec![None] } else { found }
     }
 
-    /// That points at the rate say nothing of the latency, and why; none where there are none.
+    /// A sentence that points at the rate lack the latency, and why; `None` if there are none.
     fn lacking(
         self,
         sweep: &SweepTable<'_>,
@@ -167,7 +167,7 @@ impl Fixed {
         why.map(|why| format!("{}, {metric}: {why} at {}.", group.title, self.place()))
     }
 
-    /// Why a point at the rate has no latency; none where there is no point.
+    /// Why a point at the rate has no latency; `None` if there is no point.
     fn why_none(
         self,
         sweep: &SweepTable<'_>,
@@ -188,7 +188,7 @@ impl Fixed {
         })
     }
 
-    /// The table of rows, and what they say.
+    /// The table of rows, and the sentences about them.
     fn table(self, sweep: &SweepTable<'_>, rows: Vec<TableRow>, lines: Vec<Text>) -> Vec<Block> {
         let systems = sweep.systems.iter();
         let unit = match self {
@@ -271,7 +271,7 @@ impl Fixed {
         }
     }
 
-    /// What is compared: the latency at a rate, operations per second at a latency.
+    /// The compared metric: the latency at a rate, operations per second at a latency.
     const fn compared(self, metric: Metric) -> Metric {
         match self {
             Self::Rate(_) => metric,
@@ -315,7 +315,7 @@ impl Fixed {
         lines.collect()
     }
 
-    /// How the readings of a workload compare, if each of them makes a ratio.
+    /// The comparisons of a workload's values, if each of them forms a ratio.
     fn comparisons<'a>(
         self,
         sweep: &SweepTable<'a>,
@@ -328,7 +328,7 @@ impl Fixed {
                 return None;
             }
             let tested = tested(sweep, compared, (a, of_a), (b, of_b));
-            // Beside verdicts, what is read off a curve stands in its own section alone.
+            // If there are verdicts, values read off a curve appear only in their own section.
             let comparison = match tested {
                 Some(tested) => tested,
                 None if sweep.comparisons.has_verdicts() => return None,
@@ -344,7 +344,7 @@ impl Fixed {
         (!pairs.is_empty()).then_some(pairs)
     }
 
-    /// What a search found for this limit, alone or among others.
+    /// The result of a search for this limit, alone or among others.
     fn searched<'g, 'a>(
         self,
         searches: &[Search],
@@ -404,7 +404,7 @@ impl Fixed {
     }
 }
 
-/// A workload, the latency that is stated of it, and what is known of each system.
+/// A workload, its stated latency, and the values of each system.
 type GroupReadings<'g, 'a> = (
     &'g WorkloadGrid<'a>,
     Metric,
@@ -420,19 +420,19 @@ type ReadingPair<'r, 'g, 'a> = (
 /// Two systems, and how the first compares with the second.
 pub type ComparedPair<'a> = (&'a str, &'a str, Option<Comparison>);
 
-/// What is stated at one fixed rate or latency, for the headline.
+/// A topic of the headline at one fixed rate or latency.
 pub struct FixedTopic<'g, 'a> {
-    /// What is compared: `p99.99 read latency`, `ops/s`.
+    /// The name of the compared metric: `p99.99 read latency`, `ops/s`.
     pub name: &'static str,
     /// Where: `at 40,000 ops/s`, `at 15.0 ms of p99.99 read latency`.
     pub place: String,
-    /// What is compared, as a metric.
+    /// The compared metric.
     pub metric: Metric,
     /// The workloads whose readings all make ratios.
     pub workloads: Vec<(&'g WorkloadGrid<'a>, Vec<ComparedPair<'a>>)>,
 }
 
-/// What the report states at each fixed rate and latency.
+/// The topics of the report at each fixed rate and latency.
 pub fn topics<'g, 'a>(data: &Data, sweep: &'g SweepTable<'a>) -> Vec<FixedTopic<'g, 'a>> {
     let all = fixed(sweep).into_iter();
     let topic = |fixed: Fixed| {

@@ -10,8 +10,8 @@ use crate::{
 };
 use tailmark_stats::{Comparison, Verdict};
 
-/// Whose improvement over whom each column states: each other one's over the baseline, or the
-/// subject's over each other one.
+/// The pairs of the columns: the improvement of each other system over the baseline, or of the
+/// subject over each other system.
 fn improvements<'a>(sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
     let systems: Vec<&str> = sweep
         .systems
@@ -21,7 +21,8 @@ fn improvements<'a>(sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
     compare::pairs_of(&systems, sweep)
 }
 
-/// The columns, the first of which says who is `best`: `Highest`; none of a single system.
+/// The columns. The first names the best system, under the title `best`: `Highest`; empty for a
+/// single system.
 pub fn columns(sweep: &SweepTable<'_>, best: &str) -> Vec<Column> {
     if sweep.systems.len() < 2 {
         return Vec::new();
@@ -39,7 +40,7 @@ pub fn columns(sweep: &SweepTable<'_>, best: &str) -> Vec<Column> {
         .collect()
 }
 
-/// How the best of all stands to each of the others; none where there are none.
+/// The position of the best system relative to each of the others; empty if there are none.
 pub fn leads(
     sweep: &SweepTable<'_>,
     ranked: &[&str],
@@ -71,7 +72,7 @@ pub fn cells(
     std::iter::once(words).chain(improvements).collect()
 }
 
-/// Which is the best, or those that cannot be told apart from the best; none of a single one.
+/// The best system, or those that cannot be distinguished from it; `None` for a single one.
 fn who(
     sweep: &SweepTable<'_>,
     ranked: &[&str],

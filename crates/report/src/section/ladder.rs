@@ -8,7 +8,7 @@ use crate::{
 use std::collections::BTreeSet;
 use tailmark_stats::ladder;
 
-/// One paragraph for a workload; none where its thread counts were a list.
+/// One paragraph for a workload; `None` if its thread counts were a list.
 pub fn ends(data: &Data, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {
     let systems = sweep.systems.iter().chain(&sweep.ceilings);
     let measured = systems.filter(|system| group.has_peaks() && group.has(&system.name));

@@ -64,12 +64,12 @@ fn title(metric: Metric) -> String {
     }
 }
 
-/// What the figures of several runs are.
+/// How figures of several runs are combined.
 const MEANS: &str = "Figures of several runs: those that can be compared are geometric means, as \
                      everywhere, and the arithmetic mean if one of the runs has 0. The others \
                      (requests, queues, processors) are arithmetic means.";
 
-/// `None` for a workload of which nothing was sampled.
+/// `None` for a workload without samples.
 fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     let cells = || {
         let steps = group.steps.iter();
@@ -129,8 +129,8 @@ fn row(system: &System, cell: &GridCell<'_>, shown: &[Metric]) -> TableRow {
     }
 }
 
-/// The mean over the repeats of a point: of what is compared the geometric mean, as everywhere. `None` if
-/// it is not known of one of them.
+/// The mean over the repeats of a point; for compared metrics the geometric mean, as everywhere.
+/// `None` if it is unknown for one of them.
 fn mean(cell: &GridCell<'_>, metric: Metric) -> Option<Bounded> {
     if metric.ranks() {
         return cell.value(metric).map(|measured| measured.middle);

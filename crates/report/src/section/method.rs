@@ -105,7 +105,7 @@ fn definitions(data: &Data) -> Text {
     text.and(compared).and(verdicts)
 }
 
-/// One column for each system; what differs between those that are compared is in bold.
+/// One column for each system. Differences between compared systems are in bold.
 fn systems(data: &Data) -> Table {
     let mut columns = vec![Column::text("")];
     columns.extend(data.systems.iter().map(|s| Column::text(&s.name)));
@@ -155,7 +155,7 @@ fn systems(data: &Data) -> Table {
 }
 
 struct Rows {
-    /// Which of the columns are compared with each other.
+    /// Which columns are compared with each other.
     compared: Vec<bool>,
     rows: Vec<TableRow>,
 }

@@ -47,7 +47,7 @@ pub struct Section {
     pub title: &'static str,
     /// One line for `list`.
     pub about: &'static str,
-    /// Its blocks; none, where the data has nothing for it.
+    /// Its blocks; empty if the data has nothing for it.
     pub render: fn(&Data) -> Vec<Block>,
 }
 
@@ -111,7 +111,7 @@ pub fn refuse_unknown(settings: &ReportSettings) -> Result<(), Error> {
     }
 }
 
-/// The table of peaks; none where there are none.
+/// The table of peaks; `None` if there are none.
 #[must_use]
 pub fn peaks(data: &Data) -> Option<Table> {
     let blocks = (peaks::SECTION.render)(data).into_iter();

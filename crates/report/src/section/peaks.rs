@@ -29,7 +29,8 @@ fn render(data: &Data) -> Vec<Block> {
     vec![Block::Figure(figure), Block::Table(table(&sweep))]
 }
 
-/// Bars of the peaks of all workloads. `None` if there are none: at a rate what is offered is the limit.
+/// Bars of the peaks of all workloads. `None` if there are none, because at a fixed rate the
+/// offered rate is the limit.
 pub fn chart(sweep: &SweepTable<'_>) -> Option<Chart> {
     if !sweep.groups.iter().any(WorkloadGrid::has_peaks) {
         return None;

@@ -93,8 +93,8 @@ const SCALES: [(&str, f64); 4] = [
     ("20 racks of those", 4_000.0),
 ];
 
-/// How many requests a second are at or above each quality, of one device and of many that do what
-/// this one does: of the main kind of request, at the peak or at the highest rate.
+/// How many requests per second are at or above each quality, for one device and for many with the
+/// same load: of the main kind of request, at the peak or at the highest rate.
 fn at_scale(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     let kind = group.main_kind()?;
     let mut rows = Vec::new();
@@ -171,7 +171,7 @@ fn note(group: &WorkloadGrid<'_>, has_blocks: bool) -> String {
     note
 }
 
-/// Where a system is looked at: at each rate, or with the most clients and at its peak.
+/// The places of a system that are examined: each rate, or the most clients and the peak.
 fn places<'g, 'a>(
     group: &'g WorkloadGrid<'a>,
     system: &'a System,
@@ -206,14 +206,14 @@ struct Service<'a> {
 
 struct RunService<'a> {
     repeat: u32,
-    /// Of this kind; none where that is not known.
+    /// Requests per second of this kind; `None` if unknown.
     requests_per_s: Option<f64>,
     /// One for each of [`qualities`].
     qualities: Vec<Qos<'a>>,
 }
 
 impl<'a> Service<'a> {
-    /// None of a kind that one of the runs does not have, and where no quantile is known.
+    /// `None` for a kind that one of the runs lacks, and if no quantile is known.
     fn new(cell: &GridCell<'a>, kind: Kind) -> Option<Self> {
         let run = |point: &&'a tailmark_model::Point| {
             let phase = &point.phase;
@@ -351,7 +351,7 @@ impl<'a> Service<'a> {
         })
     }
 
-    /// Requests a second at or above the value, of the mean of the runs, where it is known.
+    /// Requests per second at or above the value, as the mean of the runs, if known.
     fn requests_beyond(&self, index: usize, quality: Quantile) -> Option<f64> {
         let is_known = self.qualities(index).all(|(_, qos)| qos.run.is_some());
         let rates = self.runs.iter().map(|run| run.requests_per_s);
@@ -361,9 +361,9 @@ impl<'a> Service<'a> {
     }
 }
 
-/// Requests of a kind per second, with those that failed or were never done: the samples that a quality
-/// leaves a part of. It is the kind's share of ops/s, in which nothing is that was done after the end.
-/// None where another program gave the latencies of a kind without its count.
+/// Requests of a kind per second, including those that failed or were never done: the samples to
+/// which a quality refers. It is the kind's share of ops/s, which excludes requests done after the
+/// end. `None` if another program gave the latencies of a kind without its count.
 fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
     let is_counted = |result: &KindResult| result.count > 0 || result.summary.is_none();
     let own = phase.kinds.get(&kind)?;
@@ -391,7 +391,7 @@ fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
         .censored
         .as_ref()
         .map_or(0, |never| never.response.len());
-    // Whose requests were done after the end is not kept by kind.
+    // Requests done after the end are not kept by kind.
     let done = phase.ops_per_sec() * own.count as f64 / (operations as f64).max(1.0);
     let failed_in_time = phase.failed_in_time() as f64 / (phase.failed as f64).max(1.0);
     let failed = own.errors as f64 * failed_in_time;

@@ -76,7 +76,7 @@ fn row(point: &Point) -> Option<TableRow> {
     })
 }
 
-/// Which rank, and where.
+/// The rank and its host.
 fn place(part: &RankPart) -> String {
     format!("rank {} on {}", part.rank, part.host)
 }

@@ -12,7 +12,7 @@ use tailmark_model::{
     System, TimeBasis, number, quantile::P99,
 };
 
-/// What the table of each system says.
+/// The content of each system's table.
 pub fn tables<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
@@ -30,7 +30,8 @@ pub fn tables<'a>(
     std::iter::once(text).chain(measured.map(table)).collect()
 }
 
-/// How ops/s are bound to a fixed rate, in words. Of Poisson arrivals as many are due as chance has it.
+/// How ops/s relate to a fixed rate, in words. With Poisson arrivals the number of due operations
+/// varies by chance.
 pub fn reached(arrivals: Option<Arrivals>) -> &'static str {
     match arrivals {
         Some(Arrivals::Even) => "ops/s cannot exceed the rate",
@@ -39,10 +40,10 @@ pub fn reached(arrivals: Option<Arrivals>) -> &'static str {
     }
 }
 
-/// How a count of operations is read off a phase.
+/// How a count of operations is read from a phase.
 type Count = fn(&Phase) -> u64;
 
-/// Which part of the start lag a cause has.
+/// The part of the start lag that belongs to a cause.
 type Cause = fn(&LagCauses) -> &Latencies;
 
 /// Operations that were not done in the measured part.
@@ -142,7 +143,7 @@ fn written(ns: Measured, faulty: bool) -> Cell {
     }
 }
 
-/// The 99th percentile of the start lag of one cause. Where nothing was late for it there is none.
+/// The 99th percentile of the start lag by one cause; empty if nothing was late by it.
 fn lag(cell: &GridCell<'_>, cause: Cause) -> Option<Cell> {
     let lags = cell.points.iter().map(|point| {
         let causes = point.phase.start_lag.as_ref()?.causes.as_ref()?;
@@ -152,7 +153,7 @@ fn lag(cell: &GridCell<'_>, cause: Cause) -> Option<Cell> {
     Measured::new(&lags, true).map(|lag| written(lag, false))
 }
 
-/// `60% of disk's peak of 2,400`, where the rate was asked for as a percentage.
+/// `60% of disk's peak of 2,400`, if the rate was given as a percentage.
 fn requested(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
     let Some(key) = cell.points.first().map(|point| &point.key) else {
         return String::new();

@@ -8,7 +8,7 @@ use crate::{
 use tailmark_model::number;
 use tailmark_stats::scaling::{Curves, Scaling, SystemScaling};
 
-/// One line for each system whose points follow the law; none where there is none.
+/// One line for each system whose points follow the law; empty if there are none.
 pub fn annotation(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {
     let mut curves = Curves::default();
     let points = group.points();
@@ -43,7 +43,7 @@ fn line(law: &SystemScaling) -> Text {
     Text::strong(&law.system).and(parameters)
 }
 
-/// Where the law has its highest operations per second.
+/// The peak of the law.
 fn peak(law: &SystemScaling) -> String {
     let measured = law.threads_max;
     match law.scaling.peak_threads() {

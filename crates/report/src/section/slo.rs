@@ -156,7 +156,7 @@ fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
     limits.iter().filter_map(chart).collect()
 }
 
-/// What the last two columns of a table of trials are.
+/// The explanation of the last two columns of a table of trials.
 const VERDICTS: &str = "Verdict is that of the limit in the row; Trial is that of all limits \
                         together, with what is known of the client and of how steady it was.";
 

@@ -66,7 +66,7 @@ fn as_measured(sweep: &SweepTable<'_>) -> Option<String> {
     why.filter(|_| !comparisons.is_empty())
 }
 
-/// Which workloads were left out, and why.
+/// The workloads that were left out, and why.
 fn skipped(sweep: &SweepTable<'_>) -> Option<Text> {
     let line = |text: &String| match text.split_once(": ") {
         Some((name, why)) => format!("{} ({why})", workload_title(name)),
@@ -102,8 +102,8 @@ fn about_verdicts(sweep: &SweepTable<'_>) -> Text {
     ))
 }
 
-/// How many comparisons each family has of which this report states verdicts: peaks, and of points
-/// operations per second, the metric that it is about, and latencies.
+/// The number of comparisons in each family whose verdicts this report states: peaks, and at points
+/// operations per second, the report's metric, and latencies.
 fn families(sweep: &SweepTable<'_>) -> Vec<String> {
     let family = |are_peaks, metric: Metric| {
         let mut all = sweep.comparisons.of_peaks(are_peaks);
@@ -127,7 +127,7 @@ fn families(sweep: &SweepTable<'_>) -> Vec<String> {
     peaks.chain(at_points).collect()
 }
 
-/// What the systems differ in besides what is compared.
+/// Differences between the systems besides what is compared.
 fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
     let pairs = data.unequal_pairs();
     let first = pairs.first()?;
@@ -257,7 +257,7 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
     }
 }
 
-/// How two systems compare in the metric that the report is about.
+/// How two systems compare in the report's metric.
 fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<CardFigure> {
     let metric = sweep.metric(group)?;
     let spot = compare::where_stated(group, sweep, metric)?;
@@ -364,7 +364,7 @@ fn bars<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Bar> {
     peaks.iter().map(bar).collect()
 }
 
-/// How much was measured, how often, and whether anything qualifies it.
+/// How much was measured, how often, and whether findings qualify it.
 fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
     let repeats = sweep.repeats();
     let runs = match (repeats, measure::ends(repeats)) {
@@ -395,7 +395,7 @@ fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
     Text::plain(runs).and(measured).and(findings)
 }
 
-/// How much was measured. Of points that were published nothing is known but their rate.
+/// How much was measured. For published points only their rate is known.
 fn measured(data: &Data) -> String {
     let is_timed = |point: &&Point| !LENGTH_UNKNOWN.is_among(&point.phase.findings);
     let timed: Vec<&Point> = data.points.iter().filter(is_timed).collect();

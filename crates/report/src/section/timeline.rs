@@ -92,7 +92,8 @@ struct Drawn<'a> {
     phase: &'a Phase,
 }
 
-/// As its text, which takes a twentieth of the memory: there is one for each point, of which one is drawn.
+/// As text, which takes a twentieth of the memory, because there is one for each point but only one
+/// is drawn.
 fn packed(variant: Value) -> Value {
     match variant {
         Value::Null => Value::Null,
@@ -100,8 +101,8 @@ fn packed(variant: Value) -> Value {
     }
 }
 
-/// How long the warm-ups were that a rule ended, and since when they were steady; none where there
-/// were none.
+/// The lengths of warm-ups that a rule ended, and when they became steady; `None` if there were
+/// none.
 fn warmups(data: &Data) -> Option<Block> {
     let kept = data.points.iter();
     let kept = kept.filter_map(|point| Some((point, point.phase.warmup.as_deref()?)));

@@ -116,7 +116,7 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     }));
     let by_threads = latency.filter(|_| is_swept);
     charts.extend(by_threads.map(|first| curves(group, sweep, &readings, first, Along::Threads)));
-    // What the report is about, where it is no latency.
+    // The report's metric, if it is not a latency.
     let figure = sweep.metric(group).map(Reading::new);
     if let Some(figure) = figure.filter(|figure| !figure.is_latency()) {
         let alongs = [Some(along), is_swept.then_some(Along::Threads)];
@@ -143,7 +143,7 @@ fn readings(kinds: &[Kind], clocks: &[TimeBasis]) -> Vec<Reading> {
     kinds.iter().flat_map(of_kind).collect()
 }
 
-/// Lines of these readings, in a variant each; `first` is shown where there is no choice.
+/// Lines of these values, each in a variant; `first` is shown without a choice.
 pub fn curves(
     group: &WorkloadGrid<'_>,
     sweep: &SweepTable<'_>,
@@ -225,7 +225,7 @@ fn bars_chart(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Chart {
     }
 }
 
-/// What is better, and what error bars are, where there are any.
+/// What is better, and the meaning of error bars, if there are any.
 pub fn hint(better: &str, sweep: &SweepTable<'_>) -> String {
     match measure::error_bars(sweep.repeats()) {
         "" => better.to_owned(),

@@ -5,7 +5,7 @@ use crate::{Block, Cell, Column, Table, TableRow, Text, findings::point_title, s
 use tailmark_model::{Kind, Point, Statistic, number};
 use tailmark_stats::{Unusual, Watched, WorstSecond, worst_seconds};
 
-/// None where there are no intervals with latencies.
+/// Empty if there are no intervals with latencies.
 pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
     let mut rows = Vec::new();
     for (runs, (kind, wanted)) in peaks(sweep) {

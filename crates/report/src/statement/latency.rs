@@ -48,7 +48,7 @@ enum Said<'a> {
     Sentence(Text),
 }
 
-/// The statements after the same beginning; those about one system in one sentence.
+/// The statements after a common beginning. Those about one system are in one sentence.
 fn lines<'a>(begin: &str, sayings: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
     let mut lines = Vec::new();
     let mut of_one: Vec<(&str, Vec<Text>)> = Vec::new();
@@ -139,7 +139,7 @@ fn figures(metric: Metric, a: Measured, b: Measured) -> String {
     format!(" ({a} against {b})")
 }
 
-/// At the peak of each, where one of them is not at the highest thread count of both.
+/// At the peak of each, if one of them is not at the highest thread count of both.
 pub fn at_the_peaks<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,

@@ -15,12 +15,12 @@ use crate::{
 };
 use tailmark_model::{Metric, number};
 
-/// How much a sentence says.
+/// The level of detail of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// With the figures behind it.
+    /// With all figures.
     Full,
-    /// Without what the table beside it has.
+    /// Without the figures in the table next to it.
     Terse,
 }
 
@@ -86,7 +86,7 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
     lines
 }
 
-/// That the baseline was not measured here or is not valid, so that nothing is compared.
+/// A sentence that the baseline was not measured here or is not valid, so that nothing is compared.
 fn without_baseline(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let baseline = sweep.baseline()?;
     let is_valid = group.cells_of(baseline).any(|cell| cell.fault.is_none());

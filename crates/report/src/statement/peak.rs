@@ -106,7 +106,7 @@ fn against_all(
     ))
 }
 
-/// What the first of a comparison does against `other`, at their peaks.
+/// What the first of a comparison achieves against `other`, at their peaks.
 fn against(
     text: Text,
     comparison: Option<&Comparison>,
@@ -141,7 +141,7 @@ fn against(
     text
 }
 
-/// ` does 44 % more ops/s than `, ` does 2.2X the ops/s of `: of an improvement as it is said.
+/// ` does 44 % more ops/s than `, ` does 2.2X the ops/s of `: an improvement as a phrase.
 pub fn more(text: Text, said: &str, is_less: bool) -> Text {
     let amount = amount(said);
     if said.ends_with('X') {
@@ -170,7 +170,7 @@ pub fn amount(said: &str) -> String {
     format!("{bound}{value}")
 }
 
-/// What part of the others' peaks the lowest of three or more reaches, where it is below all.
+/// What share of the others' peaks the lowest of three or more reaches, if it is below all.
 pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let standings = compare::standings(group, sweep);
     let (last, others) = standings.split_last().filter(|(_, rest)| rest.len() > 1)?;

@@ -26,24 +26,24 @@ struct CurvePoint {
     ops: f64,
     /// Operations per second of each run.
     runs: Vec<f64>,
-    /// Nanoseconds, where it is known and no bound.
+    /// Nanoseconds, if known and not a bound.
     ns: Option<f64>,
     /// Whether the clients were the limit.
     is_client_limit: bool,
 }
 
-/// A latency that rises so many times as much as another's is that of the steeper curve.
+/// A curve is steeper if its latency rises by this many times another's rise.
 const STEEPER: f64 = 1.5;
-/// From so many times on the other curve is much flatter.
+/// From this factor on the other curve is much flatter.
 const MUCH: f64 = 3.0;
-/// A latency that rises so many times with the last step increases dramatically, if it is also
+/// A latency that rises this many times with the last step increases dramatically, if it is also
 /// [`STEEPER`] than the other's.
 const DRAMATIC: f64 = 2.0;
 /// A last step that gains less than this, while latency rises, nears the limit.
 const NEAR_LIMIT: f64 = 0.1;
 
-/// How the subject's curve differs in shape from those of the others: how much the latency rises over all
-/// thread counts, and with the last step.
+/// How the shape of the subject's curve differs from the others': how much the latency rises over
+/// all thread counts, and with the last step.
 pub fn compared<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
     let one = sweep.baseline().or(compare::subject(sweep));
     let Some((one, metric)) = one.zip(sweep.latency_metric(group)) else {
@@ -120,8 +120,8 @@ fn slope(
     })
 }
 
-/// That the last step makes the latency of one increase dramatically and the other's not, and whether
-/// it nears its limit.
+/// A sentence that the last step increases the latency of one system dramatically but not the
+/// other's, and whether it nears its limit.
 fn last_step(
     name: &str,
     (one, own): (&str, &[CurvePoint]),
@@ -180,7 +180,7 @@ fn curve_point(cell: &GridCell<'_>, latency: Option<Metric>) -> Option<CurvePoin
     })
 }
 
-/// What can be said of a system's curve.
+/// Sentences about a system's curve.
 pub fn of_curve(group: &WorkloadGrid<'_>, system: &System, latency: Option<Metric>) -> Vec<Text> {
     let steps = group.steps.iter();
     let cells = steps.filter_map(|&step| group.valid_cell(&system.name, step));
@@ -244,7 +244,7 @@ fn rise(ratio: f64) -> String {
     text.trim_start_matches('+').to_owned()
 }
 
-/// That the highest thread count is the best, and how much it gained, where the runs tell it from none.
+/// A sentence that the highest thread count is the best, and its gain, if the runs show one.
 fn still_rising(curve: &[CurvePoint]) -> Option<String> {
     let [lower @ .., last] = curve else {
         return None;

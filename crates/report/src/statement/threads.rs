@@ -20,7 +20,7 @@ struct Along<'a> {
     a: &'a str,
     b: &'a str,
     at: Vec<(Step, Comparison)>,
-    /// How many steps both have.
+    /// The number of steps that both have.
     of_both: usize,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Along<'a> {
         }
     }
 
-    /// The least and the greatest improvement, and where they are.
+    /// The smallest and the largest improvement, and their places.
     fn ends(&self, comparisons: &Comparisons) -> Option<String> {
         let said = |comparison: &Comparison| comparisons.improvement(comparison);
         let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
@@ -84,8 +84,8 @@ impl<'a> Along<'a> {
         all.map(|(step, _)| *step).collect()
     }
 
-    /// Whether the first, or the second, is ahead at each of two steps or more. Where a value is a bound
-    /// that leaves it open, it is not.
+    /// Whether the first, or the second, is ahead at each of at least two steps. If a value is a
+    /// bound that leaves it open, it is not.
     fn leads_everywhere(&self, sweep: &SweepTable<'_>, is_first: bool) -> bool {
         self.of_both > 1 && self.ahead(sweep, is_first).len() == self.of_both
     }
@@ -177,7 +177,7 @@ fn ranges<'a>(
 }
 
 /// How the first of two compares with the second over all steps: on average (of ops/s and of mean
-/// latencies, as the studies have it), and from the lowest to the highest with the places where they lie.
+/// latencies, as in the published studies), and from the lowest to the highest with their places.
 fn range(
     text: Text,
     sweep: &SweepTable<'_>,
@@ -220,7 +220,7 @@ fn range(
     })
 }
 
-/// What is higher, or lower, at every step, of one system than which others.
+/// What is higher, or lower, at every step: of which system, compared with which others.
 fn everywhere<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
@@ -262,7 +262,7 @@ fn everywhere<'a>(
     said.into_iter().map(line).collect()
 }
 
-/// `at every thread count (4 to 64)`; of those that both have, where one has more.
+/// `at every thread count (4 to 64)`; of the common ones, if one system has more.
 fn at_every(group: &WorkloadGrid<'_>, along: &Along<'_>) -> String {
     let name = match group.axis {
         Axis::Threads => "thread count",
@@ -334,7 +334,7 @@ pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Ve
     pairs.into_iter().filter_map(line).collect()
 }
 
-/// Where the points of any two systems lie on each other: neither ops/s nor latency tells them apart.
+/// Where the points of any two systems overlap: neither ops/s nor latency distinguishes them.
 pub fn overlapping(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let metric = sweep.latency_metric(group)?;
     let is_same = |step: Step, one, pair: (&str, &str)| {

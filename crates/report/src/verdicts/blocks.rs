@@ -165,7 +165,7 @@ fn cells(comparison: &Comparison) -> Vec<Cell> {
     ]
 }
 
-/// Where a comparison is, in words.
+/// The place of a comparison, in words.
 fn at(found: &Comparison) -> String {
     match found.place {
         Place::Peak {
@@ -207,7 +207,7 @@ fn interval(metric: Metric, (low, high): (f64, f64)) -> String {
     }
 }
 
-/// A signed percentage, below ten with one decimal: what is judged is often a few percent.
+/// A signed percentage, with one decimal below ten, because judged values are often a few percent.
 fn change(share: f64) -> String {
     let tenths = (share * 1000.0).round();
     match tenths.abs() {
@@ -351,7 +351,7 @@ fn why(gate: &Gate, judged: &Judged) -> String {
     }
 }
 
-/// What the one-sided bounds leave room for.
+/// What the one-sided bounds leave open.
 fn room(gate: &Gate, comparison: &Comparison) -> String {
     let Some((at_least, at_most)) = comparison.one_sided else {
         return "nothing is".to_owned();

@@ -20,7 +20,7 @@ const DIRECTIONS: [(&str, Direction); 3] = [
     ("differs", Direction::Differs),
 ];
 
-/// What a gate fails at.
+/// The condition at which a gate fails.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     text: String,
@@ -28,7 +28,7 @@ pub struct Condition {
     pub metric: Metric,
     /// At the peaks, not at the points.
     pub is_of_peaks: bool,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// By how much or more, as a fraction: 0.05 is 5 %.
     pub by: f64,
@@ -40,7 +40,7 @@ pub struct Condition {
 const PERCENT_MAX: f64 = 1000.0;
 
 impl Condition {
-    /// Reads `METRIC worse|better|differs by N% [in WORKLOAD]`, with a metric of [`metric`] or
+    /// Parses `METRIC worse|better|differs by N% [in WORKLOAD]`, with a metric of [`metric`] or
     /// `peak ops`.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Condition {
         }
     }
 
-    /// The ratio at or below which it is met, where it is met by low ones.
+    /// The ratio at or below which it is met, if low ratios meet it.
     pub fn low(&self) -> Option<f64> {
         let is_low = match self.direction {
             Direction::Differs => true,
@@ -92,7 +92,7 @@ impl Condition {
         is_low.then_some(1.0 - self.by)
     }
 
-    /// The ratio at or above which it is met, where it is met by high ones.
+    /// The ratio at or above which it is met, if high ratios meet it.
     pub fn high(&self) -> Option<f64> {
         let is_high = match self.direction {
             Direction::Differs => true,
@@ -112,8 +112,8 @@ impl Condition {
         self.low().is_none_or(|low| at_least > low) && self.high().is_none_or(|high| at_most < high)
     }
 
-    /// How far a ratio is from what would change what is said of it, as a fraction above 0: where it
-    /// meets the condition from none, otherwise from the nearest ratio that meets it.
+    /// The distance of a ratio from one with another outcome, as a fraction above 0: if it meets
+    /// the condition, from the nearest ratio that does not, otherwise from the nearest that does.
     pub fn distance(&self, ratio: f64) -> f64 {
         // A fall of 20 % is as large as a rise of 25 %.
         let apart = |one: f64, other: f64| (one / other).max(other / one) - 1.0;
@@ -133,8 +133,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A metric that systems can be compared in, as it is typed: `ops`, `p99.9 read`,
-/// `write_amplification`.
+/// A metric in which systems can be compared, as typed: `ops`, `p99.9 read`, `write_amplification`.
 ///
 /// # Errors
 /// Says what is accepted.
@@ -151,17 +150,16 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     })
 }
 
-/// Any metric, as it is typed: what is followed over time need not rank systems.
+/// Any metric, as typed. A metric that is followed over time need not rank systems.
 ///
 /// # Errors
-/// Says where the names are.
+/// Says where the names are listed.
 pub fn any_metric(text: &str) -> Result<Metric, String> {
     let named = metric(text).ok().or_else(|| Metric::from_name(text));
     named.ok_or_else(|| format!("`{text}` is not a metric; `tailmark list metrics` has them"))
 }
 
-/// The metric that a report is about, as it is typed: any of the above but `ops`, which every report
-/// states.
+/// The metric of a report, as typed: any of the above except `ops`, which every report states.
 ///
 /// # Errors
 /// Says what is accepted.
@@ -175,7 +173,7 @@ pub fn report_metric(text: &str) -> Result<Metric, String> {
     })
 }
 
-/// A band of equivalence as it is typed, `3%`, as a fraction.
+/// A band of equivalence as typed, `3%`, as a fraction.
 ///
 /// # Errors
 /// Says what is accepted.

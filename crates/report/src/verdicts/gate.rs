@@ -15,7 +15,7 @@ use tailmark_stats::{
 /// More repeats than this are not proposed.
 const REPEATS_MAX: usize = 1000;
 
-/// What is said to a condition, in rising weight.
+/// The outcome of a condition, in rising weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GateOutcome {
     /// It is ruled out with 95 % confidence.
@@ -37,14 +37,14 @@ impl GateOutcome {
     }
 }
 
-/// Why that is said.
+/// The reason for an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// The difference is as large, and shown.
     Met,
     /// The runs leave no room for it.
     RuledOut,
-    /// There is noise enough for it, or it is close to what the condition asks.
+    /// The noise is large enough to hide it, or the value is close to the condition.
     Noise,
     /// Under four runs of one of the two.
     TooFewRuns,
@@ -54,8 +54,8 @@ pub enum Reason {
     Bound,
     /// A run did not reach its rate, so that no latency of it is compared.
     RateNotMet,
-    /// The lower peak is of a system that has no valid point at some thread counts of the other, or
-    /// they would be equivalent and do not have the same ones.
+    /// The lower peak belongs to a system without a valid point at some of the other's thread
+    /// counts, or they would be equivalent but have different thread counts.
     UnlikePeaks,
     /// A run of the point failed, so that it is in no comparison.
     Failed,
@@ -73,12 +73,12 @@ impl Reason {
     }
 }
 
-/// How many repeats of each would tell a difference from noise as large.
+/// How many repeats of each would show a difference in this noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeats {
     /// So many.
     About(usize),
-    /// More than anybody makes.
+    /// More than is practical.
     More,
 }
 
@@ -93,33 +93,33 @@ impl Repeats {
     }
 }
 
-/// What is said at one point, or at the peaks of a workload.
+/// The outcome at one point, or at the peaks of a workload.
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// Of which two.
     pub pair: Pair,
     /// The workload.
     pub workload: String,
-    /// How its keys are drawn.
+    /// The distribution of its keys.
     pub distribution: String,
-    /// The point; none: the peaks.
+    /// The point; `None`: the peaks.
     pub point: Option<PointName>,
-    /// Why it is said.
+    /// The reason.
     pub reason: Reason,
-    /// What it goes by.
+    /// The comparison behind it.
     pub comparison: Option<Comparison>,
-    /// How many repeats would tell, where more of them would.
+    /// The number of repeats that would decide it, if more would help.
     pub repeats: Option<Repeats>,
 }
 
 impl Judged {
-    /// What is said.
+    /// The outcome.
     pub const fn outcome(&self) -> GateOutcome {
         self.reason.outcome()
     }
 }
 
-/// What is said to a condition.
+/// The outcomes of a condition.
 #[derive(Debug, Clone)]
 pub struct Gate {
     /// The condition.
@@ -146,7 +146,7 @@ pub fn judge(condition: &Condition, verdicts: &Verdicts) -> Gate {
     let outcome = judged.iter().map(Judged::outcome).max();
     Gate {
         condition: condition.clone(),
-        // Where nothing was compared nobody knows.
+        // If nothing was compared, the outcome is unknown.
         outcome: outcome.unwrap_or(GateOutcome::CannotTell),
         judged,
     }
@@ -248,7 +248,7 @@ fn at_peaks(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Judg
     judged.collect()
 }
 
-/// What a comparison says, and how many repeats would say more.
+/// The outcome of a comparison, and the number of repeats that would show more.
 fn said(
     condition: &Condition,
     comparison: &Comparison,
@@ -276,9 +276,9 @@ fn said(
     }
 }
 
-/// How many repeats would tell, if the true ratio is the one that was measured, in the noise of these
-/// runs: as many as show it where the condition is met, and otherwise as many as rule the condition
-/// out. None where so many were made.
+/// How many repeats would decide it, if the true ratio is the measured one, in the noise of these
+/// runs: as many as confirm it if the condition is met, otherwise as many as rule it out. `None` if
+/// that many were made.
 fn needed(condition: &Condition, comparison: &Comparison, verdicts: &Verdicts) -> Option<Repeats> {
     let is_peak = |c: &Comparison| matches!(c.place, Place::Peak { .. });
     let of_family =

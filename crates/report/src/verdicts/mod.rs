@@ -23,7 +23,7 @@ use tailmark_stats::{
     comparison::{Place, comparisons},
 };
 
-/// What is compared, and what is asked of it.
+/// The request: what is compared, and the conditions.
 #[derive(Debug, Clone, Default)]
 pub struct VerdictsRequest {
     /// The study whose systems are judged.
@@ -34,11 +34,11 @@ pub struct VerdictsRequest {
     pub system: Option<String>,
     /// The system that it is judged against.
     pub baseline: Option<String>,
-    /// What is shown; nothing: ops/s, and mean, p99 and p99.9 of each kind of request.
+    /// The metrics to show; empty: ops/s, and mean, p99 and p99.9 of each kind of request.
     pub metrics: Vec<Metric>,
     /// The conditions of gates.
     pub fail_if: Vec<Condition>,
-    /// The band of practical equivalence, as a fraction; none: what the plan says.
+    /// The band of practical equivalence, as a fraction; `None`: the plan's.
     pub equivalence: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ pub struct Verdicts {
     /// The metrics that are shown, in the order of reports.
     metrics: BTreeSet<Metric>,
     comparisons: Vec<Comparison>,
-    /// Pairs over which p is adjusted, also those that were not asked for.
+    /// Pairs over which p is adjusted, including those that were not requested.
     pairs_of_family: usize,
     unequal: Vec<(usize, Inequality)>,
     /// The band of practical equivalence, as a fraction.
@@ -71,7 +71,7 @@ impl Verdicts {
     /// Compares, and judges the conditions.
     ///
     /// # Errors
-    /// If a study cannot be read, or does not have what is to be compared.
+    /// If a study cannot be read, or lacks what is to be compared.
     pub fn new(request: &VerdictsRequest) -> Result<Self, Error> {
         let sides = Sides::open(request)?;
         let mut runs = sides.runs()?;
@@ -119,13 +119,13 @@ impl Verdicts {
         blocks::page(self)
     }
 
-    /// The document for programs; `docs/CLI.md` says what is in it.
+    /// The document for programs; `docs/CLI.md` describes it.
     #[must_use]
     pub fn document(&self) -> Value {
         json::document(self)
     }
 
-    /// The name of the system before what is said of it, where there are several.
+    /// The name of the system before a text, if there are several.
     fn name(&self, pair: &Pair, text: &str) -> String {
         match self.pairs.len() {
             1 => text.to_owned(),
@@ -141,7 +141,7 @@ impl Verdicts {
         self.comparisons.iter().filter(is_asked_for).collect()
     }
 
-    /// The points that only one side has, or of which a run failed.
+    /// The points that only one side has, or whose runs failed.
     fn skipped(&self) -> Vec<Skipped<'_>> {
         let mut found = Vec::new();
         for pair in &self.pairs {
@@ -182,7 +182,7 @@ fn asked_for(pairs: &[Pair], comparison: &Comparison) -> Option<Comparison> {
     }
 }
 
-/// What is shown: what was asked for, or what is looked at first; and what gates are about.
+/// The metrics to show: the requested or default ones, and those of gates.
 fn metrics(request: &VerdictsRequest, runs: &[Run]) -> BTreeSet<Metric> {
     let of_gates = request.fail_if.iter().map(|condition| condition.metric);
     let mut metrics: BTreeSet<_> = of_gates.chain(request.metrics.iter().copied()).collect();
@@ -197,8 +197,8 @@ fn metrics(request: &VerdictsRequest, runs: &[Run]) -> BTreeSet<Metric> {
     metrics
 }
 
-/// Forgets all other numbers, which nobody would see compared; of each kind of request one stays,
-/// which tells that it was asked for.
+/// Drops all other numbers, which nobody would see. One stays for each kind of request, to show
+/// that it was requested.
 fn keep(runs: &mut [Run], metrics: &BTreeSet<Metric>) {
     for run in runs {
         let mut kinds = BTreeSet::new();

@@ -34,7 +34,7 @@ impl PointRuns {
         values.len() == self.0.len() && values.iter().any(|value| !value.is_exact())
     }
 
-    /// Whether all of them reached their rate, where they have one.
+    /// Whether all of them reached their rate, if they have one.
     pub fn met_their_rate(&self) -> bool {
         self.0.iter().all(|run| run.is_rate_met)
     }
@@ -73,7 +73,7 @@ impl Points {
         of_system.into_iter().flat_map(BTreeMap::keys).collect()
     }
 
-    /// The runs of both that a comparison is of.
+    /// The runs of both sides in a comparison.
     pub fn compared(&self, comparison: &Comparison) -> Option<[&PointRuns; 2]> {
         let (workload, distribution) = (&comparison.workload, &comparison.distribution);
         let [a, b] = match comparison.place {

@@ -33,7 +33,7 @@ pub struct Subject {
     source: usize,
 }
 
-/// A system and what it is compared with.
+/// A system, and the one that it is compared with.
 #[derive(Debug, Clone)]
 pub struct Pair {
     /// The one that is judged.
@@ -49,15 +49,15 @@ impl Pair {
     }
 }
 
-/// The studies, and what of them is compared.
+/// The studies, and their compared parts.
 pub struct Sides {
     sources: Vec<Source>,
-    /// What is compared with what, at least one.
+    /// The compared pairs, at least one.
     pub pairs: Vec<Pair>,
 }
 
 impl Sides {
-    /// Opens what the arguments name.
+    /// Opens the studies named by the arguments.
     pub fn open(request: &VerdictsRequest) -> Result<Self, Error> {
         let paths = std::iter::once(&request.study).chain(&request.baseline_study);
         let sources = paths.map(|path| Source::open(path));
@@ -83,14 +83,14 @@ impl Sides {
         Ok(Self { sources, pairs })
     }
 
-    /// The band of practical equivalence of the plan of what is judged, as a fraction.
+    /// The band of practical equivalence in the plan of the judged side, as a fraction.
     pub fn equivalence(&self) -> f64 {
         equivalence(self.sources[0].header())
     }
 
-    /// Every pair that is a test of the same family: those that are compared, of one study all its
-    /// systems, and of two each system that both have with itself. These are the pairs of reports, so
-    /// that both say the same of two systems, whichever were asked for.
+    /// Every pair in the same family of tests: within one study all of its systems, and between two
+    /// studies each common system with itself. Reports use the same pairs, so both give the same
+    /// result for two systems, whichever were requested.
     pub fn family(&self) -> Vec<(String, String)> {
         let mut family = match &self.sources[..] {
             [only] => all_pairs(&only.data.names()),
@@ -194,7 +194,7 @@ impl Source {
     }
 }
 
-/// What a system is called here: of two studies with that which it is of.
+/// The label of a system here; with two studies it includes the study.
 fn label(sources: &[Source], source: usize, system: &str) -> String {
     match sources.len() {
         1 => system.to_owned(),
@@ -212,7 +212,7 @@ fn of_one_study(
     let b = request.baseline.as_deref();
     let b = b.map(|name| source.find("--baseline", name)).transpose()?;
     let names = source.data.names();
-    // What the plan says, where it is another system that is compared with it.
+    // The plan's baseline, unless that is the compared system itself.
     let planned = source.header().settings.report.baseline.clone();
     let planned = planned.filter(|name| names.contains(&name.as_str()) && a.as_ref() != Some(name));
     let b = b.or(planned);

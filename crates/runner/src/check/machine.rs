@@ -113,7 +113,7 @@ pub fn settings_left(scene: &Scene) -> Found {
             .collect();
         Problem::new(
             format!(
-                "a run of tailmark that was killed has left this machine changed: {}",
+                "a killed run of tailmark has left this machine changed: {}",
                 all.join("; ")
             ),
             format!("`{RESTORE}`"),

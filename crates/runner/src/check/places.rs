@@ -211,7 +211,7 @@ pub fn link(scene: &Scene) -> Found {
 pub fn write_cache(scene: &Scene) -> Found {
     let places = places(scene)?;
     let devices = places.iter().flat_map(|(_, at)| &at.chain);
-    // What is made of others says what those say.
+    // Composite devices repeat what their members report.
     let disks = devices.filter(|device| device.members.is_empty() && device.backing_file.is_none());
     let volatile = disks.filter(|device| device.write_cache.as_deref() == Some("write back"));
     let names: BTreeSet<&str> = volatile.map(|device| device.disk.as_str()).collect();

@@ -108,7 +108,7 @@ impl NamedPlace<'_> {
                 Location::Device(place.to_owned()),
             ),
         };
-        // Of a device the stamp is all that says whose it is.
+        // For a device, only the stamp shows the owner.
         let has_data = |data: &Path| data.exists() && !matches!(store, Store::Device);
         if text.is_none() && !location.path().is_some_and(has_data) {
             return Err(Untouched::Gone("there is no data set".to_owned()));

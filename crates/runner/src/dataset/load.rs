@@ -75,7 +75,7 @@ impl Dataset<'_> {
                 rate: plan.dataset.load_rate,
                 arrivals: plan.dataset.load_rate.map(|_| Arrivals::Even),
                 operations: Some(records - from),
-                // What goes on from a marker draws other values than what was written before.
+                // A resumed load draws other values than those written before.
                 seed: seeds.load(from),
                 write_all_fields: true,
                 compressibility: plan.dataset.compressibility,
@@ -110,7 +110,8 @@ impl Dataset<'_> {
             return Ok(None);
         }
         if ranks.sets_of(self.system) > 1 {
-            // Another rank may have been stopped before its last record: this one goes on from here.
+            // Another rank may have been stopped before its last record. This one resumes from
+            // here.
             self.write(Some(database.as_ref()), &started, loaded, false)?;
         }
         Ok(Some((self.loaded(phase, records - from, threads), started)))

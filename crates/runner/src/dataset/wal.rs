@@ -71,7 +71,8 @@ impl Dataset<'_> {
                     name,
                     &directory,
                     format!(
-                        "it is in the directory of another database, `{}`; name another directory",
+                        "it is inside the directory of another database, `{}`; name another \
+                         directory",
                         database.display()
                     ),
                 ));

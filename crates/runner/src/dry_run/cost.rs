@@ -65,7 +65,7 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
         return vec!["time: none, nothing is left to measure".to_owned()];
     }
     let waited = waits(plan, work, &mut lines);
-    // A limit that is much longer than what is expected tells nothing of when a run ends.
+    // A limit far beyond the expected time does not show when a run ends.
     let is_of_use = !waited.is_zero() && waited <= expected;
     let most = is_of_use.then(|| expected.saturating_add(waited));
     let most = most.map_or(String::new(), |most| format!(", {} at most", about(most)));
@@ -197,7 +197,7 @@ fn point_time(sweep: &Sweep, point: &PlanPoint<'_>) -> Duration {
             Some(part * OPERATIONS_PER_SEC)
         }
         None if sweep.duration.is_none() => Some(OPERATIONS_PER_SEC),
-        // What is not known may take the whole time.
+        // An unknown rate may take the whole time.
         Some(AskedRate::OfPeak(_)) | None => None,
     };
     let at = |(operations, per_s): (u64, f64)| {
@@ -257,7 +257,7 @@ fn space(plan: &Plan, work: &Work<'_>) -> Vec<String> {
         if matches!(system.driver.place, Place::Nowhere | Place::Hosts) || points.is_empty() {
             continue;
         }
-        // What is loaded already makes room before it is loaded again.
+        // Existing data is removed before it is loaded again, which frees its space.
         let fills = plan
             .sweep
             .workloads

@@ -251,7 +251,7 @@ fn what_is_prepared_is_named_before_a_device_is() {
     let parts = [
         "prepare nothing of `a` and `b`, which name no device; on the device that you name",
         "erase: format: erases each device",
-        "precondition: 2: writes the whole of each device in order",
+        "precondition: 2: writes each whole device in order",
         "filesystem: xfs: makes a file system",
         "mount: xfs with noatime: mounts",
     ];

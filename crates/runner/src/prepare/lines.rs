@@ -126,7 +126,7 @@ fn unnamed_lines(systems: &[&SystemPlan]) -> Vec<String> {
         for step in STEPS {
             let (key, options) = match step.name {
                 "filesystem" => ("filesystem", value("mkfs_options")),
-                // Where it is mounted is of the system that names a device.
+                // The mount point belongs to the system that names a device.
                 "mount" => ("filesystem", value("mount_options")),
                 of_step => (of_step, None),
             };

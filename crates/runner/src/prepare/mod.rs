@@ -439,7 +439,7 @@ fn emulate_all(
         let whose = format!("system `{}`", system.name);
         tell(observer, &format!("{whose}: emulate begins: {command}"));
         journal.emulates(&emulate.directory)?;
-        // One that an earlier run has left outside the journal is in nobody's use.
+        // A volume that an earlier run left outside the journal is not in use.
         tailmark_prepare::remove_emulated(&emulate.directory, &far)?;
         tailmark_prepare::emulate(&volume, &emulate.directory, &far)?;
         tell(observer, &format!("{whose}: emulate is done"));

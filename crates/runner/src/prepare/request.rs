@@ -39,7 +39,7 @@ pub(super) fn consent_of(
     out: &Path,
 ) -> tailmark_prepare::Consent {
     let mut serials = plan.consent.serials.clone();
-    // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
+    // A device that was just created for this run holds no foreign data: this very file.
     let made = system.emulate.as_ref();
     let made: Vec<_> = made
         .map(|volume| tailmark_prepare::emulated_file(&volume.directory))

@@ -43,7 +43,7 @@ impl<'a> There<'a> {
         for system in plan.systems.iter().filter(|system| !system.ssh.is_empty()) {
             let hosts = servers.of(system);
             let has_devices = !system.prepare.devices.is_empty();
-            // One of which a host is missing is left out, or measured already.
+            // A system with a missing host is left out, or already measured.
             if hosts.len() < system.ssh.len() {
                 devices.is_part |= has_devices;
                 continue;

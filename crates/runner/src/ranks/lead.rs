@@ -129,7 +129,7 @@ fn take_part<'a>(job: &'a Job, spec: &Spec<'_>) -> Result<Shared<'a>, Error> {
                 clocks: Vec::new(),
             })
         }
-        // Rank 0 has given up: its next command is carried out by whoever waits for it.
+        // Rank 0 has given up. Its next command goes to the code that waits for commands.
         Some(other) => {
             link.state().inbox.push_front((0, other));
             Err(Error::Engine(engine::Error::NotStarted))
@@ -193,7 +193,7 @@ impl<'a> SharedPhase<'a> {
                 processes: order.ranks,
                 first,
                 threads,
-                // Of a data set of its own each loads what is missing there.
+                // With separate data sets, each rank loads what is missing in its own.
                 operations: if order.is_own && order.point.is_none() {
                     spec.operations
                 } else {

@@ -176,7 +176,7 @@ impl Link {
     fn serve(&self) {
         let (mut beats, mut before) = (Instant::now(), Instant::now());
         while !self.closing.load(Ordering::Relaxed) {
-            // A job that was stopped as a whole, and goes on: nobody was heard of meanwhile.
+            // The job was suspended as a whole and resumed, so no rank was heard meanwhile.
             if before.elapsed() > LOST / 3 {
                 let others = &mut self.state().others;
                 others
@@ -225,7 +225,7 @@ impl Link {
                 (other.host, other.version) = (Some(host), Some(version));
             }
             Message::Command(Command::Measure(order)) => {
-                // From here on what is said of the phase is heard.
+                // From here on, messages about the phase are received.
                 let keys = keys_of(&order, state.keys.take());
                 state.keys = Some(Arc::clone(&keys));
                 state.phase = Some(Current::new(&order, keys, self.stop.child()));

@@ -190,7 +190,7 @@ pub enum Command {
     DropCaches { system: String },
     /// Opens it.
     Open { system: String },
-    /// Waits until its background work has come to rest.
+    /// Waits until its background work has settled.
     Settle,
     /// Closes what is open.
     Close,

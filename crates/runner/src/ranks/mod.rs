@@ -366,7 +366,7 @@ pub(crate) struct OpenElsewhere<'a>(&'a Ranks);
 
 impl Drop for OpenElsewhere<'_> {
     fn drop(&mut self) {
-        // Where a rank cannot close it there is nothing to be done about it here.
+        // If a rank cannot close it, nothing can be done about it here.
         let _ = self.0.each(|_| Command::Close);
     }
 }

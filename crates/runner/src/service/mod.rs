@@ -145,7 +145,7 @@ impl<'a> Services<'a> {
         let timeout = self.plan.sweep.ready_timeout;
         let running = &mut self.running;
         let watch = (self.observer, self.stop);
-        // Where a stop ended the wait for a connection, the caller ends too.
+        // If a stop ended the wait for a connection, the caller ends too.
         self.servers
             .awaited(system, timeout, watch, || does(running))
             .map(drop)
@@ -238,7 +238,8 @@ impl Running {
         }
         (self.is_starting, self.is_up) = (true, true);
         let mut command = self.command("start", self.service.start())?;
-        // A command that ends at once tells whether it failed; one that goes on is the server.
+        // A command that ends at once shows whether it failed; one that keeps running is the
+        // server.
         let ended = command.ended(Duration::from_secs(1));
         match ended {
             Ok(None) => {
@@ -282,7 +283,7 @@ impl Running {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.too_long("stop")),
             Err(source) => {
-                // Where a connection was lost, it is asked again.
+                // If a connection was lost, it is asked again.
                 self.started = Some(command);
                 Err(self.failed("stop", Some(source)))
             }
@@ -446,7 +447,7 @@ pub(crate) fn wait_ready<T>(
                 };
         }
         let opened = say_ready.then(&mut open);
-        // Where the start has failed, it is another server that answers.
+        // If the start has failed, another server is answering.
         if let Some(failed) = services
             .iter_mut()
             .find_map(|s| s.has_failed().then_some(s))
@@ -458,7 +459,7 @@ pub(crate) fn wait_ready<T>(
                 services.iter_mut().for_each(|s| s.is_starting = false);
                 return Ok(Some(opened));
             }
-            // What is wrong with the data does not fix itself.
+            // Problems with the data do not fix themselves.
             Some(Err(error)) if !may_pass(&error) => return Err(error),
             Some(Err(error)) => Some(error),
             None => None,

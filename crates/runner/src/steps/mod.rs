@@ -318,7 +318,7 @@ impl<'a> Steps<'a> {
         if again {
             self.stage = Stage::Points;
             self.skipped = 0;
-            // Another system may have changed what is there, where both keep one data set.
+            // Another system may have changed the data, if both share one data set.
             self.systems
                 .iter_mut()
                 .for_each(|system| system.data = None);

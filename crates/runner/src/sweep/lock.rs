@@ -44,10 +44,10 @@ fn unwritable(action: &'static str, out: &Path, source: std::io::Error) -> Error
     }))
 }
 
-/// Holds a run directory that is there until it is dropped.
+/// Holds an existing run directory until it is dropped.
 ///
 /// # Errors
-/// Where another run holds it.
+/// If another run holds it.
 pub(crate) fn lock_existing(out: &Path) -> Result<LockedFile, Error> {
     let io = |source| unwritable("lock", out, source);
     let busy = || Error::Busy {

@@ -130,7 +130,7 @@ impl Sweeper<'_> {
             .collect()
     }
 
-    /// Waits until background work has come to rest, the time is up or a stop was requested.
+    /// Waits until background work has settled, the time is up or a stop was requested.
     pub(super) fn settle(&self, database: &dyn Database) -> Result<Settled, Error> {
         self.observer.step("waiting for background work to settle");
         let stop = || self.stop.requested();
@@ -225,7 +225,7 @@ impl Sweeper<'_> {
         let limits = self.ranks.limits(self.plan);
         let measure = |part: &Spec<'_>| self.run_watched(part, system, &watched, &what);
         let length = match asked.warmup {
-            // What is thrown away is not watched: with limits it is a phase of its own.
+            // A discarded warm-up is not watched. With limits it is a separate phase.
             AskedWarmup::For(warmup) if limits.is_empty() || warmup <= Warmup::EDGE => {
                 let terms = Terms {
                     warmup,

@@ -36,7 +36,7 @@ impl Sweeper<'_> {
         let Next::Try { rate, to_follow } = slo.next(settings) else {
             return Ok(None);
         };
-        // What is to be confirmed behind it has its time too.
+        // Later confirmations need time too.
         let to_follow = settings.shortest_trial() * u32::try_from(to_follow).unwrap_or(u32::MAX);
         let spent = slo.took() + settings.warmup;
         let left = settings.time.saturating_sub(spent + to_follow);

@@ -26,7 +26,7 @@ pub(super) fn at_peaks<'r>(
         let mut found = of_two((a, peak_a), (b, peak_b), positions)?;
         let (counts_a, counts_b) = (thread_counts(of_a, workload), thread_counts(of_b, workload));
         let ratio = found.ratio.value;
-        // Where only a peak is known, its thread count is not.
+        // If only a peak is known, its thread count is not.
         let is_one_known_alone = |counts: &BTreeSet<u32>| counts.contains(&PointKey::PEAK);
         let ends = found.interval.unwrap_or((ratio, ratio));
         let is_equivalent = is_within(ends.0, band) && is_within(ends.1, band);

@@ -55,7 +55,8 @@ pub fn late(phase: &Phase, clients: Clients, broken: &[Limit]) -> Option<Cause> 
         "the client's machine woke up late: fewer other programs, or more processors, may help"
     };
     let text = format!(
-        "From when they were sent requests held the limits, but not from when they were due: {why}."
+        "Requests held the limits when timed from when they were sent, but not from when they were \
+         due: {why}."
     );
     Some(Cause { text, is_no_client })
 }

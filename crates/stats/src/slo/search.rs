@@ -177,7 +177,7 @@ impl Bracket {
             let is_below_farther = ends[0] / low.rate >= high.rate / ends[1];
             return Some(rounded(ends[usize::from(!is_below_farther)]));
         }
-        // From the undecided ones outwards, by a quarter of what is left there.
+        // From the undecided ones outwards, by a quarter of the remaining distance.
         let first = undecided().fold(f64::INFINITY, f64::min);
         let last = undecided().fold(0.0, f64::max);
         let (below, above) = (first / low.rate, high.rate / last);
@@ -332,7 +332,7 @@ fn next_rate(
         return unconfirmed(end, times);
     }
     match (bracket.low, bracket.high) {
-        // What is above is undecided: between them, and then what is known is confirmed.
+        // Rates above are undecided: try between them, then confirm what is known.
         (Some(low), None) if bounds.max_rate.is_some_and(|max| highest >= max) => {
             let above = bracket.rates.iter().find(|rate| rate.rate > low.rate);
             let between = above.and_then(|above| towards(low.rate, above.rate, bounds));

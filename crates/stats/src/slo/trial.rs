@@ -314,7 +314,7 @@ impl Slo {
     fn together(&self, index: usize, settings: &SloSettings) -> Verdict {
         let (before, last) = (&self.trials[..index], &self.trials[index]);
         let same = || before.iter().filter(|trial| trial.rate() == last.rate());
-        // Where each says the same there is nothing to weigh.
+        // If all agree there is nothing to weigh.
         if same().all(|trial| trial.verdict == last.verdict) {
             return last.verdict;
         }

@@ -24,17 +24,17 @@ impl Answer {
     #[must_use]
     pub fn remark(&self) -> &'static str {
         match self.status {
-            Status::Found => "held at the lower rate and not at the upper one, each measured twice",
+            Status::Found => "held at the lower rate but not at the upper one, each measured twice",
             Status::Wide => {
-                "held at the lower rate and not at the upper one, each measured twice; what lies \
-                 between was not decided"
+                "held at the lower rate but not at the upper one, each measured twice; rates \
+                 between them were not decided"
             }
-            Status::MaxRate => "held at the highest rate that was asked for",
+            Status::MaxRate => "held at the highest rate that was requested",
             Status::NotAtAnyRate => "did not hold at the lowest rate that was tried",
             Status::ClientLimit => "at higher rates the client was the limit, not the system",
-            Status::NotSteady => "what was measured did not come to rest",
-            Status::Undecided => "one end could not be confirmed, or neither",
-            Status::Unfinished => "the search is not finished: its ends are those so far",
+            Status::NotSteady => "the measurements did not settle",
+            Status::Undecided => "one or both ends could not be confirmed",
+            Status::Unfinished => "the search is not finished; these are its ends so far",
         }
     }
 }

@@ -153,7 +153,7 @@ impl Rounds {
             format!("steady state not reached in {count} rounds{spare}")
         };
         let Some(Movement { excursion, slope }) = self.movement() else {
-            return format!("{verdict}: nothing was done in the last of them");
+            return format!("{verdict}: nothing was done in the last round");
         };
         format!(
             "{verdict}: over the last {WINDOWS} an excursion of {:.1} % and a slope of {:+.1} % \

@@ -23,7 +23,7 @@ use tailmark_model::{Interval, Kind, Packed, Phase, PointKey, new_latencies};
 
 pub const FORMAT: Format = Format {
     name: "hlog",
-    about: "an HdrHistogram interval log: a line per interval and kind, tagged",
+    about: "an HdrHistogram interval log: a tagged line per interval and kind",
     write,
 };
 
@@ -145,7 +145,8 @@ fn write_interval(
     for (kind, has_response) in lines {
         let measured = interval.kinds.get(kind);
         let service = measured.map_or(&nothing, |measured| &measured.service);
-        // Where only some intervals have response times, the others' are their service times.
+        // If only some intervals have response times, those of the others equal their service
+        // times.
         let response = measured.and_then(|measured| measured.response.as_ref());
         let response = has_response.then(|| response.unwrap_or(service));
         for (time, packed) in [("service", Some(service)), ("response", response)] {

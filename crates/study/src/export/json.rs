@@ -29,7 +29,7 @@ const VERSION: u32 = 4;
 
 pub const FORMAT: Format = Format {
     name: "json",
-    about: "one JSON document with all that is in the study",
+    about: "one JSON document with everything in the study",
     write,
 };
 

@@ -120,7 +120,7 @@ impl Head {
                 )
             })?;
             if let Some((other, _)) = columns.iter().find(|(_, known)| *known == column) {
-                let reason = format!("the columns `{other}` and `{name}` say the same thing");
+                let reason = format!("the columns `{other}` and `{name}` mean the same");
                 return Err(failed(source, reason));
             }
             columns.push((name.to_owned(), column));
@@ -134,7 +134,7 @@ impl Head {
         for (column, is_given, flag) in flags {
             if !is_given && head.position(&column).is_none() {
                 let names = names_of(&column);
-                let reason = format!("it has no column {names}, and {flag} is not given");
+                let reason = format!("it has no column {names}; add the column, or give {flag}");
                 return Err(failed(source, reason));
             }
         }

@@ -65,7 +65,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
             all.push(row.read(given)?);
         }
         if all.len() == before {
-            return Err(failed(source, "it has a head and no row"));
+            return Err(failed(source, "it has a header but no rows"));
         }
     }
     Ok(all)
@@ -82,7 +82,7 @@ impl Row<'_> {
     fn read(&self, given: &Given) -> Result<Imported, Error> {
         let (values, columns) = (self.record.len(), self.head.columns.len());
         if values != columns {
-            let reason = format!("{values} values, but the head has {columns} columns");
+            let reason = format!("{values} values, but the header has {columns} columns");
             return Err(failed(
                 self.source,
                 format!("line {}: {reason}", self.line()),
@@ -95,8 +95,8 @@ impl Row<'_> {
         let mut phase = self.phase()?;
         if threads == PointKey::PEAK {
             phase.findings.push(PEAK_ONLY.finding(
-                "The table names the peak and not the thread count that it was reached at: it is \
-                 compared with other peaks, and at no thread count.",
+                "The table names a peak without its thread count. It is compared only with other \
+                 peaks.",
             ));
         }
         let distribution = self.text(&Column::Distribution).unwrap_or("unknown");
@@ -152,13 +152,15 @@ impl Row<'_> {
                 Statistic::Percentile(percent) => summary.set_percentile(*percent, ns),
             }
         }
-        phase.findings.push(LENGTH_UNKNOWN.finding(
-            "The table has the rate as it was published, and does not say how long the point ran.",
-        ));
-        phase.findings.push(SUMMARY_ONLY.finding(
-            "The table has the numbers that it names and no histogram: other quantiles are not \
-             known.",
-        ));
+        phase.findings.push(
+            LENGTH_UNKNOWN
+                .finding("The table has the published rate, but not how long the point ran."),
+        );
+        phase
+            .findings
+            .push(SUMMARY_ONLY.finding(
+                "The table has numbers but no histogram, so other quantiles are unknown.",
+            ));
         Ok(phase)
     }
 
@@ -212,7 +214,7 @@ impl Row<'_> {
         let [(low, a), (high, b)] =
             [low, high].map(|at| (&self.head.columns[at].0, &self.record[at]));
         let line = self.line();
-        let reason = format!("line {line}: `{low}` is {a}, above `{high}`, which is {b}");
+        let reason = format!("line {line}: `{low}` is {a}, which is more than `{high}` ({b})");
         failed(self.source, reason)
     }
 

@@ -18,7 +18,7 @@ use tailmark_model::{
 /// The row of the table.
 pub const IMPORT: Import = Import {
     name: "db_bench",
-    about: "RocksDB's db_bench: its output, and the table (TSV) that its benchmark.sh writes",
+    about: "RocksDB's db_bench: its output, or the table (TSV) that its benchmark.sh writes",
     read,
     leaves_out: true,
 };
@@ -79,7 +79,9 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         if found.is_empty() {
             return Err(Error::Import {
                 path: source.path.clone(),
-                reason: "it has no result line of db_bench and no table of benchmark.sh".to_owned(),
+                reason: "it contains neither a result line of db_bench nor a table of \
+                         benchmark.sh"
+                    .to_owned(),
             });
         }
         for point in &mut found {
@@ -243,7 +245,7 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
         {
             reads.not_found = line.not_found(reads.count);
         }
-        // Of a benchmark of several kinds the line does not say whose its bytes are.
+        // For a benchmark of several kinds the line does not show to which its bytes belong.
         if let (1, Some((_, result))) = (phase.kinds.len(), phase.kinds.iter_mut().next()) {
             result.bytes = bytes(line.mib_rate, phase.duration_s);
         }
@@ -271,8 +273,8 @@ fn point(line: &ResultLine, system: &str, given: &Given) -> Imported {
     let mut phase = phase(seconds, operations);
     if line.length.is_none() {
         phase.findings.push(LENGTH_UNKNOWN.finding(
-            "This db_bench printed neither duration nor operations: the rate is what was \
-             measured, the duration of a second is not.",
+            "This db_bench printed neither duration nor operations. The rate was measured; the \
+             duration of one second is assumed.",
         ));
     }
     phase
@@ -307,7 +309,7 @@ fn block(phase: &mut Phase, kind: Kind, line: &str) {
         let (Some(name), Some(value)) = (pair[0].strip_suffix(':'), number(pair[1])) else {
             continue;
         };
-        // Where several kinds make up the operations, only their histograms count them.
+        // If the operations have several kinds, only their histograms count them.
         let result = phase.kinds.entry(kind).or_insert_with(|| counted(0));
         let summary = result.summary.get_or_insert_default();
         let ns = value * 1000.0;
@@ -422,9 +424,9 @@ fn kind_of(name: &str) -> Option<Kind> {
 
 fn conclude(phase: &mut Phase) {
     phase.findings.push(SUMMARY_ONLY.finding(
-        "Only a summary of the latencies was imported: quantiles that it does not name are not \
-         known. db_bench interpolates within buckets that grow by a half, so those that it names \
-         can be off by tens of per cent.",
+        "Only a summary of the latencies was imported, so other quantiles are unknown. db_bench \
+         interpolates within buckets that grow by a half, so its quantiles can be off by tens of \
+         percent.",
     ));
 }
 

@@ -75,7 +75,7 @@ impl Output {
         let no_json = || {
             failed(
                 source,
-                "it has no JSON of fio; run fio with --output-format=json+",
+                "it contains no JSON of fio; run fio with --output-format=json+",
             )
         };
         let output = last_document(&text[begin.ok_or_else(no_json)?..])

@@ -183,7 +183,7 @@ impl Clones {
         let mut directions = self.0.iter().flat_map(Job::directions);
         let is_whole = directions.any(|(_, d)| std::ptr::eq(d.times(), &d.lat_ns));
         if is_whole {
-            "from the making of a request to its completion (lat)"
+            "from the creation of a request to its completion (lat)"
         } else {
             "from submission to completion (clat)"
         }
@@ -257,8 +257,8 @@ impl Clones {
         self.add_errors(&mut phase, errors);
         if phase.kinds.values().any(|kind| kind.service.is_empty()) {
             phase.findings.push(SUMMARY_ONLY.finding(
-                "Only a summary of the latencies was imported: quantiles that it does not name are \
-                 not known. fio's --output-format=json+ has histograms.",
+                "Only a summary of the latencies was imported, so other quantiles are unknown. \
+                 fio's --output-format=json+ has histograms.",
             ));
         }
         Ok(phase)

@@ -23,7 +23,7 @@ const COOKIE_V2_COMPRESSED: u32 = 0x1c84_9304;
 pub fn decode(mut bytes: &[u8]) -> Option<Latencies> {
     match be32(bytes, 0)? & !WORD_BITS {
         COOKIE => first(&mut bytes),
-        // What is unpacked is read as it comes: a few bytes can stand for any number of them.
+        // Unpacked data is read as a stream, because a few bytes can stand for any number of them.
         COOKIE_COMPRESSED => first(&mut BufReader::new(ZlibDecoder::new(bytes.get(8..)?))),
         COOKIE_V2_COMPRESSED => from_v2(&mut ZlibDecoder::new(bytes.get(8..)?)),
         _ => from_v2(&mut bytes),

@@ -72,8 +72,7 @@ pub fn check_size(source: &Source) -> Result<(), Error> {
     if source.bytes.len() <= BYTES_MAX {
         return Ok(());
     }
-    let why =
-        format!("it is larger than 16 MiB, which at most {POINTS_MAX} results never are; {REMEDY}");
+    let why = format!("it is larger than 16 MiB, too large for {POINTS_MAX} results; {REMEDY}");
     Err(failed(source, why))
 }
 

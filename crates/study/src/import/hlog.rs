@@ -25,7 +25,7 @@ use tailmark_model::{
 
 pub const IMPORT: Import = Import {
     name: "hlog",
-    about: "HdrHistogram interval logs with tags for kinds, of values in --unit",
+    about: "HdrHistogram interval logs whose tags are kinds, with values in --unit",
     read,
     leaves_out: false,
 };
@@ -43,7 +43,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         let unit_ns = given.unit_ns.ok_or_else(|| {
             failed(
                 source,
-                "a histogram log does not say its unit; give --unit ns, us or ms",
+                "a histogram log does not state its unit; give --unit ns, us or ms",
             )
         })?;
         let mut log = Log::default();
@@ -55,7 +55,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         }
         let points = log.finish(source, given)?;
         if points.is_empty() {
-            return Err(failed(source, "it has no line of a histogram log"));
+            return Err(failed(source, "it contains no line of a histogram log"));
         }
         all.extend(points);
     }
@@ -94,14 +94,14 @@ impl Log {
         unit_ns: u64,
         held: &mut Held,
     ) -> Result<(), String> {
-        let not_a_line = || "it is none of a histogram log".to_owned();
+        let not_a_line = || "it is not a line of a histogram log".to_owned();
         if line.trim().is_empty() {
             return Ok(());
         }
         if let Some((tag, count)) = never_done(line) {
             let never_done = Sentence::new(
-                "The log says that {Operations never done} operations were due and never done. They \
-                 are in none of its lines, so what is stated of latencies is too low.",
+                "The log reports {Operations never done} operations that were due but never done. \
+                 They are missing from its lines, so the latencies are too low.",
             );
             let never_done = never_done.count("Operations never done", count);
             let point = self.found(Some(tag), held)?;
@@ -124,8 +124,8 @@ impl Log {
         // Other programs call ends of intervals, in other units, by a legend that begins alike.
         if line.starts_with("\"StartTimestamp\"") && !line.contains("\"Interval_Length\"") {
             return Err(format!(
-                "its legend is `{}`, and that of a histogram log is `\"StartTimestamp\",\
-                 \"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"`",
+                "its legend is `{}`, but a histogram log has \
+                 `\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"`",
                 line.trim_end()
             ));
         }
@@ -263,7 +263,7 @@ impl Found {
         let threads = threads.or(is_load.then_some(1)).ok_or_else(|| {
             failed(
                 source,
-                "neither the log nor the name of the file says the number of clients; give --threads",
+                "neither the log nor its file name states the number of clients; give --threads",
             )
         })?;
         let given_workload = given.workload.clone().filter(|_| !is_load);
@@ -319,9 +319,9 @@ fn conclude(phase: &mut Phase, unlogged: Option<Unlogged>) -> Result<(), String>
         unlogged.add_to(phase)?;
     }
     match () {
-        () if phase.duration_s <= 0.0 => Err("its lines take no time".to_owned()),
+        () if phase.duration_s <= 0.0 => Err("its lines have no duration".to_owned()),
         () if phase.operations == 0 => {
-            Err("no line has a service time: tags of KIND, or KIND/service".to_owned())
+            Err("no line has service times: tags must be KIND or KIND/service".to_owned())
         }
         () => Ok(()),
     }

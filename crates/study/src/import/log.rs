@@ -37,7 +37,10 @@ pub fn read(
         let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
             let before = &source.bytes[..offset.min(source.bytes.len())];
             let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-            failed(source, format!("line {line} is none of a histogram log"))
+            failed(
+                source,
+                format!("line {line} is not a line of a histogram log"),
+            )
         })?;
         let line = match entry {
             LogEntry::Interval(line) => line,

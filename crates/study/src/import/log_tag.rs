@@ -78,13 +78,11 @@ impl LogTag {
             let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             let what = match tag {
                 Some(tag) => format!("the tag `{tag}` names no kind"),
-                None => {
-                    "it has no tag, and the name of the file does not end with a kind".to_owned()
-                }
+                None => "it has no tag, and its file name does not end with a kind".to_owned(),
             };
             format!(
-                "{what}; kinds: {}, with Intended- before or -rt behind them for response times, \
-                 -st for service times",
+                "{what}; kinds: {}; for response times, with the prefix Intended- or the suffix \
+                 -rt; for service times, with the suffix -st",
                 names.join(", ")
             )
         })

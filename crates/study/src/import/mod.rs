@@ -187,7 +187,10 @@ impl Import {
         match sources.first() {
             Some(source) if given.unit_ns.is_some() && self.name != hlog::IMPORT.name => {
                 let own = hlog::IMPORT.name;
-                let reason = format!("{} says its units itself; --unit is for {own}", self.name);
+                let reason = format!(
+                    "{} states its own units; --unit is only for {own}",
+                    self.name
+                );
                 Err(failed(source, reason))
             }
             _ => {
@@ -271,8 +274,8 @@ fn failed_at(source: &Source, line: u64, reason: &str) -> Error {
 fn nothing_found(phase: &Phase) -> Option<Finding> {
     phase.found_nothing().then(|| {
         NOTHING_FOUND.finding(
-            "Every read found nothing, so nothing was read: this point is no peak and in no \
-             comparison.",
+            "Every read found nothing, so nothing was read: the point is excluded from peaks and \
+             comparisons.",
         )
     })
 }

@@ -43,7 +43,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     if let Some(log) = logs.first().filter(|_| texts.len() != 1) {
         return Err(failed(
             log,
-            "histogram logs are imported with exactly one file of output text",
+            "import histogram logs together with exactly one file of text output",
         ));
     }
     let (mut all, mut held) = (Vec::new(), Held::default());
@@ -85,7 +85,7 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
             .find(|(g, n, _)| g == group && n == name)
             .map(|(_, _, value)| *value)
     };
-    let no_overall = || failed(source, "it has no line `[OVERALL], RunTime(ms), ...`");
+    let no_overall = || failed(source, "it contains no line `[OVERALL], RunTime(ms), ...`");
     let run_ms = value("OVERALL", "RunTime(ms)").ok_or_else(no_overall)?;
     let rate = value("OVERALL", "Throughput(ops/sec)").ok_or_else(no_overall)?;
     let mut phase = Phase {
@@ -378,9 +378,8 @@ fn conclude(phase: &mut Phase) {
         .any(|kind| kind.service.is_empty() && kind.count > 0);
     if is_missing {
         phase.findings.push(SUMMARY_ONLY.finding(
-            "Only a summary of the latencies was imported: quantiles that it does not name are \
-             not known. Import the .hdr logs with it (hdrhistogram.fileoutput=true) to have every \
-             quantile.",
+            "Only a summary of the latencies was imported, so other quantiles are unknown. Import \
+             the .hdr logs too (hdrhistogram.fileoutput=true) to get every quantile.",
         ));
     }
     phase.findings.extend(nothing_found(phase));

@@ -28,13 +28,13 @@ const SHOWN: usize = 40;
 /// A value that no study of this program has.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum OutOfBounds {
-    #[error("`{begin}...` has {bytes} bytes; the most here are {most}")]
+    #[error("`{begin}...` has {bytes} bytes; at most {most} are allowed")]
     Long {
         begin: String,
         bytes: usize,
         most: usize,
     },
-    #[error("the table `{table}` has {rows} rows; the most here are {most}")]
+    #[error("the table `{table}` has {rows} rows; at most {most} are allowed")]
     Rows { table: String, rows: u64, most: u64 },
     #[error("`{column}` is {value}; it must be from 0 to {most}")]
     Number {

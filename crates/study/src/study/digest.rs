@@ -69,7 +69,7 @@ pub fn verify(c: &Connection, phase: i64, with_details: bool) -> Result<()> {
     if sealed_totals != totals(c, phase)? || (with_details && sealed_details != details(c, phase)?)
     {
         return Err(damaged(
-            "a load or a point (its rows are not those that were written)",
+            "a load or a point (its rows have changed since they were written)",
         ));
     }
     Ok(())

@@ -19,7 +19,7 @@ pub const ROWS: &[WorkloadRow] = &[
     },
     WorkloadRow {
         name: "deleteseq",
-        about: "db_bench: remove keys in their order",
+        about: "db_bench: remove keys in order",
         groups: &[group(Op::Delete(Order::Sequential))],
     },
     WorkloadRow {
@@ -29,7 +29,7 @@ pub const ROWS: &[WorkloadRow] = &[
     },
     WorkloadRow {
         name: "fillseq",
-        about: "db_bench: write keys in their order into an empty database",
+        about: "db_bench: write keys in order into an empty database",
         groups: &[filling(Order::Sequential)],
     },
     WorkloadRow {
@@ -39,12 +39,12 @@ pub const ROWS: &[WorkloadRow] = &[
     },
     WorkloadRow {
         name: "mixgraph",
-        about: "db_bench: the modelled mix of a social graph",
+        about: "db_bench: a modelled mix of a social graph",
         groups: &[group(Op::MixGraph(MixGraph::DEFAULT))],
     },
     WorkloadRow {
         name: "multireadrandom",
-        about: "db_bench: read random keys, several in a request",
+        about: "db_bench: read random keys, several per request",
         groups: &[group(Op::ReadMany)],
     },
     WorkloadRow {
@@ -54,7 +54,7 @@ pub const ROWS: &[WorkloadRow] = &[
     },
     WorkloadRow {
         name: "readmissing",
-        about: "db_bench: read keys that are not there",
+        about: "db_bench: read keys that do not exist",
         groups: &[group(Op::ReadMissing)],
     },
     WorkloadRow {
@@ -64,7 +64,7 @@ pub const ROWS: &[WorkloadRow] = &[
     },
     WorkloadRow {
         name: "readrandomwriterandom",
-        about: "db_bench: each client 90 random reads, then 10 random writes",
+        about: "db_bench: each client does 90 random reads, then 10 random writes",
         groups: &[group(Op::ReadThenWrite { read_percent: 90 })],
     },
     WorkloadRow {

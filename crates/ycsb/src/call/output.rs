@@ -104,8 +104,8 @@ impl Call {
     }
 }
 
-/// Makes sure that a file can be written at the end of a run, before the run: what is in it stays, and
-/// one that is not there is not made. A pipe or a terminal is left for the end.
+/// Checks before a run that a file can be written at its end. An existing file keeps its content,
+/// and a missing one is not created. A pipe or a terminal is not checked.
 pub(super) fn try_write(path: &Path) -> anyhow::Result<()> {
     let failed = || format!("failed to write `{}`", path.display());
     refuse_block_device(path).with_context(failed)?;
@@ -124,7 +124,7 @@ pub(super) fn try_write(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Whoever read the output may have gone; what was measured is complete all the same.
+/// Ignores that the reader of the output is gone, because the measurement is complete.
 pub(super) fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<()> {
     match written {
         Err(error) if closed(&error) == Some(Closed::Pipe) => Ok(()),

@@ -26,13 +26,13 @@ const COUNT: &str = "a whole number from 0 up";
 /// YCSB 0.17.0 reads nothing that this program's RocksDB has written.
 const READABLE: [(&str, &str); 2] = [("checksum", "crc32c"), ("format_version", "4")];
 
-/// What of it the driver has.
+/// The requests that the driver supports.
 fn readable(driver: &Driver) -> impl Iterator<Item = (&'static str, &'static str)> {
     let knows = |name: &str| driver.settings.iter().any(|setting| setting.name == name);
     READABLE.into_iter().filter(move |(name, _)| knows(name))
 }
 
-/// How many clients, no more than there are operations.
+/// The number of clients, at most the number of operations.
 fn threads(
     properties: &Properties,
     operations: Option<u64>,
@@ -54,7 +54,7 @@ fn threads(
     Ok(threads)
 }
 
-/// What may be done to the database.
+/// The permitted access to the database.
 fn access(location: &Location, options: &Options, core: &Core) -> Access {
     let is_there = location
         .path()
@@ -84,17 +84,17 @@ fn writable(properties: &Properties, name: &str) -> anyhow::Result<Option<PathBu
     let file = properties.text(name).filter(|path| !path.is_empty());
     let file = file.map(PathBuf::from);
     if let Some(file) = &file {
-        let failed = || format!("the property `{name}` names a file that cannot be written");
+        let failed = || format!("failed to write the file of the property `{name}`");
         output::try_write(file).with_context(failed)?;
     }
     Ok(file)
 }
 
 impl Call {
-    /// Understands the properties.
+    /// Interprets the properties.
     ///
     /// # Errors
-    /// Names what is wrong; nothing was touched.
+    /// Names what is wrong. Nothing was changed.
     pub fn prepare(
         binding: &Binding,
         options: &Options,

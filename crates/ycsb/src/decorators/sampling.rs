@@ -13,7 +13,7 @@ pub struct Sample {
     pub group: &'static str,
     /// When it was sent, milliseconds since 1970 UTC.
     pub at_ms: u64,
-    /// How long it took, microseconds.
+    /// Its duration, microseconds.
     pub us: u64,
 }
 

@@ -9,7 +9,7 @@ use std::{
 use tailmark_driver::{Clients, Completion, Key, Operation, Reply, Session};
 use tailmark_workload::append_checked;
 
-/// What reads are compared with, and what came of it.
+/// The reference for reads, and the results.
 #[derive(Debug)]
 pub struct Verify {
     /// The names of the fields.
@@ -29,7 +29,7 @@ impl Verify {
     }
 }
 
-/// Compares every record that is read with what was written, as YCSB's `dataintegrity` does.
+/// Compares every record that is read with what was written, like YCSB's `dataintegrity`.
 pub(super) struct Verifying {
     pub session: Box<dyn Session>,
     pub verify: Arc<Verify>,

@@ -55,7 +55,9 @@ pub(super) async fn wait(
             return Ok(());
         }
         if Instant::now() >= end {
-            return Err("its devices have not written what was queued ten minutes before".into());
+            return Err(
+                "its devices have not finished writes that were queued ten minutes ago".into(),
+            );
         }
         tokio::time::sleep(POLL).await;
     }

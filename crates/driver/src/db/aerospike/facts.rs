@@ -70,7 +70,7 @@ pub(super) async fn require(
         Ok(())
     } else {
         let known = known.into_iter().collect::<Vec<_>>().join("`, `");
-        Err(format!("the server has no namespace `{namespace}`, but `{known}`").into())
+        Err(format!("the server has no namespace `{namespace}`; its namespaces: `{known}`").into())
     }
 }
 
@@ -92,12 +92,12 @@ fn is_one_cluster(nodes: usize, told: &[String]) -> Result<(), BoxError> {
     for answer in told {
         let find = |wanted| words(answer).find(|(name, _)| *name == wanted);
         let (Some((_, size)), Some((_, key))) = (find("cluster_size"), find("cluster_key")) else {
-            return Err("a node does not say how large its cluster is".into());
+            return Err("a node does not report the size of its cluster".into());
         };
         if size.parse() != Ok(nodes) {
             return Err(format!(
-                "{nodes} nodes are reached, and one of them has a cluster of {}: all nodes must be \
-                 reached, and be of one cluster",
+                "tailmark reaches {nodes} nodes, but one of them is in a cluster of {}: all nodes \
+                 must be reachable and belong to one cluster",
                 one_line(size)
             )
             .into());
@@ -107,7 +107,7 @@ fn is_one_cluster(nodes: usize, told: &[String]) -> Result<(), BoxError> {
     if keys.len() == 1 && told.len() == nodes {
         Ok(())
     } else {
-        Err("the nodes that are reached are not of one cluster".into())
+        Err("the nodes do not belong to one cluster".into())
     }
 }
 
@@ -137,7 +137,7 @@ fn objects(answer: &str) -> Result<u64, BoxError> {
     match (counts.next().map(|(_, count)| count.parse()), counts.next()) {
         (Some(Ok(count)), None) => Ok(count),
         _ => Err(format!(
-            "the server does not say how many records the set has, but `{}`",
+            "the server answered `{}` instead of the number of records in the set",
             one_line(answer)
         )
         .into()),
@@ -166,7 +166,7 @@ pub(super) async fn truncate(
     match answers.into_values().next() {
         Some(answer) if answer.eq_ignore_ascii_case("ok") => Ok(()),
         answer => Err(format!(
-            "the server does not truncate: `{}`",
+            "the server did not truncate the set: `{}`",
             one_line(&answer.unwrap_or_default())
         )
         .into()),

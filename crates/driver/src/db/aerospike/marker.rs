@@ -104,7 +104,7 @@ pub(super) async fn prove(client: &Client, namespace: &str) -> Result<(), BoxErr
             value: Value::Int(1),
             ..
         }) => Ok(()),
-        _ => Err("a record that was written did not read back".into()),
+        _ => Err("a record could not be read back after it was written".into()),
     }
 }
 
@@ -140,8 +140,8 @@ fn is_own(name: &str, value: &Value) -> bool {
 
 fn foreign(namespace: &str, name: &str) -> BoxError {
     format!(
-        "the record `{name}` of the set {namespace}.{MARKERS} is another program's: tailmark keeps its \
-         markers in that set; use another namespace"
+        "another program wrote the record `{name}` of the set {namespace}.{MARKERS}, in which \
+         tailmark keeps its markers; use another namespace"
     )
     .into()
 }

@@ -34,7 +34,7 @@ use tokio::runtime::Handle;
 /// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: "aerospike",
-    about: "Aerospike, by its own protocol",
+    about: "Aerospike, over its own protocol",
     place: Place::Hosts,
     port: Some(3000),
     clients: Clients::Tasks,
@@ -336,7 +336,7 @@ fn destroy(params: &Params) -> Result<(), Error> {
             let end = Instant::now() + TRUNCATION;
             while facts::records(&client, &policy, namespace, set).await? > 0 {
                 if Instant::now() > end {
-                    return Err("the set is not empty long after it was truncated".into());
+                    return Err("the set is still not empty long after it was truncated".into());
                 }
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

@@ -5,19 +5,23 @@ use crate::{Error, Semantics, Setting, SettingKind, Settings, net::login};
 /// Sorted by name. Defaults of settings that YCSB's binding also has are YCSB's.
 #[rustfmt::skip]
 pub(super) const SETTINGS: &[Setting] = &[
-    Setting::new("commit_level", "whether a write is acknowledged by all replicas or by the master alone", SettingKind::Choice(&["all", "master"]), "all"),
-    Setting::new("connect_timeout_ms", "how long a connection may take to be made", SettingKind::MILLISECONDS, "5000"),
-    Setting::new("insert", "whether an insert of a key that is there replaces the record, or fails as in YCSB's binding", SettingKind::Choice(&["create", "replace"]), "replace"),
-    Setting::new("namespace", "of the server; it must be there", SettingKind::Text, "ycsb"),
-    Setting::new("password_file", "a file of mode 600 whose only line is the password", SettingKind::Text, ""),
-    Setting::new("request_timeout_ms", "how long a request may take before it counts as failed", SettingKind::MILLISECONDS, "10000"),
-    Setting::new("retries", "how often the client library repeats a failed request; attempts that failed are counted", SettingKind::Integer { min: 0, max: 100 }, "0"),
-    Setting::new("send_key", "whether the key itself is stored beside its digest", SettingKind::Flag, "false"),
-    Setting::new("set", "of the records; none given: `usertable`", SettingKind::Text, ""),
-    Setting::new("tls_ca", "encrypts the connections; the certificates that the servers' are checked against", SettingKind::Text, ""),
-    Setting::new("tls_name", "the name in the servers' certificates", SettingKind::Text, ""),
-    Setting::new("update", "whether an update merges the bins that it writes with the others, or replaces the record by them, as YCSB's binding does", SettingKind::Choice(&["merge", "replace"]), "merge"),
-    Setting::new("user", "of the server; none given: no authentication", SettingKind::Text, ""),
+    Setting::new("commit_level", "whether all replicas acknowledge a write, or only the master", SettingKind::Choice(&["all", "master"]), "all"),
+    Setting::new("connect_timeout_ms", "time limit for opening a connection", SettingKind::MILLISECONDS, "5000"),
+    Setting::new("insert", "whether an insert of an existing key replaces the record, or fails as \
+                            in YCSB's binding", SettingKind::Choice(&["create", "replace"]), "replace"),
+    Setting::new("namespace", "namespace on the server; it must exist", SettingKind::Text, "ycsb"),
+    Setting::new("password_file", "file of mode 600 with the password as its only line", SettingKind::Text, ""),
+    Setting::new("request_timeout_ms", "time after which a request counts as failed", SettingKind::MILLISECONDS, "10000"),
+    Setting::new("retries", "how often the client library retries a failed request; failed \
+                             attempts are counted", SettingKind::Integer { min: 0, max: 100 }, "0"),
+    Setting::new("send_key", "whether the key itself is stored next to its digest", SettingKind::Flag, "false"),
+    Setting::new("set", "set of the records; default `usertable`", SettingKind::Text, ""),
+    Setting::new("tls_ca", "encrypts the connections; file of the certificates that verify the \
+                            servers'", SettingKind::Text, ""),
+    Setting::new("tls_name", "name in the servers' certificates", SettingKind::Text, ""),
+    Setting::new("update", "whether an update keeps the bins that it does not write, or replaces \
+                            the whole record as YCSB's binding does", SettingKind::Choice(&["merge", "replace"]), "merge"),
+    Setting::new("user", "user on the server; without it, no authentication", SettingKind::Text, ""),
 ];
 
 /// What [`is_name`] accepts.

@@ -78,7 +78,7 @@ pub(super) async fn stay(session: &Session) -> Result<(), BoxError> {
 /// The error without the client crate's context, which it repeats at every level.
 fn said(error: &NewSessionError) -> String {
     if let NewSessionError::FailedToResolveAnyHostname(hosts) = error {
-        return format!("no address is known of {}", hosts.join(", "));
+        return format!("no address is known for {}", hosts.join(", "));
     }
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
@@ -89,7 +89,7 @@ fn said(error: &NewSessionError) -> String {
         .rsplit_once(" failed with: ")
         .map_or(&*text, |(_, why)| why);
     if why.contains("Authentication is required") {
-        "the server wants a `user` and a `password_file`".to_owned()
+        "the server requires `user` and `password_file`".to_owned()
     } else {
         why.to_owned()
     }

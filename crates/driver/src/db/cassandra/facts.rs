@@ -136,8 +136,8 @@ fn nodes_down_of(all: usize, down: BTreeSet<String>) -> Option<Remark> {
     (!down.is_empty() && down.len() < all).then(|| Remark {
         code: RemarkCode::NodesDown,
         text: format!(
-            "{} of {all} nodes took no connection before this point or after it ({}), so that the \
-             numbers are those of the others. Start what is down, and measure the point again.",
+            "{} of {all} nodes accepted no connection before or after this point ({}), so the \
+             other nodes did their work. Start these nodes, and measure the point again.",
             down.len(),
             down.into_iter().collect::<Vec<_>>().join(", ")
         ),
@@ -170,7 +170,7 @@ async fn busy(session: &Session) -> Result<bool, BoxError> {
     if is_told {
         Ok(false)
     } else {
-        Err("no node of the cluster is connected".into())
+        Err("tailmark is connected to no node of the cluster".into())
     }
 }
 

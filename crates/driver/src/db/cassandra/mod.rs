@@ -38,7 +38,7 @@ use std::{
 /// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: "cassandra",
-    about: "Apache Cassandra and ScyllaDB, by CQL",
+    about: "Apache Cassandra and ScyllaDB, over CQL",
     place: Place::Hosts,
     port: Some(9042),
     clients: Clients::Tasks,
@@ -106,8 +106,8 @@ impl Cassandra {
                 if existing.has_foreign_markers() {
                     let keyspace = &tables.keyspace;
                     let why = format!(
-                        "another program created the table `{keyspace}.{MARKERS}`, in which tailmark \
-                         would write its marker"
+                        "another program created the table `{keyspace}.{MARKERS}`, where tailmark \
+                         keeps its markers; choose another keyspace"
                     );
                     return Err(ForeignTable(why).into());
                 }

@@ -55,7 +55,7 @@ pub(super) async fn statements(
 }
 
 pub(super) fn changed(keyspace: &str) -> BoxError {
-    format!("the tables of {keyspace} were changed meanwhile").into()
+    format!("another program changed the tables of {keyspace} in the meantime").into()
 }
 
 fn drop_keyspace(keyspace: &str) -> String {

@@ -152,13 +152,15 @@ impl Tables {
         let mut names_of_data = std::iter::once(&self.table).chain(&self.fields);
         if let Some(name) = names_of_data.find(|name| !is_name(name)) {
             return Err(
-                format!("`{name}` is no name for a table or field: it must be {NAME}").into(),
+                format!("`{name}` is not a valid table or field name: it must be {NAME}").into(),
             );
         }
         if self.table == MARKERS {
-            return Err(
-                format!("the table `{MARKERS}` is that of the markers: choose another").into(),
-            );
+            return Err(format!(
+                "the table `{MARKERS}` is reserved for tailmark's markers: choose \
+                         another"
+            )
+            .into());
         }
         let keyspaces = session
             .query_unpaged(
@@ -172,7 +174,7 @@ impl Tables {
         let is_ours = |name: &&String| *name == MARKERS || **name == self.table;
         if let Some(view) = views.iter().find(is_ours) {
             return Err(format!(
-                "{}.{view} is a materialized view, and tailmark needs the name for a table: choose \
+                "{}.{view} is a materialized view, but tailmark needs a table of that name: choose \
                  another keyspace",
                 self.keyspace
             )
@@ -350,8 +352,8 @@ impl Tables {
             ];
             if columns != columns_of(ours) {
                 let why = format!(
-                    "table `{keyspace}.{MARKERS}` is not the one of tailmark's markers: it has other \
-                     columns"
+                    "table `{keyspace}.{MARKERS}` is not tailmark's table of markers: its columns \
+                     differ"
                 );
                 return Err(ForeignTable(why).into());
             }
@@ -366,7 +368,7 @@ impl Tables {
         let keys: BTreeSet<_> = keys.cloned().collect();
         if keys != columns_of([("y_id", "text", "partition_key")]) {
             let why =
-                format!("table `{keyspace}.{table}` has another primary key than `y_id`, a text");
+                format!("the primary key of table `{keyspace}.{table}` is not `y_id` of type text");
             return Err(ForeignTable(why).into());
         }
         let field_type = match settings.text("field_type") {
@@ -379,8 +381,8 @@ impl Tables {
         };
         match self.fields.iter().find(|field| !is_there(field)) {
             Some(name) => Err(format!(
-                "table `{keyspace}.{table}` has no column `{name}` of type {field_type}; give another \
-                 `keyspace`, or the `fields` and the `field_type` that the table has"
+                "table `{keyspace}.{table}` has no column `{name}` of type {field_type}; give \
+                 another `keyspace`, or set `fields` and `field_type` as in the table"
             )
             .into()),
             None => Ok(()),
@@ -428,8 +430,8 @@ impl Tables {
             keyspace, table, ..
         } = self;
         Err(format!(
-            "table {keyspace}.{table} was there before tailmark loaded it, and other programs may keep \
-             records in it: tailmark removes none"
+            "table {keyspace}.{table} existed before tailmark loaded it and may hold records of \
+             other programs: tailmark removes none"
         )
         .into())
     }
@@ -447,7 +449,7 @@ impl Tables {
         let Self {
             keyspace, table, ..
         } = self;
-        Err(format!("table {keyspace}.{table} holds records and has no marker").into())
+        Err(format!("table {keyspace}.{table} holds records but no marker of tailmark").into())
     }
 
     /// Removes every record but keeps table and marker.

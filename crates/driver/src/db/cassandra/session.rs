@@ -120,7 +120,7 @@ impl Opened {
             message,
         };
         if lost.failed.load(Ordering::Relaxed) != failed {
-            return Err(unknown("the server is not there again".to_owned()));
+            return Err(unknown("the server has not come back".to_owned()));
         }
         match self.table.look(connection).await {
             Ok(()) => {
@@ -142,9 +142,7 @@ impl Opened {
         } = &*self.table.tables;
         Failure {
             cause: Cause::Other,
-            message: format!(
-                "another program dropped table {keyspace}.{table}, or created it again"
-            ),
+            message: format!("another program dropped or recreated table {keyspace}.{table}"),
         }
     }
 }

@@ -42,7 +42,7 @@ const NAME: &str = "file";
 /// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: NAME,
-    about: "fixed slots of a file or block device, in place: the device's own ceiling",
+    about: "fixed slots in a file or block device, written in place: shows the device's ceiling",
     place: Place::DirectoryOrDevice,
     port: None,
     clients: Clients::Threads,
@@ -56,13 +56,13 @@ pub const DRIVER: Driver = Driver {
     settings: &[
         Setting {
             name: "direct",
-            about: "O_DIRECT, so that the page cache takes no part",
+            about: "O_DIRECT: bypasses the page cache",
             kind: SettingKind::Flag,
             default: "true",
         },
         Setting {
             name: "sync",
-            about: "every write waits until it is on the device (O_DSYNC)",
+            about: "each write waits until it is on the device (O_DSYNC)",
             kind: SettingKind::Flag,
             default: "false",
         },
@@ -173,8 +173,8 @@ impl Database for Slots {
     fn remarks(&self) -> Vec<Remark> {
         let fell_back = self.direct == (true, false);
         let text = format!(
-            "the file system of `{}` refuses O_DIRECT, so that reads and writes went through the \
-             page cache; choose another place, or set direct = false to say that it is meant",
+            "the file system of `{}` refuses O_DIRECT, so reads and writes went through the page \
+             cache; choose another place, or set direct = false if that is intended",
             self.place.display()
         );
         fell_back

@@ -107,7 +107,7 @@ fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusa
     }
     if !device && bytes != layout.bytes() {
         return Err(Refusal::because(format!(
-            "the file has {bytes} bytes, but this data set has {}: it holds another one",
+            "the file has {bytes} bytes, but this data set has {}: it holds another data set",
             layout.bytes()
         )));
     }
@@ -154,7 +154,7 @@ fn open_with(options: &OpenOptions, place: &Path, device: bool) -> Result<Locked
             opened => return exclusive(opened?),
         }
         if Instant::now() > deadline {
-            let text = "the device is mounted, or part of one that is in use";
+            let text = "the device is mounted, or is part of a device that is in use";
             return Err(Refusal::because(text.to_owned()));
         }
         thread::sleep(Duration::from_millis(20));
@@ -296,9 +296,7 @@ pub(super) fn foreign(file: &File) -> io::Result<Option<&'static str>> {
         .and_then(|text| text.split(' ').nth(1)?.parse().ok());
     let bytes = file.metadata()?.len();
     if made.is_some_and(|made: u64| bytes > made) {
-        return Ok(Some(
-            "another program has added to it, so it stays as it is",
-        ));
+        return Ok(Some("another program has added to it, so it is kept"));
     }
     let is_own = stamp::is_stamped(file)? || is_new(file)?;
     Ok((!is_own).then_some(stamp::MISSING))

@@ -31,9 +31,9 @@ const MAGIC: &[u8; 8] = b"tmkstamp";
 /// The version that is written. Later versions are refused.
 const VERSION: u32 = 1;
 /// Why a place without a stamp is neither written nor removed.
-pub(super) const MISSING: &str = "it does not carry the stamp of tailmark, so it may be another \
-     program's, and it stays as it is; name another place, or let `tailmark run` stamp a device that \
-     it may overwrite (--erase SERIAL)";
+pub(super) const MISSING: &str = "it has no stamp of tailmark, so it may hold data of another \
+     program, and tailmark does not write to it; choose another place, or let `tailmark run` stamp \
+     a device that it may overwrite (--erase SERIAL)";
 /// Bytes before the text: magic, version, length, number, checksum.
 const HEAD: usize = 8 + 4 + 4 + 8 + 8;
 
@@ -160,7 +160,7 @@ impl StampEntry {
         let version = word(8);
         if version > VERSION {
             return Err(io::Error::other(format!(
-                "its stamp is of version {version}, and this program knows {VERSION}"
+                "its stamp has version {version}, but this program reads version {VERSION}"
             )));
         }
         let end = HEAD + word(12) as usize;
@@ -220,7 +220,7 @@ mod tests {
         let device = device();
         assert_eq!(text(&device), None);
         let refused = write_to(&device, "0").unwrap_err().to_string();
-        assert!(refused.contains("does not carry the stamp"), "{refused}");
+        assert!(refused.contains("has no stamp"), "{refused}");
         assert_eq!(text(&device), None);
         stamp(&device, "of another program before").unwrap();
         for number in 0..5 {

@@ -86,10 +86,10 @@ pub(super) fn message(error: &RedisError) -> String {
             return "the cluster moved slots to another node".to_owned();
         }
         (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => {
-            return "the server is a replica now: its master refuses or took over".to_owned();
+            return "the server has become a replica, or its master refuses writes".to_owned();
         }
         (_, Some("NOAUTH")) => {
-            return "the server wants a `user` and a `password_file`".to_owned();
+            return "the server requires `user` and `password_file`".to_owned();
         }
         _ => error.to_string(),
     };

@@ -143,7 +143,7 @@ pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
         Found::Missing => Ok(None),
         Found::Own(own) => Ok(Some(own)),
         Found::Foreign => {
-            let why = format!("the key `{OWN}` is another program's; use another `database`");
+            let why = format!("another program wrote the key `{OWN}`; use another `database`");
             Err(why.into())
         }
     }

@@ -257,7 +257,7 @@ impl Database for Redis {
 async fn look_again(nodes: &Nodes, opened: &Opened) {
     let found = identity::find(nodes).await;
     let why = if found.is_ok_and(|found| !found.is(opened.identity.own())) {
-        Some("another program removed the data set, or put another in its place".to_owned())
+        Some("another program removed or replaced the data set".to_owned())
     } else if matches!(opened.params.access, Access::Read | Access::ReadCompatible) {
         None
     } else {
@@ -275,7 +275,7 @@ async fn look_again(nodes: &Nodes, opened: &Opened) {
 /// Connects for unmeasured requests.
 async fn connect(params: &Params) -> Result<Nodes, BoxError> {
     if settings::is_raw(&params.settings) && params.data.schema.fields.len() > 1 {
-        return Err("`record = raw` keeps one field a record, and the data set has more".into());
+        return Err("`record = raw` stores one field per record, but the data set has more".into());
     }
     Nodes::connect(&params.location, &params.settings, UNMEASURED).await
 }

@@ -160,7 +160,9 @@ impl Maker {
         let point = points.next().ok_or("no contact point is given")?;
         if points.next().is_some() {
             return Err(
-                "several contact points are those of a cluster: set `cluster = true`".into(),
+                "several contact points are given, which only a cluster has: set `cluster = \
+                 true`"
+                    .into(),
             );
         }
         let node = self.point(point).await?;
@@ -168,7 +170,7 @@ impl Maker {
         refuse_replica(&role)?;
         let told: String = node.ask(cmd("INFO").arg("cluster")).await?;
         if told.contains("cluster_enabled:1") {
-            return Err("it is a node of a cluster: set `cluster = true`".into());
+            return Err("the server is a node of a cluster: set `cluster = true`".into());
         }
         let nodes = Nodes {
             nodes: vec![node],
@@ -209,7 +211,7 @@ impl Maker {
                 masters.len() - 1
             });
             let own = slots.get_mut(usize::from(first)..=usize::from(last));
-            own.ok_or("the server names slots that no cluster has")?
+            own.ok_or("the server reports slots that do not exist")?
                 .fill(index as u16);
         }
         let missing = slots.iter().filter(|&&index| index == u16::MAX).count();
@@ -226,7 +228,7 @@ impl Maker {
             let id: String = found.ask(cmd("CLUSTER").arg("MYID")).await?;
             if id != master.id {
                 return Err(format!(
-                    "{} is not the node that the cluster names there; check the address",
+                    "the cluster reports another node at {}; check the address",
                     found.address
                 )
                 .into());
@@ -235,8 +237,8 @@ impl Maker {
             let named = self::ranges(&found).await?;
             if owners(&named) != owners(&ranges) {
                 return Err(format!(
-                    "{} and {} name other nodes for the slots of their cluster: they are not of one \
-                     cluster, or slots are being moved",
+                    "{} and {} report different nodes for the same slots: they belong to different \
+                     clusters, or slots are being moved",
                     node.address, found.address
                 )
                 .into());
@@ -256,7 +258,7 @@ async fn ranges(node: &Node) -> Result<Vec<(u16, u16, Master)>, BoxError> {
     let ranges: Vec<Vec<Value>> = node.ask(cmd("CLUSTER").arg("SLOTS")).await?;
     let ranges = ranges.iter().map(|range| parse_range(range));
     let ranges: Option<Vec<_>> = ranges.collect();
-    ranges.ok_or_else(|| "the server does not say which node has which slots".into())
+    ranges.ok_or_else(|| "the server does not report which node has which slots".into())
 }
 
 /// The id of each slot's master; empty if unknown.
@@ -311,7 +313,10 @@ fn refuse_replica(role: &[Value]) -> Result<(), BoxError> {
             ..,
         ] if role == b"slave" => {
             let host = String::from_utf8_lossy(host);
-            Err(format!("it is a replica of {host}:{port}: give the master").into())
+            Err(
+                format!("the server is a replica of {host}:{port}: use the address of the master")
+                    .into(),
+            )
         }
         _ => Ok(()),
     }

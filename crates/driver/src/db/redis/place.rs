@@ -234,7 +234,7 @@ pub(super) fn look(params: &Params, existing: &Existing) -> Look {
             |_| Vec::new(),
         ),
         marks: format!(
-            "BGSAVE, if the server keeps snapshots alone, and HSET {OWN} marker ... in {name}"
+            "BGSAVE, if the server keeps only snapshots, and HSET {OWN} marker ... in {name}"
         ),
         removes: (own.is_some() || existing.keys == 0).then(|| removal(params)),
         marker,

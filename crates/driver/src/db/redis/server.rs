@@ -357,9 +357,9 @@ pub(super) async fn remarks(nodes: &Nodes) -> Vec<Remark> {
         remarks.push(Remark {
             code: RemarkCode::DataEvicted,
             text: format!(
-                "The server has evicted {evicted} keys since it started, because its memory was full. \
-                 If they were records of this data set, reads of them miss. Give it more memory \
-                 (`maxmemory`), or load fewer records."
+                "The server has evicted {evicted} keys since it started, because its memory was \
+                 full. Reads of evicted records find nothing. Give it more memory (`maxmemory`), \
+                 or load fewer records."
             ),
         });
     }
@@ -367,7 +367,7 @@ pub(super) async fn remarks(nodes: &Nodes) -> Vec<Remark> {
         remarks.push(Remark {
             code: RemarkCode::NotPersistent,
             text: format!(
-                "{} keeps its data in memory alone (`appendonly no`, `save \"\"`): no storage was \
+                "{} keeps its data only in memory (`appendonly no`, `save \"\"`): no storage was \
                  measured, and a restart loses the data. Set `appendonly yes` or `save`.",
                 unsaved.join(", ")
             ),

@@ -77,7 +77,7 @@ impl Connected {
             message,
         };
         if self.failed.load(Ordering::Relaxed) != failed {
-            return Err(unknown("the server is not there again".to_owned()));
+            return Err(unknown("the server has not come back".to_owned()));
         }
         match self.opened.connect().await {
             Ok(new) => {
@@ -379,7 +379,7 @@ fn found(key: usize, answer: Value, visit: &mut Visit<'_>) -> Reply {
 fn unexpected() -> Failure {
     Failure {
         cause: Cause::Corruption,
-        message: "the server answers what this request does not return".to_owned(),
+        message: "the server's answer does not fit the request".to_owned(),
     }
 }
 

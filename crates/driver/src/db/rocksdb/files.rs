@@ -68,7 +68,7 @@ pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
     let archive = place.join(ARCHIVE);
     if fs::symlink_metadata(&archive).is_ok_and(|found| !found.is_dir()) || is_mount(&archive) {
         return Err(format!(
-            "`{ARCHIVE}` in it is not a directory of its own, but a link, a file or a mount point"
+            "`{ARCHIVE}` in it is not a directory but a link, a file or a mount point"
         ));
     }
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
@@ -107,7 +107,7 @@ pub(super) fn refuse_trash(directory: &Path) -> Result<(), String> {
     match names.find(|name| name.ends_with(TRASH) && !is_name(name)) {
         None => Ok(()),
         Some(name) => Err(format!(
-            "RocksDB would remove `{name}` in `{}`, as every file that ends in `{TRASH}`: move it \
+            "RocksDB removes every file that ends in `{TRASH}`, such as `{name}` in `{}`: move it \
              elsewhere",
             directory.display()
         )),

@@ -199,9 +199,9 @@ pub(super) fn refuse_damaged(place: &Path) -> Result<(), String> {
         more => format!(" and {more} more"),
     };
     Err(format!(
-        "it holds files of a RocksDB database ({}{more}) but no `CURRENT` that names its manifest: it is the \
-         log directory of another database, or a database that is damaged or was copied in part, and RocksDB would remove \
-         them; name another directory",
+        "it holds files of a RocksDB database ({}{more}) but no `CURRENT`, so RocksDB would remove \
+         them: it is the log directory of another database, or a damaged or incomplete database; \
+         name another directory",
         shown.join(", ")
     ))
 }

@@ -81,8 +81,7 @@ const FOREIGN: &[(&str, &str, &str)] = &[
     (
         "comparator",
         "leveldb.BytewiseComparator",
-        "in another order records are not found, and RocksDB takes timestamps that it is not told of \
-         for turned off, and drops them",
+        "with another order, records are not found and RocksDB drops their timestamps",
     ),
     (
         "merge_operator",
@@ -92,7 +91,7 @@ const FOREIGN: &[(&str, &str, &str)] = &[
     (
         "table_factory",
         "BlockBasedTable",
-        "tables of another kind beside them could not be read by its own program",
+        "its own program could not read tables in another format",
     ),
 ];
 
@@ -143,13 +142,13 @@ impl<'a> Existing<'a> {
                     driver: NAME,
                     place: place.display().to_string(),
                     writer: "another program".to_owned(),
-                    change: format!("has added the column family `{table}`"),
+                    change: format!("adds the column family `{table}`"),
                 });
             }
             _ => {
                 let why = format!(
-                    "it has no column family `{table}`, but `{}`: another program made it; name the \
-                     directory of a database that has it",
+                    "it has no column family `{table}`, only `{}`: another program made it; name \
+                     the directory of a database that has this column family",
                     families.join("`, `")
                 );
                 return Err(failed(why.into()));
@@ -169,8 +168,9 @@ impl<'a> Existing<'a> {
         let is_others = is_tailmarks(&theirs) != Some(true);
         if is_others && !reads && self.families.iter().any(|family| family == STATISTICS) {
             let why = format!(
-                "it has the column family `{STATISTICS}` (persist_stats_to_disk), which RocksDB would write \
-                 in its newest format, so that its own program could not open it any more; use a copy"
+                "it has the column family `{STATISTICS}` (persist_stats_to_disk): RocksDB would \
+                 write it in the newest format, and the program that created it could no longer \
+                 open it; use a copy"
             );
             return Err(Error::Open {
                 driver: NAME,

@@ -27,8 +27,8 @@ pub(super) fn refuse_hidden(place: &Path) -> Result<(), String> {
     match overlay_above(place) {
         None => Ok(()),
         Some(mounted) => Err(format!(
-            "`{}` is below the overlay that is mounted at `{}`, as of a container: whether a program \
-             there uses it cannot be seen; use the path in the overlay",
+            "`{}` is a layer of the overlay that is mounted at `{}`, for example by a container: \
+             tailmark cannot see whether a program there uses it; use the path in the overlay",
             place.display(),
             mounted.display()
         )),

@@ -56,7 +56,7 @@ const RAW_TABLE: &str = "default";
 /// The row of the driver.
 pub const DRIVER: Driver = Driver {
     name: NAME,
-    about: "embedded RocksDB, keys and records as in YCSB's binding",
+    about: "embedded RocksDB, with keys and records as in YCSB's binding",
     place: Place::Directory,
     port: None,
     clients: Clients::Threads,
@@ -343,9 +343,9 @@ impl Database for RocksDb {
         let is_slow = self.crc32c().is_some_and(|s| processor::is_software(&s));
         let slow = is_slow.then(|| Remark {
             code: RemarkCode::SoftwareCrc,
-            text: "RocksDB computes CRC32C without the processor's instruction, which makes loads \
-                   and reads slower than they are elsewhere. Build tailmark with ./dev on a \
-                   processor that has it."
+            text: "RocksDB computes CRC32C without the processor's instruction, which slows loads \
+                   and reads down. Build tailmark with ./dev on a processor that has the \
+                   instruction."
                 .to_owned(),
         });
         slow.into_iter().chain(self.remark_of_errors()).collect()

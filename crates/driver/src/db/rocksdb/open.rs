@@ -37,7 +37,7 @@ pub(super) fn access(place: &Path, params: &Params) -> Result<Access, Error> {
         driver: NAME,
         place: place.display().to_string(),
         writer,
-        change: format!("has written to it with RocksDB {}", version::EMBEDDED),
+        change: format!("writes to it with RocksDB {}", version::EMBEDDED),
     })
 }
 

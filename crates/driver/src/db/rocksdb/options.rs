@@ -61,7 +61,7 @@ const FLAG: SettingKind = SettingKind::Flag;
 const ROWS: &[Row] = &[
     row(
         "background_jobs",
-        "threads for flushes and compactions; unless given, 2 x CPUs for compactions as YCSB does",
+        "threads for flushes and compactions; default: 2 x CPUs for compactions, as YCSB does",
         SettingKind::Integer { min: 1, max: 1024 },
         "",
         Effect::Lines(
@@ -75,7 +75,7 @@ const ROWS: &[Row] = &[
     ),
     row(
         "background_rate",
-        "bytes a second that flushes and compactions may write; 0: as fast as they can",
+        "bytes per second that flushes and compactions may write; 0: no limit",
         SettingKind::Bytes { scales: false },
         "0",
         Effect::Other,
@@ -89,14 +89,14 @@ const ROWS: &[Row] = &[
     ),
     row(
         "block_size",
-        "bytes of a block before compression; unless given, RocksDB's own 4 KiB",
+        "bytes per block before compression; default: RocksDB's 4 KiB",
         SettingKind::Bytes { scales: false },
         "",
         Effect::Lines(OptionsSection::Table, &["block_size={}"]),
     ),
     row(
         "bloom_bits",
-        "bits of Bloom filter a key; 0: no filter",
+        "Bloom filter bits per key; 0: no filter",
         SettingKind::Number {
             min: 0.0,
             max: 100.0,
@@ -116,14 +116,14 @@ const ROWS: &[Row] = &[
     ),
     row(
         "checksum",
-        "checksum of a block; unless given, a database that is there keeps its own",
+        "checksum of a block; by default, an existing database keeps its own",
         SettingKind::Choice(&["crc32c", "none", "xxh3", "xxhash", "xxhash64"]),
         "xxh3",
         Effect::Words(OptionsSection::Table, &["checksum={}"], CHECKSUMS),
     ),
     row(
         "compression",
-        "of every level; unless given, none in levels 0 and 1 and lz4 below, as YCSB does",
+        "compression of all levels; default: none in levels 0 and 1 and lz4 below, as YCSB does",
         SettingKind::Choice(&["bzip2", "lz4", "lz4hc", "none", "snappy", "zlib", "zstd"]),
         "",
         Effect::Words(
@@ -148,7 +148,7 @@ const ROWS: &[Row] = &[
     ),
     row(
         "direct_reads",
-        "O_DIRECT for reads, so that the page cache takes no part",
+        "O_DIRECT for reads: bypasses the page cache",
         FLAG,
         "false",
         Effect::Lines(OptionsSection::Database, &["use_direct_reads={}"]),
@@ -162,15 +162,15 @@ const ROWS: &[Row] = &[
     ),
     row(
         "format_version",
-        "version of the table format; unless given, a database that is there keeps its own",
+        "version of the table format; by default, an existing database keeps its own",
         SettingKind::Integer { min: 2, max: 7 },
         "7",
         Effect::Lines(OptionsSection::Table, &["format_version={}"]),
     ),
     row(
         "layout",
-        "how a record is stored: as YCSB's binding does, or raw (key and value alone, levels as \
-         wide) as db_bench does",
+        "how a record is stored: as YCSB's binding does, or raw (only key and value, and the same \
+         level sizes) as db_bench does",
         SettingKind::Choice(&["raw", "ycsb"]),
         "ycsb",
         Effect::Other,
@@ -187,35 +187,35 @@ const ROWS: &[Row] = &[
     ),
     row(
         "options_file",
-        "an options file of RocksDB; settings that are given are laid over it",
+        "an options file of RocksDB; other settings override it",
         SettingKind::File,
         "",
         Effect::Other,
     ),
     row(
         "statistics",
-        "RocksDB's own counters, kept with each point; costs a few percent",
+        "records RocksDB's own counters for each point; costs a few percent",
         FLAG,
         "false",
         Effect::Other,
     ),
     row(
         "sync",
-        "every write waits until the write-ahead log is on the device",
+        "each write waits until the write-ahead log is on the device",
         FLAG,
         "false",
         Effect::Other,
     ),
     row(
         "wal_dir",
-        "directory of the write-ahead log, where it is not the database's own",
+        "directory of the write-ahead log, if not the database's own",
         SettingKind::Directory,
         "",
         Effect::Other,
     ),
     row(
         "write_buffer",
-        "size of a memtable; the sizes of files and levels follow from it",
+        "size of a memtable; it also sets the sizes of files and levels",
         SettingKind::Bytes { scales: true },
         "128MiB",
         Effect::Lines(OptionsSection::Family, &["write_buffer_size={}"]),

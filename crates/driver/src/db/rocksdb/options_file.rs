@@ -36,13 +36,13 @@ fn refuse_lines(settings: &Settings) -> Result<(), Error> {
     let file = Ini::parse(&text);
     let accepted = if let Some((key, value)) = file.named(DIRECTORIES) {
         format!(
-            "an options file without {key}, which is `{value}` there: RocksDB would remove files \
-             of other databases in it; use a copy of the file without that line, and the database \
+            "an options file without {key}, which is `{value}`: RocksDB would remove files of \
+             other databases there; use a copy of the file without that line, so that the database \
              keeps everything in its own directory"
         )
     } else if file.says("write_identity_file", "false") {
-        "an options file in which write_identity_file is not `false`: tailmark knows a database by \
-         its file IDENTITY"
+        "an options file in which write_identity_file is not `false`: tailmark recognizes a \
+         database by its file IDENTITY"
             .to_owned()
     } else {
         return Ok(());

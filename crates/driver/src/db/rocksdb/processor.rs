@@ -94,7 +94,7 @@ extern "C" fn check() {
         say(" ");
         say(name);
     }
-    say(", for which RocksDB was compiled (");
+    say(", which RocksDB was compiled for (");
     say(flags);
     say("); compile it with other CXXFLAGS for this processor (docs/INTERNALS.md)\n");
     // SAFETY: it ends the program without running anything else of it.

@@ -244,6 +244,6 @@ fn one(key: &[u8], value_length: usize) -> Outcome {
 fn fields() -> Failure {
     Failure {
         cause: Cause::Unsupported,
-        message: "the raw layout has one field a record".to_owned(),
+        message: "the raw layout has one field per record".to_owned(),
     }
 }

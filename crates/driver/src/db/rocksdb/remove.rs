@@ -44,7 +44,7 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     let Removable { is_there, logs } = check(params)?;
     let held = held.filter(|held| is_there && held.is_at(place));
     if is_there && held.is_none() {
-        return Err(failed("another directory has taken its place".into()));
+        return Err(failed("another directory has replaced it".into()));
     }
     if let Some(held) = &held {
         confirm(held.path()).map_err(|why| failed(why.into()))?;
@@ -131,7 +131,8 @@ pub(super) fn check(params: &Params) -> Result<Removable, Error> {
         }
         Ok(Some(name)) => {
             let why = format!(
-                "`{}` in it is not of this database; move it elsewhere, or name another directory",
+                "`{}` in it does not belong to this database; move it elsewhere, or name another \
+                 directory",
                 name.display()
             );
             return Err(failed(place, why.into()));

@@ -82,8 +82,7 @@ impl RocksDb {
         Some(Remark {
             code: RemarkCode::BackgroundErrors,
             text: format!(
-                "Flushes or compactions of RocksDB failed while the database was open: {}. Find \
-                 the \
+                "RocksDB's flushes or compactions failed while the database was open: {}. Find the \
                  cause, and measure the point again.",
                 told(errors, &self.place)
             ),

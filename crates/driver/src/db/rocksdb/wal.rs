@@ -105,8 +105,8 @@ impl LogDirectory {
             && holds_records(&log.database)?
         {
             return Err(format!(
-                "it has a write-ahead log with records in its own directory, `{}`: opened with wal_dir \
-                 `{}`, the database would lose them; leave wal_dir out, or set it to that directory",
+                "it has a write-ahead log with records in its own directory, `{}`: with wal_dir \
+                 `{}` these records would be lost; leave wal_dir out, or set it to that directory",
                 log.database.display(),
                 log.directory.display()
             ));
@@ -117,8 +117,8 @@ impl LogDirectory {
             return match log {
                 Some(log) if log.directory.ends_with(wal) => Ok(()),
                 _ => Err(format!(
-                    "its write-ahead log is in `{}`, which is below the directory that its program was \
-                     started in: set wal_dir to the whole path",
+                    "its write-ahead log is in `{}`, relative to the directory in which its \
+                     program was started: set wal_dir to the absolute path",
                     wal.display()
                 )),
             };
@@ -130,8 +130,8 @@ impl LogDirectory {
             return Ok(());
         }
         Err(format!(
-            "its write-ahead log is in `{}`, not in `{}`: opened without it, the database would \
-             lose records; set wal_dir to the directory of its log",
+            "its write-ahead log is in `{}`, not in `{}`: without the log, the database would lose \
+             records; set wal_dir to the directory of its log",
             written.display(),
             opened.display()
         ))
@@ -166,19 +166,20 @@ impl LogDirectory {
         let why = match &written {
             Some(written) if has_log(written)? => return Ok(()),
             Some(written) => format!(
-                "its write-ahead log is in `{}`, where there is no log file: opened without it, the \
+                "its write-ahead log should be in `{}`, but there is no log file: without it, the \
                  database would lose records. Mount the device of that directory first",
                 written.display()
             ),
             None => format!(
-                "there is no log file of it in `{}`, and its options do not say where its write-ahead log \
-                 is: opened without it, the database would lose records. Set wal_dir to the directory of \
-                 its log",
+                "there is no log file of it in `{}`, and its options do not name another \
+                 directory: without the log, the database would lose records. Set wal_dir to the \
+                 directory of its log",
                 opened.display()
             ),
         };
         Err(format!(
-            "{why}. If it never had a log, as after a restore from a backup, set wal_dir to `{}`",
+            "{why}. If it never had a log, for example after a restore from a backup, set wal_dir \
+             to `{}`",
             database.display()
         ))
     }
@@ -252,8 +253,8 @@ impl LogDirectory {
             return Ok(());
         };
         Err(format!(
-            "wal_dir `{}` has a file of another database, `{other}`, which RocksDB could remove; name \
-             another directory",
+            "wal_dir `{}` has a file of another database, `{other}`, which RocksDB could remove; \
+             name another directory",
             self.directory.display()
         ))
     }
@@ -302,7 +303,7 @@ impl LogDirectory {
         let mut around = self.directory.ancestors();
         if let Some(other) = around.find(|directory| directory.join("CURRENT").exists()) {
             return Err(format!(
-                "wal_dir `{shown}` is the directory of another database, or inside one, `{}`; name \
+                "wal_dir `{shown}` is or is inside the directory of another database, `{}`; name \
                  another directory",
                 other.display()
             ));
@@ -369,8 +370,8 @@ impl LogDirectory {
             return Ok(());
         }
         Err(format!(
-            "wal_dir `{}` holds the write-ahead log of the database at `{}`, as {MARKER} says \
-             there; name another directory",
+            "wal_dir `{}` holds the write-ahead log of the database at `{}` (recorded in \
+             {MARKER}); name another directory",
             self.directory.display(),
             marker.database.display()
         ))
@@ -436,7 +437,7 @@ impl HeldLog<'_> {
         let Self { log, held } = self;
         if !held.is_at(&log.directory) {
             return Err(io::Error::other(
-                "another directory has taken the place of its wal_dir",
+                "another directory has replaced its wal_dir",
             ));
         }
         let made = log.marker().ok().flatten().map(|marker| marker.made);

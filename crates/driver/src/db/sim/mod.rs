@@ -43,7 +43,7 @@ pub const DRIVER: Driver = Driver {
 /// The driver whose clients are threads, in real time.
 pub const THREADS: Driver = Driver {
     name: "sim-threads",
-    about: "for tests: as sim, in real time, and clients are threads",
+    about: "for tests: like sim, but in real time with clients as threads",
     clients: Clients::Threads,
     settings: &settings("0"),
     open: |params| {
@@ -56,7 +56,7 @@ pub const THREADS: Driver = Driver {
 /// The driver whose clients are tasks, in real time.
 pub const TASKS: Driver = Driver {
     name: "sim-tasks",
-    about: "for tests: as sim, in real time, and every answer is awaited",
+    about: "for tests: like sim, but in real time with every answer awaited",
     settings: &settings("0"),
     open: |params| {
         Ok(Box::new(Sim::new(
@@ -79,7 +79,12 @@ const MICROSECONDS: SettingKind = SettingKind::Integer {
 
 const fn settings(latency_us: &'static str) -> [Setting; 9] {
     [
-        Setting::new("cause", "what a failure is counted by", CAUSES, "io"),
+        Setting::new(
+            "cause",
+            "cause that failures are counted under",
+            CAUSES,
+            "io",
+        ),
         Setting::new(
             "error_every",
             "every n-th request of a client fails; 0: none",
@@ -88,7 +93,7 @@ const fn settings(latency_us: &'static str) -> [Setting; 9] {
         ),
         Setting::new(
             "latency_us",
-            "how long a request takes, where the model does not say",
+            "how long a request takes, unless the model sets it",
             MICROSECONDS,
             latency_us,
         ),
@@ -100,13 +105,13 @@ const fn settings(latency_us: &'static str) -> [Setting; 9] {
         ),
         Setting::new(
             "model",
-            "what it is like: `exponential 200us; servers 4; stall 30s 1s` (docs/METHOD.md)",
+            "behaviour: `exponential 200us; servers 4; stall 30s 1s` (docs/METHOD.md)",
             SettingKind::Text,
             "",
         ),
         Setting::new(
             "never_settles",
-            "background work never comes to rest",
+            "background work never settles",
             SettingKind::Flag,
             "false",
         ),
@@ -124,7 +129,7 @@ const fn settings(latency_us: &'static str) -> [Setting; 9] {
         ),
         Setting::new(
             "stall_us",
-            "how long a request takes that stalls",
+            "how long a stalled request takes",
             MICROSECONDS,
             "0",
         ),
@@ -299,7 +304,7 @@ impl SimSession {
         let (done, cause) = phase.queue.serve(now, stalls.then_some(takes));
         let failure = cause.map(|cause| Failure {
             cause,
-            message: "the model says so".to_owned(),
+            message: "the model simulates this error".to_owned(),
         });
         (done, failure)
     }
@@ -309,7 +314,7 @@ impl SimSession {
         if every(script.error_every, self.requests) {
             return Err(Failure {
                 cause: script.cause,
-                message: "the script says so".to_owned(),
+                message: "the script simulates this error".to_owned(),
             });
         }
         let (key, records, bytes) = match operation {

@@ -67,34 +67,35 @@ type Term = (&'static str, &'static str, &'static str);
 
 /// The terms of a model. `TIME` is for example `200us` or `1.5ms`, `SHARE` is `5%`.
 pub(super) const TERMS: &[Term] = &[
-    ("constant", "TIME", "each request takes so long"),
+    ("constant", "TIME", "each request takes this long"),
     ("uniform", "TIME TIME", "between the two"),
     (
         "exponential",
         "TIME",
-        "exponentially distributed, of this mean",
+        "exponentially distributed with this mean",
     ),
     (
         "lognormal",
         "TIME SIGMA",
-        "of this mean; SIGMA is the standard deviation of the logarithm",
+        "lognormal with this mean; SIGMA is the standard deviation of the logarithm",
     ),
     (
         "mode",
         "SHARE DISTRIBUTION...",
-        "this share of the requests is distributed so instead",
+        "this share of the requests has this distribution instead",
     ),
     (
         "servers",
         "COUNT",
-        "so many requests are served at a time, others wait in line; without it, all are",
+        "serves this many requests at a time, and others wait in line; without it, serves all at \
+         once",
     ),
     (
         "contention",
         "SIGMA KAPPA",
-        "requests take 1 + SIGMA (n - 1) + KAPPA n (n - 1) times as long, n being under way",
+        "with n in flight, requests take 1 + SIGMA (n - 1) + KAPPA n (n - 1) times as long",
     ),
-    ("stall", "AT TIME", "from AT on nothing is served for TIME"),
+    ("stall", "AT TIME", "from AT on, nothing is served for TIME"),
     (
         "compaction",
         "EVERY TIME FACTOR",
@@ -113,7 +114,8 @@ pub(super) const TERMS: &[Term] = &[
     (
         "start",
         "FACTOR TIME",
-        "requests take FACTOR times as long at first; e times less of that after TIME",
+        "requests take FACTOR times as long at first; the excess falls by a factor of e in each \
+         TIME",
     ),
     (
         "run-noise",
@@ -124,7 +126,7 @@ pub(super) const TERMS: &[Term] = &[
     (
         "noise",
         "SHARE TIME",
-        "a factor that wanders; its autocorrelation falls by e in TIME",
+        "a factor that wanders; its autocorrelation falls by a factor of e in each TIME",
     ),
 ];
 
@@ -299,9 +301,15 @@ fn refused(value: &str, word: &str) -> Error {
     let accepted = match TERMS.iter().find(|(known, ..)| *known == word) {
         Some(term @ ("mode", ..)) => format!("{}, of at most 100% in all", form(term)),
         Some(term @ ("stall" | "errors", ..)) => {
-            format!("{}, of at most 100%, none of them in another", form(term))
+            format!(
+                "{}, with a share of at most 100%, none overlapping another",
+                form(term)
+            )
         }
-        Some(term) => format!("{}, once but for mode, stall and errors", form(term)),
+        Some(term) => format!(
+            "{}; only mode, stall and errors may be repeated",
+            form(term)
+        ),
         None => {
             let forms: Vec<_> = TERMS.iter().map(form).collect();
             format!("terms with `;` between: {}", forms.join(", "))
@@ -365,7 +373,7 @@ mod tests {
             ("contention 0.1 2", "`contention SIGMA KAPPA`"),
             ("compaction 1s 2s 5", "`compaction EVERY TIME FACTOR`"),
             ("errors 1s 1s 5% never", "`errors AT TIME SHARE [CAUSE]`"),
-            ("stall 1s 2s; stall 2s 1s", "none of them in another"),
+            ("stall 1s 2s; stall 2s 1s", "none overlapping another"),
             (
                 "mode 60% constant 1ms; mode 60% constant 2ms",
                 "at most 100%",
@@ -373,7 +381,7 @@ mod tests {
             ("errors 1s 1s 101%", "at most 100%"),
             (
                 "errors 1s 2s 5%; errors 2s 2s 5%",
-                "none of them in another",
+                "none overlapping another",
             ),
             ("run-noise 5%; run-noise 6%", "once"),
             ("run-noise 5% askew", "`run-noise SHARE [skewed]`"),

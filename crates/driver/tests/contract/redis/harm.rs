@@ -439,7 +439,10 @@ fn a_node_of_another_cluster_is_not_written_because_a_server_names_it() {
     let mut bench = ours.bench(&cluster);
     bench.params.location = Location::of_hosts(&liar.local_addr().unwrap().to_string());
     let refused = format!("{:?}", bench.try_open().err());
-    assert!(refused.contains("not of one cluster"), "{refused}");
+    assert!(
+        refused.contains("they belong to different clusters"),
+        "{refused}"
+    );
     assert_eq!(
         resp(&theirs.hosts(), 0, &["HGET", "user00000001", "field0"]),
         ["mine"]

@@ -319,7 +319,10 @@ fn files_beside_a_databases_own_are_not_destroyed_and_neither_is_the_database() 
             fs::write(&file, "years of work").unwrap();
             let refused = (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap_err();
             let why = std::error::Error::source(&refused).unwrap().to_string();
-            assert!(why.contains("is not of this database"), "{foreign}: {why}");
+            assert!(
+                why.contains("does not belong to this database"),
+                "{foreign}: {why}"
+            );
             assert!((bench.driver.check_destroy)(&bench.params).is_err());
             assert_eq!(fs::read(&file).unwrap(), b"years of work", "{foreign}");
             assert_eq!(bench.data_path().join("CURRENT").exists(), has_database);

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use std::{borrow::Cow, time::Duration};
 use tailmark_model::{Interval, Phase, Series, Warmup, number};
 
-/// A point with what was before it.
+/// A point with its warm-up.
 pub struct WithWarmup<'a> {
-    /// When it begins, seconds; 0 without a warm-up.
+    /// The start of the warm-up, seconds; 0 without one.
     pub start_s: f64,
     /// Of the warm-up, and of the point.
     pub intervals: [Cow<'a, [Interval]>; 2],
@@ -33,7 +33,7 @@ impl<'a> WithWarmup<'a> {
     }
 }
 
-/// The intervals of a warm-up, without what it waited for after its end.
+/// The intervals of a warm-up, without the time after its end.
 fn moved(warmup: &Warmup, start_s: f64) -> Vec<Interval> {
     let intervals = warmup.phase.intervals.iter();
     let in_time = intervals.filter(|interval| interval.start_s < warmup.length_s());
@@ -44,7 +44,7 @@ fn moved(warmup: &Warmup, start_s: f64) -> Vec<Interval> {
     on_clock.collect()
 }
 
-/// Each series with its samples of the warm-up before its own, as far as these lie before them.
+/// Each series with its samples of the warm-up in front, as far as they are earlier.
 fn joined(before: &[Series], own: &[Series], start_s: f64) -> Vec<Series> {
     let joined = own.iter().map(|own| {
         let name = |series: &Series| {
@@ -70,7 +70,7 @@ fn joined(before: &[Series], own: &[Series], start_s: f64) -> Vec<Series> {
     joined.collect()
 }
 
-/// How long a warm-up was, and whether the rule ended it.
+/// The length of a warm-up, and whether the rule ended it.
 pub fn said(warmup: &Warmup) -> String {
     let length = number::rounded(Duration::from_secs_f64(warmup.length_s()));
     match warmup.steady_s {
@@ -79,7 +79,7 @@ pub fn said(warmup: &Warmup) -> String {
     }
 }
 
-/// The area of a warm-up in one of the plots; the first says what it is.
+/// The area of a warm-up in one of the plots. The first area has a label.
 pub fn warmup_area(warmup: &Warmup, start: &Value, is_first: bool) -> Value {
     let name = if is_first {
         said(warmup)

@@ -11,7 +11,7 @@ use tailmark_model::{Series, SeriesKind};
 /// Seconds and values.
 type Samples = Vec<(f64, f64)>;
 
-/// Whether a series is of the processors of a server's host.
+/// Whether a series belongs to the processors of a server's host.
 pub(super) fn is_of_server(series: &Series) -> bool {
     is_of_machine(series) && series.server().is_some()
 }
@@ -27,7 +27,7 @@ struct Time<'s> {
 }
 
 impl<'s> Time<'s> {
-    /// That of the clients' machine, or of the host of a server.
+    /// The times of the clients' machine, or of a server's host.
     fn new(series: &'s [Series], server: Option<&str>) -> Self {
         let is_time = |one: &&Series| one.kind == SeriesKind::Counter && one.name.ends_with("_s");
         let own = series
@@ -44,7 +44,7 @@ impl<'s> Time<'s> {
         sum(self.series.iter().filter(is_named).copied())
     }
 
-    /// What a part is of it, percent.
+    /// The share of a part, percent.
     fn share(&self, part: &[(f64, f64)]) -> Samples {
         let both = part.iter().zip(&self.all);
         let both = both.filter(|(_, (_, whole))| *whole > 0.0);
@@ -67,7 +67,8 @@ impl<'s> Time<'s> {
 }
 
 impl TimelineLines<'_> {
-    /// Shares of all processors' time: of the machine what is not idle, and of it this process.
+    /// Shares of all processors' time: everything that is not idle on the machine, and this
+    /// process.
     pub(super) fn processors(&mut self, series: &[Series]) {
         let machine = Time::new(series, None);
         let process = series
@@ -83,7 +84,8 @@ impl TimelineLines<'_> {
         }
     }
 
-    /// The same of each host of a server: what is not idle, and dashed what waits for I/O.
+    /// The same for each host of a server: everything that is not idle, and dashed the wait for
+    /// I/O.
     pub(super) fn servers(&mut self, series: &[Series]) {
         let of_servers = series.iter().filter(|one| is_of_server(one));
         let servers: BTreeSet<&str> = of_servers.filter_map(Series::server).collect();

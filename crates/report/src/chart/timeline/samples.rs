@@ -14,14 +14,14 @@ pub struct Bucket {
     pub kinds: BTreeMap<Kind, BucketKind>,
 }
 
-/// What was measured of one kind in a bucket.
+/// The measurements of one kind in a bucket.
 pub struct BucketKind {
     latencies: Latencies,
     errors: u64,
 }
 
 impl BucketKind {
-    /// What is known of its latencies.
+    /// Everything known about its latencies.
     pub fn known(&self) -> RankedLatencies<'_> {
         RankedLatencies::new(&self.latencies).with_failed(Failed {
             count: self.errors,
@@ -63,13 +63,13 @@ impl Bucket {
     }
 }
 
-/// How many neighbours are one point of a line.
+/// How many neighbours are combined into one point of a line.
 pub fn chunk_length(count: usize) -> usize {
     count.div_ceil(POINTS_MAX).max(1)
 }
 
-/// From how long a step on between samples nothing was sampled, as where the connection to a server is
-/// lost. A warm-up, which lies before 0, may be thinned otherwise than the point after it.
+/// The step between samples from which on there is a gap, for example because the connection to a
+/// server was lost. A warm-up, which lies before 0, may be thinned differently from its point.
 struct Gaps {
     before_s: f64,
     within_s: f64,
@@ -123,8 +123,8 @@ pub fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
     line
 }
 
-/// Changes per second at the middle of each span, as intervals have it; of a gauge, its samples. A change
-/// over a gap is not a number: it is known on average alone.
+/// Changes per second at the middle of each span, like those of intervals; for a gauge, its
+/// samples. A change over a gap is not a number, because only its average is known.
 pub fn spans(series: &Series) -> Vec<(f64, f64)> {
     let gaps = Gaps::from_instants(&series.at_s);
     let middle = |span: Span| {

@@ -5,8 +5,8 @@ use crate::style;
 use serde_json::{Value, json};
 use tailmark_model::{Series, series::DATABASE};
 
-/// What tells that writers are held back, and from which value on it does: the share of the time, and
-/// whether writes are stopped.
+/// The series that show stalled writers, and their thresholds: the share of time, and whether
+/// writes are stopped.
 const HELD: [(&str, f64); 2] = [("stall_s", 0.01), ("write_stopped", 1.0)];
 
 /// From when until when, seconds, neighbours joined.
@@ -30,7 +30,7 @@ pub fn spans(series: &[Series]) -> Vec<(f64, f64)> {
     joined
 }
 
-/// The areas of these spans; the first says what they are, where that is to be said.
+/// The areas of these spans. The first has a label, if requested.
 pub fn areas(spans: &[(f64, f64)], is_named: bool) -> Vec<Value> {
     let area = |(index, (from, until)): (usize, &(f64, f64))| {
         let name = if index == 0 && is_named {

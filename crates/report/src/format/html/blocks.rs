@@ -6,7 +6,7 @@ use crate::{Block, Card, Chart, Control, ControlChoice, Figure, FindingEntry, Sp
 use maud::{Markup, html};
 use tailmark_model::number;
 
-/// One block; `names` are those of what its tables are saved as.
+/// One block; `names` are the file names of its tables.
 pub fn block(block: &Block, names: &mut Names) -> Markup {
     match block {
         Block::Heading {

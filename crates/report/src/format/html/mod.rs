@@ -40,7 +40,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 const LIVE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                            img-src data: blob:; connect-src 'self'";
 
-/// Notes the first failure where a test, or a reader of the source, can find it.
+/// Records the first failure where a test, or a reader of the source, can find it.
 const WATCH: &str = "addEventListener('error', function (e) { \
                      document.documentElement.dataset.error = e.message; });";
 
@@ -67,8 +67,8 @@ pub enum Served {
     No,
 }
 
-/// The page of a run that goes on, with what is measured of it so far; it asks `live.json`, beside it, for the
-/// seconds of the point in progress.
+/// The page of a run in progress, with its measurements so far. It fetches the seconds of the
+/// current point from `live.json` beside it.
 #[must_use]
 pub fn live(data: Option<&Data>) -> Vec<u8> {
     let report = data.map(Report::new).unwrap_or_else(|| {
@@ -193,7 +193,7 @@ fn headings(blocks: &[Block]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// What is being done, and the seconds of the point in progress: filled in by the script.
+/// The current activity and the seconds of the current point, filled in by the script.
 fn live_panel() -> Markup {
     html! {
         section id="live" aria-label="The run in progress" {
@@ -205,7 +205,7 @@ fn live_panel() -> Markup {
     }
 }
 
-/// How all charts are seen: shown by the script, without which there are none.
+/// The view controls of all charts. The script shows them, and without it there are no charts.
 fn view(systems: &[(String, &str)]) -> Markup {
     let choice = |name: &str, label: &str, choices: &[(&str, &str)]| {
         html! {
@@ -238,7 +238,7 @@ fn view(systems: &[(String, &str)]) -> Markup {
     }
 }
 
-/// What the charts are made of, as JSON. Borrowed: of a large report it is much.
+/// The data of the charts as JSON. Borrowed, because it is large in a large report.
 #[derive(Serialize)]
 struct Figures<'p> {
     dark: BTreeMap<&'static str, &'static str>,

@@ -11,7 +11,7 @@ use crate::{
 };
 use maud::{Markup, html};
 
-/// What a part may take, in digits of a table's text: with more, it would be cut off in a window of
+/// The space for a part, in digits of a table's text. A wider one would be cut off in a window of
 /// 1,280 pixels.
 const ROOM: usize = 116;
 
@@ -33,7 +33,7 @@ pub fn table(table: &Table, names: &mut Names) -> Markup {
     }
 }
 
-/// What a part of a table is called by who reads it aloud: it can be scrolled, so it can be reached.
+/// The label of a table's part for screen readers. A part can be scrolled, so it must be reachable.
 fn label(table: &Table, part: usize) -> String {
     let titles = table.columns.iter().map(|column| column.title.as_str());
     let name = match table.caption.as_str() {
@@ -46,7 +46,7 @@ fn label(table: &Table, part: usize) -> String {
     }
 }
 
-/// How wide a column is at least, with its padding: words break, and numbers do not.
+/// The minimum width of a column with its padding: words break, and numbers do not.
 fn width(table: &Table, index: usize) -> usize {
     /// The letter of a finding, and the padding of a cell.
     const BADGE: usize = 3;
@@ -140,8 +140,8 @@ fn cell(cell: &Cell, class: Option<String>) -> Markup {
     }
 }
 
-/// A text as the address of itself (RFC 2397): what is not a letter, a digit or one of `-_.~` as its
-/// bytes.
+/// A text as a data URL (RFC 2397). All characters except letters, digits and `-_.~` are
+/// percent-encoded.
 fn data_uri(text: &str) -> String {
     let mut uri = String::from("data:text/csv;charset=utf-8,");
     for byte in text.bytes() {

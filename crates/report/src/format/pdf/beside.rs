@@ -16,7 +16,7 @@ const GAP: f32 = 10.0;
 const ACCENT: &str = "#0b5a8f";
 
 impl<'r> Writer<'r> {
-    /// Cards in rows that are all as wide as the page, so that there is no hole.
+    /// Cards in rows that fill the width of the page, so that there is no gap.
     pub fn cards(&mut self, cards: &[Card]) {
         let rows = cards.len().div_ceil(CARDS).max(1);
         let (least, more) = (cards.len() / rows, cards.len() % rows);

@@ -25,24 +25,24 @@ pub const fn heading(size: f32) -> Look {
     Look::ink(size).bold()
 }
 
-/// What was written: pages, tags, and what goes into the outline.
+/// The result: pages, tags, and the outline.
 pub struct Written<'r> {
     /// The pages.
     pub flow: Flow<'r>,
     /// The tags.
     pub tags: TagNodes,
-    /// Title and anchor of each section, with those of the headings within.
+    /// Title and anchor of each section, with those of its headings.
     pub outline: Vec<Entry>,
 }
 
 /// An entry of the outline.
 #[derive(Debug, Default)]
 pub struct Entry {
-    /// What it says.
+    /// The title.
     pub title: String,
-    /// Where it leads.
+    /// The target.
     pub anchor: String,
-    /// What is below it.
+    /// The entries below it.
     pub below: Vec<Entry>,
 }
 
@@ -72,7 +72,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// What was written.
+    /// The result.
     pub fn finish(mut self) -> Written<'r> {
         self.written.flow.settle();
         self.written
@@ -170,7 +170,7 @@ impl<'r> Writer<'r> {
         self.text(tag, runs, indent, below, &[], false);
     }
 
-    /// Lines of text; of a paragraph, the lines may be on two pages, but none stands alone.
+    /// Lines of text. A paragraph may continue on the next page, but no line is left alone.
     fn text(
         &mut self,
         tag: TagId,

@@ -253,7 +253,7 @@ impl Emitter<'_> {
         surface.end_tagged();
     }
 
-    /// The link of a piece of text, and its slot, which is the one after that of the text.
+    /// The link of a piece of text, and its slot, which follows that of the text.
     fn link(&self, placed: &Placed<'_>) -> Option<(usize, Annotation)> {
         let Piece::Text { text, look, link } = &placed.piece else {
             return None;
@@ -280,7 +280,7 @@ impl Emitter<'_> {
         Some(node)
     }
 
-    /// A tag with what is in it; none where that is nothing.
+    /// A tag with its content; `None` if that is empty.
     fn group(&self, tags: &TagNodes, id: TagId) -> Option<TagGroup> {
         let (kind, children) = &tags.nodes[id];
         let child = |child: &Child| match child {

@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 
 /// A4, points.
 pub const PAGE: (f32, f32) = (595.28, 841.89);
-/// Left and right of what is written, points.
+/// The left and right margins, points.
 pub const SIDE: f32 = 51.0;
-/// How wide what is written is, points.
+/// The width of the content, points.
 pub const WIDTH: f32 = PAGE.0 - 2.0 * SIDE;
 /// Where pages begin and end, below their running title and above their number, points.
 pub const TOP: f32 = 58.0;
 const BOTTOM: f32 = PAGE.1 - 56.0;
-/// How high what is written on a page is, points.
+/// The height of a page's content, points.
 pub const HEIGHT: f32 = BOTTOM - TOP;
 
-/// What is never cut.
+/// A part that is never cut.
 #[derive(Debug, Clone, Default)]
 pub struct Boxed<'r> {
     /// Points, with the room below.
@@ -36,13 +36,13 @@ pub struct Flow<'r> {
     pub pages: Vec<Vec<Placed<'r>>>,
     /// The page of each anchor, from 0, and how far down it is in points.
     pub anchors: BTreeMap<String, (usize, f32)>,
-    /// How much of the page is taken, points.
+    /// The used height of the page, points.
     taken: f32,
     waiting: Vec<Boxed<'r>>,
 }
 
 impl<'r> Flow<'r> {
-    /// Puts a box below what there is, with those that wait for it.
+    /// Puts a box below the others, together with those that wait for it.
     pub fn push(&mut self, boxed: Boxed<'r>) {
         let stays = boxed.stays_with_next;
         self.waiting.push(boxed);
@@ -64,8 +64,8 @@ impl<'r> Flow<'r> {
         waiting.into_iter().for_each(|boxed| self.place(boxed));
     }
 
-    /// A list of boxes with a head, such as a table: whole on this page or the next where it takes less
-    /// than half of one, and otherwise with its head again on each page.
+    /// A list of boxes with a header, such as a table. It stays together on this page or the next
+    /// if it takes less than half of one; otherwise its header is repeated on each page.
     pub fn push_list(&mut self, head: Boxed<'r>, repeated: &Boxed<'r>, items: Vec<Boxed<'r>>) {
         let height = head.height + items.iter().map(|item| item.height).sum::<f32>();
         let waits: f32 = self.waiting.iter().map(|boxed| boxed.height).sum();
@@ -86,14 +86,14 @@ impl<'r> Flow<'r> {
         self.settle();
     }
 
-    /// Room before the next box, where it does not begin a page.
+    /// Space before the next box, unless it begins a page.
     pub fn space(&mut self, height: f32) {
         if self.taken > 0.0 && self.waiting.is_empty() {
             self.taken += height;
         }
     }
 
-    /// How much of the page is left, points.
+    /// Whether this height is left on the page, points.
     fn has_room(&self, height: f32) -> bool {
         !self.pages.is_empty() && self.taken + height <= HEIGHT + 0.01
     }

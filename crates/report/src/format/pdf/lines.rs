@@ -7,9 +7,9 @@ use krilla::tagging::Tag;
 /// A run of text of one look.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// How.
+    /// Its appearance.
     pub look: Look,
     /// The anchor that it leads to; empty: none.
     pub link: String,
@@ -78,7 +78,7 @@ pub struct Line {
     width: f32,
 }
 
-/// How far lines are apart, in sizes of the font.
+/// The distance between lines, relative to the font size.
 pub const LEADING: f32 = 1.38;
 
 /// Breaks runs between words into lines that are no wider than `room`; a word that is, between letters.
@@ -126,7 +126,7 @@ fn unbroken(runs: &[Run]) -> Vec<Vec<Run>> {
     words
 }
 
-/// Adds to the last line, to its last run where that looks the same.
+/// Adds to the last line, and to its last run if that looks the same.
 fn push(lines: &mut [Line], run: Run) {
     let line = lines.last_mut().expect("there is a first line");
     line.width += run.width();
@@ -143,7 +143,7 @@ fn words(text: &str) -> Vec<&str> {
     text.split_inclusive([' ', '\n']).collect()
 }
 
-/// How wide runs are on one line, and the widest of their words, points.
+/// The width of runs on one line, and of their widest word, points.
 #[must_use]
 pub fn widths(runs: &[Run]) -> (f32, f32) {
     let all: f32 = runs.iter().map(Run::width).sum();
@@ -160,8 +160,8 @@ pub enum Align {
     Right(f32),
 }
 
-/// Sets lines below `top` into a tag, and says where they end. Without a tag they are no part of what the
-/// document says.
+/// Sets lines below `top` into a tag, and returns their end. Without a tag they are not part of the
+/// document's content.
 pub fn set<'r>(
     lines: &[Line],
     align: Align,

@@ -23,7 +23,7 @@ pub struct Fonts {
 }
 
 impl Fonts {
-    /// Those of the program.
+    /// The fonts of the program.
     #[must_use]
     pub fn new() -> Self {
         let font = |weight: Weight| {
@@ -46,7 +46,7 @@ impl Fonts {
     }
 }
 
-/// Draws a chart with its upper left corner where the surface has its origin.
+/// Draws a chart with its upper left corner at the origin of the surface.
 pub fn draw(tree: &Tree, surface: &mut Surface<'_>, fonts: &Fonts) {
     Pen {
         tree,
@@ -99,7 +99,7 @@ impl Pen<'_, '_> {
         }
     }
 
-    /// Glyphs that follow each other in a direction; what is stroked is a halo behind them.
+    /// Consecutive glyphs in one direction. Strokes are a halo behind them.
     fn span(&mut self, span: &usvg::layout::Span) {
         let Some(first) = span.positioned_glyphs.first().filter(|_| span.visible) else {
             return;

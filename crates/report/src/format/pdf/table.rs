@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 const PADDING: f32 = 4.0;
 /// Above and below.
 const LEADING: f32 = 2.4;
-/// The same where there is little room.
+/// The font size for dense tables.
 const DENSE: f32 = 0.9;
 /// A word that is wider is broken, points.
 const WORD_MAX: f32 = 150.0;
@@ -25,7 +25,7 @@ const TEXT: Look = Look::ink(7.6);
 const HEAD: Look = Look::muted(7.2).bold();
 const DETAIL: Look = Look::muted(6.4);
 
-/// Puts a table below what there is.
+/// Puts a table below the existing content.
 pub fn push<'r>(
     table: &Table,
     section: TagId,
@@ -63,7 +63,7 @@ pub fn push<'r>(
     }
 }
 
-/// How wide a column is on one line, and with every break that there can be, with its padding.
+/// The width of a column on one line, and with every possible break, including padding.
 fn column_widths(table: &Table, index: usize) -> (f32, f32) {
     let column = &table.columns[index];
     let title = widths(&[Run::plain(&column.title, HEAD)]);
@@ -84,8 +84,8 @@ fn column_widths(table: &Table, index: usize) -> (f32, f32) {
     (all + 2.0 * PADDING, word.min(WORD_MAX) + 2.0 * PADDING)
 }
 
-/// Where columns begin, and where the last one ends: as wide as their text where there is room, and
-/// otherwise with breaks in the longest.
+/// The starts of columns and the end of the last: as wide as their text if possible, otherwise with
+/// breaks in the longest.
 fn edges(widths: &[(f32, f32)]) -> Vec<f32> {
     let least: f32 = widths.iter().map(|(_, word)| word).sum();
     let most: f32 = widths.iter().map(|(all, _)| all).sum();
@@ -132,7 +132,7 @@ fn cell_runs(cell: &Cell, is_total: bool) -> Vec<Run> {
 struct Grid<'t> {
     columns: Vec<&'t Column>,
     edges: Vec<f32>,
-    /// Above and below what is in a cell, points.
+    /// The space above and below a cell's content, points.
     leading: f32,
 }
 
@@ -154,7 +154,7 @@ impl Grid<'_> {
         self.edges[to] - self.edges[from] - 2.0 * PADDING
     }
 
-    /// Titles, and over them those of their groups. A head that stands again is no part of the tree.
+    /// Titles, and above them those of their groups. A repeated header is not part of the tree.
     fn head<'r>(&self, mut tag: Option<(&mut TagNodes, TagId)>) -> Boxed<'r> {
         let mut pieces = Vec::new();
         let mut y = 0.0;

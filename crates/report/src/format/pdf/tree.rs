@@ -7,7 +7,7 @@ use crate::{
 };
 use krilla::tagging::TagKind;
 
-/// How text looks.
+/// The appearance of text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
     /// Points.
@@ -45,14 +45,14 @@ impl Look {
     }
 }
 
-/// One piece of what is on a page; x and y in points from its upper left corner.
+/// One piece of a page; x and y in points from its upper left corner.
 #[derive(Debug, Clone)]
 pub enum Piece<'r> {
     /// A piece of a line of text: y is that of its baseline.
     Text {
-        /// What it says.
+        /// The text.
         text: String,
-        /// How.
+        /// Its appearance.
         look: Look,
         /// The anchor that it leads to; empty: none.
         link: String,
@@ -77,7 +77,7 @@ pub enum Piece<'r> {
     PageOf {
         /// The anchor.
         anchor: String,
-        /// How.
+        /// Its appearance.
         look: Look,
     },
 }
@@ -87,11 +87,11 @@ pub enum Piece<'r> {
 pub struct Placed<'r> {
     /// Points from the left edge.
     pub x: f32,
-    /// Points from the top of what it is a part of.
+    /// Points from the top of its container.
     pub y: f32,
-    /// What it is.
+    /// The piece.
     pub piece: Piece<'r>,
-    /// Which slot of the tree it fills; none: it is no part of what the document says.
+    /// Its slot in the tree; `None`: it is not part of the document's content.
     pub slot: Option<usize>,
 }
 
@@ -101,15 +101,15 @@ pub type TagId = usize;
 /// The tags over the pieces, in reading order.
 #[derive(Debug, Default)]
 pub struct TagNodes {
-    /// Each with what is in it; the first are those that others are in.
+    /// Tags with their content. Parents come before their children.
     pub nodes: Vec<(TagKind, Vec<Child>)>,
-    /// Those that are in no other.
+    /// Tags without a parent.
     pub roots: Vec<TagId>,
-    /// How many pieces there are.
+    /// The number of pieces.
     pub slots: usize,
 }
 
-/// What is in a tag.
+/// The content of a tag.
 #[derive(Debug, Clone, Copy)]
 pub enum Child {
     /// A tag.

@@ -39,7 +39,7 @@ pub struct Screen {
 impl Screen {
     /// Narrower and wider ones are written for as if they had the next of these widths.
     pub const COLUMNS: RangeInclusive<usize> = 80..=200;
-    /// The width where it is not known.
+    /// The default width.
     pub const COLUMNS_UNKNOWN: usize = 100;
 
     /// A terminal with this many columns, and with colours or without.
@@ -81,14 +81,14 @@ impl Screen {
     }
 }
 
-/// A file, or what a pipe leads to.
+/// The screen of a file or a pipe.
 impl Default for Screen {
     fn default() -> Self {
         Self::new(Self::COLUMNS_UNKNOWN, false)
     }
 }
 
-/// How bold and grey are told apart where there is neither.
+/// The explanation of how bold and grey are shown without them.
 const WITHOUT_COLOURS: &str = "*Bold* is written between stars, (grey) in parentheses, and the \
                                letters of findings in [brackets].";
 
@@ -205,7 +205,7 @@ fn charts(figure: &Figure, screen: Screen) -> Vec<String> {
     lines
 }
 
-/// What could change the headline with its tables, of the rest what was found and how often.
+/// Findings that could change the headline, with tables. For the others, the title and the number.
 fn findings(entries: &[FindingEntry], screen: Screen) -> Vec<String> {
     let mut lines = Vec::new();
     for entry in entries {

@@ -50,19 +50,19 @@ pub fn table(table: &Table, screen: Screen) -> Vec<String> {
     lines
 }
 
-/// How the columns of a table are laid out.
+/// The layout of a table's columns.
 #[derive(Clone)]
 struct Layout {
     columns: Vec<Laid>,
-    /// The columns of each table that fits; those that name rows are in all.
+    /// The columns of each partial table. Columns that name rows are in all.
     parts: Vec<Vec<usize>>,
 }
 
 impl Layout {
-    /// One table where its words can be broken so that it fits. Otherwise several, whose names of
-    /// rows leave half of the screen to the rest, where that is possible.
+    /// One table if breaking words makes it fit. Otherwise several tables, whose row names leave
+    /// half of the screen to the rest if possible.
     fn from_table(table: &Table, screen: Screen) -> Self {
-        /// Words are broken at these widths, where that helps.
+        /// Widths at which words are broken, if that helps.
         const WORDS: [usize; 6] = [44, 32, 24, 16, 12, 8];
         let whole = Self::with_words(table, screen.columns, screen);
         if whole.parts.len() == 1 && whole.fits(screen) {
@@ -114,7 +114,7 @@ struct Laid {
 }
 
 impl Laid {
-    /// With words that are broken where they are wider than that.
+    /// A column with words broken at this width.
     fn new(table: &Table, index: usize, words_width: usize, screen: Screen) -> Self {
         /// A title is not broken below that.
         const TITLE: usize = 10;
@@ -138,7 +138,7 @@ impl Laid {
     }
 }
 
-/// What a cell says; without colours its emphasis in signs.
+/// The lines of a cell. Without colours, its emphasis is shown by signs.
 fn lines(cell: &Cell, words_width: usize, screen: Screen) -> Vec<String> {
     let text = match (screen.is_colored, cell.strong, cell.muted) {
         (false, true, _) => format!("*{}*", cell.text),
@@ -205,7 +205,7 @@ fn grid(table: &Table, part: &[(&Column, &Laid)], screen: Screen) -> Grid {
     grid
 }
 
-/// Peaks are bold, what has less weight is grey.
+/// Peaks are bold, and less important cells are grey.
 fn emphasise(grid: &mut Grid, table: &Table, part: &[(&Column, &Laid)], head: usize) {
     for (row, cells) in table.rows.iter().map(|row| &row.cells).enumerate() {
         for (at, (_, laid)) in part.iter().enumerate() {

@@ -8,7 +8,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// A character, and whether it is emphasised.
 type Letter = (char, bool);
 
-/// Breaks a text into lines at its spaces; a word that is wider stands alone.
+/// Breaks a text into lines at its spaces. A word that is wider gets its own line.
 pub fn wrap(text: &Text, width: usize, screen: Screen) -> Vec<String> {
     let letters = letters(text);
     let mut lines: Vec<Vec<Letter>> = vec![Vec::new()];
@@ -29,13 +29,12 @@ pub fn wrap(text: &Text, width: usize, screen: Screen) -> Vec<String> {
     lines.iter().map(|line| written(line, screen)).collect()
 }
 
-/// What is of a study, with what a terminal would obey written out; spaces that do not break are none
-/// of its.
+/// Text of a study with terminal control escaped. No-break spaces are not spaces here.
 pub fn clean(text: &str) -> String {
     printable(text).replace('\u{a0}', " ")
 }
 
-/// How many columns a text takes.
+/// The width of a text in columns.
 pub fn width(text: &str) -> usize {
     text.width()
 }

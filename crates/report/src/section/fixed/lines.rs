@@ -122,8 +122,8 @@ impl Fixed {
     }
 }
 
-/// That two values do not differ, in words: by their comparison where they were measured, and
-/// otherwise as they are. None where they do.
+/// A sentence that two values do not differ: by their comparison if they were measured, otherwise
+/// by value. `None` if they differ.
 fn same(
     sweep: &SweepTable<'_>,
     compared: Metric,

@@ -11,7 +11,7 @@ use tailmark_model::{
 };
 use tailmark_stats::slo::Answer;
 
-/// A value there, and where it comes from.
+/// A value and its source.
 #[derive(Debug, Clone)]
 pub enum Reading<'g, 'a> {
     /// Of points at that rate, which have their comparisons.
@@ -22,7 +22,7 @@ pub enum Reading<'g, 'a> {
     },
     /// By a search: the highest rate that held the limit and the lowest that did not.
     Searched { answer: Answer, is_quick: bool },
-    /// Off the curve of a closed loop; a bound where the clients were the limit of a point.
+    /// Read off the curve of a closed loop; a bound if the clients were the limit of a point.
     Interpolated(Bounded),
     /// Of a latency that no point of the curve gets to: the most ops/s within it.
     Within(f64),
@@ -43,7 +43,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The number; none where there is none, as of a search that found no rate.
+    /// The number; `None` if there is none, as for a search without a result.
     pub fn bounded(&self) -> Option<Bounded> {
         Some(match self {
             Self::Measured { value, .. } | Self::Interpolated(value) => *value,
@@ -71,7 +71,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Two values make a ratio only where both come from the same.
+    /// Two values form a ratio only if both have the same source.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Measured { group: a, .. }, Self::Measured { group: b, .. }) => {
@@ -96,9 +96,9 @@ impl Reading<'_, '_> {
     }
 }
 
-/// How the first is to the second; of two searches, whose answers do not overlap, the least that they
-/// are apart: the lower end of the higher one to the upper end of the lower one. None where no side of
-/// it is known.
+/// How the first relates to the second. For two searches whose ranges do not overlap, it is the
+/// smallest possible distance: the lower end of the higher one relative to the upper end of the
+/// lower one. `None` if neither side is known.
 pub fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Bounded> {
     if let (Reading::Searched { answer: a, .. }, Reading::Searched { answer: b, .. }) = (a, b) {
         let at_least = |low: f64, high: f64| (low > high).then(|| Bounded::at_least(low / high));
@@ -123,7 +123,7 @@ pub fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Bounded> {
     Some(Bounded { value, bound })
 }
 
-/// The latency of points at the rate, response time; of several client counts, those of the most.
+/// The response time of points at the rate; with several client counts, of the highest.
 pub fn measured<'g, 'a>(
     sweep: &'g SweepTable<'a>,
     group: &WorkloadGrid<'a>,
@@ -159,13 +159,13 @@ pub fn at_rate<'g, 'a>(
     })
 }
 
-/// The curve of a system by client count in a closed loop, from the first point of which the latency is known exactly
-/// to the next of which it is not, that is not valid or is missing: nothing is read across a gap. What
-/// those before the first did counts: that operations per second fall after them, and that clients
-/// were the limit.
+/// The curve of a system by client count in a closed loop, from the first point with an exact
+/// latency to the next point that is a bound, invalid or missing, because nothing is read across a
+/// gap. Earlier points still count in two ways: operations per second may fall after them, and
+/// clients may have been the limit.
 pub struct ClosedLoop {
     points: Vec<CurvePoint>,
-    /// How many there are before the first at which the clients were the limit.
+    /// The number of points before the first at which the clients were the limit.
     own: usize,
 }
 
@@ -203,13 +203,13 @@ impl ClosedLoop {
         }
     }
 
-    /// The latency at a rate: at most that where the clients were the limit, since the system would have
-    /// got to the rate with fewer of them.
+    /// The latency at a rate. It is an upper bound if the clients were the limit, because the
+    /// system would have reached the rate with fewer of them.
     pub fn latency_at(&self, ops: f64) -> Option<Bounded> {
         self.read(Bound::AtMost, |curve| reading::latency_at(curve, ops))
     }
 
-    /// The rate at a latency: at least that where the clients were the limit.
+    /// The rate at a latency. It is a lower bound if the clients were the limit.
     pub fn ops_at(&self, ns: f64) -> Option<Bounded> {
         self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))
     }

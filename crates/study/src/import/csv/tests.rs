@@ -139,8 +139,8 @@ fn a_refusal_names_line_column_value_and_what_is_accepted() {
             "column `read_count`: `0` is not a count of 1 or more",
         ),
         (",a,4,1,,\n", "column `system`: `` is not a name"),
-        ("d,a,4\n", "line 2: 3 values, but the head has 6 columns"),
-        ("", "it has a head and no row"),
+        ("d,a,4\n", "line 2: 3 values, but the header has 6 columns"),
+        ("", "it has a header but no rows"),
     ] {
         let error = refusal(&format!("{head}{rows}"));
         assert!(

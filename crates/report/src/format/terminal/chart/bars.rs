@@ -12,8 +12,8 @@ use tailmark_model::number;
 
 /// Bars from left to right, those of a category below each other.
 pub fn lines(categories: &[String], series: &[PlotSeries], screen: Screen) -> Vec<String> {
-    /// Of a category and of a system. What is longer is cut, but systems have letters then: their
-    /// names often differ at their ends.
+    /// The longest name of a category or a system. Longer names are cut, and systems are then named
+    /// by letters, because their names often differ only at the end.
     const NAME: usize = 24;
     /// Columns of the value after a bar.
     const VALUE: usize = 12;

@@ -137,7 +137,7 @@ impl Plot {
         }
     }
 
-    /// Dots between two marks, where there is room.
+    /// Dots between two marks, if there is space.
     fn line(&mut self, from: (usize, usize), to: (usize, usize), curve: usize) {
         let steps = from.0.abs_diff(to.0).max(2 * from.1.abs_diff(to.1));
         let between = |a: usize, b: usize, step: usize| {
@@ -150,7 +150,7 @@ impl Plot {
         }
     }
 
-    /// Where several curves have their letters, that of the last is seen.
+    /// If several curves have a letter in one place, that of the last is shown.
     fn letter(&mut self, (column, row): (usize, usize), curve: usize) {
         self.rows[row][column] = PlotCell {
             shown: letter(curve),
@@ -158,7 +158,7 @@ impl Plot {
         };
     }
 
-    /// A label behind the letter of its curve, where that is seen and there is room.
+    /// A label after the letter of its curve, if that is visible and there is space.
     fn label(&mut self, (column, row): (usize, usize), curve: usize, label: &str) {
         let is_free = |cell: &PlotCell| matches!(cell.shown, ' ' | '·');
         let Some((own, behind)) = self.rows[row][column..].split_first_mut() else {
