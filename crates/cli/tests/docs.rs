@@ -107,7 +107,15 @@ fn every_command_of_a_guide_runs() {
             let script = commands(&fs::read_to_string(&page).unwrap());
             let (dir, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
             let mut bash = Command::new("timeout");
-            bash.args(["--signal=KILL", "300", "bash", "-euo", "pipefail", "-c", &script]);
+            bash.args([
+                "--signal=KILL",
+                "300",
+                "bash",
+                "-euo",
+                "pipefail",
+                "-c",
+                &script,
+            ]);
             bash.current_dir(dir.path()).env("PATH", &path);
             let done = bash.env("HOME", home.path()).output().unwrap();
             if !done.status.success() {
@@ -139,7 +147,10 @@ fn the_reference_has_the_tables_of_the_program() {
         fs::write(&path, &made).unwrap();
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == made, "docs/REFERENCE.md is not that of the program: run ./dev book");
+    assert!(
+        kept == made,
+        "docs/REFERENCE.md is not that of the program: run ./dev book"
+    );
 }
 
 /// As Markdown makes it from a heading: `What's new?` is `whats-new`.
@@ -182,7 +193,9 @@ fn every_link_leads_somewhere() {
                     file => root.join(folder).join(file),
                 };
                 let found = target.canonicalize().ok();
-                let own = found.as_ref().and_then(|found| fs::read_to_string(found).ok());
+                let own = found
+                    .as_ref()
+                    .and_then(|found| fs::read_to_string(found).ok());
                 let has_part = part.is_empty()
                     || own.is_some_and(|own| anchors(&own).iter().any(|known| known == part));
                 if found.is_none() || !has_part {
@@ -236,7 +249,10 @@ fn pages_are_plain_english() {
             let words = sentence.split_whitespace().count();
             if words > WORDS_MAX {
                 let start: Vec<&str> = sentence.split_whitespace().take(8).collect();
-                wrong.push(format!("{name}: a sentence of {words} words: {} ...", start.join(" ")));
+                wrong.push(format!(
+                    "{name}: a sentence of {words} words: {} ...",
+                    start.join(" ")
+                ));
             }
         }
     }

@@ -344,7 +344,8 @@ mod tests {
         for (name, value, accepted) in [
             ("bits", "11", "a number from 0 to 10"),
             ("bits", "NaN", "a number from 0 to 10"),
-            ("buffer", "64 parsecs", "a size such as `64MiB`"),
+            ("buffer", "64 parsecs", "a size up to 64TiB such as `64MiB`"),
+            ("buffer", "65TiB", "a size up to 64TiB"),
             ("cache", "-5%", "a share of the data"),
             ("codec", "lz5", "one of lz4, none"),
             ("direct", "yes", "true or false"),

@@ -189,7 +189,7 @@ fn an_unknown_name_is_refused_with_the_nearest() {
         let text = PLAN.replace("'sweep.warmup'", &format!("'{name}'"));
         let error = message(&RawPlan::parse("test", &text).unwrap().check().unwrap_err());
         assert!(
-            error.starts_with(&format!("assumed is `{name}`")),
+            error.starts_with(&format!("test, line 1: assumed is `{name}`")),
             "{error}"
         );
         assert_says(&error, &[near]);

@@ -129,7 +129,9 @@ impl<'s, 'a> Topic<'s, 'a> {
         let (alike, behind) = (known(alike), known(behind));
         let metric = alike.first().map_or(Metric::OPS_PER_SEC, |one| one.metric);
         let is_of_ops = metric == Metric::OPS_PER_SEC;
-        let outcomes = alike.iter().map(|one| Outcome::new(one, sweep.comparisons.band));
+        let outcomes = alike
+            .iter()
+            .map(|one| Outcome::new(one, sweep.comparisons.band));
         let outcomes: BTreeSet<Outcome> = outcomes.collect();
         let within = compare::within(sweep.comparisons);
         let how = match outcomes.iter().copied().collect::<Vec<_>>().as_slice() {

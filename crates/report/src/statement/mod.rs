@@ -81,7 +81,10 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
         let one = sweep.baseline().or(compare::subject(sweep));
         let own = sweep.systems.iter().find(|own| Some(&*own.name) == one);
         let latency = sweep.latency_metric(group);
-        lines.extend(own.into_iter().flat_map(|own| shape::of_curve(group, own, latency)));
+        lines.extend(
+            own.into_iter()
+                .flat_map(|own| shape::of_curve(group, own, latency)),
+        );
     }
     lines
 }

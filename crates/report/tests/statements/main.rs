@@ -77,7 +77,7 @@ fn at_the_lowest_thread_count_against_the_nearest_competitor() {
 fn peaks_against_each_competitor_and_the_table_against_all() {
     let data = one(&[A, B, C]);
     let expected = "At peak, A does 60 % more ops/s than B and does 3.1X the ops/s of C: 400 at 32 \
-                    threads against 250 at 32 threads and 130 at 32 threads.";
+                    threads against 250 at 32 threads (B) and 130 at 32 threads (C).";
     assert_said(&data, expected);
     let table = &tables("peaks", &data)[0];
     let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
@@ -311,6 +311,7 @@ fn values_far_below_another_are_not_rounded_to_nothing() {
     let (p, q) = ([(40.0, 0.1); 4], [(10_000.0, 370.0); 4]);
     let mut data = one(&[Curve("P", p), Curve("Q", q)]);
     data.settings.ratios = Some(tailmark_model::number::Ratios::Percent);
+    data.settings.subject = Some("P".into());
     let percent = said(&data).join(" ");
     assert!(percent.contains("99.97 % lower"), "{percent}");
     assert!(!percent.contains("100 % lower"), "{percent}");

@@ -60,7 +60,7 @@ fn every_card_is_about_the_subject() {
 fn sentences_and_tables_are_about_the_subject_against_each_competitor() {
     let data = with_subject(one(&[A, B, C]), "B");
     let expected = "At peak, B does 38 % less ops/s than A and does 92 % more ops/s than C: 250 at 32 threads \
-                    against 400 at 32 threads and 130 at 32 threads.";
+                    against 400 at 32 threads (A) and 130 at 32 threads (C).";
     assert_said(&data, expected);
     let latency = "p99 read latency over thread counts: B against A from 7.0X higher at 32 threads to 2.0X \
                    higher at 4 threads; against C from equal at 4, 8 and 16 threads to 5 % lower at 32 \

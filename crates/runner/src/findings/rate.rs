@@ -126,7 +126,7 @@ pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
         let sentence = sentence.count("Never done", count);
         return Some(sentence.text("Bounds", bounds));
     }
-    if NO_ANSWER.is_among(&point.phase().findings) {
+    if was_ended_early(point) {
         let sentence = Sentence::new(
             "{Never done} of {Operations} operations had no answer when the point was ended early; \
              {Bounds}, printed as such.",
@@ -143,6 +143,16 @@ pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
     let sentence = sentence.count("Never done", count);
     let sentence = sentence.count("Operations", count + point.phase().operations);
     Some(sentence.text("Bounds", bounds))
+}
+
+/// Whether the point ended before its planned time because the database did not answer. Then nothing
+/// was waited for.
+fn was_ended_early(point: &PointContext<'_>) -> bool {
+    let phase = point.phase();
+    let sweep = point.sweep.as_ref();
+    let planned = sweep.and_then(|sweep| sweep.plan.sweep.duration);
+    let is_short = planned.is_some_and(|planned| phase.duration_s < 0.99 * planned.as_secs_f64());
+    is_short && NO_ANSWER.is_among(&phase.findings)
 }
 
 /// Operations of the point that were never done; if there are none, requests of background clients,
