@@ -245,7 +245,11 @@ fn pages_are_plain_english() {
                 }
             }
         }
-        for sentence in prose(&text).split([". ", "? ", "! ", ": ", "; "].as_slice()) {
+        let ends = ["? ", "! ", ": ", "; "];
+        let prose = ends
+            .iter()
+            .fold(prose(&text), |prose, end| prose.replace(end, ". "));
+        for sentence in prose.split(". ") {
             let words = sentence.split_whitespace().count();
             if words > WORDS_MAX {
                 let start: Vec<&str> = sentence.split_whitespace().take(8).collect();

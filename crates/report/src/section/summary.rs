@@ -295,19 +295,19 @@ fn of_pairs<'a>(
     let level: Vec<&ComparedPair<'_>> = pairs.iter().filter(is_level).collect();
     let is_ahead_of_rest = pairs.iter().all(|pair| leads(&pair) || is_level(&pair));
     let behind = pairs.iter().find(leads);
-    let (Some((a, other, Some(ahead))), false, true, None) =
+    let (Some((one, other, Some(ahead))), false, true, None) =
         (behind, level.is_empty(), is_ahead_of_rest, sweep.baseline())
     else {
         return Some(of_pair(group, (a, b), what, known.as_ref()?, sweep));
     };
-    let figure = of_pair(group, (a, other), what, ahead, sweep);
+    let figure = of_pair(group, (one, other), what, ahead, sweep);
     let names: Vec<&str> = level.iter().map(|(_, name, _)| *name).collect();
-    let level = if sweep.comparisons.has_verdicts() {
+    let how = if sweep.comparisons.has_verdicts() {
         "no difference shown to".to_owned()
     } else {
         format!("{} of", compare::within(sweep.comparisons))
     };
-    let about = format!("{}; {level} {}", figure.about, number::list(&names));
+    let about = format!("{}; {how} {}", figure.about, number::list(&names));
     Some(CardFigure { about, ..figure })
 }
 
