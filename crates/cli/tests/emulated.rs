@@ -72,7 +72,10 @@ fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
     );
     assert!(!said.contains("(deleted)") && !said.contains("emulated/1000 a second/export 0"));
     // The digest of the report: who is ahead.
-    assert_says(&said, &["1000 a second peaks higher than 400 a second"]);
+    assert_says(
+        &said,
+        &["1000 a second has a higher peak than 400 a second"],
+    );
     for point in TAILMARK.points(&bench.dir()) {
         let findings = point["findings"].to_string();
         // Every read is compared with what was written.

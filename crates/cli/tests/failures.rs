@@ -159,7 +159,7 @@ fn studies_of_other_data_sets_are_other_systems_in_a_common_report() {
     for name in ["nvme (records 1,000)", "nvme (records 100,000)"] {
         assert!(page.contains(name), "{name}");
     }
-    assert!(page.contains("was measured under conditions that differ (dataset.records)"));
+    assert!(page.contains("was measured under different conditions (dataset.records)"));
     assert!(page.contains("plan: dataset.records"));
     assert!(!page.contains("geometric mean of up to"));
 }

@@ -90,8 +90,8 @@ fn latencies_at_peaks_of_unknown_thread_counts_are_marked_as_measured() {
     run(&dir, &["import", "csv", "peaks.csv", "-o", "study"]);
     run(&dir, &["report", "study", "--format", "md", "-o", "study"]);
     let report = fs::read_to_string(dir.path().join("study/report.md")).unwrap();
-    let said = "p99 read latency at the peaks (an unknown thread count), as measured: **a** is \
-                **20 % lower** than b (4.00 ms against 5.00 ms)";
+    let said = "As measured at the peaks (an unknown thread count), the p99 read latency of **a** is \
+                **20 % lower** than b's (4.00 ms against 5.00 ms)";
     assert!(report.contains(said), "{report}");
 }
 

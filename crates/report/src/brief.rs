@@ -184,7 +184,7 @@ fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> 
         .collect();
     if !assumed.is_empty() {
         let keys = assumed.join(", ");
-        let text = format!("Assumed, because the study that was followed does not say: {keys}.");
+        let text = format!("Assumed, because the published study does not say: {keys}.");
         blocks.push(Block::Text(Text::plain(text)));
     }
     let entries = index.entries(data);
@@ -197,7 +197,7 @@ fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> 
     if !findings.is_empty() {
         blocks.push(Block::Heading {
             anchor: "brief-findings".to_owned(),
-            title: "What qualifies the numbers".to_owned(),
+            title: "Findings".to_owned(),
             about: String::new(),
         });
         blocks.push(Block::Statements(findings));

@@ -10,7 +10,7 @@ pub use average::{Average, are_bounds, average, where_stated};
 pub use subject::subject;
 
 pub use words::{
-    better, between, has_verdict, interval, interval_after, place, places, titles, within,
+    better, between, has_verdict, interval, interval_after, place, places, than, titles, within,
 };
 
 use crate::{
@@ -361,14 +361,17 @@ pub fn alike(outcome: Outcome, (a, b): (&str, &str), comparisons: &Comparisons) 
         Outcome::Differ => None,
         Outcome::Equivalent => {
             let within = within(comparisons);
-            Some(format!("{a} and {b} are equivalent, {within}"))
+            Some(format!("{a} and {b} are equivalent ({within})"))
         }
-        Outcome::Tied => Some(format!("no clear difference between {a} and {b}")),
+        Outcome::Tied => {
+            let within = within(comparisons);
+            Some(format!("{a} and {b} are {within} of each other"))
+        }
         Outcome::NoDifferenceShown | Outcome::UnlikePeaks => {
-            Some(format!("no difference shown between {a} and {b}"))
+            Some(format!("{a} and {b} show no difference"))
         }
         Outcome::Open => Some(format!(
-            "whether {a} and {b} differ is open, because a value is a bound"
+            "{a} and {b} may or may not differ (a value is a bound)"
         )),
     }
 }

@@ -81,9 +81,9 @@ impl Comparisons {
     /// Why differences are stated as they were measured, if there is no verdict anywhere.
     pub fn without_verdicts(&self) -> Option<String> {
         let why = if self.have_too_few_runs() {
-            format!("a verdict takes {RUNS_MIN} runs of each point on either side")
+            format!("a verdict needs {RUNS_MIN} runs of each point on both sides")
         } else if self.have_no_noise() {
-            "no run differs from the others, so nothing is known of their noise".to_owned()
+            "the runs of a point are identical, so their noise is unknown".to_owned()
         } else {
             "no verdict is possible".to_owned()
         };

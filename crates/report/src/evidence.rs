@@ -155,7 +155,7 @@ impl<'a> Wording<'a> {
     /// The words, with the range of values in each gap.
     fn text(&self) -> Text {
         let Some(words) = self.words else {
-            return Text::plain("Each place has its own words.");
+            return Text::plain("Details differ from place to place.");
         };
         let mut of_names: BTreeMap<&str, Vec<&Observation>> = BTreeMap::new();
         for seen in self.found.iter().flat_map(|(finding, _)| &finding.evidence) {

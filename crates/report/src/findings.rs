@@ -111,7 +111,7 @@ pub fn unequal_conditions(pair: &UnequalPair<'_>) -> Finding {
         n => format!(", and {n} more"),
     };
     let sentence = Sentence::new(
-        "The conditions differ: {Differences}. That may be why the numbers do. Measure again with one \
+        "The conditions differ: {Differences}. That may explain the results. Measure again with one \
          thing changed at a time.",
     );
     UNEQUAL_CONDITIONS.finding(sentence.text("Differences", named.join("; ") + &more))

@@ -50,11 +50,11 @@ struct Topic<'s, 'a> {
 struct Words {
     /// Behind the name of the best: ` has the highest peak in `.
     leads: String,
-    /// Between the names of two: ` peaks higher than `.
+    /// Between the names of two: ` has a higher peak than `.
     better: String,
     /// The same for the worse direction.
     worse: String,
-    /// The same after a better result elsewhere: `lower`.
+    /// The same after a better result elsewhere: `a lower one`.
     also_worse: &'static str,
     /// After both names: ` at 64 threads`.
     place: String,
@@ -70,16 +70,16 @@ impl Words {
     fn new(name: &str, metric: Metric, place: String) -> Self {
         let (lower, higher) = ("lower", "higher");
         let (best, better, worse, also_worse) = if metric.more_is_better() {
-            ("highest", higher, lower, "a lower one")
+            ("highest", higher, lower, "fewer")
         } else {
             ("lowest", lower, higher, "a higher one")
         };
-        // `does more ops/s than`, `has a lower p99 read latency than`.
+        // `delivers more ops/s than`, `has a lower p99 read latency than`.
         let (leads, better, worse) = if metric == Metric::OPS_PER_SEC {
             (
-                format!(" does the most {name}{place} in "),
-                format!(" does more {name} than "),
-                format!(" does fewer {name} than "),
+                format!(" delivers the most {name}{place} in "),
+                format!(" delivers more {name} than "),
+                format!(" delivers fewer {name} than "),
             )
         } else {
             (
@@ -134,9 +134,9 @@ impl<'s, 'a> Topic<'s, 'a> {
         let topic = |group| WorkloadTopic::new(group, sweep, ComparedAt::Peak, metric);
         let words = Words {
             leads: " has the highest peak in ".to_owned(),
-            better: " peaks higher than ".to_owned(),
-            worse: " peaks lower than ".to_owned(),
-            also_worse: "lower",
+            better: " has a higher peak than ".to_owned(),
+            worse: " has a lower peak than ".to_owned(),
+            also_worse: "a lower one",
             place: String::new(),
             compared: "at peak".to_owned(),
             is_of_peaks: true,
@@ -286,20 +286,18 @@ impl<'s, 'a> Topic<'s, 'a> {
             if !said.0.is_empty() {
                 text = sentence(text, said.and("."));
             }
-            let place = match words.place.as_str() {
-                "" => " at peak",
-                words => words,
-            };
+            let compared = &words.compared;
             let same = all(Lead::Same);
             if !same.is_empty() {
                 let which = self.which(&same);
-                let none = format!("No difference{place} is shown between {system} and {baseline}");
-                text = sentence(text, Text::plain(format!("{none} in {which}.")));
+                let both =
+                    format!("{system} and {baseline} show no difference {compared} in {which}.");
+                text = sentence(text, Text::plain(both));
             }
             let equivalent = all(Lead::Equivalent);
             if !equivalent.is_empty() {
                 let which = self.which(&equivalent);
-                let both = format!("{system} and {baseline} are equivalent{place} in {which}.");
+                let both = format!("{system} and {baseline} are equivalent {compared} in {which}.");
                 text = sentence(text, Text::plain(both));
             }
             text = sentence(text, self.unsaid(&own, sweep));
@@ -314,12 +312,9 @@ impl<'s, 'a> Topic<'s, 'a> {
             (Lead::Unlike, "they do not have the same thread counts"),
             (
                 Lead::Untested,
-                "there are too few runs for a verdict, or none that differs from the others",
+                "there are too few runs for a verdict, or the runs are identical",
             ),
-            (
-                Lead::Open,
-                "a value is 0 or known as a bound only, which leaves it open",
-            ),
+            (Lead::Open, "a value is 0 or only a bound"),
         ] {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
             for workload in workloads.iter().filter(|topic| topic.lead(sweep) == lead) {
@@ -365,7 +360,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             Text::default()
         } else {
             Text::plain(format!(
-                "Nothing is compared with {baseline} in {}.",
+                "No system is compared with {baseline} in {}.",
                 compare::titles(&missing)
             ))
         }

@@ -266,9 +266,9 @@ fn systems(entries: &[Entry]) -> Vec<String> {
 
 fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
     let how = format!(
-        "A change is a study from which on the values of a system are higher or lower by more than {}. Its \
-         chance of error is 1 % in each series, adjusted for all places at which it could be. It takes \
-         {SIDE_MIN} studies on either side.",
+        "A change is a study from which the values of a system are higher or lower by more than {}. \
+         The chance of a false alarm is 1 % in each series, adjusted for all studies at which a change \
+         could be. A change needs {SIDE_MIN} studies on both sides.",
         number::percent(statistics::EQUIVALENCE)
     );
     let text = match changes.len() {

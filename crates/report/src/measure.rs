@@ -158,7 +158,9 @@ pub fn ends(repeats: usize) -> &'static str {
     match repeats {
         0 | 1 => "",
         2..RUNS_MIN => "the lowest and the highest run",
-        _ => "the 95 % interval of the mean (under 4 runs, and of bounds: lowest and highest)",
+        _ => {
+            "the 95 % interval of the mean (of fewer than 4 runs, or bounds, the lowest and highest)"
+        }
     }
 }
 

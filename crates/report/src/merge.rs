@@ -99,10 +99,13 @@ impl Data {
         let dropped = runs + loads - self.points.len() - self.loads.len();
         (dropped > 0).then(|| {
             format!(
-                "{} of others, to the last number: copies count once.",
+                "{}: copies count once.",
                 match dropped {
-                    1 => "One run or load is a copy".to_owned(),
-                    n => format!("{} runs and loads are copies", number::count(n as u64)),
+                    1 => "One run or load is an exact copy of another".to_owned(),
+                    n => format!(
+                        "{} runs and loads are exact copies of others",
+                        number::count(n as u64)
+                    ),
                 }
             )
         })
@@ -289,7 +292,7 @@ fn tell_apart(studies: &mut [Data], name: &str) -> Option<String> {
     }
     let names: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
     Some(format!(
-        "`{name}` was measured under conditions that differ ({}), so it is {} systems here: {}.",
+        "`{name}` was measured under different conditions ({}), so it is {} systems here: {}.",
         keys.iter()
             .map(|(_, key)| key.as_str())
             .collect::<Vec<_>>()

@@ -150,6 +150,6 @@ fn only_of_studies_measured_here_is_it_said_how_to_measure_again() {
     let mut systems = data.systems.iter_mut();
     let imported = systems.find(|known| known.name == system).unwrap();
     imported.driver = "fio (imported)".to_owned();
-    assert!(said(&data).contains("No peak and in no comparison"));
+    assert!(said(&data).contains("Excluded from peaks and comparisons"));
     assert!(!said(&data).contains("--retry-failed"), "{}", said(&data));
 }

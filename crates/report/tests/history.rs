@@ -189,7 +189,7 @@ fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     let page = fs::read_to_string(&history.path).unwrap();
     assert!(page.contains("<a href=\"./nightly/run-7/report.html\">nightly/run-7</a>"));
     assert!(!page.contains("run-6/report.html"), "there is none");
-    assert!(page.contains("20 % lower") && page.matches("highest peak").count() >= 8);
+    assert!(page.contains("20 % lower") && page.matches("higher peak").count() >= 8);
 }
 
 #[test]

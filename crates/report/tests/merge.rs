@@ -159,7 +159,7 @@ fn data_sets_that_differ_make_two_systems_that_say_so() {
     );
     let notices = merged.notices.join("\n");
     assert!(
-        notices.contains("`disk` was measured under conditions that differ (dataset.records)"),
+        notices.contains("`disk` was measured under different conditions (dataset.records)"),
         "{notices}"
     );
     assert!(

@@ -229,7 +229,7 @@ fn a_run_without_a_block_says_so() {
     assert!(
         table
             .note
-            .contains("No run has requests enough for a block")
+            .contains("No run has enough requests for a block")
     );
 }
 

@@ -397,7 +397,7 @@ fn a_point_that_failed_is_no_peak_and_in_no_comparison_but_marked() {
     assert!(summary.contains("5 runs are not valid"), "{summary}");
     let workloads = section(&data, "workloads");
     let statements = said(&workloads);
-    let skipped = format!("In no comparison: {b} at 64 threads (90% failed).");
+    let skipped = format!("Not compared: {b} at 64 threads (90% failed).");
     assert_eq!(statements.matches(&skipped).count(), 5, "{statements}");
     assert!(!statements.contains(&format!("{b}: 64")), "{statements}");
     let averages = |blocks: &[Block]| said(blocks).matches("at 64 threads").count();
@@ -466,5 +466,5 @@ fn the_plan_says_how_many_operations_may_fail() {
     let mut data = synthetic::study(SMALL);
     fill_up(&mut data, "Drive B 3.84TB", 64);
     data.headers[0].settings.allow_errors = 0.95;
-    assert!(!said(&section(&data, "workloads")).contains("In no comparison"));
+    assert!(!said(&section(&data, "workloads")).contains("Not compared: "));
 }

@@ -159,9 +159,9 @@ fn of_a_search_for_two_limits_each_has_its_own_answer() {
 #[test]
 fn answers_that_lie_apart_do_not_overlap_whichever_is_the_baseline() {
     for (answers, baseline, expected) in [
-        ([FAST, SLOW], 0, "does at least 47 % fewer ops/s than"),
-        ([FAST, SLOW], 1, "does at least 90 % more ops/s than"),
-        ([FAST, FAST], 1, "overlap, and no difference is shown"),
+        ([FAST, SLOW], 0, "delivers at least 47 % fewer ops/s than"),
+        ([FAST, SLOW], 1, "delivers at least 90 % more ops/s than"),
+        ([FAST, FAST], 1, "overlap, so they show no difference"),
     ] {
         let said = said_of(answers, baseline);
         assert!(said.contains(expected), "{said}");
@@ -176,7 +176,7 @@ fn an_answer_that_no_rate_holds_is_not_replaced_by_a_reading() {
         "{said}"
     );
     assert!(
-        said.contains("does at least 99 % fewer ops/s than"),
+        said.contains("delivers at least 99 % fewer ops/s than"),
         "{said}"
     );
 }

@@ -248,7 +248,7 @@ fn what_the_systems_differ_in_is_named_beside_the_verdicts() {
     assert_gate(
         &said,
         0,
-        "Verdicts are about these devices under this load on ",
+        "Verdicts hold for these devices under this load on ",
     );
     let output = |format: &str| compared(dir.path(), &["out", "--format", format]);
     let json: Value = serde_json::from_slice(&output("json").stdout).unwrap();
@@ -378,7 +378,7 @@ fn a_point_that_only_one_has_is_named_and_one_of_which_a_run_failed_cannot_tell(
     assert_gate(
         &none,
         5,
-        "cannot tell: p99 scan worse by 5% (no point was measured of both)",
+        "cannot tell: p99 scan worse by 5% (no point was measured for both)",
     );
 }
 
@@ -398,7 +398,7 @@ fn numbers_that_are_bounds_or_not_known_cannot_tell() {
     assert_gate(
         &gate,
         5,
-        "ycsb-c zipfian, 20,000/s even, 16 threads: the rate was not reached, so that latencies",
+        "ycsb-c zipfian, 20,000/s even, 16 threads: the rate was not reached, so latencies",
     );
     let tail = compared(
         dir.path(),

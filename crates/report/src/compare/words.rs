@@ -17,7 +17,19 @@ pub const fn has_verdict(comparison: &Comparison) -> bool {
 pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<String> {
     let ends = comparison.interval.filter(|_| has_verdict(comparison))?;
     let text = comparison.metric.improvements(ends, comparisons.ratios);
+    // `equal to 1 % higher` would read as one phrase.
+    let text = match text.strip_prefix("equal to ") {
+        Some(far) if far != "equal" => format!("0 % to {far}"),
+        _ => text,
+    };
     Some(text.replace(' ', "\u{a0}"))
+}
+
+/// What follows `31 % lower` and `equal` in a sentence: ` than B's`, ` to B's`.
+#[must_use]
+pub fn than(said: &str, other: &str) -> String {
+    let joint = if said == "equal" { "to" } else { "than" };
+    format!(" {joint} {other}'s")
 }
 
 /// ` (+8 % to +12 %)`, if there is a verdict.

@@ -22,17 +22,19 @@ impl<'s, 'a> Topic<'s, 'a> {
             all.partition(|topic| topic.lead(sweep) == Lead::Better);
         let mut text = Text::default();
         if !led.is_empty() {
-            text = Text::strong(subject).and(&*self.words.leads);
-            text = text
-                .and(self.which(&led))
-                .and(", ")
-                .and_strong(by(&led, sweep));
+            let (words, which) = (&self.words, self.which(&led));
             let seconds: BTreeSet<&str> = led.iter().map(|topic| topic.pairs[0].1).collect();
             text = match seconds.first() {
                 Some(second) if seconds.len() == 1 && sweep.systems.len() == 2 => {
-                    text.and(format!(" over {second}."))
+                    let text = compare::between(subject, &words.better, second);
+                    let text = text.and(format!("{} in {which}, ", words.place));
+                    text.and_strong(by(&led, sweep)).and(".")
                 }
-                _ => text.and(" over the nearest competitor."),
+                _ => {
+                    let text = Text::strong(subject).and(format!("{}{which}, ", words.leads));
+                    let text = text.and_strong(by(&led, sweep));
+                    text.and(" over the nearest competitor.")
+                }
             };
         }
         text = sentence(text, self.ahead_of(sweep, subject, &others));
@@ -135,9 +137,9 @@ impl<'s, 'a> Topic<'s, 'a> {
         let outcomes: BTreeSet<Outcome> = outcomes.collect();
         let within = compare::within(sweep.comparisons);
         let how = match outcomes.iter().copied().collect::<Vec<_>>().as_slice() {
-            [Outcome::Tied] => format!("{within} of"),
-            [Outcome::Equivalent] => format!("equivalent ({within}) to"),
-            _ => "not shown to differ from".to_owned(),
+            [Outcome::Tied] => format!("is {within} of"),
+            [Outcome::Equivalent] => format!("is equivalent ({within}) to"),
+            _ => "shows no difference from".to_owned(),
         };
         let whose = |one: &&Comparison| {
             if is_of_ops {
@@ -155,7 +157,7 @@ impl<'s, 'a> Topic<'s, 'a> {
         } else {
             text.and(format!("the {} of ", metric.noun()))
                 .and_strong(subject)
-                .and(" is ")
+                .and(" ")
         };
         for (i, one) in behind.iter().enumerate() {
             text = text.and(if i == 0 { "" } else { ", " });
@@ -163,6 +165,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             text = if is_of_ops {
                 more(text, &improvement, false)
             } else {
+                let text = text.and(if i == 0 { "is " } else { "" });
                 text.and_strong(amount(&improvement)).and(" than ")
             };
             let [own, other] = one.centers.map(|value| {
@@ -175,10 +178,9 @@ impl<'s, 'a> Topic<'s, 'a> {
             text = text.and(format!("{} ({own} against {other})", whose(one)));
         }
         match (behind.is_empty(), is_of_ops) {
-            (true, true) => text.and(format!("is {like}{}", self.words.in_ops())),
+            (true, true) => text.and(format!("{like}{}", self.words.in_ops())),
             (true, false) => text.and(like),
-            (false, true) => text.and(format!(" and is {like}")),
-            (false, false) => text.and(format!(" and {like}")),
+            (false, _) => text.and(format!(" and {like}")),
         }
     }
 }

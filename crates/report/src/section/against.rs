@@ -23,7 +23,7 @@ pub const SECTION: Section = Section {
 const NAMED: usize = 4;
 
 /// Why a comparison has no verdict, however many runs there are.
-const UNTESTED: &str = "values are bounds, or peaks are over unlike thread counts.";
+const UNTESTED: &str = "values are bounds, or peaks are over different thread counts.";
 
 fn render(data: &Data) -> Vec<Block> {
     let Some(earlier) = &data.earlier else {
@@ -42,7 +42,7 @@ fn render(data: &Data) -> Vec<Block> {
             Column::number("change").unit(RATIO),
         ],
         rows,
-        note: "The change is from before to now. Better and worse are verdicts, corrected for the \
+        note: "The change is from before to now. Better and worse are verdicts, adjusted for the \
                comparisons of all systems."
             .to_owned(),
         ..Table::default()
@@ -155,12 +155,12 @@ fn summary(earlier: &Earlier, all: &[Of]) -> Text {
     let text = Text::plain(format!("Compared with {}: ", earlier.name));
     let (few, untested) = (count(Verdict::TooFewRuns), count(Verdict::NotTestable));
     let judged = all.len() - few - untested;
-    let few_runs = format!("a verdict takes {RUNS_MIN} runs of each study.");
+    let few_runs = format!("a verdict needs {RUNS_MIN} runs of each study.");
     let text = match (count(Verdict::Better), count(Verdict::Worse)) {
         _ if all.is_empty() => {
             return text
                 .and_strong("nothing could be compared")
-                .and(": no point that both have is valid in both.");
+                .and(": the studies have no valid point in common.");
         }
         _ if judged == 0 && few > 0 => text
             .and_strong("there are too few runs for a verdict")
@@ -176,7 +176,7 @@ fn summary(earlier: &Earlier, all: &[Of]) -> Text {
                 if better == 1 { "is" } else { "are" }
             ))
             .and(if better + worse < judged {
-                "; for the others no difference is shown."
+                "; the others show no difference."
             } else {
                 "."
             }),
@@ -207,6 +207,6 @@ fn plans(earlier: &Earlier) -> Option<Text> {
     };
     let text = Text::strong("The plans differ: ")
         .and(earlier.changed[..named].join(", "))
-        .and(format!("{more}. That may be why numbers do."));
+        .and(format!("{more}. This may explain changes."));
     (!earlier.changed.is_empty()).then_some(text)
 }

@@ -107,11 +107,10 @@ fn table(sweep: &SweepTable<'_>, devices: Devices) -> Table {
     }
     let mut note = "Means over the measured part, in MB/s of a million bytes. ".to_owned();
     note.push_str(if devices.are_known() {
-        "A device counts whatever is done to it, and several of one system are summed; the \
-             database's are keys and values as clients \
-             give and get them, those of background clients included."
+        "Device bandwidth is all traffic to the devices of a system. Database bandwidth counts \
+             keys and values as clients write and read them, background clients included."
     } else {
-        "The database's are keys and values as clients give and get them, those of background \
+        "Database bandwidth counts keys and values as clients write and read them, background \
              clients included. No device was known."
     });
     if devices == Devices::Some {

@@ -31,8 +31,8 @@ fn render(data: &Data) -> Vec<Block> {
     }
     let text = Text::plain(
         "The ceiling is the same workload on the same device without a database: records in fixed \
-         places, read and written directly. What a database adds (compaction, logs, reading \
-         blocks larger than a record) takes its share below 100 %, and its caches may lift it above.",
+         places, read and written directly. Compaction, logs and reads of whole blocks keep a \
+         database below 100 %; its caches can lift it above.",
     );
     vec![
         Block::Text(text),

@@ -164,21 +164,26 @@ impl<'a> Grid<'_, 'a> {
             note.push_str(&format!("Improvements are those {over} at equal {equal}. "));
         }
         note.push_str(&self.note_of_runs());
-        note.push_str("– means not measured, or fewer than 10 samples beyond the value; grey, fewer than 100.");
+        note.push_str(
+            "– means not measured, or fewer than 10 samples beyond the value; grey means fewer than \
+             100.",
+        );
         let mut cells = self
             .systems
             .iter()
             .flat_map(|s| self.group.cells_of(&s.name));
         if cells.any(|cell| cell.fault.is_some()) {
             note.push_str(
-                " Grey with a reason: not valid, so no peak and in no improvement; ops/s are those \
-                 that succeeded.",
+                " Grey with a reason means not valid: excluded from peaks and improvements; ops/s count \
+                 successes only.",
             );
         }
         let bounds = self.causes_of_bounds(metrics);
         if !bounds.is_empty() {
             let causes = number::list(&bounds);
-            note.push_str(&format!(" ≥ and ≤ mean at least and at most: {causes}."));
+            note.push_str(&format!(
+                " ≥ and ≤ mark bounds (at least, at most): {causes}."
+            ));
         }
         note
     }
@@ -214,10 +219,10 @@ impl<'a> Grid<'_, 'a> {
         let runs = points.map(|cell| cell.points.len()).max().unwrap_or(0);
         let mut note = match measure::ends(runs) {
             "" => String::new(),
-            ends => format!("Values are the geometric mean of the runs, and below it {ends}. "),
+            ends => format!("Values are the geometric mean of the runs; below it, {ends}. "),
         };
         if !self.pairs.is_empty() && self.comparisons.has_verdicts() {
-            note.push_str("Below an improvement: its 95 % interval and the verdict. ");
+            note.push_str("Below an improvement are its 95 % interval and the verdict. ");
         }
         note
     }
@@ -289,7 +294,7 @@ impl<'a> Grid<'_, 'a> {
         if self.pairs.is_empty() || self.group.steps.len() < 2 {
             return None;
         }
-        let label = Cell::new("average").with_detail("arithmetic, and the geometric mean");
+        let label = Cell::new("average").with_detail("arithmetic mean; below it, geometric");
         let mut cells = vec![label];
         for &metric in metrics {
             cells.extend(self.systems.iter().map(|_| Cell::default()));

@@ -32,9 +32,9 @@ fn render(data: &Data) -> Vec<Block> {
     });
     let mut blocks: Vec<Block> = figures.flatten().collect();
     if !blocks.is_empty() {
-        let text = "Of several runs a percentile is the geometric mean of theirs, and a histogram has \
-                    all their requests. A line ends where a run has fewer than 10 requests beyond \
-                    the value, or where the value is a bound.";
+        let text = "With several runs, a percentile is their geometric mean, and a histogram counts \
+                    the requests of all of them. A line ends where a run has fewer than 10 requests \
+                    beyond the value, or where the value is a bound.";
         blocks.insert(0, Block::Text(Text::plain(text)));
     }
     blocks
@@ -74,16 +74,16 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
         chart(
             "Latency by percentile",
             format!(
-                "One line a system of {}, from the fastest request to the slowest.",
+                "One line per system of {}, from the fastest request to the slowest.",
                 group.title
             ),
             percentiles::percentiles_option(),
             percentiles::percentiles,
         ),
         chart(
-            "How often each latency was",
+            "How often each latency occurred",
             format!(
-                "Shares of the requests of {} by latency, a step line a system.",
+                "Shares of the requests of {} by latency, one step line per system.",
                 group.title
             ),
             percentiles::histogram_option(),

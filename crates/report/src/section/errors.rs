@@ -49,8 +49,8 @@ fn render(data: &Data) -> Vec<Block> {
             ""
         };
         let rule = format!(
-            "No peak and in no comparison, as more than {} of the operations failed, the database \
-             went away or nothing was found{again}:",
+            "Excluded from peaks and comparisons, because more than {} of the operations failed, the \
+             database went away or nothing was found{again}:",
             data.allow_errors_text()
         );
         blocks.push(Block::Text(Text::plain(rule)));

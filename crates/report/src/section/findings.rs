@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub const SECTION: Section = Section {
     name: "findings",
     title: "Findings",
-    about: "what qualifies the numbers, with evidence and remedy",
+    about: "remarks that qualify the numbers, with evidence and remedy",
     render,
 };
 
@@ -15,9 +15,7 @@ fn render(data: &Data) -> Vec<Block> {
     let entries = Index::new(data).entries(data);
     let mut blocks = Vec::new();
     if entries.is_empty() {
-        blocks.push(Block::Text(Text::plain(
-            "Nothing was found that qualifies the numbers.",
-        )));
+        blocks.push(Block::Text(Text::plain("There are no findings.")));
     } else {
         blocks.push(Block::Findings(entries));
     }
@@ -45,7 +43,9 @@ fn render(data: &Data) -> Vec<Block> {
 /// Notices of the studies, and a notice if they name a subject or a baseline that is missing.
 fn notices(data: &Data) -> Vec<Text> {
     let missing = data.missing_system().map(|name| {
-        format!("`{name}` is not among the systems here: the report is about the one that leads.")
+        format!(
+            "`{name}` is not among the systems here, so the report is about the one that leads."
+        )
     });
     let notices = ladder::others(data).cloned().chain(missing);
     notices.map(Text::plain).collect()
@@ -86,7 +86,7 @@ fn conditions(pairs: &[UnequalPair<'_>]) -> Table {
     Table {
         columns: titles.map(Column::text).collect(),
         rows: names.iter().map(row).collect(),
-        note: "What is alike in all of them is among the systems under test.".into(),
+        note: "Conditions that all of them share are listed under the systems under test.".into(),
         ..Table::default()
     }
 }

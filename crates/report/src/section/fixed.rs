@@ -42,12 +42,12 @@ fn render(data: &Data) -> Vec<Block> {
     let tables = all.flat_map(|fixed| fixed.blocks(&sweep, &data.searches, &index));
     let mut blocks: Vec<Block> = tables.collect();
     if !blocks.is_empty() {
-        let text = "Interpolated values are read off the curve of a closed loop, so they are of \
-                    service time: on its rising branch, at the first crossing, the logarithm of the \
-                    latency linear in ops/s between two points, and never beyond the ends of what \
-                    was measured or across a point that is missing. They are no measurement at that \
-                    rate, and nothing is tested. ≥ marks a curve that lies below the latency up to its \
-                    end, or up to a point of which the latency is not known.";
+        let text = "Interpolated values are read off the curve of a closed loop, so they are service \
+                    times. They are read on the rising branch, at the first crossing, with the \
+                    logarithm of the latency linear in ops/s between two points; never beyond the \
+                    measured ends, and never across a missing point. They are not measurements at that \
+                    rate, and they are not tested. ≥ marks a curve that stays below the latency up to \
+                    its end, or up to a point whose latency is unknown.";
         blocks.insert(0, Block::Text(Text::plain(text)));
     }
     blocks
@@ -209,8 +209,7 @@ impl Fixed {
                 columns: columns.into_iter().chain(values).collect(),
                 rows,
                 note: "– means that nothing was measured there, and that the rising branch of the curve \
-                       does not get there from below, or that a point on the way is missing or lacks the \
-                       latency."
+                       does not reach it from below or lacks a point or a latency on the way."
                     .into(),
             }),
             Block::Statements(lines),

@@ -83,7 +83,7 @@ fn figure(sweep: &SweepTable<'_>) -> Option<Figure> {
         ],
         charts: vec![Chart {
             title,
-            hint: "blue: the first is better; orange: the second is; white: no difference"
+            hint: "blue: the first is better; orange: the second is better; white: no difference"
                 .to_owned(),
             about: "A tile for each thread count of each workload.".to_owned(),
             height: 60 + 40 * rows.len() as u32,

@@ -21,12 +21,14 @@ fn improvements<'a>(sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
     compare::pairs_of(&systems, sweep)
 }
 
-/// The columns. The first names the best system, under the title `best`: `Highest`; empty for a
-/// single system.
-pub fn columns(sweep: &SweepTable<'_>, best: &str) -> Vec<Column> {
-    if sweep.systems.len() < 2 {
-        return Vec::new();
-    }
+/// The columns. The first names the best system, under the title of two or of more: `Higher`,
+/// `Highest`; empty for a single system.
+pub fn columns(sweep: &SweepTable<'_>, [better, best]: [&str; 2]) -> Vec<Column> {
+    let best = match sweep.systems.len() {
+        ..2 => return Vec::new(),
+        2 => better,
+        _ => best,
+    };
     let improvements = improvements(sweep).into_iter();
     let improvements = improvements.map(|(a, b)| {
         let (title, group) = match sweep.baseline() {

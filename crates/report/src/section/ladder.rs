@@ -23,7 +23,7 @@ pub fn ends(data: &Data, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Op
         })
     });
     let said = said.reduce(Text::and_all)?;
-    let what = Text::plain("Thread counts were climbed until there was no gain.");
+    let what = Text::plain("Thread counts were raised until ops/s stopped rising.");
     Some(Block::Text(what.and_all(said)))
 }
 

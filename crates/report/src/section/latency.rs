@@ -25,13 +25,14 @@ fn render(data: &Data) -> Vec<Block> {
     let systems = sweep.systems.iter();
     let values = systems.map(|system| Column::number(&system.name).unit("us"));
     let columns = names.into_iter().chain(values);
-    let columns = columns.chain(improvements::columns(&sweep, "Lowest"));
+    let columns = columns.chain(improvements::columns(&sweep, ["Lower", "Lowest"]));
     vec![Block::Table(Table {
         columns: columns.collect(),
         rows,
-        note: "At the highest thread count or rate at which every system has a point that may be \
-               compared; at a rate it is response time."
-            .to_owned(),
+        note:
+            "At the highest thread count or rate at which every system has a comparable point. At \
+               a rate, latency is response time."
+                .to_owned(),
         ..Table::default()
     })]
 }

@@ -34,7 +34,7 @@ fn render(data: &Data) -> Vec<Block> {
     let index = Index::new(data);
     let rows = data.loads.iter().map(|load| row(load, &index)).collect();
     let note =
-        "Bandwidth counts keys and values as the user gives them, not what reaches the device.";
+        "Bandwidth counts keys and values as written by clients, not bytes that reach the device.";
     vec![Block::Table(Table {
         columns,
         rows,

@@ -45,8 +45,8 @@ fn about(blocks: &[Block]) -> Text {
         tables.any(|table| table.columns.iter().any(|column| column.title == title))
     };
     let text = Text::plain(
-        "Means over the measured part, of the samples that were taken of the machine meanwhile; a \
-         device counts whatever is done to it.",
+        "Means of the samples taken during the measured part. A device counts all requests to it, \
+         whoever makes them.",
     );
     let shown = Metric::figures().filter(is_shown);
     shown.fold(text, |text, metric| {
@@ -65,9 +65,9 @@ fn title(metric: Metric) -> String {
 }
 
 /// How figures of several runs are combined.
-const MEANS: &str = "Figures of several runs: those that can be compared are geometric means, as \
-                     everywhere, and the arithmetic mean if one of the runs has 0. The others \
-                     (requests, queues, processors) are arithmetic means.";
+const MEANS: &str = "With several runs, metrics that are compared are geometric means, or \
+                     arithmetic means if one of the runs has 0. The others (requests, queues, \
+                     processors) are arithmetic means.";
 
 /// `None` for a workload without samples.
 fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {

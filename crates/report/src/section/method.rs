@@ -64,24 +64,24 @@ fn definitions(data: &Data) -> Text {
     let sweep = SweepTable::new(data);
     let text = "Threads are clients with one operation in flight each. A latency at a quality of \
         service q over n samples is the k-th highest of them, k = n(1 − q) rounded down and at \
-        least 1; with fewer than 10 samples beyond it, it is not given. A read-modify-write counts \
-        as one operation in ops/s and is recorded as a read, an update and the pair; it failed where \
-        either half did. Ops/s are operations that succeeded; in latencies a failed request ranks above every success. ";
+        least 1. It is omitted if fewer than 10 samples lie beyond it. A read-modify-write counts \
+        as one operation in ops/s and is recorded as a read, an update and the pair; it fails if \
+        either half does. Ops/s count successful operations; in latencies, a failed request ranks \
+        above every success. ";
     let valid = format!(
-        "A point of whose operations more than {} failed (sweep.allow_errors), whose database went \
-         away, or which found nothing is marked, and is no peak and in no comparison. ",
+        "A point is marked and excluded from peaks and comparisons if more than {} of its operations \
+         failed (sweep.allow_errors), its database went away, or it found nothing. ",
         data.allow_errors_text()
     );
     let merged = match measure::ends(sweep.repeats()) {
         "" => String::new(),
         ends => format!(
-            "Values over runs are geometric means, with {ends} beside them; error bars in charts are \
-             the same. "
+            "Values over runs are geometric means, with {ends}; error bars in charts show the same. "
         ),
     };
     let compared = if sweep.systems.len() > 1 {
-        "Improvements at equal threads are a / b − 1 for ops/s and 1 − a / b for latency; the \
-         average improvement is the arithmetic mean of those, which depends on which system is a; the \
+        "Improvements at equal threads are a / b − 1 for ops/s and 1 − a / b for latency. The \
+         average improvement is their arithmetic mean, which depends on which system is a; the \
          geometric mean of the ratios does not. "
     } else {
         ""
@@ -90,13 +90,13 @@ fn definitions(data: &Data) -> Text {
         String::new()
     } else {
         format!(
-            "The unit of a comparison is a run. With {} runs or more on either side the logarithms \
-             of their values are compared: by Welch's t, where systems took turns by least squares \
-             with a linear trend (the ratio is then without the drift that the means have), and at peaks by an interval that holds for all thread counts that \
-             may be the peak. Better or worse is said where p, adjusted \
-             after Holm over all points (or all peaks) of a metric, is below 0.05 and the ratio is \
-             not {}; equivalent, where the 95 % interval of the ratio is; otherwise no difference \
-             is shown.",
+            "The unit of a comparison is a run. With {} runs or more on both sides, the logarithms of \
+             their values are compared: by Welch's t; if systems took turns, by least squares with a \
+             linear trend (the ratio is then free of the drift that the means have); and at peaks, by \
+             an interval that holds for all thread counts that may be the peak. The verdict is better \
+             or worse if p, adjusted (Holm) over all points or all peaks of a metric, is below 0.05 \
+             and the ratio is not {}. It is equivalent if the whole 95 % interval of the ratio is. \
+             Otherwise, no difference is shown.",
             statistics::RUNS_MIN,
             compare::within(sweep.comparisons),
         )
@@ -149,7 +149,7 @@ fn systems(data: &Data) -> Table {
     Table {
         columns,
         rows: rows.rows,
-        note: "In bold: what differs between the systems that are compared.".into(),
+        note: "Differences between the compared systems are in bold.".into(),
         ..Table::default()
     }
 }

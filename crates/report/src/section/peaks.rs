@@ -55,15 +55,14 @@ pub fn table(sweep: &SweepTable<'_>) -> Table {
         let column = |title: &str| Column::number(title).group(&system.name);
         columns.extend([column("peak ops/s").unit("ops/s"), column("at threads")]);
     }
-    columns.extend(improvements::columns(sweep, "Highest"));
+    columns.extend(improvements::columns(sweep, ["Higher", "Highest"]));
     let mut note =
-        "The peak is the highest ops/s of a valid point over all thread counts, wherever \
-                    each system has it."
+        "The peak of a system is its highest ops/s over all thread counts, of valid points."
             .to_owned();
     if sweep.repeats() > 1 {
         note.push_str(
-            " Each repeat counts at the thread count that the other repeats choose, so that a peak \
-             is not too high by chance.",
+            " The thread count of the peak in each repeat is chosen by the other repeats, so that \
+             chance does not inflate it.",
         );
     }
     if sweep.has_peaks_at_least() {

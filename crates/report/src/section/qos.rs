@@ -45,10 +45,9 @@ fn render(data: &Data) -> Vec<Block> {
 
 fn definition() -> Text {
     Text::plain(format!(
-        "A block is the fewest consecutive seconds with {} requests of a kind. Of each block the \
-         quantile is taken as of a whole run: p99.99 is the fastest of the 100 slowest of a million. \
-         Requests a second at or above the value are those that the quality leaves of all requests \
-         of the kind, failed ones included.",
+        "A block is the fewest consecutive seconds with {} requests of a kind. A block has quantiles \
+         like a whole run: of a million requests, p99.99 is the fastest of the 100 slowest. Requests \
+         per second at or above the value count all requests of the kind, failed ones included.",
         number::count(BLOCK_SAMPLES)
     ))
 }
@@ -135,13 +134,14 @@ fn at_scale(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     columns.push(Column::number(format!("{} latency", kind.name())).unit("us"));
     columns.extend(SCALES.map(|(name, _)| {
         let column = Column::number(name).unit("requests/s");
-        column.group(format!("{} requests a second at or above", kind.name()))
+        column.group(format!("{} requests/s at or above", kind.name()))
     }));
     (!rows.is_empty()).then(|| Table {
-        caption: "What the quality leaves, at scale".into(),
+        caption: "Requests at or above the value, at scale".into(),
         columns,
         rows,
-        note: "Each device does what the one measured did; nothing else is scaled.".into(),
+        note: "Assumes that each device performs like the measured one; nothing else is scaled."
+            .into(),
     })
 }
 
@@ -151,22 +151,22 @@ fn note(group: &WorkloadGrid<'_>, has_blocks: bool) -> String {
         note.push_str("Latencies are response times. ");
     }
     note.push_str(
-        "– means fewer than 10 samples beyond the value; grey, fewer than 100, of the block with the \
-         fewest. ",
+        "– means fewer than 10 samples beyond the value; grey means fewer than 100 in the block with \
+         the fewest. ",
     );
     let runs = group.cell_sizes().max().unwrap_or(0);
     match measure::ends(runs) {
         "" => {}
         ends => note.push_str(&format!(
-            "Over runs: of whole runs the geometric mean with {ends}; the worst of all blocks, the \
-             geometric mean of the medians, the best of all blocks. "
+            "Whole runs are the geometric mean of the runs, with {ends}. The worst and the best \
+             block are of all runs; the median block is the geometric mean of the medians. "
         )),
     }
     note.push_str(if has_blocks {
-        "Blocks are within 1 %; below the worst stands when it began, from the start of the \
-             measured part. What was never done is in no block."
+        "Quantiles of blocks are accurate to 1 %. Below the worst block is when it began, from the \
+             start of the measured part. Operations that were never done are in no block."
     } else {
-        "No run has requests enough for a block, or its study was made before there were any."
+        "No run has enough requests for a block, or the study predates blocks."
     });
     note
 }

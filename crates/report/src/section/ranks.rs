@@ -39,10 +39,11 @@ fn render(data: &Data) -> Vec<Block> {
         caption: "What each rank did".into(),
         columns,
         rows,
-        note: "Histograms of all ranks are added, second by second; percentiles are never averaged. \
-               p99: response time of all requests of a rank. Began late: the latest rank, against the agreed \
-               instant."
-            .into(),
+        note:
+            "Histograms of all ranks are added, second by second; percentiles are never averaged. \
+               p99 is the response time of all requests of a rank. Began late is the delay of the \
+               latest rank after the agreed start."
+                .into(),
     })]
 }
 

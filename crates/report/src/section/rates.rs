@@ -22,8 +22,8 @@ pub fn tables<'a>(
     let measured = systems.filter(|system| group.has(&system.name));
     let table = |system: &&'a System| Block::Table(table(group, sweep, index, system));
     let text = format!(
-        "At a fixed rate, {}; response time counts from the instant an operation was due, whether a \
-         client was free or not.",
+        "At a fixed rate, {}. Response time counts from when an operation was due, whether or not a \
+         client was free.",
         reached(group.arrivals)
     );
     let text = Block::Text(Text::plain(text));
@@ -35,7 +35,7 @@ pub fn tables<'a>(
 pub fn reached(arrivals: Option<Arrivals>) -> &'static str {
     match arrivals {
         Some(Arrivals::Even) => "ops/s cannot exceed the rate",
-        Some(Arrivals::Poisson) => "ops/s follow the rate, a little above or below it by chance",
+        Some(Arrivals::Poisson) => "ops/s follow the rate, with small random deviations",
         None => "ops/s follow the rate",
     }
 }
@@ -86,9 +86,10 @@ fn table<'a>(
         caption: system.name.clone(),
         columns,
         rows,
-        note: "≥ means at least: requests failed, or operations were due and never done. Drained operations were done \
-               behind the end of the measured part and are not in ops/s. Of several runs, the most of one. – means fewer than 10 \
-               samples beyond the value; grey, fewer than 100."
+        note: "≥ means at least: requests failed, or operations were due and never done. Drained \
+               operations were done after the end of the measured part and are not in ops/s. With \
+               several runs, these counts are the highest of any run. – means fewer than 10 samples \
+               beyond the value; grey means fewer than 100."
             .into(),
     }
 }

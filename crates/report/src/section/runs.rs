@@ -32,7 +32,7 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
         let title = group.title_with_conditions();
         Some(Chart {
             title: format!("{title}: {} of each run", metric.row().title),
-            hint: format!("{} is better; one mark a run", compare::better(metric)),
+            hint: format!("{} is better; one mark per run", compare::better(metric)),
             about: format!("{} of every run of {title}, by system.", metric.row().title),
             height: 300,
             wide: false,

@@ -21,8 +21,8 @@ pub fn annotation(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Bl
     let said = systems.filter_map(|system| law(&system.name).map(line));
     let said = said.reduce(|all, line| all.and(" ").and_all(line))?;
     let what = Text::plain(
-        "Fitted, not measured, and in no comparison: the Universal Scalability Law (contention \
-         sigma, coherency kappa) through the points by thread count. ",
+        "Fitted, not measured, and not compared: the Universal Scalability Law (contention sigma, \
+         coherency kappa) through the points by thread count. ",
     );
     Some(Block::Text(what.and_all(said)))
 }

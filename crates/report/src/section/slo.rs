@@ -34,14 +34,14 @@ fn render(data: &Data) -> Vec<Block> {
 
 fn about(data: &Data) -> Text {
     let text = "A trial offers a rate and counts, block by block, the share of requests that took longer \
-                than the limit, failed or were never done. It holds, or does not, where the 95 % \
-                interval of that share lies on one side of what is allowed; each end of an answer was \
-                measured twice. Response time: from the instant at which a request was due.";
+                than the limit, failed or were never done. A trial is decided when the 95 % interval \
+                of that share lies entirely below or above the allowed share. Each end of an answer \
+                was measured twice. Latency is response time, from when a request was due.";
     let text = Text::plain(text);
     if data.searches.iter().any(|search| search.settings.quick) {
         text.and(" ").and_strong(
-            "Quick searches: short blocks and a coarse resolution, so a compaction or two can \
-             decide them.",
+            "These were quick searches, with short blocks and a coarse resolution, so a compaction or \
+             two can decide them.",
         )
     } else {
         text
@@ -89,7 +89,8 @@ fn answers(data: &Data) -> Table {
         caption: "The highest rate that holds the limits".into(),
         columns,
         rows: data.searches.iter().map(answer_row).collect(),
-        note: "Both ends are rates that were measured, rounded outward. – is an end that was not confirmed.".into(),
+        note: "Both ends are measured rates, rounded outward. – is an end that was not confirmed."
+            .into(),
     }
 }
 
@@ -143,7 +144,7 @@ fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
             title: format!("{title}: {limit}"),
             hint: "filled: holds, hollow: not decided, red: does not hold".into(),
             about: format!(
-                "Each trial of {title} at its rate, with the latency that was measured; the line is the \
+                "Each trial of {title} at its rate, with its measured latency; the line is the \
                  limit, {limit}."
             ),
             height: 360,
@@ -157,8 +158,8 @@ fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
 }
 
 /// The explanation of the last two columns of a table of trials.
-const VERDICTS: &str = "Verdict is that of the limit in the row; Trial is that of all limits \
-                        together, with what is known of the client and of how steady it was.";
+const VERDICTS: &str = "Verdict judges the limit in the row. Trial judges all limits together, \
+                        and whether the client kept up and the database was steady.";
 
 /// Every trial in the order in which they were made.
 fn trials_of(group: &[&Search]) -> Table {

@@ -88,15 +88,15 @@ fn about_verdicts(sweep: &SweepTable<'_>) -> Text {
     }
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
     let few = if sweep.comparisons.have_too_few_runs() {
-        "Where a side has too few runs for a verdict, what is said is as it was measured. "
+        "Where a side has too few runs for a verdict, differences are as measured. "
     } else if sweep.comparisons.have_no_noise() {
-        "Where no run differs from the others, what is said is as it was measured. "
+        "Where the runs of a point are identical, differences are as measured. "
     } else {
         ""
     };
     Text::plain(format!(
-        "Better and worse are verdicts about these devices under this load on these days: with a \
-         chance of error of 5 %, adjusted (Holm) for {}, and by more than {}. {few}",
+        "Differences marked better or worse are significant at the 5 % level, adjusted (Holm) for \
+         {}, and larger than {}. They hold for these devices under this load on these days. {few}",
         number::list(&families),
         compare::within(sweep.comparisons).trim_start_matches("within "),
     ))
@@ -153,7 +153,7 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
             .and(format!("{between} differ in "))
             .and_strong(names[..named].join(", "))
             .and(format!(
-                "{more} (finding {letter}), which may be why their numbers do."
+                "{more} (finding {letter}), which may explain their results."
             )),
     )
 }
@@ -187,7 +187,7 @@ fn card<'a>(
     figures.extend(group.has_peaks().then(|| peaks(group, sweep)));
     figures.extend(metric_figure(group, sweep).filter(|_| !has_fixed));
     if figures.is_empty() {
-        figures.push(figure("–", "no latency that two systems have"));
+        figures.push(figure("–", "no latency known of two systems"));
     }
     Card {
         title: match &group.use_case {
@@ -240,7 +240,7 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
                     peak.as_ref().is_some_and(|peak| peak.ops.middle <= 0.0)
                 };
                 let why = if peaks.iter().any(is_zero) {
-                    "a peak is 0, which no ratio is formed with"
+                    "a peak is 0, so there is no ratio"
                 } else {
                     "both peaks are lower bounds"
                 };
@@ -337,10 +337,13 @@ fn of_pair<'a>(
             let (lacking, counts) = compare::unlike(group, (a, b), comparison.ratio.value);
             (
                 "not comparable".to_owned(),
-                format!("{lacking} has no valid point at a thread count of {counts}"),
+                format!("{lacking} has no valid point at a thread count that {counts} has"),
             )
         }
-        Outcome::Open => ("open".to_owned(), format!("{over}: a value is a bound")),
+        Outcome::Open => (
+            "not certain".to_owned(),
+            format!("{over}: a value is a bound"),
+        ),
     };
     let interval = compare::interval(comparison, sweep.comparisons);
     let interval = interval.map_or_else(String::new, |text| format!(": {text}"));
@@ -369,9 +372,9 @@ fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
     let repeats = sweep.repeats();
     let runs = match (repeats, measure::ends(repeats)) {
         (0, _) => String::new(),
-        (1, _) => "One run a point: how far runs differ is not known. ".to_owned(),
+        (1, _) => "Each point was run once, so run-to-run variation is unknown. ".to_owned(),
         (n, ends) => {
-            format!("Each point is the geometric mean of up to {n} runs; beside it stands {ends}. ")
+            format!("Each value is the geometric mean of up to {n} runs, with {ends}. ")
         }
     };
     let measured = measured(data);
@@ -380,7 +383,7 @@ fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
     let measured = match invalid.count() {
         0 => measured,
         n => format!(
-            "{measured}{} not valid, and so no peak and in no comparison. ",
+            "{measured}{} not valid and excluded from peaks and comparisons. ",
             match n {
                 1 => "One run is".to_owned(),
                 n => format!("{} are", number::plural(n as u64, "run")),
@@ -388,9 +391,9 @@ fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
         ),
     };
     let findings = match index.entries(data).len() {
-        0 => "Nothing was found that qualifies the numbers.".to_owned(),
-        1 => "One kind of finding qualifies the numbers.".to_owned(),
-        n => format!("{n} kinds of findings qualify the numbers."),
+        0 => "There are no findings.".to_owned(),
+        1 => "There is 1 kind of finding.".to_owned(),
+        n => format!("There are {n} kinds of findings."),
     };
     Text::plain(runs).and(measured).and(findings)
 }
@@ -401,11 +404,11 @@ fn measured(data: &Data) -> String {
     let timed: Vec<&Point> = data.points.iter().filter(is_timed).collect();
     let runs = number::plural(data.points.len() as u64, "run");
     if timed.is_empty() {
-        return format!("{runs}, of which the length is not known. ");
+        return format!("{runs} of unknown length. ");
     }
     let untimed = match data.points.len() - timed.len() {
         0 => String::new(),
-        n => format!(" (the length of {} is not known)", number::count(n as u64)),
+        n => format!(" ({} of unknown length)", number::count(n as u64)),
     };
     let seconds: f64 = timed.iter().map(|p| p.phase.duration_s).sum();
     let operations: u64 = timed.iter().map(|p| p.phase.operations).sum();

@@ -49,7 +49,7 @@ fn render(data: &Data) -> Vec<Block> {
     }
     let chart = Chart {
         title: "One point over time".into(),
-        hint: "the plots share one axis of time".into(),
+        hint: "the plots share one time axis".into(),
         about: "Ops/s, tail latency, device bandwidth, device requests, background work of the \
                 database and processor use on one clock."
             .into(),
@@ -71,9 +71,9 @@ fn render(data: &Data) -> Vec<Block> {
         charts: vec![chart],
     };
     let mut text = Text::plain(
-        "Tail latency of an interval is shown where at least 10 samples lie beyond it. In a closed \
-         loop response time is service time; at a fixed rate it counts from the instant a request \
-         was due.",
+        "The tail latency of an interval is shown if at least 10 samples lie beyond it. In a closed \
+         loop, response time is service time; at a fixed rate, it counts from when a request was \
+         due.",
     );
     if data.points.iter().any(|point| point.phase.censored > 0) {
         text = text.and(" Operations that were due and never done are in no interval.");
@@ -111,14 +111,14 @@ fn warmups(data: &Data) -> Option<Block> {
         Column::text("Point"),
         Column::number("Warm-up").unit("s"),
         Column::number("Steady after").unit("s"),
-        Column::text("Why not"),
+        Column::text("Why not steady"),
     ];
     (!rows.is_empty()).then(|| {
         Block::Table(Table {
             columns,
             rows,
-            note: "A rule ended these warm-ups: five windows that neither swung nor rose or fell. \
-                   Systems that are compared have equal ones, the longest; they are drawn shaded, \
+            note: "These warm-ups ended when five windows neither swung nor rose or fell. Compared \
+                   systems warm up equally long, as long as the slowest needs. Warm-ups are shaded, \
                    before 0."
                 .into(),
             ..Table::default()

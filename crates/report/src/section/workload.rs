@@ -64,7 +64,7 @@ fn workload<'a>(
     ];
     if group.rate.is_some() {
         blocks.push(Block::Text(Text::plain(format!(
-            "At a fixed rate, {}; latency is what differs.",
+            "At a fixed rate, {}; compare latencies.",
             rates::reached(group.arrivals)
         ))));
     }
@@ -180,7 +180,7 @@ fn curves_of(
         Along::Rate => (
             format!("{title} against operations per second"),
             format!("{better} and further right is better; labels are thread counts"),
-            format!("One line a system of {workload}, one point a thread count."),
+            format!("One line per system of {workload}, one point per thread count."),
         ),
         Along::Threads => (
             format!("{title} by threads"),
@@ -189,8 +189,8 @@ fn curves_of(
         ),
         Along::Offered => (
             format!("{title} against offered rate"),
-            format!("{better} is better; ≥ marks what may have been more"),
-            format!("One line a system of {workload}, one point an offered rate."),
+            format!("{better} is better; ≥ marks values that may be higher"),
+            format!("One line per system of {workload}, one point per offered rate."),
         ),
     };
     let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();

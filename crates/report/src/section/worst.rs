@@ -35,19 +35,18 @@ pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
         Column::text("Point"),
         Column::number("From").unit("s"),
         Column::text("Latency"),
-        Column::number("It was").unit("ns"),
+        Column::number("Value").unit("ns"),
         Column::text("Unusual in that second"),
     ];
-    let about = "The seconds of the worst latency at the peak of each system, of several runs those of \
-                 the worst one, and what was then far \
-                 from its median: by five standard deviations, estimated from the median of the \
-                 deviations, and half as much again. What happens at the same time need not be the \
-                 cause.";
+    let about = "The seconds of the worst latency at the peak of each system (in its worst run), and \
+                 what was unusual then: five standard deviations from its median, estimated from the \
+                 median of the deviations, and a factor of 1.5. What happens at the same time is not \
+                 necessarily the cause.";
     let table = Table {
         caption: "The worst seconds".into(),
         columns,
         rows,
-        note: "In brackets: the median over the measured part.".into(),
+        note: "In parentheses: the median over the measured part.".into(),
     };
     vec![Block::Text(Text::plain(about)), Block::Table(table)]
 }

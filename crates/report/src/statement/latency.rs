@@ -1,6 +1,6 @@
 //! Sentences about the report's latency: at the highest thread count or rate, and at the peaks.
 
-use super::{Detail, place, title};
+use super::{Detail, place};
 use crate::{
     axis::Step,
     block::Text,
@@ -34,10 +34,10 @@ pub fn at_the_highest<'a>(
         } else {
             String::new()
         };
-        let said = which_is_better(sweep, metric, pair, values, known.as_ref(), &figures);
+        let said = which_is_better(sweep, metric, pair, values, known.as_ref(), figures);
         Some(said)
     });
-    lines(&format!("{} {}: ", title(metric), place(group, spot)), said)
+    lines(&place(group, step), metric, said)
 }
 
 /// A statement about two latencies.
@@ -49,12 +49,13 @@ enum Said<'a> {
 }
 
 /// The statements after a common beginning. Those about one system are in one sentence.
-fn lines<'a>(begin: &str, sayings: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
+fn lines<'a>(begin: &str, metric: Metric, sayings: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
+    let begin = format!("{begin}, ");
     let mut lines = Vec::new();
     let mut of_one: Vec<(&str, Vec<Text>)> = Vec::new();
     for said in sayings {
         match said {
-            Said::Sentence(text) => lines.push(Text::plain(begin).and_all(text)),
+            Said::Sentence(text) => lines.push(Text::plain(&*begin).and_all(text)),
             Said::Is(name, text) => match of_one.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, texts)) => texts.push(text),
                 None => of_one.push((name, vec![text])),
@@ -63,7 +64,8 @@ fn lines<'a>(begin: &str, sayings: impl Iterator<Item = Said<'a>>) -> Vec<Text> 
     }
     let sentence = |(name, texts): (&str, Vec<Text>)| {
         let last = texts.len() - 1;
-        let mut text = Text::plain(begin).and_strong(name).and(" is ");
+        let text = Text::plain(format!("{begin}the {} of ", metric.noun()));
+        let mut text = text.and_strong(name).and(" is ");
         for (i, one) in texts.into_iter().enumerate() {
             let joint = match i {
                 0 => "",
@@ -86,30 +88,32 @@ fn which_is_better<'a>(
     (a, b): (&'a str, &'a str),
     (of_a, of_b): (Measured, Measured),
     comparison: Option<&Comparison>,
-    figures: &str,
+    figures: String,
 ) -> Said<'a> {
-    let uncertain = || {
+    let noun = metric.noun();
+    let uncertain = |figures: String| {
+        let figures = in_brackets([figures, String::new()]);
         let text = if has_zero(of_a) || has_zero(of_b) {
-            no_ratio((a, b), figures)
+            no_ratio(metric, (a, b), &figures)
         } else {
             let better = compare::better(metric);
-            format!("which of {a} and {b} is {better} is not certain{figures}.")
+            format!("it is not certain whether {a} or {b} has the {better} {noun}{figures}.")
         };
         Said::Sentence(Text::plain(text))
     };
     let Some(comparison) = comparison else {
-        return uncertain();
+        return uncertain(figures);
     };
     let ratio = comparison.ratio;
     if !compare::is_certain(ratio) {
-        return uncertain();
+        return uncertain(figures);
     }
-    let after = |text: Option<String>| text.map_or_else(String::new, |text| format!(", {text}"));
-    let interval = after(compare::interval(comparison, sweep.comparisons));
+    let interval = compare::interval(comparison, sweep.comparisons).unwrap_or_default();
+    let details = in_brackets([figures, interval]);
     let outcome = Outcome::new(comparison, sweep.comparisons.band);
     match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => {
-            let sentence = format!("{words}{figures}{interval}.");
+            let sentence = format!("{words} in {noun}{details}.");
             Said::Sentence(Text::plain(sentence))
         }
         None => {
@@ -117,8 +121,8 @@ fn which_is_better<'a>(
                 .comparisons
                 .ratio(metric, ratio)
                 .replace("≥ ", "at least ");
-            let far = after(compare::interval(comparison, sweep.comparisons));
-            let text = Text::strong(lower).and(format!(" than {b}{figures}{far}"));
+            let than = compare::than(&lower, b);
+            let text = Text::strong(lower).and(format!("{than}{details}"));
             Said::Is(a, text)
         }
     }
@@ -129,14 +133,25 @@ fn has_zero(measured: Measured) -> bool {
     measured.low.is_exact() && measured.low.value == 0.0
 }
 
-fn no_ratio((a, b): (&str, &str), figures: &str) -> String {
-    format!("{a} and {b} have no ratio, as a run of one of them has 0{figures}.")
+fn no_ratio(metric: Metric, (a, b): (&str, &str), figures: &str) -> String {
+    let noun = metric.noun();
+    format!("{a} and {b} have no ratio in {noun}, because a run of one of them has 0{figures}.")
 }
 
-/// ` (45.3 us against 69.3 us)`.
+/// `45.3 us against 69.3 us`.
 fn figures(metric: Metric, a: Measured, b: Measured) -> String {
     let [a, b] = [a, b].map(|measured| metric.text_with_unit(measured.middle));
-    format!(" ({a} against {b})")
+    format!("{a} against {b}")
+}
+
+/// ` (45.3 us against 69.3 us; 31 % to 35 % lower)`; nothing of empty texts.
+fn in_brackets(texts: [String; 2]) -> String {
+    let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+    if texts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", texts.join("; "))
+    }
 }
 
 /// At the peak of each, if one of them is not at the highest thread count of both.
@@ -164,18 +179,17 @@ pub fn at_the_peaks<'a>(
         if steps.iter().all(|step| Some(*step) == last) {
             continue;
         }
-        let begin = format!("{} at the peaks ", title(metric));
         if steps[0] == steps[1] && steps[0].threads != PointKey::PEAK {
             let comparison = compare::at(group, sweep, ComparedAt::Step(steps[0]), metric, pair);
-            let begin = format!("{begin}({}): ", steps[0].place());
+            let begin = format!("At the peaks ({})", steps[0].place());
             let figures = figures(metric, of_a, of_b);
             let known = comparison.as_ref();
-            let which = which_is_better(sweep, metric, pair, (of_a, of_b), known, &figures);
+            let which = which_is_better(sweep, metric, pair, (of_a, of_b), known, figures);
             said.push((begin, which));
             continue;
         }
         // At unlike or unknown thread counts nothing is tested: it is what was measured.
-        let begin = format!("{begin}({}), as measured: ", places(steps));
+        let begin = format!("As measured at the peaks ({})", places(steps));
         let which = as_measured(sweep, metric, pair, (of_a, of_b));
         said.extend(which.map(|which| (begin, which)));
     }
@@ -185,7 +199,7 @@ pub fn at_the_peaks<'a>(
         let (same, rest) = said.into_iter().partition(|(other, _)| *other == begin);
         said = rest;
         let same: Vec<(String, Said<'a>)> = same;
-        all.extend(lines(&begin, same.into_iter().map(|(_, own)| own)));
+        all.extend(lines(&begin, metric, same.into_iter().map(|(_, own)| own)));
     }
     all
 }
@@ -211,16 +225,21 @@ fn as_measured<'a>(
     let bound = of_a.middle.bound.and(of_b.middle.bound.reversed())?;
     let value = of_a.middle.value / of_b.middle.value;
     let ratio = Bounded { value, bound };
-    let figures = figures(metric, of_a, of_b);
+    let figures = in_brackets([figures(metric, of_a, of_b), String::new()]);
     if has_zero(of_a) || has_zero(of_b) {
-        return Some(Said::Sentence(Text::plain(no_ratio((a, b), &figures))));
+        let text = no_ratio(metric, (a, b), &figures);
+        return Some(Said::Sentence(Text::plain(text)));
     }
     let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
     Some(match compare::alike(outcome, (a, b), sweep.comparisons) {
-        Some(words) => Said::Sentence(Text::plain(format!("{words}{figures}."))),
+        Some(words) => {
+            let noun = metric.noun();
+            Said::Sentence(Text::plain(format!("{words} in {noun}{figures}.")))
+        }
         None => {
-            let lower = Text::strong(sweep.comparisons.ratio(metric, ratio));
-            Said::Is(a, lower.and(format!(" than {b}{figures}")))
+            let lower = sweep.comparisons.ratio(metric, ratio);
+            let than = compare::than(&lower, b);
+            Said::Is(a, Text::strong(lower).and(format!("{than}{figures}")))
         }
     })
 }

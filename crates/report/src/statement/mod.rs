@@ -8,7 +8,7 @@ mod threads;
 pub use peak::{amount, more};
 
 use crate::{
-    axis::Axis,
+    axis::{Axis, Step},
     block::Text,
     compare::{self, ComparedAt},
     sweep::{SweepTable, WorkloadGrid},
@@ -98,13 +98,13 @@ fn without_baseline(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<
     } else {
         "was not measured here"
     };
-    let text = format!(" {why}: without the baseline nothing is compared.");
+    let text = format!(", the baseline, {why}, so nothing is compared.");
     (!is_valid).then(|| Text::strong(baseline).and(text))
 }
 
 /// The points that are no peak and in no comparison, and why.
 fn skipped(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
-    let mut text = Text::plain("In no comparison: ");
+    let mut text = Text::plain("Not compared: ");
     let said = text.0.len();
     for system in sweep.systems.iter().chain(&sweep.ceilings) {
         let cells = group.cells_of(&system.name);
@@ -125,7 +125,7 @@ fn skipped(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
             .and(format!(" at {}", number::list(&points)));
     }
     let rule = format!(
-        ". A point with more than {} of failed operations is no peak.",
+        ". A point where more than {} of the operations failed cannot be a peak.",
         sweep.data.allow_errors_text()
     );
     (text.0.len() > said).then(|| text.and(rule))
@@ -144,13 +144,16 @@ pub fn title(metric: Metric) -> String {
     }
 }
 
-/// The place of a comparison in words, and whether it is the highest of the axis.
-fn place(group: &WorkloadGrid<'_>, spot: ComparedAt) -> String {
-    let place = compare::place(spot);
-    match spot {
-        ComparedAt::Step(step) if group.steps.len() > 1 && group.steps.last() == Some(&step) => {
-            format!("{place}, the highest")
-        }
-        _ => place,
+/// The beginning of a sentence about a step: `At 64 threads, the highest thread count`.
+fn place(group: &WorkloadGrid<'_>, step: Step) -> String {
+    let place = step.place();
+    if group.steps.len() > 1 && group.steps.last() == Some(&step) {
+        let what = match group.axis {
+            Axis::Threads => "thread count",
+            Axis::Rates => "offered rate",
+        };
+        format!("At {place}, the highest {what}")
+    } else {
+        format!("At {place}")
     }
 }

@@ -68,7 +68,8 @@ fn against_all(
     let mut clauses = Vec::new();
     if !tied.is_empty() {
         let names: Vec<&str> = tied.iter().map(|other| other.system).collect();
-        clauses.push(Text::plain("is tied with ").and_strong(number::list(&names)));
+        let within = compare::within(sweep.comparisons);
+        clauses.push(Text::plain(format!("is {within} of ")).and_strong(number::list(&names)));
     }
     clauses.extend(apart.iter().map(|other| {
         let comparison = compared(other);
@@ -99,10 +100,11 @@ fn against_all(
             .map(|other| format!("{} ({})", figures(other), other.system))
             .collect(),
     };
+    let figures_of_others: Vec<&str> = figures_of_others.iter().map(String::as_str).collect();
     text.and(format!(
         ": {} against {}.",
         figures(first),
-        figures_of_others.join(" and ")
+        number::list(&figures_of_others)
     ))
 }
 
@@ -114,23 +116,23 @@ fn against(
     comparisons: &Comparisons,
 ) -> Text {
     let Some(comparison) = comparison else {
-        return text.and("is not compared with ").and_strong(other);
+        return text.and("cannot be compared with ").and_strong(other);
     };
     let ratio = comparison.ratio.value;
     let said = comparisons.improvement(comparison);
     let text = match Outcome::new(comparison, comparisons.band) {
         Outcome::Differ => more(text, &said, ratio < 1.0),
-        Outcome::Tied => text.and("is tied with "),
+        Outcome::Tied => text.and(format!("is {} of ", compare::within(comparisons))),
         Outcome::Equivalent => {
             let within = compare::within(comparisons);
             text.and(format!("is equivalent ({within}) to "))
         }
-        Outcome::NoDifferenceShown => text.and("shows no difference to "),
+        Outcome::NoDifferenceShown => text.and("shows no difference from "),
         Outcome::Open => text.and(format!(
-            "may or may not differ (a value is a bound; as measured {said}) from "
+            "may or may not differ (a value is a bound; as measured, {said}) from "
         )),
         Outcome::UnlikePeaks => text.and(format!(
-            "is not comparable (a thread count is missing or not valid; as measured {said}) with "
+            "cannot be compared (a thread count is missing or not valid; as measured, {said}) with "
         )),
     };
     let text = text.and_strong(other);
@@ -141,14 +143,16 @@ fn against(
     text
 }
 
-/// ` does 44 % more ops/s than `, ` does 2.2X the ops/s of `: an improvement as a phrase.
+/// ` delivers 44 % more ops/s than `, ` delivers 2.2X the ops/s of `: an improvement as a phrase.
 pub fn more(text: Text, said: &str, is_less: bool) -> Text {
     let amount = amount(said);
     if said.ends_with('X') {
-        text.and("does ").and_strong(amount).and(" the ops/s of ")
+        text.and("delivers ")
+            .and_strong(amount)
+            .and(" the ops/s of ")
     } else {
-        let than = if is_less { "less" } else { "more" };
-        text.and("does ")
+        let than = if is_less { "fewer" } else { "more" };
+        text.and("delivers ")
             .and_strong(format!("{amount} {than}"))
             .and(" ops/s than ")
     }
@@ -180,13 +184,13 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
         let is_ahead = compare::is_ahead(&comparison, sweep.comparisons.band);
         let below = (is_ahead == Some(false)).then_some(comparison.ratio)?;
         let share = number::bounded_share(below).replace("≤ ", "at most ");
-        Some(format!("{share} of {}", other.system))
+        Some(format!("{share} of {}'s", other.system))
     };
     let shares: Option<Vec<String>> = others.iter().rev().map(share).collect();
     let shares = shares?;
     let shares: Vec<&str> = shares.iter().map(String::as_str).collect();
     Some(
-        Text::plain("At its peak, ")
+        Text::plain("The peak of ")
             .and_strong(last.system)
             .and(format!(" reaches only {}.", number::list(&shares))),
     )

@@ -108,7 +108,7 @@ fn slope(
     let (from, to) = (own.first()?.step, own.last()?.step);
     (apart >= STEEPER).then(|| {
         let text = Text::strong(flat).and(format!(
-            " has the {much}flatter curve: from {} to {}, ",
+            " has a {much}flatter curve: from {} to {}, its ",
             from.label(),
             to.place()
         ));
@@ -151,16 +151,16 @@ fn last_step(
     is_dramatic.then(|| {
         let change = |more| Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + more), None);
         let text = Text::plain(format!(
-            "From {} to {}, {name} of ",
+            "From {} to {}, the {name} of ",
             before.step.label(),
             end.step.place()
         ));
-        let text = text.and_strong(steep).and(" increases dramatically, ");
+        let text = text.and_strong(steep).and(" rises dramatically, ");
         text.and(format!(
             "{}, with {} ops/s{limit}; that of {calm} {}, with {}.",
             number::ratio(rise),
             change(gain),
-            number::ratio(calm_rise),
+            self::change(calm_rise),
             change(calm_gain)
         ))
     })
@@ -224,12 +224,12 @@ fn saturation(curve: &[CurvePoint], name: &str) -> Option<String> {
     let gain = if gain <= -NEXT_TO_NOTHING {
         format!("fall by {}", number::share(-gain))
     } else if gain < 0.005 {
-        "gain nothing".to_owned()
+        "do not rise".to_owned()
     } else {
-        format!("gain {}", number::share(gain))
+        format!("rise by {}", number::share(gain))
     };
     Some(format!(
-        " is saturated from {} on: up to {} ops/s {gain}, while {name} rises {} ({} to {}).",
+        " is saturated from {} on: up to {}, ops/s {gain}, while {name} rises {} ({} to {}).",
         at.step.place(),
         last.step.place(),
         rise(to_ns / from_ns),
@@ -257,7 +257,7 @@ fn still_rising(curve: &[CurvePoint]) -> Option<String> {
         .is_none_or(|difference| difference.ratio.low > 1.0);
     (gain > NEXT_TO_NOTHING && is_more).then(|| {
         format!(
-            " still gains at {} ({} over {}): more threads were not tested.",
+            " is still gaining at {} ({} over {}): more threads were not tested.",
             last.step.place(),
             Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + gain), None),
             before.step.label(),
@@ -295,6 +295,6 @@ fn spike(curve: &[CurvePoint], name: &str) -> Option<String> {
     let [before, at, after] = [0, 1, 2].map(|i| number::latency(three[i].ns.unwrap_or(0.0)));
     let place = three[1].step.place();
     Some(format!(
-        "'s {name} has a spike at {place}: {at}, with {before} and {after} beside it."
+        "'s {name} has a spike at {place}: {at}, against {before} before it and {after} after it."
     ))
 }

@@ -6,7 +6,7 @@ use crate::{
     block::Text,
     compare::{self, Average, ComparedAt, Outcome},
     compared::Comparisons,
-    statement::{Detail, more, title},
+    statement::{Detail, more},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, Statistic, number};
@@ -46,8 +46,14 @@ impl<'a> Along<'a> {
         }
     }
 
-    /// The smallest and the largest improvement, and their places.
-    fn ends(&self, comparisons: &Comparisons) -> Option<String> {
+    /// The smallest and the largest improvement, and their places: `from 2.0X lower than B's at 4
+    /// threads to 7.0X lower at 32 threads`. Without `from` if there is only one.
+    fn ends(
+        &self,
+        group: &WorkloadGrid<'_>,
+        comparisons: &Comparisons,
+        than: impl Fn(&str) -> String,
+    ) -> Option<String> {
         let said = |comparison: &Comparison| comparisons.improvement(comparison);
         let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
         let by_gain =
@@ -70,9 +76,10 @@ impl<'a> Along<'a> {
             (1.0 / SAME..SAME).contains(&apart)
         };
         Some(if low == high || is_one {
-            format!("{low} throughout")
+            format!("{low}{} {}", than(&low), at_every(group, self))
         } else {
-            format!("from {low} at {low_at} to {high} at {high_at}")
+            let than = than(&low);
+            format!("from {low}{than} at {low_at} to {high} at {high_at}")
         })
     }
 
@@ -144,36 +151,72 @@ fn ranges<'a>(
     detail: Detail,
 ) -> Option<Text> {
     let first = all.first()?;
-    let over = match group.axis {
-        Axis::Threads => "thread counts",
-        Axis::Rates => "offered rates",
-    };
     let is_one = all.iter().all(|along| along.a == first.a);
-    let mut text = if metric == Metric::OPS_PER_SEC {
-        Text::plain(format!("Average over {over}: "))
-    } else {
-        Text::plain(format!("{} over {over}: ", title(metric)))
-    };
+    let is_ops = metric == Metric::OPS_PER_SEC;
+    let mut text = Text::default();
+    let mut was_average = None;
     for (i, along) in all.iter().enumerate() {
-        text = text.and(if i == 0 { "" } else { "; " });
-        if i == 0 || !is_one {
-            text = text.and_strong(along.a).and(" ");
-        }
+        let is_averaged = metric
+            .latency()
+            .is_none_or(|(_, own)| own == Statistic::MEAN);
         let average = compare::average(group, sweep.comparisons, metric, (along.a, along.b));
+        let average = average.filter(|_| is_averaged);
+        text = text.and(if i == 0 { "" } else { "; " });
+        if was_average.replace(average.is_some()) != Some(average.is_some()) {
+            text = text.and(over(group.axis, average.is_some(), i == 0));
+        }
+        text = match (i == 0, is_ops) {
+            (false, _) if is_one => text.and("it "),
+            (_, true) => text.and_strong(along.a).and(" "),
+            (true, false) => {
+                let text = text.and(format!("the {} of ", metric.noun()));
+                text.and_strong(along.a).and(" ")
+            }
+            (false, false) => text.and("that of ").and_strong(along.a).and(" "),
+        };
         let is_terse = detail == Detail::Terse;
-        let has_ends = !is_terse || all.len() == 1;
-        text = range(text, sweep, metric, along, average, (!is_terse, has_ends))?;
+        let has_ends = !is_terse || all.len() == 1 || !is_ops || average.is_none();
+        let than = |low: &str| match average {
+            None if !is_ops => compare::than(low, along.b),
+            _ => String::new(),
+        };
+        let ends = along.ends(group, sweep.comparisons, than)?;
+        let ends = Some(ends).filter(|_| has_ends);
+        let details = (!is_terse, ends.as_deref());
+        text = range(text, sweep, metric, along.b, average, details);
         // In full it is a sentence of its own.
         let leads = [true, false].map(|is_first| along.leads_everywhere(sweep, is_first));
-        if is_terse && leads.contains(&true) {
+        let is_said = ends.is_some_and(|ends| ends.contains(" at every "));
+        if is_terse && leads.contains(&true) && !is_said {
             let at_every = match group.axis {
-                Axis::Threads => ", at every thread count",
-                Axis::Rates => ", at every offered rate",
+                Axis::Threads => "thread count",
+                Axis::Rates => "offered rate",
             };
-            text = text.and(at_every);
+            let verb = match (is_ops, leads[0]) {
+                (true, true) => "leads",
+                (true, false) => "trails",
+                (false, true) => "is lower",
+                (false, false) => "is higher",
+            };
+            text = text.and(format!(", and {verb} at every {at_every}"));
         }
     }
     Some(text.and("."))
+}
+
+/// The beginning of a sentence, or of a clause, about all steps.
+fn over(axis: Axis, is_average: bool, is_sentence: bool) -> String {
+    let begin = match (is_average, is_sentence) {
+        (true, true) => "On average over",
+        (true, false) => "on average over",
+        (false, true) => "Across",
+        (false, false) => "across",
+    };
+    let steps = match axis {
+        Axis::Threads => "thread counts",
+        Axis::Rates => "offered rates",
+    };
+    format!("{begin} {steps}, ")
 }
 
 /// How the first of two compares with the second over all steps: on average (of ops/s and of mean
@@ -182,19 +225,21 @@ fn range(
     text: Text,
     sweep: &SweepTable<'_>,
     metric: Metric,
-    along: &Along<'_>,
+    b: &str,
     average: Option<Average>,
-    (has_geometric, has_ends): (bool, bool),
-) -> Option<Text> {
-    let ends = along.ends(sweep.comparisons)?;
-    let b = along.b;
-    let is_mean = |statistic: Statistic| statistic == Statistic::MEAN;
-    let is_averaged = metric.latency().is_none_or(|(_, own)| is_mean(own));
-    let Some(average) = average.filter(|_| is_averaged) else {
-        return Some(text.and(format!("against {b} {ends}")));
+    (has_geometric, ends): (bool, Option<&str>),
+) -> Text {
+    let Some(average) = average else {
+        let ends = ends.unwrap_or_default();
+        return text.and(match (metric, ends.starts_with("from ")) {
+            (Metric::OPS_PER_SEC, _) => format!("differs from {b} in ops/s: {ends}"),
+            (_, true) => format!("ranges {ends}"),
+            (_, false) => format!("is {ends}"),
+        });
     };
+    let ends = ends.map_or_else(String::new, |ends| format!(", {ends}"));
     let arithmetic = sweep.comparisons.ratio(metric, average.arithmetic);
-    Some(if metric == Metric::OPS_PER_SEC {
+    if metric == Metric::OPS_PER_SEC {
         // The mean of a over b and that of b over a are not each other's inverse; these are.
         let geometric = sweep.comparisons.ratio(metric, average.geometric);
         let is_alike = comparison::is_within(average.arithmetic.value, sweep.comparisons.band);
@@ -208,16 +253,12 @@ fn range(
         } else {
             String::new()
         };
-        let ends = if has_ends {
-            format!(", {ends}")
-        } else {
-            String::new()
-        };
         text.and(format!("{b}{geometric}{ends}"))
     } else {
+        let than = compare::than(&arithmetic, b);
         let text = text.and("is ").and_strong(arithmetic);
-        text.and(format!(" than {b} on average, {ends}"))
-    })
+        text.and(format!("{than}{ends}"))
+    }
 }
 
 /// What is higher, or lower, at every step: of which system, compared with which others.
@@ -230,8 +271,8 @@ fn everywhere<'a>(
     let does = |is_first: bool| {
         let is_higher = is_first == metric.more_is_better();
         match (metric, is_higher) {
-            (Metric::OPS_PER_SEC, true) => " does more ops/s than ".to_owned(),
-            (Metric::OPS_PER_SEC, false) => " does fewer ops/s than ".to_owned(),
+            (Metric::OPS_PER_SEC, true) => " delivers more ops/s than ".to_owned(),
+            (Metric::OPS_PER_SEC, false) => " delivers fewer ops/s than ".to_owned(),
             (metric, true) => format!(" has a higher {} than ", metric.noun()),
             (metric, false) => format!(" has a lower {} than ", metric.noun()),
         }
@@ -290,11 +331,9 @@ fn change_of_lead(sweep: &SweepTable<'_>, metric: Metric, along: &Along<'_>) -> 
     }
     let noun = metric.noun();
     let [first, second] = [first, second].map(|steps| compare::places(&steps));
-    let text = Text::plain(format!("In {noun} the lead changes between "));
-    let text = text.and_all(compare::between(along.a, " and ", along.b));
-    let text = text.and(format!(": at {first} ")).and_strong(along.a);
-    let text = text.and(format!(" is ahead, at {second} "));
-    Some(text.and_strong(along.b).and("."))
+    let text = Text::plain(format!("The lead in {noun} changes: ")).and_strong(along.a);
+    let text = text.and(format!(" leads at {first}, "));
+    Some(text.and_strong(along.b).and(format!(" at {second}.")))
 }
 
 /// At the lowest thread count: every system against the baseline, or the best against the next.

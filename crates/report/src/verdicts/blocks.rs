@@ -84,7 +84,8 @@ fn tables(verdicts: &Verdicts) -> Vec<Block> {
     let tables = all.filter_map(|(metric, are_peaks)| table(verdicts, metric, are_peaks));
     let mut blocks: Vec<_> = tables.map(Block::Table).collect();
     if verdicts.comparisons.is_empty() {
-        let none = "No point was measured of both without a failure: there is nothing to compare.";
+        let none =
+            "No point of both was measured without a failure, so there is nothing to compare.";
         blocks.push(Block::Text(Text::plain(none)));
     }
     blocks.push(Block::Text(Text::plain(about(verdicts))));
@@ -235,7 +236,7 @@ fn unequal(verdicts: &Verdicts) -> Vec<Block> {
     };
     let mut blocks = statements(verdicts.unequal.iter().map(line).collect());
     if !blocks.is_empty() {
-        let about = "A and B differ in more than what is compared.";
+        let about = "A and B also differ in other conditions than what is compared.";
         blocks.insert(0, Block::Text(Text::plain(about)));
     }
     blocks
@@ -278,7 +279,7 @@ fn head(gate: &Gate) -> String {
     let of_all = number::plural(all as u64, what);
     let head = format!("{}: {}", gate.outcome.name(), gate.condition);
     match gate.outcome {
-        _ if all == 0 => format!("{head} (no {what} was measured of both)"),
+        _ if all == 0 => format!("{head} (no {what} was measured for both)"),
         GateOutcome::NotShown => format!("{head} (ruled out at {of_all})"),
         _ => format!("{head} (at {} of {of_all})", decisive(gate).count()),
     }
@@ -314,16 +315,16 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             let needed = repeats.unwrap_or_else(|| format!("{RUNS_MIN} repeats"));
             format!("{found}, but {runs} are too few: {needed} of each are needed")
         }
-        (Reason::NoNoise, _) => format!(
-            "{found}, but no run differs from the others of its system, so nothing is known of their noise"
-        ),
+        (Reason::NoNoise, _) => {
+            format!("{found}, but the runs of a system are identical, so their noise is unknown")
+        }
         (Reason::Noise, Some(comparison)) => {
             let room = room(gate, comparison);
             match repeats {
                 Some(repeats) => {
                     format!("{found}, but {room} not ruled out: {repeats} of each are needed")
                 }
-                None => format!("{found}, but {room} not ruled out: close to what is asked"),
+                None => format!("{found}, but {room} not ruled out: too close to the limit"),
             }
         }
         (Reason::Bound, bound) => {
@@ -332,22 +333,22 @@ fn why(gate: &Gate, judged: &Judged) -> String {
                 None => ("both peaks are", "the clients were the limit"),
             };
             match bound {
-                Some(_) => format!("{found}: only a bound, for {why}"),
-                None => format!("{both} lower bounds, for {why}"),
+                Some(_) => format!("{found}: only a bound, because {why}"),
+                None => format!("{both} lower bounds, because {why}"),
             }
         }
         (Reason::RateNotMet, _) => {
-            "the rate was not reached, so that latencies are not compared".to_owned()
+            "the rate was not reached, so latencies are not compared".to_owned()
         }
         (Reason::UnlikePeaks, _) => format!(
-            "{found} as measured: one of the peaks is of a system that has no valid point at a \
-             thread count of the other, and may be higher there"
+            "{found} as measured, but one system has no valid point at a thread count of the other, \
+             and its peak may be there"
         ),
         (Reason::Failed, _) => match judged.point {
-            Some(_) => "a run of it failed, so that it is not compared".to_owned(),
-            None => "one of them has no peak: its points failed, or did 0 ops/s".to_owned(),
+            Some(_) => "a run failed, so the point is not compared".to_owned(),
+            None => "one of them has no peak: its points failed or reached 0 ops/s".to_owned(),
         },
-        _ => format!("{metric} is not known of every run, or 0: too few samples, or none"),
+        _ => format!("{metric} of some run is unknown or 0: too few samples, or none"),
     }
 }
 
@@ -378,9 +379,9 @@ fn about(verdicts: &Verdicts) -> String {
     let is_verdict =
         |c: &Comparison| !matches!(c.verdict, Verdict::TooFewRuns | Verdict::NotTestable);
     let subject = if verdicts.comparisons.iter().any(is_verdict) {
-        "Verdicts are"
+        "Verdicts hold"
     } else {
-        "There is no verdict; these numbers are"
+        "There is no verdict. These numbers hold"
     };
-    format!("{subject} about these devices under this load {days}, not about others of their kind.")
+    format!("{subject} for these devices under this load {days}, not for others of their kind.")
 }

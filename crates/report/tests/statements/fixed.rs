@@ -41,7 +41,7 @@ fn at_a_fixed_rate_and_at_a_fixed_latency_off_the_curve() {
     let rate = "YCSB A, p99 read latency at 40,000 ops/s: new is 2.3X lower than old (10.0 ms against \
                 23.0 ms; interpolated).";
     assert_eq!(said[0], rate);
-    let latency = "YCSB A, ops/s at 15.0 ms of p99 read latency: new does 94 % more ops/s than old (44,677 \
+    let latency = "YCSB A, ops/s at 15.0 ms of p99 read latency: new delivers 94 % more ops/s than old (44,677 \
                    against 22,995; interpolated).";
     assert_eq!(said[1], latency);
     let tables = tables("fixed", &data);
@@ -106,7 +106,7 @@ fn of_points_at_one_rate_it_is_latency_that_is_compared() {
         point.key.arrivals = Some(Arrivals::Even);
     }
     let text = headline(&data);
-    let expected = "A has the lowest p99 read latency at 32 threads in YCSB A";
+    let expected = "A has a lower p99 read latency than B at 32 threads in YCSB A";
     assert!(text.contains(expected) && !text.contains("peak"), "{text}");
     let cards = blocks("summary", &data)
         .into_iter()
@@ -172,7 +172,7 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
         ],
     );
     let data = within_10_ms(&[below, above]);
-    let bound = "YCSB A, ops/s at 10.0 ms of p99 read latency: below does at least 44,600 ops/s \
+    let bound = "YCSB A, ops/s at 10.0 ms of p99 read latency: below delivers at least 44,600 ops/s \
                  within 10.0 ms; above exceeds 10.0 ms at every measured load (≥ 44,600 against \
                  none: above it at every measured load; measured in a closed loop).";
     assert_eq!(lines("fixed", &data), [bound]);
@@ -186,7 +186,7 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
             (44_600.0, 20.0),
         ],
     );
-    let expected = "YCSB A, ops/s at 10.0 ms of p99 read latency: across does 39,996 ops/s within \
+    let expected = "YCSB A, ops/s at 10.0 ms of p99 read latency: across delivers 39,996 ops/s within \
                     10.0 ms; above exceeds 10.0 ms at every measured load (39,996, \
                     interpolated, against none: above it at every measured load, measured in a closed loop).";
     assert_eq!(lines("fixed", &within_10_ms(&[across, above])), [expected]);
@@ -212,7 +212,7 @@ fn a_bound_up_to_a_point_without_the_latency_may_be_the_higher_one() {
     }
     let said = lines("fixed", &data).concat();
     assert!(
-        said.contains("which of gap and across is higher is not certain"),
+        said.contains("it is not certain whether gap or across is higher"),
         "{said}"
     );
     assert!(said.contains("≥ 20,000"), "{said}");
@@ -229,20 +229,20 @@ fn of_an_interpolated_value_and_a_bound_the_ratio_is_a_bound() {
     let more = said([below("below", 1.0), across]);
     assert!(
         more.contains(
-            "below does at least 59 % more ops/s than across (≥ 44,600, measured in a closed loop, \
+            "below delivers at least 59 % more ops/s than across (≥ 44,600, measured in a closed loop, \
              against 27,916, interpolated)."
         ),
         "{more}"
     );
     let times = said([below("below", 2.0), across]);
     assert!(
-        times.contains("below does at least 3.1X the ops/s of across"),
+        times.contains("below delivers at least 3.1X the ops/s of across"),
         "{times}"
     );
     // A bound that is the lower one says nothing, and two bounds have no ratio.
     let lower = said([below("below", 0.5), across]);
     assert!(
-        lower.contains("which of across and below is higher is not certain"),
+        lower.contains("it is not certain whether across or below is higher"),
         "{lower}"
     );
     assert_eq!(said([below("below", 1.0), below("other", 0.5)]), "");
@@ -340,7 +340,7 @@ fn a_rate_that_was_not_reached_has_its_badge_and_no_ratio() {
     );
     let last = data.points.last_mut().unwrap();
     last.phase.findings.push(RATE_NOT_MET.finding("9 of 10"));
-    let expected = "YCSB A, p99 read latency at 10.0 ops/s: B did not reach 10.0 ops/s, so that there is no \
+    let expected = "YCSB A, p99 read latency at 10.0 ops/s: B did not reach 10.0 ops/s, so there is no \
                     comparison";
     let said = lines("fixed", &data);
     assert!(
@@ -377,11 +377,11 @@ fn off_points_at_which_the_clients_were_the_limit_a_reading_is_a_bound() {
     assert!(at_20.starts_with("≥ "), "{at_20}");
     let said = lines("fixed", &data);
     assert!(
-        said[0].contains("which of new and old is lower is not certain"),
+        said[0].contains("it is not certain whether new or old is lower"),
         "{said:?}"
     );
     assert!(
-        said[1].contains("which of new and old is higher is not certain"),
+        said[1].contains("it is not certain whether new or old is higher"),
         "{said:?}"
     );
 }
@@ -453,7 +453,7 @@ fn a_peak_without_its_thread_count_is_within_a_latency_that_it_holds() {
     );
     let said = lines("fixed", &data).concat();
     assert!(
-        said.contains("R does at least 19 % more ops/s than Q"),
+        said.contains("R delivers at least 19 % more ops/s than Q"),
         "{said}"
     );
     // One that exceeds the latency says nothing.

@@ -21,7 +21,7 @@ use tailmark_report::{Block, Cell, Data};
 #[test]
 fn improvement_at_each_thread_count_its_average_and_where_it_lies() {
     let data = one(&[A, B]);
-    let expected = "Average over thread counts: A does 36 % more ops/s than B (geometric mean of the ratios: \
+    let expected = "On average over thread counts, A delivers 36 % more ops/s than B (geometric mean of the ratios: \
                     +35 %), from +25 % at 4 and 16 threads to +60 % at 32 threads.";
     assert_said(&data, expected);
     let table = &tables("workloads", &data)[0];
@@ -35,14 +35,17 @@ fn improvement_at_each_thread_count_its_average_and_where_it_lies() {
         ["+25 %", "+33 %", "+25 %", "+60 %", "+36 %"]
     );
     let alone = one(&[A]);
-    assert_not_said(&alone, "Average");
+    assert_not_said(&alone, "On average");
 }
 
 #[test]
 fn higher_at_every_thread_count() {
     let every = "at every thread count (4 to 32)";
-    assert_said(&one(&[A, B]), &format!("A does more ops/s than B {every}."));
-    let all = format!("A does more ops/s than every other system {every}.");
+    assert_said(
+        &one(&[A, B]),
+        &format!("A delivers more ops/s than B {every}."),
+    );
+    let all = format!("A delivers more ops/s than every other system {every}.");
     assert_said(&one(&[A, B, C]), &all);
     let lower = format!("A has a lower p99 read latency than B {every}.");
     assert_said(&one(&[A, B]), &lower);
@@ -56,15 +59,14 @@ fn higher_at_every_thread_count() {
 fn the_lead_changes_along_the_curve() {
     let mut crossing = B;
     crossing.1[0].0 = 130.0;
-    let expected = "In ops/s the lead changes between A and B: at 8, 16 and 32 threads A is ahead, at 4 \
-                    threads B.";
+    let expected = "The lead in ops/s changes: A leads at 8, 16 and 32 threads, B at 4 threads.";
     assert_said(&one(&[A, crossing]), expected);
-    assert_not_said(&one(&[A, B]), "the lead");
+    assert_not_said(&one(&[A, B]), "The lead");
 }
 
 #[test]
 fn at_the_lowest_thread_count_against_the_nearest_competitor() {
-    let begin = "At 4 threads, the lowest thread count, A does";
+    let begin = "At 4 threads, the lowest thread count, A delivers";
     let nearest =
         format!("{begin} 25 % more ops/s than B, its nearest competitor: 100 against 80.0.");
     assert_said(&one(&[A, B, C]), &nearest);
@@ -130,7 +132,7 @@ fn the_share_of_the_lowest() {
     let data = one(&[A, B, C]);
     assert_said(
         &data,
-        "At its peak, C reaches only 52 % of B and 32 % of A.",
+        "The peak of C reaches only 52 % of B's and 32 % of A's.",
     );
     assert_not_said(&one(&[A, B]), "reaches only");
     let tied = Curve("C", B.1);
@@ -140,34 +142,34 @@ fn the_share_of_the_lowest() {
 #[test]
 fn the_share_of_a_peak_that_is_a_lower_bound_is_at_most_that() {
     for (limited, expected) in [
-        (&["A"][..], "52 % of B and at most 33 % of A"),
-        (&["B"], "at most 52 % of B and 32 % of A"),
-        (&["A", "B"], "at most 52 % of B and at most 33 % of A"),
+        (&["A"][..], "52 % of B's and at most 33 % of A's"),
+        (&["B"], "at most 52 % of B's and 32 % of A's"),
+        (&["A", "B"], "at most 52 % of B's and at most 33 % of A's"),
     ] {
         let mut data = one(&[A, B, C]);
         let points = data.points.iter_mut();
         let at_peak =
             points.filter(|p| p.key.threads == 32 && limited.contains(&p.key.system.as_str()));
         at_peak.for_each(|point| point.phase.findings.push(CLIENT_SATURATED.finding("95 %")));
-        assert_said(&data, &format!("At its peak, C reaches only {expected}."));
+        assert_said(&data, &format!("The peak of C reaches only {expected}."));
     }
 }
 
 #[test]
 fn latency_at_the_highest_thread_count_and_at_the_peaks() {
     let data = one(&[A, B]);
-    let highest = "p99 read latency at 32 threads, the highest: A is 7.0X lower than B (3.00 ms \
-                   against 21.0 ms).";
+    let highest = "At 32 threads, the highest thread count, the p99 read latency of A is 7.0X lower \
+                   than B's (3.00 ms against 21.0 ms).";
     assert_said(&data, highest);
     // Both have their peaks there.
-    assert_not_said(&data, "at the peaks");
+    assert_not_said(&data, "the peaks");
     let mut falling = B;
     falling.1[3].0 = 200.0;
-    let peaks = "p99 read latency at the peaks (32 and 16 threads), as measured: A is 3.0X lower than \
-                 B (3.00 ms against 9.00 ms).";
+    let peaks = "As measured at the peaks (32 and 16 threads), the p99 read latency of A is 3.0X lower \
+                 than B's (3.00 ms against 9.00 ms).";
     assert_said(&one(&[A, falling]), peaks);
-    let range = "p99 read latency over thread counts: A against B from 2.0X lower at 4 threads to 7.0X \
-                 lower at 32 threads.";
+    let range = "Across thread counts, the p99 read latency of A ranges from 2.0X lower than B's at 4 \
+                 threads to 7.0X lower at 32 threads.";
     assert_said(&data, range);
 }
 
@@ -178,10 +180,10 @@ fn the_latency_that_the_plan_names_is_the_one_of_sentences_tables_and_charts() {
     assert!(
         said(&data)
             .concat()
-            .contains("p99.9 read latency at 32 threads")
+            .contains("At 32 threads, the highest thread count, the p99.9 read latency of A ")
     );
     assert!(!said(&data).concat().contains("p99 read"));
-    assert!(headline(&data).contains("lowest p99.9 read latency"));
+    assert!(headline(&data).contains("lower p99.9 read latency"));
     let groups: Vec<String> = tables("workloads", &data)[0]
         .columns
         .iter()
@@ -202,7 +204,7 @@ fn the_latency_that_the_plan_names_is_the_one_of_sentences_tables_and_charts() {
     // What was asked for counts before what the study says.
     data.settings.metric = Metric::from_name("mean read");
     assert_eq!(initial(&data), "mean");
-    assert!(headline(&data).contains("lowest mean read latency"));
+    assert!(headline(&data).contains("lower mean read latency"));
 }
 
 #[test]
@@ -211,7 +213,7 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
         "S",
         [(100.0, 1.0), (200.0, 2.0), (203.0, 5.0), (201.0, 12.0)],
     );
-    let saturation = "S is saturated from 8 threads on: up to 32 threads ops/s gain nothing, while p99 read \
+    let saturation = "S is saturated from 8 threads on: up to 32 threads, ops/s do not rise, while p99 read \
                       latency rises 6.0X (2.00 ms to 12.0 ms).";
     assert_said(&one(&[saturated]), saturation);
     let falling = Curve(
@@ -220,7 +222,7 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
     );
     assert_said(
         &one(&[falling]),
-        &saturation.replace("gain nothing", "fall by 75 %"),
+        &saturation.replace("do not rise", "fall by 75 %"),
     );
     assert_not_said(&one(&[A]), "saturated");
     let mut limited = one(&[saturated]);
@@ -229,9 +231,9 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
         point.phase.findings.push(busy);
     }
     assert_not_said(&limited, "saturated from");
-    let rising = "A still gains at 32 threads (+33 % over 16): more threads were not tested.";
+    let rising = "A is still gaining at 32 threads (+33 % over 16): more threads were not tested.";
     assert_said(&one(&[A]), rising);
-    assert_not_said(&one(&[saturated]), "still gains");
+    assert_not_said(&one(&[saturated]), "still gaining");
     let flat = Curve(
         "F",
         [(100.0, 1.0), (200.0, 1.1), (300.0, 1.1), (400.0, 1.2)],
@@ -248,8 +250,8 @@ fn saturation_a_flat_curve_a_spike_and_a_curve_that_still_rises() {
         "K",
         [(100.0, 1.0), (200.0, 9.0), (300.0, 2.0), (400.0, 3.0)],
     );
-    let expected = "K's p99 read latency has a spike at 8 threads: 9.00 ms, with 1.00 ms and 2.00 ms \
-                    beside it.";
+    let expected = "K's p99 read latency has a spike at 8 threads: 9.00 ms, against 1.00 ms before \
+                    it and 2.00 ms after it.";
     assert_said(&one(&[spike]), expected);
     assert_not_said(&one(&[A]), "spike");
 }
@@ -259,7 +261,7 @@ fn a_ratio_at_the_end_of_the_band_is_none_in_practice() {
     let edge = Curve("E", A.1.map(|(ops, ms)| (ops * 1.03, ms)));
     assert_said(
         &one(&[A, edge]),
-        "At peak, E is tied with A: 412 at 32 threads against 400 at 32 threads.",
+        "At peak, E is within 3 % of A: 412 at 32 threads against 400 at 32 threads.",
     );
 }
 
@@ -298,10 +300,10 @@ fn what_lower_thread_counts_did_too_is_not_gained_by_more() {
         said(&one(&[Curve("P", ops)])).join(" ")
     };
     let same = of_p(2_010.0);
-    assert!(!same.contains("still gains"), "{same}");
+    assert!(!same.contains("still gaining"), "{same}");
     let more = of_p(2_200.0);
     assert!(
-        more.contains("still gains at 32 threads (+10 % over 8"),
+        more.contains("still gaining at 32 threads (+10 % over 8"),
         "{more}"
     );
 }
@@ -354,9 +356,9 @@ fn a_gain_that_the_runs_do_not_show_is_no_gain() {
         }
         data
     };
-    let gain = "R still gains at 32 threads (+4 % over 16): more threads were not tested.";
+    let gain = "R is still gaining at 32 threads (+4 % over 16): more threads were not tested.";
     assert_said(&with_noise(0.001), gain);
-    assert_not_said(&with_noise(0.1), "still gains");
+    assert_not_said(&with_noise(0.1), "still gaining");
 }
 
 #[test]
@@ -369,7 +371,7 @@ fn ties_and_overlapping_points() {
     let overlap = "Points overlap (within 3 % in ops/s and p99 read latency): A and N at 8, 16 and 32 \
                    threads.";
     assert_said(&data, overlap);
-    assert!(said(&data)[0].starts_with("At peak, N is tied with A"));
+    assert!(said(&data)[0].starts_with("At peak, N is within 3 % of A"));
     let text = headline(&data);
     assert!(text.contains("At peak, N is within 3 % of A."), "{text}");
     assert_not_said(&one(&[A, B]), "overlap");
@@ -386,7 +388,7 @@ fn mixed_leads_are_told_with_their_workloads() {
         ("ycsb-d", &even),
     ]);
     let text = headline(&data);
-    let several = "A has the highest peak in YCSB B and C, by 60 % over B. B peaks higher than A in \
+    let several = "A has a higher peak than B in YCSB B and C, by 60 %. B has a higher peak than A in \
                    YCSB A, by 60 %. At peak, A is within 3 % of B, in YCSB D.";
     assert!(text.contains(several), "{text}");
     let ranges = headline(&study(&[("ycsb-a", &[A, B]), ("ycsb-b", &[A, C])]));
@@ -400,8 +402,8 @@ fn with_a_baseline_every_improvement_is_that_of_one_system_over_it() {
     let data = with_baseline(study(&[("ycsb-a", &[A, B, C])]), "B");
     let text = headline(&data);
     for expected in [
-        "A peaks higher than B in YCSB A, by 60 %.",
-        "C peaks lower than B in YCSB A, by 48 %.",
+        "A has a higher peak than B in YCSB A, by 60 %.",
+        "C has a lower peak than B in YCSB A, by 48 %.",
         "A has a lower p99 read latency than B at 32 threads in YCSB A, by 7.0X.",
         "C has a higher p99 read latency than B at 32 threads in YCSB A, by 5 %.",
     ] {
@@ -409,7 +411,7 @@ fn with_a_baseline_every_improvement_is_that_of_one_system_over_it() {
     }
     assert_said(
         &data,
-        "At peak, C does 48 % less ops/s than B: 130 at 32 threads against 250 at 32 threads.",
+        "At peak, C delivers 48 % fewer ops/s than B: 130 at 32 threads against 250 at 32 threads.",
     );
     let ops = &tables("workloads", &data)[0];
     let titles: Vec<&str> = ops.columns.iter().map(|c| c.title.as_str()).collect();
@@ -423,7 +425,7 @@ fn with_a_baseline_every_improvement_is_that_of_one_system_over_it() {
     let elsewhere = study(&[("ycsb-a", &[A, B]), ("ycsb-b", &[A])]);
     assert_said(
         &with_baseline(elsewhere, "B"),
-        "B was not measured here: without the baseline nothing is compared.",
+        "B, the baseline, was not measured here, so nothing is compared.",
     );
 }
 
@@ -437,7 +439,7 @@ fn sentence_and_table_of_a_workload_name_the_same_leader() {
         ("ycsb-c", &[A, best]),
     ];
     let data = study(&workloads);
-    assert!(said(&data)[0].starts_with("At peak, B does 38 % less"));
+    assert!(said(&data)[0].starts_with("At peak, B delivers 38 % fewer"));
     let table = &tables("workloads", &data)[0];
     assert!(
         table.note.contains("Improvements are those of B "),
@@ -447,7 +449,7 @@ fn sentence_and_table_of_a_workload_name_the_same_leader() {
     let cells: Vec<&Cell> = table.rows.iter().map(|row| &row.cells[3]).collect();
     assert!(cells.iter().all(|cell| cell.text.starts_with('\u{2212}')));
     let text = headline(&data);
-    let expected = "B has the highest peak in YCSB B and C, by 9.0X over A. A peaks higher than B in YCSB A, \
+    let expected = "B has a higher peak than A in YCSB B and C, by 9.0X. A has a higher peak than B in YCSB A, \
                     by 60 %.";
     assert!(text.starts_with(expected), "{text}");
 }
@@ -458,8 +460,8 @@ fn latencies_are_ratios_from_twice_on_and_never_hundreds_of_percent() {
     let data = with_baseline(one(&[A, slow]), "A");
     assert_said(
         &data,
-        "p99 read latency at 32 threads, the highest: B is 17X higher than A (50.5 ms against 3.00 \
-         ms).",
+        "At 32 threads, the highest thread count, the p99 read latency of B is 17X higher than A's \
+         (50.5 ms against 3.00 ms).",
     );
     for table in tables("workloads", &data) {
         let cells = table.rows.iter().flat_map(|row| &row.cells);
@@ -513,7 +515,7 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
         "two lower bounds make no ratio"
     );
     let open =
-        "At peak, A is not compared with B: ≥ 400 at 32 threads against ≥ 250 at 32 threads.";
+        "At peak, A cannot be compared with B: ≥ 400 at 32 threads against ≥ 250 at 32 threads.";
     assert_said(&data, open);
     // A bound on the side of the better one makes it better still.
     data = data.clone();
@@ -522,7 +524,7 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
         .iter_mut()
         .filter(|point| point.key.system == "B");
     of_b.for_each(|point| point.phase.findings.clear());
-    let expected = "At peak, A does at least 60 % more ops/s than B: ≥ 400 at 32 threads against 250 at 32 \
+    let expected = "At peak, A delivers at least 60 % more ops/s than B: ≥ 400 at 32 threads against 250 at 32 \
                     threads.";
     assert_said(&data, expected);
     let summary = blocks("summary", &data);

@@ -172,16 +172,16 @@ fn the_7400_study() {
     assert_lines(
         &said,
         &[
-            "Mean read latency over thread counts: Micron 7400 is 51 % lower than Micron 7300 on average, from 27 % lower at 4 threads to 60 % lower at 64 and 96 threads.",
-            "Micron 7400 is 21 % lower than Micron 7300 on average",
-            "Micron 7400 is 11 % lower than Micron 7300 on average",
-            "Micron 7400 does more ops/s than Micron 7300 at every thread count (4 to 256).",
+            "On average over thread counts, the mean read latency of Micron 7400 is 51 % lower than Micron 7300's, from 27 % lower at 4 threads to 60 % lower at 64 and 96 threads.",
+            "On average over thread counts, the mean read latency of Micron 7400 is 21 % lower than Micron 7300's",
+            "On average over thread counts, the mean read latency of Micron 7400 is 11 % lower than Micron 7300's",
+            "Micron 7400 delivers more ops/s than Micron 7300 at every thread count (4 to 256).",
         ],
     );
     let text = headline(&percent);
     for expected in [
-        "Micron 7400 has the highest peak in all 5 workloads, by 11 % (YCSB C) to 50 % (YCSB F) over Micron 7300.",
-        "Micron 7400 has the lowest mean read latency on average over thread counts in all 5 workloads, by 11 % (YCSB C) to 51 % (YCSB A and F) over Micron 7300.",
+        "Micron 7400 has a higher peak than Micron 7300 in all 5 workloads, by 11 % (YCSB C) to 50 % (YCSB F).",
+        "Micron 7400 has a lower mean read latency than Micron 7300 on average over thread counts in all 5 workloads, by 11 % (YCSB C) to 51 % (YCSB A and F).",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
@@ -243,8 +243,8 @@ fn the_7450_study() {
     let text = headline(&data);
     for expected in [
         "At 40,000 ops/s, the p99.99 read latency of Micron 7450 is 2.3X lower than Device C's (10.0 ms \
-         against 23.0 ms) and within 3 % of Device A's and Device B's.",
-        "At 15.0 ms of p99.99 read latency, Micron 7450 does 96 % more ops/s than Device C (45,000 \
+         against 23.0 ms) and is within 3 % of Device A's and Device B's.",
+        "At 15.0 ms of p99.99 read latency, Micron 7450 delivers 96 % more ops/s than Device C (45,000 \
          against 23,000) and is within 3 % of Device A and Device B.",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
@@ -334,16 +334,16 @@ fn the_6500_study() {
     }
     let text = headline(&data);
     for expected in [
-        "Micron 6500 ION has the highest peak in all 4 workloads, by 1.5X (YCSB A) to 2.6X (YCSB C) over Solidigm P5316.",
-        "Micron 6500 ION has the lowest p99.99 read latency at 128 threads in all 4 workloads, by 3.0X (YCSB C) to 9.2X (YCSB F) over Solidigm P5316.",
+        "Micron 6500 ION has a higher peak than Solidigm P5316 in all 4 workloads, by 1.5X (YCSB A) to 2.6X (YCSB C).",
+        "Micron 6500 ION has a lower p99.99 read latency than Solidigm P5316 at 128 threads in all 4 workloads, by 3.0X (YCSB C) to 9.2X (YCSB F).",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
     assert_lines(
         &said(&data),
         &[
-            "Micron 6500 ION has the much flatter curve: from 8 to 128 threads, p99.99 read latency rises 2.0X, and that of Solidigm P5316 rises 12X.",
-            "From 64 to 128 threads, p99.99 read latency of Solidigm P5316 increases dramatically, 3.0X, with +3 % ops/s: it is nearing its limit; that of Micron 6500 ION 1.3X, with +11 %.",
+            "Micron 6500 ION has a much flatter curve: from 8 to 128 threads, its p99.99 read latency rises 2.0X, and that of Solidigm P5316 rises 12X.",
+            "From 64 to 128 threads, the p99.99 read latency of Solidigm P5316 rises dramatically, 3.0X, with +3 % ops/s: it is nearing its limit; that of Micron 6500 ION rises 1.3X, with +11 %.",
         ],
     );
     let pages = brief("6500", &data);
@@ -407,8 +407,8 @@ fn the_9400_study() {
     assert_lines(
         &said(&percent),
         &[
-            "At 8 threads, the lowest thread count, Micron 9400 does 67 % more ops/s than Competitor P, its nearest competitor",
-            "Micron 9400 does more ops/s than every other system at every thread count (8 to 128).",
+            "At 8 threads, the lowest thread count, Micron 9400 delivers 67 % more ops/s than Competitor P, its nearest competitor",
+            "Micron 9400 delivers more ops/s than every other system at every thread count (8 to 128).",
             "Points overlap (within 3 % in ops/s and p99.99 read latency): Competitor M and Competitor C at 8, 16, 32, 64 and 128 threads.",
         ],
     );
@@ -452,8 +452,8 @@ fn the_study_of_the_blog() {
     assert_lines(
         &said(&data),
         &[
-            "In ops/s the lead changes between Micron 7450 and Samsung PM9A3: at 64 and 96 threads Micron 7450 is ahead, at 8 and 16 threads Samsung PM9A3.",
-            "At its peak, Solidigm D5-P5430 reaches only 70 % of Samsung PM9A3 and 65 % of Micron 7450.",
+            "The lead in ops/s changes: Micron 7450 leads at 64 and 96 threads, Samsung PM9A3 at 8 and 16 threads.",
+            "The peak of Solidigm D5-P5430 reaches only 70 % of Samsung PM9A3's and 65 % of Micron 7450's.",
         ],
     );
     let pages = brief("blog", &data);

@@ -24,15 +24,15 @@ fn a_headline_is_about_the_subject_also_where_it_does_not_lead() {
     let text = headline(&with_subject(mixed(), "A"));
     for expected in [
         "A has the highest peak in YCSB A, by 60 % over the nearest competitor.",
-        "P peaks higher than A in YCSB B, by 12 %.",
-        "At peak, A does 3.1X the ops/s of C (400 against 130) and is within 3 % of P, in YCSB C.",
+        "P has a higher peak than A in YCSB B, by 12 %.",
+        "At peak, A delivers 3.1X the ops/s of C (400 against 130) and is within 3 % of P, in YCSB C.",
         "P has a lower p99 read latency than A at 32 threads in YCSB B, by 2.0X.",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
     let about_c = headline(&with_subject(mixed(), "C"));
-    let expected = "A peaks higher than C in YCSB A and C, by 3.1X. P peaks higher than C in YCSB B, by \
-                    3.4X.";
+    let expected = "A has a higher peak than C in YCSB A and C, by 3.1X. P has a higher peak than C in \
+                    YCSB B, by 3.4X.";
     assert!(about_c.starts_with(expected), "{about_c}");
 }
 
@@ -62,9 +62,9 @@ fn sentences_and_tables_are_about_the_subject_against_each_competitor() {
     let expected = "At peak, B does 38 % less ops/s than A and does 92 % more ops/s than C: 250 at 32 threads \
                     against 400 at 32 threads (A) and 130 at 32 threads (C).";
     assert_said(&data, expected);
-    let latency = "p99 read latency over thread counts: B against A from 7.0X higher at 32 threads to 2.0X \
-                   higher at 4 threads; against C from equal at 4, 8 and 16 threads to 5 % lower at 32 \
-                   threads.";
+    let latency = "Across thread counts, the p99 read latency of B ranges from 7.0X higher than A's at 32 \
+                   threads to 2.0X higher at 4 threads; it ranges from equal to C's at 4, 8 and 16 \
+                   threads to 5 % lower at 32 threads.";
     assert_said(&data, latency);
     let table = &tables("workloads", &data)[0];
     let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
@@ -125,14 +125,14 @@ fn a_subject_that_is_not_there_is_refused_and_one_of_the_study_is_noticed() {
         notice.contains("`nobody` is not among the systems here"),
         "{notice}"
     );
-    assert!(headline(&data).starts_with("A has the highest peak"));
+    assert!(headline(&data).starts_with("A has a higher peak than B"));
 }
 
 #[test]
 fn a_subject_that_is_asked_for_replaces_the_baseline_of_the_study() {
     let mut data = one(&[A, B, C]);
     data.headers[0].settings.report.baseline = Some("C".into());
-    assert!(headline(&data).starts_with("A peaks higher than C"));
+    assert!(headline(&data).starts_with("A has a higher peak than C"));
     let text = headline(&with_subject(data, "A"));
     assert!(
         text.starts_with("A has the highest peak in YCSB A, by 60 %"),
@@ -147,14 +147,15 @@ fn a_mean_latency_is_stated_on_average_over_thread_counts() {
     // 1 - 1/2, 1 - 1/3, 1 - 2/9 and 1 - 3/21 of A over B.
     let average: f64 = 100.0 * (1.0 - (1.0 / 2.0 + 1.0 / 3.0 + 2.0 / 9.0 + 3.0 / 21.0) / 4.0);
     assert_eq!(average.round(), 70.0);
-    let expected = "Mean read latency over thread counts: A is 3.3X lower than B on average, from 2.0X lower at 4 \
+    let expected = "On average over thread counts, the mean read latency of A is 3.3X lower than B's, from 2.0X lower at 4 \
                     threads to 7.0X lower at 32 threads.";
     assert_said(&data, expected);
     let card = &cards(&data)[0];
     let of_card = "3.3X lower: mean read latency on average over thread counts, A against B";
     assert!(card.ends_with(of_card), "{card}");
     let text = headline(&data);
-    let of_headline = "A has the lowest mean read latency on average over thread counts in YCSB A, by 3.3X over B.";
+    let of_headline =
+        "A has a lower mean read latency than B on average over thread counts in YCSB A, by 3.3X.";
     assert!(text.contains(of_headline), "{text}");
 }
 

@@ -134,7 +134,7 @@ fn sentence_card_and_cells_say_what_their_comparison_says() {
     );
     let workloads = said("workloads", &data);
     let sentence = format!(
-        "At peak, fast does 20 % more ops/s than slow ({interval}): 2,400 at 16 threads against \
+        "At peak, fast delivers 20 % more ops/s than slow ({interval}): 2,400 at 16 threads against \
          2,000 at 16 threads."
     );
     assert!(workloads.contains(&sentence), "{workloads}");
@@ -164,12 +164,13 @@ fn sentence_card_and_cells_say_what_their_comparison_says() {
 fn the_headline_counts_verdicts_and_says_what_they_are_about() {
     let summary = said("summary", &study(&[FAST, SLOW]));
     assert!(
-        summary.contains("fast has the highest peak in YCSB C, by 20 % over slow."),
+        summary.contains("fast has a higher peak than slow in YCSB C, by 20 %."),
         "{summary}"
     );
-    let about = "verdicts about these devices under this load on these days: with a chance of error \
-                 of 5 %, adjusted (Holm) for 1 comparison of peaks, 2 comparisons of ops/s at \
-                 points and 2 comparisons of p99 read at points, and by more than 3 %.";
+    let about = "Differences marked better or worse are significant at the 5 % level, adjusted (Holm) \
+                 for 1 comparison of peaks, 2 comparisons of ops/s at points and 2 comparisons of p99 \
+                 read at points, and larger than 3 %. They hold for these devices under this load on \
+                 these days.";
     assert!(summary.contains(about), "{summary}");
     assert!(!summary.contains("as measured"), "{summary}");
 }
@@ -184,8 +185,8 @@ fn who_leads_in_another_workload_is_named_too() {
             point
         }));
     let summary = said("summary", &data);
-    let expected = "fast has the highest peak in YCSB C, by 20 % over slow. slow peaks higher than fast in \
-                    YCSB A, by 20 %.";
+    let expected = "fast has a higher peak than slow in YCSB C, by 20 %. slow has a higher peak than fast \
+                    in YCSB A, by 20 %.";
     assert!(summary.starts_with(expected), "{summary}");
 }
 
@@ -201,7 +202,7 @@ fn systems_that_are_as_fast_are_equivalent_and_none_leads() {
     );
     let summary = said("summary", &data);
     assert!(summary.contains("\nequivalent: "), "{summary}");
-    let peaks = "again is equivalent (within 3 %) to slow at peak.";
+    let peaks = "At peak, again is equivalent (within 3 %) to slow.";
     assert!(summary.starts_with(peaks), "{summary}");
     let mut with_baseline = data;
     with_baseline.settings.baseline = Some("slow".into());
@@ -219,7 +220,7 @@ fn what_noise_hides_is_no_difference_shown() {
         at_peak(&all).ratio.value > 1.03,
         "outside the band, and still nothing is shown"
     );
-    assert!(said("workloads", &data).contains("noisy shows no difference to slow ("));
+    assert!(said("workloads", &data).contains("noisy shows no difference from slow ("));
     let cell = improvement(&data, 0);
     assert!(
         cell.muted && cell.detail.ends_with(", no difference shown"),
@@ -227,7 +228,7 @@ fn what_noise_hides_is_no_difference_shown() {
     );
     let summary = said("summary", &data);
     assert!(summary.contains("\nno difference shown: "), "{summary}");
-    let nobody = "noisy shows no difference to slow at peak.";
+    let nobody = "At peak, noisy shows no difference from slow.";
     assert!(summary.starts_with(nobody), "{summary}");
     let peaks = &tables("peaks", &data)[0].rows[0].cells;
     assert!(
@@ -240,10 +241,10 @@ fn what_noise_hides_is_no_difference_shown() {
 fn three_runs_are_too_few_which_is_said_once() {
     let data = study(&[Runs("fast", &FAST.1[..3]), Runs("slow", &SLOW.1[..3])]);
     let body = html::body(&data);
-    let why = "Differences are as measured: a verdict takes 4 runs of each point on either side.";
+    let why = "Differences are as measured: a verdict needs 4 runs of each point on both sides.";
     assert_eq!(body.matches(why).count(), 1);
     let summary = said("summary", &data);
-    let expected = "fast has the highest peak in YCSB C, by 20 % over slow.";
+    let expected = "fast has a higher peak than slow in YCSB C, by 20 %.";
     assert!(summary.starts_with(expected), "{summary}");
     assert!(
         summary.lines().nth(1).unwrap().starts_with(why),
@@ -257,10 +258,10 @@ fn three_runs_are_too_few_which_is_said_once() {
 fn four_runs_that_do_not_differ_are_not_called_too_few() {
     let data = study(&[Runs("fast", &[1_200.0; 4]), Runs("slow", &[1_000.0; 4])]);
     let summary = said("summary", &data);
-    let expected = "Differences are as measured: no run differs from the others, so nothing is known of their \
-                    noise.";
+    let expected = "Differences are as measured: the runs of a point are identical, so their noise is \
+                    unknown.";
     assert!(summary.contains(expected), "{summary}");
-    assert!(!summary.contains("a verdict takes"), "{summary}");
+    assert!(!summary.contains("a verdict needs"), "{summary}");
 }
 
 #[test]
@@ -275,15 +276,14 @@ fn where_some_points_have_runs_enough_the_others_say_so() {
 #[test]
 fn what_has_too_few_runs_beside_verdicts_is_said_to_be_as_measured() {
     const THIRD: Runs = Runs("third", &[800.0]);
-    let as_measured =
-        "Where a side has too few runs for a verdict, what is said is as it was measured.";
+    let as_measured = "Where a side has too few runs for a verdict, differences are as measured.";
     let data = study(&[FAST, SLOW, THIRD]);
     let summary = said("summary", &data);
     assert!(summary.contains(as_measured), "{summary}");
     assert!(summary.contains("adjusted (Holm) for "), "{summary}");
     let workloads = said("workloads", &data);
     assert!(
-        workloads.contains("does 50 % more ops/s than third"),
+        workloads.contains("delivers 50 % more ops/s than third"),
         "{workloads}"
     );
     let whole = said("summary", &study(&[FAST, SLOW]));
@@ -297,10 +297,22 @@ fn who_is_not_shown_to_be_above_every_other_leads_nowhere() {
     const NOISY: Runs = Runs("C", &[1_300.0, 800.0, 1_200.0, 900.0, 1_080.0]);
     let data = study(&[HIGHEST, LOWER, NOISY]);
     let summary = said("summary", &data);
-    let expected = "A shows no difference to C at peak, and does 5 % more ops/s than B.";
-    assert!(summary.starts_with(expected), "{summary}");
-    let card = "no difference shown: ops/s at peak, A over C";
-    assert!(summary.contains(card), "{summary}");
+    let (expected, alike) = (
+        "At peak, A delivers 5 % more ops/s than B (",
+        ") and shows no difference from C.",
+    );
+    assert!(
+        summary.starts_with(expected) && summary.contains(alike),
+        "{summary}"
+    );
+    let (card, alike) = (
+        "\n+5 %: ops/s at peak, A over B: ",
+        "; no difference shown from C",
+    );
+    assert!(
+        summary.contains(card) && summary.contains(alike),
+        "{summary}"
+    );
     let table = &tables("peaks", &data)[0];
     let cells = &table.rows[0].cells;
     let highest = table.columns.iter().position(|c| c.title == "Highest");
@@ -382,8 +394,8 @@ fn a_latency_has_the_verdict_of_its_own_comparison() {
     let interval = format!("{near} to {far} lower");
     let workloads = said("workloads", &data);
     let sentence = format!(
-        "Mean read latency at 16 threads, the highest: fast is 17 % lower than slow (1.67 ms against \
-         2.00 ms), {interval}."
+        "At 16 threads, the highest thread count, the mean read latency of fast is 17 % lower than \
+         slow's (1.67 ms against 2.00 ms; {interval})."
     );
     assert!(workloads.contains(&sentence), "{sentence}\n{workloads}");
 }

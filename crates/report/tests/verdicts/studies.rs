@@ -17,16 +17,16 @@ fn halves() -> [Data; 2] {
 #[test]
 fn runs_of_two_studies_are_enough_together_and_the_narrower_band_counts() {
     let [first, mut second] = halves();
-    assert!(said("summary", &first).contains("a verdict takes 4 runs"));
+    assert!(said("summary", &first).contains("a verdict needs 4 runs"));
     second.headers[0].settings.report.equivalence = Some(0.25);
     let merged = |half: &Data| Data::merged(vec![first.clone(), half.clone()]);
     let summary = said("summary", &merged(&second));
     assert!(
-        summary.contains("by 20 %") && summary.contains("by more than 3 %"),
+        summary.contains("by 20 %") && summary.contains("larger than 3 %"),
         "{summary}"
     );
     second.headers[0].settings.report.equivalence = Some(0.01);
-    assert!(said("summary", &merged(&second)).contains("by more than 1 %"));
+    assert!(said("summary", &merged(&second)).contains("larger than 1 %"));
 }
 
 fn kernel(release: &str) -> Fact {

@@ -45,8 +45,8 @@ const WATCH: &str = "addEventListener('error', function (e) { \
                      document.documentElement.dataset.error = e.message; });";
 
 const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Apache Software \
-                      Foundation, licensed under the Apache License, Version 2.0; its notice and \
-                      those of what it contains stand at the head of the script in this file.";
+                      Foundation, licensed under the Apache License, Version 2.0; its notices \
+                      are at the top of the script in this file.";
 
 /// What pages of this program say of themselves, among the first things in them.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
@@ -233,7 +233,7 @@ fn view(systems: &[(String, &str)]) -> Markup {
             (choice("threads", "Threads", &[("Infinity", "all")]))
             (choice("along", "Curves against", &[("rate", "ops/s"), ("threads", "threads")]))
             (choice("scale", "Latency axis", &[("log", "logarithmic"), ("linear", "linear")]))
-            (choice("theme", "Colours", &[("auto", "as the system"), ("light", "light"), ("dark", "dark")]))
+            (choice("theme", "Colours", &[("auto", "system"), ("light", "light"), ("dark", "dark")]))
         }
     }
 }

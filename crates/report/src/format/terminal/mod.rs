@@ -89,8 +89,8 @@ impl Default for Screen {
 }
 
 /// The explanation of how bold and grey are shown without them.
-const WITHOUT_COLOURS: &str = "*Bold* is written between stars, (grey) in parentheses, and the \
-                               letters of findings in [brackets].";
+const WITHOUT_COLOURS: &str = "*Bold* is in asterisks, (grey) in parentheses, and letters of \
+                               findings are in [brackets].";
 
 fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     let mut bytes = Vec::new();
@@ -199,7 +199,7 @@ fn charts(figure: &Figure, screen: Screen) -> Vec<String> {
     });
     let mut lines: Vec<String> = drawn.flatten().collect();
     if lines.is_empty() {
-        return vec![screen.dim("(The chart is in the report of format html.)")];
+        return vec![screen.dim("(The chart is in the HTML report.)")];
     }
     lines.pop();
     lines

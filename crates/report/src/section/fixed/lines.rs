@@ -79,13 +79,13 @@ impl Fixed {
         if !missed.is_empty() {
             let (missed, place) = (number::list(&missed), self.place());
             return Some(format!(
-                "{missed} did not reach {place}, so that there is no comparison"
+                "{missed} did not reach {place}, so there is no comparison"
             ));
         }
         let one = |within: &str, other: &str, most: &str| {
             let place = self.place();
             format!(
-                "{within} does {most} ops/s within {place}; {other} exceeds {place} at every \
+                "{within} delivers {most} ops/s within {place}; {other} exceeds {place} at every \
                  measured load"
             )
         };
@@ -114,7 +114,7 @@ impl Fixed {
                 let ((low_a, high_a), (low_b, high_b)) = (ends(of_a), ends(of_b));
                 let is_overlap = low_a <= high_b? && low_b <= high_a?;
                 is_overlap.then(|| {
-                    format!("the answers of {a} and {b} overlap, and no difference is shown")
+                    format!("the answers of {a} and {b} overlap, so they show no difference")
                 })
             }
             _ => None,
@@ -140,6 +140,6 @@ fn same(
         compare::alike(outcome, (a, b), sweep.comparisons)
     } else {
         let side = compare::better(compared);
-        Some(format!("which of {a} and {b} is {side} is not certain"))
+        Some(format!("it is not certain whether {a} or {b} is {side}"))
     }
 }
