@@ -49,9 +49,9 @@ fn pages_in(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    let is_page = |path: &PathBuf| path.is_dir() || path.extension().is_some_and(|e| e == "md");
+    let is_page = |own: &PathBuf| own.is_dir() || own.extension().is_some_and(|end| end == "md");
     let pages = paths.into_iter().filter(is_page);
-    pages.flat_map(|path| pages_in(&path)).collect()
+    pages.flat_map(|own| pages_in(&own)).collect()
 }
 
 /// Every page, by its path from the root.
@@ -109,7 +109,7 @@ fn every_command_of_a_guide_runs() {
             let mut bash = Command::new("timeout");
             bash.args([
                 "--signal=KILL",
-                "300",
+                "900",
                 "bash",
                 "-euo",
                 "pipefail",
