@@ -142,7 +142,7 @@ fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
         let lines: Vec<_> = lines.collect();
         Some(Chart {
             title: format!("{title}: {limit}"),
-            hint: "filled: holds, hollow: not decided, red: does not hold".into(),
+            hint: "filled: holds, hollow: undecided, red: does not hold".into(),
             about: format!(
                 "Each trial of {title} at its rate, with its measured latency; the line is the \
                  limit, {limit}."
