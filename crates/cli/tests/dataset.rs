@@ -152,10 +152,10 @@ fn data_of_others_is_adopted_after_a_sample_and_stays_theirs() {
     );
     let other_length = ["--adopt", "--set", "dataset.field_length=1000"];
     let longer = run_with(&place, &out("length"), &other_length);
-    refused(&longer, &["field 0 has 1024 bytes, and the plan's 1000"]);
+    refused(&longer, &["field 0 has 1024 bytes, but the plan says 1000"]);
     let too_many = ["--adopt", "--set", "dataset.records=21k"];
     let more = run_with(&place, &out("records"), &too_many);
-    refused(&more, &["it is not there"]);
+    refused(&more, &["it does not exist"]);
     let again = ["--adopt", "--set", "sweep.reload=point"];
     refused(
         &run_with(&place, &out("again"), &again),

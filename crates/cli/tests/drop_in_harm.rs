@@ -94,7 +94,7 @@ fn a_path_that_means_another_place_once_it_is_made_or_is_inside_a_database_is_re
     let bench = "--num=100 --benchmarks=fillseq";
     let core = "-p workload=site.ycsb.workloads.CoreWorkload -p recordcount=100";
     for (place, why) in [
-        ("none/../db", "goes back from `none`"),
+        ("none/../db", "has `..` after `none`"),
         ("db/sub", "another database"),
     ] {
         for line in [

@@ -97,7 +97,7 @@ fn one_error_lists_all_that_is_not_as_expected_and_nothing_is_made() {
         "is on ext4, but the file system xfs is expected (filesystem)",
         "noatime",
         "(mount_options)",
-        "a device of no known model",
+        "a device of unknown model",
         "(model)",
         "134.2 MB",
         "(capacity)",
@@ -204,7 +204,7 @@ fn as_a_finding_it_stands_beside_every_number_and_a_study_may_change_its_mind() 
             .map(|f| f["text"].to_string());
         let text: String = text.collect();
         assert!(
-            text.contains("is on tmpfs") && text.contains("no block device"),
+            text.contains("is on tmpfs") && text.contains("not on a block device"),
             "{part}: {text}"
         );
     }

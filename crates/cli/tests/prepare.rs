@@ -147,7 +147,7 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
     // The same command again finds its data, and nothing is erased.
     let again = bench.done(RUN);
     let words = [
-        "system `disk` has begun: it is not prepared again",
+        "system `disk` already has points, so it is not prepared again",
         "all points are already measured",
     ];
     assert_says(&again, &words);
@@ -164,7 +164,11 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
     let second = bench.done("$tailmark run plan.toml -o second");
     assert_says(
         &second,
-        &["measured on what is there", "--erase", "mount is done"],
+        &[
+            "measured on the existing file system or device",
+            "--erase",
+            "mount is done",
+        ],
     );
 }
 
@@ -244,7 +248,7 @@ fn a_raw_device_is_overwritten_with_consent_and_our_own_data_set_is_erased_by_it
         &["is measured on what is there", "1 point measured"],
     );
     let planned = bench.done(&format!("{PREPARE} --dry-run"));
-    assert_says(&planned, &["nothing speaks against it"]);
+    assert_says(&planned, &["no objection"]);
     let measured = bench.done(RUN);
     let words = [
         "erase is done",

@@ -49,7 +49,7 @@ fn results_on_what_is_mounted_are_refused_before_they_are_made() {
             "mkdir -p mounted && ln -sfn mounted link\n\
              $tailmark run plan.toml -o {place} --erase $serial $unseen"
         );
-        assert_refused(&bench, &script, &["-o: the results are in"]);
+        assert_refused(&bench, &script, &["-o: the results would be lost in"]);
         assert!(!bench.dir().join("mounted/out").exists());
     }
 }
@@ -102,7 +102,7 @@ fn agreeing_to_erase_what_nothing_erases_is_refused() {
     ));
     bench.put_data();
     let words = [
-        "nothing of the device of system `disk` is erased or overwritten",
+        "does not erase or overwrite the device of system `disk`",
         "`precondition`",
     ];
     assert_refused(&bench, RUN, &words);
@@ -131,11 +131,7 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
         let first = said.lines().next().unwrap();
         assert_eq!(first, format!("OVERWRITES {holds}"), "{said}");
         assert_eq!(said.contains("against it (serial)"), against, "{said}");
-        assert_eq!(
-            said.contains("nothing speaks against it"),
-            !against,
-            "{said}"
-        );
+        assert_eq!(said.contains("no objection"), !against, "{said}");
     }
     assert!(fs::read(bench.device.path()).unwrap() == before);
     assert!(!bench.dir().join("out/study.sqlite").exists());
@@ -246,7 +242,7 @@ fn a_run_that_cannot_put_everything_back_does_not_end_as_if_it_could() {
         "stays mounted",
         "restored with 3",
         "1 point measured",
-        "1 change of this machine could not be put back",
+        "1 change of this machine could not be undone",
         "ended with 3",
         "afterwards 0",
         "free",

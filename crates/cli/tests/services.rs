@@ -85,8 +85,9 @@ fn a_service_that_does_not_get_ready_ends_the_sweep_with_the_end_of_its_log() {
         "start = 'echo $$ >pid; exec sleep 100', ready = 'echo asked >>asked; false', log = 'log'";
     let late = sweep(dir.path(), service, "2s");
     assert_eq!(late.status.code(), Some(1), "{}", err(&late));
-    let expected = "did not answer within 2s (sweep.ready_timeout); the finished points are kept, \
-                    and the same command goes on with the others; its log ends:\n  the index is read\n  3 % so far\n";
+    let expected = "did not answer within 2s (sweep.ready_timeout); finished points are kept; run \
+                    the same command again to resume; its log ends:\n  the index is read\n  3 % so \
+                    far\n";
     assert!(err(&late).contains(expected), "{}", err(&late));
     let requested = fs::read_to_string(dir.path().join("asked")).unwrap();
     assert!(requested.lines().count() > 1, "{requested}");
@@ -99,8 +100,8 @@ fn a_start_that_ends_needs_a_stop() {
     let dir = TempDir::new().unwrap();
     let ended = sweep(dir.path(), "start = 'true'", "1m");
     assert_eq!(ended.status.code(), Some(1), "{}", err(&ended));
-    let expected = "failed to start its service: its `start` has ended, and there is no `stop` \
-        for what it began";
+    let expected = "failed to start its service: its `start` command has ended, and there is no \
+        `stop` for what it started";
     assert!(err(&ended).contains(expected), "{}", err(&ended));
 }
 
@@ -183,7 +184,7 @@ fn a_file_of_others_under_the_name_of_a_log_is_refused_before_anything_runs() {
         assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
         for part in [
             "out/server.service.log",
-            "not a log of a service of this study",
+            "not a service log of this study",
             "-o",
         ] {
             assert!(err(&refused).contains(part), "{}", err(&refused));

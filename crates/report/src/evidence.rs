@@ -178,7 +178,7 @@ impl<'a> Wording<'a> {
     }
 }
 
-/// `80 – 340 s`, from the lowest to the highest number in one unit; `None` if some are words.
+/// `80 to 340 s`, from the lowest to the highest number in one unit; `None` if some are words.
 fn span(seen: &[&Observation]) -> Option<String> {
     let unit = &seen.first()?.unit;
     let of_unit = |one: &&Observation| one.number().filter(|_| one.unit == *unit);
@@ -202,7 +202,7 @@ fn span(seen: &[&Observation]) -> Option<String> {
     } else {
         &low
     };
-    Some(format!("{low} – {high}"))
+    Some(format!("{low} to {high}"))
 }
 
 /// The places of one row.
@@ -262,7 +262,7 @@ impl<'a> Row<'a> {
                 if first == last {
                     first.to_string()
                 } else {
-                    format!("{first} – {last}")
+                    format!("{first} to {last}")
                 }
             }
             _ => {
@@ -382,13 +382,13 @@ mod tests {
         };
         assert_eq!(
             one.text.to_plain(),
-            "340 – 12,000 reads are too few to state p99: it takes 9 – 80 s."
+            "340 to 12,000 reads are too few to state p99: it takes 9 to 80 s."
         );
         assert_eq!(
             table(one),
             [
                 ["System", "Samples", "Requests", "Time needed"],
-                ["a against b", "340 – 12,000", "reads", "9 – 80 s"]
+                ["a against b", "340 to 12,000", "reads", "9 to 80 s"]
             ]
         );
     }
@@ -402,19 +402,19 @@ mod tests {
         assert!(text.starts_with("12 … are too few"), "{text}");
         assert_eq!(
             table(one)[1],
-            ["a against b", "12", "reads; inserts", "80 s – 1 h 3 min"]
+            ["a against b", "12", "reads; inserts", "80 s to 1 h 3 min"]
         );
     }
 
     #[test]
     fn both_ends_of_a_range_of_times_have_their_units() {
         for (times, expected) in [
-            ([249.0, 5_880.0], "4 min – 1 h 38 min"),
-            ([109.0, 1_260.0], "109 s – 21 min"),
-            ([180.0, 1_260.0], "3 – 21 min"),
-            ([5_880.0, 9_480.0], "1 h 38 min – 2 h 38 min"),
-            ([3_600.0, 7_200.0], "1 – 2 h"),
-            ([3_600.0, 9_480.0], "1 h – 2 h 38 min"),
+            ([249.0, 5_880.0], "4 min to 1 h 38 min"),
+            ([109.0, 1_260.0], "109 s to 21 min"),
+            ([180.0, 1_260.0], "3 to 21 min"),
+            ([5_880.0, 9_480.0], "1 h 38 min to 2 h 38 min"),
+            ([3_600.0, 7_200.0], "1 to 2 h"),
+            ([3_600.0, 9_480.0], "1 h to 2 h 38 min"),
         ] {
             let found = times.map(|needed_s| few(12, "reads", needed_s));
             let [one] = &evidence_of(&found)[..] else {
@@ -441,7 +441,7 @@ mod tests {
             one.text.to_plain(),
             "The processors of db1 and db2 were 93 % and 95 % busy."
         );
-        assert_eq!(table(one)[1], ["a against b", "db1; db2", "93 – 95 %"]);
+        assert_eq!(table(one)[1], ["a against b", "db1; db2", "93 to 95 %"]);
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Spread {
         })
     }
 
-    /// `low – high` on one line, if there is more than one value.
+    /// `low to high` on one line, if there is more than one value.
     #[must_use]
     pub fn range(self, write: impl Fn(Bounded) -> String) -> String {
         Measured::from(self).range(write)
@@ -116,13 +116,13 @@ impl Measured {
         })
     }
 
-    /// `low – high` on one line, if there is more than one value.
+    /// `low to high` on one line, if there is more than one value.
     #[must_use]
     pub fn range(self, write: impl Fn(Bounded) -> String) -> String {
         if self.repeats < 2 {
             return String::new();
         }
-        let text = format!("{} – {}", write(self.low), write(self.high));
+        let text = format!("{} to {}", write(self.low), write(self.high));
         text.replace(' ', "\u{a0}")
     }
 }
@@ -212,7 +212,7 @@ mod tests {
         );
         assert_eq!(
             bounded.range(number::bounded_rate),
-            "1.0\u{a0}–\u{a0}≥\u{a0}4.0"
+            "1.0\u{a0}to\u{a0}≥\u{a0}4.0"
         );
         // Four runs including a bound have no interval.
         let four = measured(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);

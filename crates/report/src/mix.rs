@@ -106,7 +106,7 @@ impl Mix {
             let high = shares.fold(0.0, f64::max);
             let share = match self.share(kind) {
                 _ if high - low > self.apart() => {
-                    format!("{:.0} – {:.0} %", low * 100.0, high * 100.0)
+                    format!("{:.0} to {:.0} %", low * 100.0, high * 100.0)
                 }
                 share if share >= APART / 2.0 => format!("{:.0} %", share * 100.0),
                 _ => return None,
@@ -146,7 +146,7 @@ mod tests {
         let alike = measured(&[[950_000, 50_000], [95_100, 4_900]]);
         assert_eq!(alike.text(), "95 % read, 5 % update");
         let differ = measured(&[[950_000, 50_000], [900_000, 100_000]]);
-        assert_eq!(differ.text(), "90 – 95 % read, 5 – 10 % update");
+        assert_eq!(differ.text(), "90 to 95 % read, 5 to 10 % update");
         // Of few operations that is chance.
         let few = measured(&[[95, 5], [90, 10]]);
         assert_eq!(few.text(), "92 % read, 8 % update");

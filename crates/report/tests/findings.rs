@@ -53,7 +53,7 @@ fn what_was_found_everywhere_is_one_sentence_and_a_row_for_each_system() {
         evidence
             .text
             .to_plain()
-            .starts_with("1,001 – 64,002 reads are too few")
+            .starts_with("1,001 to 64,002 reads are too few")
     );
     let rows: Vec<Vec<&str>> = evidence
         .table
@@ -71,8 +71,8 @@ fn what_was_found_everywhere_is_one_sentence_and_a_row_for_each_system() {
         "Drive A 3.84TB",
         all,
         "1, 4, 16, 64",
-        "1 – 2",
-        "1,001 – 64,002",
+        "1 to 2",
+        "1,001 to 64,002",
     ];
     assert_eq!(rows[0], first);
 }
@@ -88,7 +88,7 @@ fn points_found_in_different_repeats_are_different_rows() {
     let places: Vec<[&str; 2]> = rows
         .map(|row| [row.cells[2].text.as_str(), row.cells[3].text.as_str()])
         .collect();
-    assert_eq!(places, [["1, 16, 64", "1"], ["4", "1 – 2"]]);
+    assert_eq!(places, [["1, 16, 64", "1"], ["4", "1 to 2"]]);
 }
 
 #[test]

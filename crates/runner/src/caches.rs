@@ -56,17 +56,18 @@ impl CachesKept {
                  start the server (`service`), or use more data than its memory.",
             ),
             Self::Elsewhere { restarted: true } => (
-                "they are the server's, on its machine, where tailmark does nothing but run the \
-                 commands of its service: a restart empties the caches of the database, not the page \
-                 cache of the machine"
+                "they are on the server's machine, where tailmark only runs the commands of its \
+                 service: a restart empties the caches of the database, not the page cache of the \
+                 machine"
                     .to_owned(),
-                "Name that machine as the system's `ssh`, or let those commands drop its page cache \
+                "Set the system's `ssh` to that machine, or let those commands drop its page cache \
                  too.",
             ),
             Self::Elsewhere { restarted: false } => (
-                "they are the server's, on its machine, where tailmark does nothing".to_owned(),
-                "Name that machine as the system's `ssh`, restart the server and drop the page cache \
-                 there before each point by commands of a service, or use more data than its memory.",
+                "they are on the server's machine, which tailmark does not access".to_owned(),
+                "Set the system's `ssh` to that machine, have the commands of a service restart \
+                 the server and drop the page cache there before each point, or use more data than \
+                 its memory.",
             ),
         }
     }

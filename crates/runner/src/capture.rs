@@ -27,7 +27,7 @@ pub const NO_PROBES: &str = "none";
 /// The statistics of an open database: a probe too, though not of the machine.
 pub const DATABASE_PROBE: (&str, &str) = (
     DATABASE,
-    "what the database tells of itself: flushes, compactions, stalls, caches, queues",
+    "statistics of the database: flushes, compactions, stalls, caches, queues",
 );
 
 /// Everything watched during a phase.

@@ -138,7 +138,7 @@ impl Cleaning {
         let mut lines: Vec<String> = data.cloned().collect();
         let path = |path: &PathBuf| format!("`{}`", path.display());
         if self.has_changes {
-            lines.push("what `tailmark restore` puts back".to_owned());
+            lines.push("changes that `tailmark restore` undoes".to_owned());
         }
         let groups = self.groups.iter();
         lines.extend(groups.map(|group| format!("the control group {}", path(group))));
@@ -158,7 +158,7 @@ impl Cleaning {
         if self.has_changes {
             match prepare::restore(log) {
                 Ok(0) => {}
-                Ok(left) => failed.push(format!("{left} changes of this machine are left")),
+                Ok(left) => failed.push(format!("{left} changes of this machine are not undone")),
                 Err(error) => failed.push(in_one_line(&error)),
             }
         }
@@ -314,7 +314,7 @@ impl FoundResults {
         let files = STUDY.map(|name| out.join(name)).into_iter();
         found.own.extend(files.filter(is_file));
         if !has_made_directory {
-            let why = "it was there before the run";
+            let why = "it existed before the run";
             found.left.push((out.to_owned(), why.to_owned()));
             return found;
         }

@@ -83,7 +83,7 @@ fn refuse_pairs(
 impl Pair<'_> {
     fn notice(&self) -> String {
         format!(
-            "systems `{}` and `{}` are on one physical device ({}): what is compared is their \
+            "systems `{}` and `{}` are on one physical device ({}): the comparison shows their \
              settings, not devices",
             self.first.name, self.second.name, self.devices
         )

@@ -189,7 +189,7 @@ fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
         format!(", mounted with {}", space.options.join(","))
     };
     Some(format!(
-        "make its place, which does not exist yet: it would be in {}, on {}{options}{}",
+        "create its place, which does not exist yet, in {}, on {}{options}{}",
         space.at.display(),
         space.file_system,
         device.unwrap_or_default()
@@ -233,14 +233,14 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
         ));
         if limit > facts.memory {
             lines.push(
-                "  the machine has less memory than that: the limit limits nothing".to_owned(),
+                "  the machine has less memory than that, so the limit has no effect".to_owned(),
             );
         }
     }
     if !plan.abort.is_empty() {
         let limits: Vec<_> = plan.abort.iter().map(ToString::to_string).collect();
         lines.push(format!(
-            "  end the run at once when {}",
+            "  end the run immediately if {}",
             limits.join(" or ")
         ));
     }
@@ -283,13 +283,16 @@ fn heading(plan: &Plan, system: &SystemPlan, order: Order) -> String {
         None => String::new(),
     };
     let optional = if system.optional {
-        ", left out where there is no room"
+        ", skipped if there is not enough space"
     } else {
         ""
     };
     let first = match (plan.is_first(system), order) {
-        (true, Order::Systems) => ", measured first: the rates of all systems are of its peak",
-        (true, Order::Interleaved) => ", the rates of all systems are of its peak",
+        (true, Order::Systems) => {
+            ", measured first, because the rates of all systems are \
+                                   percentages of its peak"
+        }
+        (true, Order::Interleaved) => ", the rates of all systems are percentages of its peak",
         (false, _) => "",
     };
     format!(
@@ -373,13 +376,11 @@ fn load(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Option<String>
     let Plan { dataset, sweep, .. } = plan;
     let data = &system.data;
     if known.adopted || (dataset.adopt != Adopt::No && !known.data.is_loaded) {
-        return Some(
-            "adopt the data set that is there, if a sample of it is the plan's".to_owned(),
-        );
+        return Some("adopt the existing data set, if a sample of it matches the plan".to_owned());
     }
     if known.data.is_loaded {
         return Some(format!(
-            "keep the {} records that are loaded",
+            "keep the {} loaded records",
             number::count(data.records)
         ));
     }
@@ -388,7 +389,7 @@ fn load(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Option<String>
         None => system.driver.place == Place::Hosts,
     };
     let unless = if is_unknown {
-        ", unless the server has them"
+        ", unless the server already has them"
     } else {
         ""
     };
@@ -416,7 +417,7 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     steps.extend(service::between_points(plan, system, facts));
     if is_server {
         let timeout = number::rounded(sweep.ready_timeout);
-        steps.push(format!("wait until the server answers, {timeout} at most"));
+        steps.push(format!("wait for the server to answer, {timeout} at most"));
     }
     let settle = number::rounded(sweep.settle);
     steps.push("open the database".to_owned());
@@ -447,8 +448,8 @@ fn warm_up(warmup: Warmup) -> Option<String> {
         Warmup::Fixed(Duration::ZERO) => None,
         Warmup::Fixed(time) => Some(format!("warm up for {}", rounded(time))),
         Warmup::Auto { least, most } => Some(format!(
-            "warm up until it is steady, from {} after the first {} on and for {} at most; as long \
-             as the system that takes longest",
+            "warm up until it is steady: at least {} after the first {}, at most {} in all; every \
+             system warms up as long as the slowest one",
             rounded(Duration::from_secs_f64(WINDOWS as f64 * WINDOW_MIN_S)),
             rounded(least),
             rounded(most)

@@ -25,7 +25,7 @@ pub enum Error {
     #[error(transparent)]
     Host(#[from] tailmark_machine::Error),
     /// The host of a server cannot be used.
-    #[error("the `ssh` of system `{system}` cannot be used: {why}")]
+    #[error("system `{system}`: `ssh` cannot be used: {why}")]
     NoServerHost {
         /// The system's name.
         system: String,
@@ -54,7 +54,10 @@ pub enum Error {
     #[error(transparent)]
     Results(#[from] tailmark_study::Error),
     /// The plan names a probe that there is not.
-    #[error("`machine.probes` has `{name}`, but it must be of {known} (`tailmark list probes`)")]
+    #[error(
+        "machine.probes has `{name}`, but it must be one of {known} (see `tailmark list \
+             probes`)"
+    )]
     UnknownProbe {
         /// As it is in the plan.
         name: String,
@@ -76,7 +79,7 @@ pub enum Error {
     /// Two processes of the run would open one directory.
     #[error(
         "ranks {} and {} on {host} would both open `{place}`, the place of system `{system}`; put \
-         {{rank}} into it, so that each has one of its own",
+         {{rank}} into the path, so that each rank has its own",
         ranks.0,
         ranks.1
     )]
@@ -130,7 +133,7 @@ pub enum Error {
     },
     /// The directory holds a study of another plan.
     #[error(
-        "`{}` holds a study of another plan: {differences}; give another -o, or the plan as it was",
+        "`{}` holds a study of another plan: {differences}; give another -o, or the original plan",
         dir.display()
     )]
     ChangedPlan {
@@ -141,8 +144,7 @@ pub enum Error {
     },
     /// A system's place does not exist.
     #[error(
-        "system `{system}`: neither `{}` nor the directory it would be in exists; create or mount \
-         it first",
+        "system `{system}`: neither `{}` nor its parent directory exists; create or mount it first",
         place.display()
     )]
     MissingPlace {
@@ -166,7 +168,7 @@ pub enum Error {
     /// A symbolic link is in the place of a database's directory or file.
     #[error(
         "system `{system}`: `{}` is a symbolic link to `{}`, which may be on another device than \
-         the one that is measured; give the system a path without such a link",
+         the measured one; give the system a path without such a link",
         place.display(), target.display()
     )]
     LinkedData {
@@ -179,7 +181,8 @@ pub enum Error {
     },
     /// A device is named that is not one.
     #[error(
-        "system `{system}`: there is no block device `{}`; give one, or `path` for a directory",
+        "system `{system}`: there is no block device `{}`; give an existing one, or use `path` for \
+         a directory",
         place.display()
     )]
     NoDevice {
@@ -189,15 +192,15 @@ pub enum Error {
         place: PathBuf,
     },
     /// The places of a plan are examples.
-    #[error("the places in this plan are examples; say where its systems are: {flags}")]
+    #[error("the places in this plan are examples; give the places of its systems: {flags}")]
     Placeholders {
         /// `--system "NAME=WHERE"` for each of them.
         flags: String,
     },
     /// Systems do not meet the plan's expectations.
     #[error(
-        "not as the plan expects: {mismatches}; or take the expectation out of the plan, or measure \
-         what is there with --unexpected=finding"
+        "not as the plan expects: {mismatches}. Or remove the expectation from the plan, or \
+         measure what is there with --unexpected=finding"
     )]
     Unexpected {
         /// Each expectation with the actual state, its system and the remedy.
@@ -205,9 +208,10 @@ pub enum Error {
     },
     /// Two systems are on one device.
     #[error(
-        "systems `{first}` and `{second}` ({places}) are on one physical device ({devices}), which \
-         would be compared with itself; give them places on different devices, or write \
-         `same_device = true` at the top of the plan (--set same_device=true) to compare settings on one"
+        "systems `{first}` and `{second}` ({places}) are on one physical device ({devices}), so it \
+         would be compared with itself; give them places on different devices or, to compare \
+         settings on one device, write `same_device = true` at the top of the plan (--set \
+         same_device=true)"
     )]
     SameDevice {
         /// One system.
@@ -239,9 +243,9 @@ pub enum Error {
     },
     /// There is data that tailmark did not load.
     #[error(
-        "system `{system}`: {found} was not loaded by tailmark ({why}) and is left alone; give another \
-         {other}, or use it as it is with --adopt (dataset.adopt = true), which reads a sample of its \
-         records first and changes nothing"
+        "system `{system}`: {found} was not loaded by tailmark ({why}) and is left alone; give \
+         another {other}, or use this data with --adopt (dataset.adopt = true), which first reads \
+         a sample of its records and changes nothing"
     )]
     ForeignData {
         /// The system's name.
@@ -255,9 +259,9 @@ pub enum Error {
     },
     /// The adopted data was replaced during the run.
     #[error(
-        "system `{system}`: `{place}` was replaced since this run adopted it ({why}), and is left alone; \
-         points before and after would be of different data: put back what was there and run the same \
-         command again, or start a new run with another -o"
+        "system `{system}`: `{place}` was replaced after this run adopted it ({why}) and is left \
+         alone, because later points would measure different data; restore the adopted data and \
+         run the same command again, or start a new run with another -o"
     )]
     AdoptedReplaced {
         /// The system's name.
@@ -269,8 +273,8 @@ pub enum Error {
     },
     /// There is no data, but something that tailmark did not create, in which it would create tables.
     #[error(
-        "system `{system}`: {place} at `{location}` was not created by tailmark and is left alone; give \
-         another `keyspace`, or have the data set loaded into this one with --into-existing \
+        "system `{system}`: {place} at `{location}` was not created by tailmark and is left alone; \
+         give another `keyspace`, or load the data set into this one with --into-existing \
          (dataset.into_existing = true)"
     )]
     ForeignKeyspace {
@@ -283,9 +287,9 @@ pub enum Error {
     },
     /// Records would have to be removed where other programs may keep their own.
     #[error(
-        "system `{system}`: {place} at `{location}` was there before tailmark, which removes no records \
-         from it: set sweep.reload = \"never\", leave out workloads that begin with an empty database, or \
-         give another `keyspace`"
+        "system `{system}`: {place} at `{location}` existed before the run, so tailmark removes no \
+         records from it: set sweep.reload = \"never\", leave out workloads that begin with an \
+         empty database, or give another `keyspace`"
     )]
     KeptRecords {
         /// The system's name.
@@ -297,8 +301,8 @@ pub enum Error {
     },
     /// The data to be adopted is missing or incomplete.
     #[error(
-        "system `{system}`: nothing can be adopted in {place}: {why}; --adopt (dataset.adopt) never \
-         creates or loads data: name the place that holds it, or run without --adopt to have it loaded"
+        "system `{system}`: nothing can be adopted in {place}: {why}; --adopt (dataset.adopt) \
+         never creates or loads data: give the place of the data, or run without --adopt to load it"
     )]
     NothingToAdopt {
         /// The system's name.
@@ -310,9 +314,9 @@ pub enum Error {
     },
     /// Data that is to be taken as it is lies beside the marker of a load that was begun.
     #[error(
-        "system `{system}`: it is not known whose the data in `{place}` is: {marker} says that a load of \
-         tailmark began there, and promises no record; it is left alone: move the marker away to have \
-         the data adopted, or give another place"
+        "system `{system}`: tailmark cannot tell who created the data in `{place}`: {marker} \
+         records the start of a load but no loaded record; the data is left alone: move the marker \
+         away to adopt the data, or give another place"
     )]
     UnknownData {
         /// The system's name.
@@ -324,9 +328,9 @@ pub enum Error {
     },
     /// The data to be adopted does not match the plan.
     #[error(
-        "system `{system}`: what is in `{place}` cannot be adopted: record {number} (key \
-         `{key}`): {why}; \
-         it is left alone: correct [dataset] in the plan, or give another place"
+        "system `{system}`: the data in `{place}` cannot be adopted: record {number} (key \
+         `{key}`): {why}; the data is left alone: correct [dataset] in the plan, or give another \
+         place"
     )]
     NotAdopted {
         /// The system's name.
@@ -342,8 +346,8 @@ pub enum Error {
     },
     /// The data set was loaded with other parameters.
     #[error(
-        "system `{system}`: tailmark loaded the data set in `{place}` with other parameters: \
-         {differences}, as {marker} says; give another place, or remove what tailmark loaded there with \
+        "system `{system}`: tailmark loaded the data set in `{place}` with other parameters \
+         ({marker}): {differences}; give another place, or remove what tailmark loaded there with \
          `tailmark clean`"
     )]
     OtherData {
@@ -358,8 +362,8 @@ pub enum Error {
     },
     /// The marker beside the data cannot be understood.
     #[error(
-        "{marker} does not say what was loaded, and the data is left alone; give another place, or move \
-         the marker away to have the data treated as that of another program"
+        "{marker} does not say what was loaded, so the data is left alone; give another place, or \
+         move the marker away to treat the data as another program's"
     )]
     BadMarker {
         /// The marker.
@@ -369,8 +373,8 @@ pub enum Error {
     },
     /// The marker beside the data was written by a later program.
     #[error(
-        "{marker} is of version {version}, and this program knows {known}: a later tailmark loaded \
-         the data; use that one, or give another place"
+        "{marker} has version {version}, but this program reads version {known}: a later tailmark \
+         loaded the data; use that one, or give another place"
     )]
     LaterMarker {
         /// The marker.
@@ -385,9 +389,8 @@ pub enum Error {
     Midway(Box<Self>),
     /// Some records could not be written.
     #[error(
-        "system `{system}`: loading failed for {failed} of {records} records, and was ended when \
-         {loaded} \
-         were written; the same command goes on with it; first: {example}"
+        "system `{system}`: loading failed for {failed} of {records} records and stopped after \
+         {loaded}; first error: {example}. Run the same command again to resume"
     )]
     LoadFailed {
         /// The system's name.
@@ -419,7 +422,7 @@ pub enum Error {
     /// A server does not answer.
     #[error(
         "system `{system}`: its server did not answer within {waited} (sweep.ready_timeout){why}; \
-         the finished points are kept, and the same command goes on with the others{log}"
+         finished points are kept; run the same command again to resume{log}"
     )]
     NotReady {
         /// The system's name.
@@ -445,8 +448,8 @@ pub enum Error {
     },
     /// A limit of the plan was broken.
     #[error(
-        "stopped by [abort]: `{limit}` was broken by system `{system}` while {what}: {value}. What was \
-         measured before is in the study, and the same command resumes"
+        "stopped by [abort]: system `{system}` broke the limit `{limit}` while {what}: {value}. \
+         Finished points are in the study; run the same command again to resume"
     )]
     Aborted {
         /// The limit.
@@ -460,7 +463,7 @@ pub enum Error {
     },
     /// A study has no id, which would distinguish its data.
     #[error(
-        "`{}` has no id: tailmark cannot tell which data is its own, and removes nothing",
+        "`{}` has no id, so tailmark cannot tell which data belongs to it and removes nothing",
         study.display()
     )]
     NoStudyId {

@@ -70,7 +70,7 @@ pub struct SeenPlace {
 pub const EXPECTATIONS: &[Expectation] = &[
     Expectation {
         name: "mount",
-        expected: |expect| expect.mount.then(|| "a mount point of its own".to_owned()),
+        expected: |expect| expect.mount.then(|| "a separate mount point".to_owned()),
         check: Check::OfPlace(not_mounted),
         remedy: "mount the device there",
     },
@@ -78,7 +78,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
         name: "filesystem",
         expected: |expect| Some(format!("the file system {}", expect.filesystem.as_ref()?)),
         check: Check::OfPlace(other_file_system),
-        remedy: "mount the file system that is meant",
+        remedy: "mount the right file system",
     },
     Expectation {
         name: "mount_options",
@@ -93,19 +93,19 @@ pub const EXPECTATIONS: &[Expectation] = &[
         name: "model",
         expected: |expect| Some(format!("a device of model {}", expect.model.as_ref()?)),
         check: Check::OfPlace(other_model),
-        remedy: "give the place on the device that is meant",
+        remedy: "give a place on the right device",
     },
     Expectation {
         name: "capacity",
         expected: |expect| Some(format!("a device of {}", decimal(expect.capacity?))),
         check: Check::OfPlace(other_capacity),
-        remedy: "give the place on the device that is meant",
+        remedy: "give a place on the right device",
     },
     Expectation {
         name: "transport",
         expected: |expect| Some(format!("a device on {}", expect.transport.as_ref()?)),
         check: Check::OfPlace(other_transport),
-        remedy: "give the place on the device that is meant",
+        remedy: "give a place on the right device",
     },
     Expectation {
         name: "client_host",
@@ -116,7 +116,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
             })
         },
         check: Check::OfServer(other_host),
-        remedy: "run the clients where the plan means, or give the server's address",
+        remedy: "run the clients where the plan intends, or give the server's address",
     },
     Expectation {
         name: "version",
@@ -127,7 +127,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
             ))
         },
         check: Check::OfDatabase,
-        remedy: "compare the systems with one another, not with numbers of that version",
+        remedy: "compare the systems with each other, not with numbers of that version",
     },
 ];
 
@@ -177,7 +177,7 @@ impl Mismatches {
         for gone in seen.iter().filter(|at| is_gone(at)) {
             let place = gone.place.display();
             self.unknown.push(format!(
-                "system `{}`: `{place}` is not there, and is not watched",
+                "system `{}`: `{place}` does not exist, so it is not watched",
                 system.name
             ));
         }
@@ -200,7 +200,7 @@ impl Mismatches {
                 Check::OfPlace(check) => {
                     let found = seen.iter().filter_map(|at| {
                         if is_gone(at) {
-                            Some(format!("`{}` is not there", at.place.display()))
+                            Some(format!("`{}` does not exist", at.place.display()))
                         } else {
                             check(&system.expect, at)
                         }
@@ -268,16 +268,15 @@ impl Mismatches {
 }
 
 /// Why nothing can be said of the device of a system.
-const NO_PLACE: &str = "no place of it is known on this machine (`path` or `device` says what to \
-                        look at)";
+const NO_PLACE: &str = "no place of it on this machine is known (`path` or `device` names it)";
 
 /// The same of a system whose places are on another machine.
-const PLACE_THERE: &str = "its places are on its `ssh`, where this is not looked up; the facts of the \
-                           report say what they are";
+const PLACE_THERE: &str = "its places are on another host (`ssh`), where tailmark does not check \
+                           this; see the facts in the report";
 
 fn unknown(system: &SystemPlan, expected: &str, why: &str) -> String {
     format!(
-        "system `{}`: whether it is {expected} is not known: {why}",
+        "system `{}`: tailmark cannot check for {expected}: {why}",
         system.name
     )
 }
@@ -293,7 +292,7 @@ pub(crate) fn expected(system: &SystemPlan) -> Vec<String> {
 pub(crate) fn other_version(expect: &Expect, own: Option<&str>) -> Option<String> {
     let (expected, own) = expect.version.as_deref().zip(own)?;
     (!is_version(expected, own))
-        .then(|| format!("The database is of version {own}, but {expected} is expected (version)."))
+        .then(|| format!("The database has version {own}, but {expected} is expected (version)."))
 }
 
 /// Whether a version begins with another, part by part. A server says its name first, which may be
@@ -410,10 +409,7 @@ fn has_option(mount: &Mount, option: &str) -> bool {
 fn other_model(expect: &Expect, seen: &SeenPlace) -> Option<String> {
     let model = expect.model.as_ref()?.to_lowercase();
     other_disk(seen, |disk| {
-        let own = disk
-            .model
-            .as_deref()
-            .unwrap_or("a device of no known model");
+        let own = disk.model.as_deref().unwrap_or("a device of unknown model");
         let is_other = !own.to_lowercase().contains(&model);
         is_other.then(|| own.to_owned())
     })
@@ -431,11 +427,7 @@ fn other_capacity(expect: &Expect, seen: &SeenPlace) -> Option<String> {
 fn other_transport(expect: &Expect, seen: &SeenPlace) -> Option<String> {
     other_disk(seen, |disk| {
         let is_other = expect.transport.as_deref() != disk.transport;
-        is_other.then(|| {
-            disk.transport
-                .unwrap_or("a bus that is not known")
-                .to_owned()
-        })
+        is_other.then(|| disk.transport.unwrap_or("an unknown bus").to_owned())
     })
 }
 
@@ -443,7 +435,7 @@ fn other_transport(expect: &Expect, seen: &SeenPlace) -> Option<String> {
 fn other_disk(seen: &SeenPlace, what: impl Fn(&BlockDevice) -> Option<String>) -> Option<String> {
     let place = seen.place.display();
     if seen.disks.is_empty() {
-        return Some(format!("`{place}` is on no block device"));
+        return Some(format!("`{place}` is not on a block device"));
     }
     let said = |disk: &BlockDevice| Some(format!("`{place}` is on {}: {}", disk.disk, what(disk)?));
     seen.disks.iter().find_map(said)

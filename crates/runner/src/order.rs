@@ -16,8 +16,8 @@ pub(crate) fn in_effect(plan: &Plan, systems: &[&SystemPlan]) -> (Order, Option<
     match (plan.sweep.order, sharing(systems)) {
         (Order::Interleaved, Some((first, second))) => {
             let notice = format!(
-                "systems `{}` and `{}` keep one data set ({}): the systems are not interleaved, but \
-                 measured one after the other (order = \"systems\")",
+                "systems `{}` and `{}` share one data set ({}): the systems are not interleaved, \
+                 but measured one after the other (order = \"systems\")",
                 first.name, second.name, first.location
             );
             (Order::Systems, Some(notice))
@@ -35,9 +35,9 @@ pub(crate) fn drift(plan: &Plan, order: Order) -> Option<String> {
         .count();
     let is_exposed = order == Order::Systems && plan.sweep.repeats > 1 && compared > 1;
     is_exposed.then(|| {
-        "the systems are measured one after the other (order = \"systems\"): what drifts meanwhile, \
-         such as temperature, wear or another load, would look like a difference between them, and \
-         repeats do not show it; order = \"interleaved\" lets them take turns"
+        "the systems are measured one after the other (order = \"systems\"): drift such as \
+         temperature, wear or other load would look like a difference between them, and repeats do \
+         not show it; order = \"interleaved\" lets them take turns"
             .to_owned()
     })
 }

@@ -268,7 +268,7 @@ impl Room {
                 String::new()
             } else {
                 format!(
-                    " beside the {} for {} there",
+                    " besides the {} for {} there",
                     ByteSize(left.claimed),
                     left.others.join(", ")
                 )

@@ -155,7 +155,7 @@ fn notice(plan: &Plan, wanted: &Wanted, point: &KnownPoint<'_>) -> String {
         system,
     } = point;
     let what = if *requests < wanted.given as f64 {
-        "will not be given"
+        "will not be printed"
     } else {
         "will not be certain"
     };
@@ -170,8 +170,8 @@ fn notice(plan: &Plan, wanted: &Wanted, point: &KnownPoint<'_>) -> String {
     };
     let (kind, metric) = (wanted.kind.name(), wanted.metric);
     format!(
-        "{metric} of workload `{}` {what}: a point of `{}` at {at} has about {} {kind} requests, and \
-         it takes {} to give it and {} to be certain; make points {} times as long ({keys})",
+        "{metric} of workload `{}` {what}: a point of `{}` at {at} has about {} {kind} requests, \
+         but it takes {} to print it and {} to be certain; make points {} times as long ({keys})",
         point.workload.name,
         system.name,
         number::count(*requests as u64),

@@ -72,7 +72,7 @@ impl Servers {
         // Those that were made end with this.
         if stop.requested() && !calls.is_empty() {
             return Err(Error::Stopped {
-                doing: "the hosts of servers were called".to_owned(),
+                doing: "tailmark connected to the hosts of servers".to_owned(),
             });
         }
         let mut needed = plan.systems.iter().filter(|system| !system.optional);
@@ -91,8 +91,8 @@ impl Servers {
                 Some(same) => {
                     server.end();
                     format!(
-                        "`{login}` is the machine of `{}`: give it the same name everywhere, and once \
-                         for a system",
+                        "`{login}` is the same machine as `{}`: use one name for it everywhere, \
+                         and only once per system",
                         same.login()
                     )
                 }
@@ -378,8 +378,8 @@ fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
             plan.drops_caches_of(system),
             "dropping caches (machine.drop_caches)",
         ),
-        (has_unit, "a unit of systemd (service.systemd)"),
-        (prepares, "what [prepare] asks for"),
+        (has_unit, "a systemd unit (service.systemd)"),
+        (prepares, "preparing the machine ([prepare])"),
     ];
     let needed = needs.iter().filter(|(is_needed, _)| *is_needed);
     let needed: Vec<_> = needed.map(|(_, what)| *what).collect();
@@ -422,7 +422,7 @@ mod tests {
             "sysctls = ['vm.swappiness=1']",
             "memory_limit = '1GiB'\nmemory_group = '/db'",
         ] {
-            assert_eq!(needs("1", settings), "what [prepare] asks for");
+            assert_eq!(needs("1", settings), "preparing the machine ([prepare])");
             assert_eq!(needs("0.5", settings), "", "{settings}");
         }
     }

@@ -343,9 +343,9 @@ mod tests {
         assert!(ended.unwrap_err().to_string().contains("the run"));
         let told = told.0.into_inner().unwrap().join("\n");
         for words in [
-            "1 change of this machine could not be put back",
-            "2 changes of `db1` could not be put back",
-            "whether everything of `db2` was put back is not known",
+            "1 change of this machine could not be undone",
+            "2 changes of `db1` could not be undone",
+            "tailmark cannot tell whether all changes of `db2` were undone",
         ] {
             assert!(told.contains(words), "{told}");
         }

@@ -174,8 +174,8 @@ fn verdict(rule: SteadyRule, from_s: f64, phase: &Phase) -> (Option<f64>, Option
         Err(short) => {
             let rounded = |s: f64| number::rounded(Duration::from_secs_f64(s));
             let why = format!(
-                "five windows of {} are needed (for a hundred samples beyond the quantile, or a \
-                 cycle of flushes and compactions), after the first {}",
+                "it needs five windows of {} after the first {} (for a hundred samples beyond the \
+                 quantile, or a cycle of flushes and compactions)",
                 rounded(short.window_s),
                 rounded(from_s)
             );

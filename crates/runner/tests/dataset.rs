@@ -138,7 +138,7 @@ impl Database for Blocking {
 /// Ends a run when its load is in the study, and its marker does not say so yet.
 fn end_before_the_marker(bench: &mut Bench) {
     let (marker, aside) = (bench.marker(), bench.out.path().join("marker"));
-    let arm = At("flushing what was loaded", || {
+    let arm = At("flushing the loaded data", || {
         BLOCKED.set(Some((marker.clone(), aside.clone())));
     });
     let file = bench.plan.systems[0].driver;
@@ -179,7 +179,7 @@ fn a_load_in_the_study_of_which_nothing_was_marked_is_loaded_again_and_counted_o
 #[test]
 fn a_load_that_was_interrupted_says_so() {
     let bench = Bench::new("ycsb-c");
-    run_up_to(&bench.plan, bench.out.path(), "flushing what was loaded");
+    run_up_to(&bench.plan, bench.out.path(), "flushing the loaded data");
     bench.loaded_until(RECORDS - 1);
     let load = bench.load_after();
     assert_eq!(load.records, 1);
@@ -189,7 +189,7 @@ fn a_load_that_was_interrupted_says_so() {
 #[test]
 fn a_marker_of_everything_that_is_not_complete_leaves_a_load_that_has_a_rate() {
     let bench = Bench::new("ycsb-c");
-    run_up_to(&bench.plan, bench.out.path(), "flushing what was loaded");
+    run_up_to(&bench.plan, bench.out.path(), "flushing the loaded data");
     bench.loaded_until(RECORDS);
     let load = bench.load_after();
     assert!(load.records == 1 && load.phase.ops_per_sec() > 0.0);
@@ -198,7 +198,7 @@ fn a_marker_of_everything_that_is_not_complete_leaves_a_load_that_has_a_rate() {
 #[test]
 fn a_load_that_begins_again_from_nothing_is_whole() {
     let bench = Bench::new("ycsb-c");
-    run_up_to(&bench.plan, bench.out.path(), "flushing what was loaded");
+    run_up_to(&bench.plan, bench.out.path(), "flushing the loaded data");
     // Nothing was marked yet: what is in the file is of no use.
     bench.loaded_until(0);
     let file = bench.place.path().join("slots.dat");
@@ -238,7 +238,7 @@ fn a_marker_of_a_later_version_is_refused_by_number() {
     fs::write(bench.marker(), &later).unwrap();
     let out = tempfile::tempdir().unwrap();
     let error = run(&bench.plan, out.path()).unwrap_err().to_string();
-    assert!(error.contains("is of version 8"), "{error}");
+    assert!(error.contains("has version 8"), "{error}");
     assert_eq!(fs::read_to_string(bench.marker()).unwrap(), later);
 }
 
@@ -270,7 +270,7 @@ fn a_file_of_others_is_adopted_only_where_its_records_are_the_plans() {
     let second = tempfile::tempdir().unwrap();
     let missing = run(&bench.plan, second.path()).unwrap_err().to_string();
     assert!(
-        missing.contains("record 1999 ") && missing.contains("it is not there"),
+        missing.contains("record 1999 ") && missing.contains("it does not exist"),
         "{missing}"
     );
     assert!(fs::read(&file).unwrap() == bytes, "it was written");
@@ -316,7 +316,7 @@ fn a_run_that_ends_before_its_load_does_not_take_what_others_load_then_for_its_o
 #[test]
 fn what_others_put_beside_a_marker_of_nothing_is_theirs_and_may_be_adopted() {
     let mut bench = Bench::new("ycsb-c");
-    run_up_to(&bench.plan, bench.out.path(), "flushing what was loaded");
+    run_up_to(&bench.plan, bench.out.path(), "flushing the loaded data");
     bench.loaded_until(0);
     let bytes = of_others(&bench);
     let error = run(&bench.plan, bench.out.path()).unwrap_err();
@@ -390,7 +390,7 @@ fn contents(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 fn a_load_began_when_it_began_and_not_when_an_earlier_one_of_nothing_did() {
     let bench = Bench::new("ycsb-c");
-    run_up_to(&bench.plan, bench.out.path(), "flushing what was loaded");
+    run_up_to(&bench.plan, bench.out.path(), "flushing the loaded data");
     let text = fs::read_to_string(bench.marker()).unwrap();
     let mut marker: serde_json::Value = serde_json::from_str(&text).unwrap();
     marker["loaded"] = 0.into();

@@ -70,9 +70,9 @@ fn a_plan_that_is_too_short_for_its_quantile_says_so_before_it_measures() {
         panic!("{given:?}")
     };
     let parts = [
-        "p99.9 read of workload `ycsb-a` will not be given",
+        "p99.9 read of workload `ycsb-a` will not be printed",
         "a point of `a` at 1 thread has about 25 read requests",
-        "10,000 to give it and 100,000 to be certain",
+        "10,000 to print it and 100,000 to be certain",
         "make points 4,000 times as long (sweep.operations)",
     ];
     assert_says(given, &parts);
@@ -181,8 +181,8 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     let difference = |noise: f64| number::percent(smallest_difference(noise, 5, 2, 0.03).unwrap());
     let (ops, own) = (difference(1.1_f64.ln()), "degrees of freedom");
     let parts = [
-        format!("ops/s of a: {ops} or more; its runs are 9.5% apart ({old}, 4 {own})"),
-        format!("its runs are 19% apart ({old}, 4 {own})"),
+        format!("ops/s of a: {ops} or more, because its runs differ by 9.5% ({old}, 4 {own})"),
+        format!("its runs differ by 19% ({old}, 4 {own})"),
     ];
     assert_says(&known, &parts);
     assert!(!known.contains("      ops/s: "), "{known}");
@@ -217,7 +217,7 @@ fn the_speed_of_a_former_study_says_how_long_a_point_must_be() {
     earlier(&dir.path().join("old"), 1_000, &null(), &points);
     let text = said(&plan, &out);
     let parts = [
-        "p99 read: certain from 10,000 read requests of a point on, and given from 1,000 on",
+        "p99 read: certain if a point has at least 10,000 read requests, and printed from 1,000 on",
         "ycsb-a: 20,000 operations, 40s on a with 1 thread (500 ops/s before), 20s on a with 2 \
          threads (1,000 ops/s before)",
         "TOO SHORT: p99 read of workload `ycsb-a` will not be given: a point of `a` at 1 thread has \

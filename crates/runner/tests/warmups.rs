@@ -120,7 +120,7 @@ fn what_never_is_steady_ends_at_the_most_and_is_found() {
     assert_eq!((kept.length_s(), kept.steady_s), (240.0, None));
     let text = found(point).unwrap();
     let parts = [
-        "The warm-up ended after 4 min and was not steady: over the last five windows",
+        "The warm-up ended after 4 min but was not steady: over the last five windows",
         "ops/s has an excursion of",
         "a slope of -",
         "read p90 has",

@@ -85,7 +85,7 @@ fn clean_removes_a_run_directory_only_if_the_run_made_it() {
         if is_made_before {
             assert_says(
                 &out(&cleaned),
-                &["not touched", "it was there before the run"],
+                &["not touched", "it existed before the run"],
             );
             assert!(fs::read_dir(&study).unwrap().next().is_none());
         }
@@ -210,7 +210,7 @@ fn a_study_of_a_stranger_has_clean_remove_nothing() {
         &[
             "no marker of this study there",
             "is a symbolic link",
-            "it is no absolute path",
+            "it is not an absolute path",
             "may be left at ",
         ],
     );

@@ -37,7 +37,11 @@ fn newest_options(database: &Path) -> String {
 }
 
 fn assert_left(cleaned: &Output) {
-    let parts = ["not touched", "left: another program made it", "identity"];
+    let parts = [
+        "not touched",
+        "left: another program created it",
+        "identity",
+    ];
     assert_says(&out(cleaned), &parts);
     assert_eq!(cleaned.status.code(), Some(3), "{}", err(cleaned));
 }

@@ -78,7 +78,7 @@ fn a_rank_that_is_stopped_ends_the_run_and_is_named() {
     second_point(&mut job);
     let rank = job.rank(2, END);
     job.signal(rank, "STOP");
-    let said = format!("rank 2 on {} has not been heard of for", host());
+    let said = format!("rank 2 on {} has not answered for", host());
     fails(job, &said);
     continues(dir.path(), 4);
 }
@@ -101,7 +101,7 @@ fn a_leader_that_is_stopped_is_noticed_by_the_others() {
     second_point(&mut job);
     let rank = job.rank(0, END);
     job.signal(rank, "STOP");
-    let said = format!("rank 0 on {} has not been heard of for", host());
+    let said = format!("rank 0 on {} has not answered for", host());
     fails(job, &said);
     continues(dir.path(), 4);
 }
@@ -116,7 +116,7 @@ fn a_host_whose_link_is_down_ends_the_run_on_both_sides() {
     hosts.link_down(3);
     // What mpirun says of the host, and before that rank 0 of the rank.
     let ended = fails(job, &hosts.address(3));
-    let said = "rank 0 on node1: rank 2 on node3 has not been heard of for";
+    let said = "rank 0 on node1: rank 2 on node3 has not answered for";
     assert!(ended.err.contains(said), "{}", ended.err);
     continues(dir.path(), 3);
 }

@@ -141,7 +141,7 @@ fn a_device_there_is_prepared_and_measured_and_what_is_still_in_use_is_said() {
     assert_eq!(group.limit(), unlimited);
     // Its database goes on, so that its file system cannot be unmounted.
     assert!(
-        err(&ran).contains("1 change of `db2` could not be put back"),
+        err(&ran).contains("1 change of `db2` could not be undone"),
         "{}",
         err(&ran)
     );

@@ -24,7 +24,7 @@ fn refusal(hosts: &SshHosts, dir: &Path, host: &str) -> String {
     let said = err(&refused);
     assert_eq!(refused.status.code(), Some(2), "{host}: {said}");
     assert_eq!(said.lines().count(), 1, "{said}");
-    let whose = "error: the `ssh` of system `cluster` cannot be used: ";
+    let whose = "error: system `cluster`: `ssh` cannot be used: ";
     assert!(said.starts_with(whose), "{said}");
     assert!(!dir.join("out/study.sqlite").exists(), "{host}");
     said

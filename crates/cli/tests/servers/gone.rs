@@ -91,7 +91,7 @@ impl Observer for Watching {
     fn step(&self, text: &str) {
         let mut state = self.0.state.lock().unwrap();
         let goes = state.is_loaded && state.gone == 0 && text.contains("to settle");
-        let comes = !state.is_there && text.contains("until the server answers");
+        let comes = !state.is_there && text.contains("for the server to answer");
         state.gone += u32::from(goes);
         drop(state);
         if goes {

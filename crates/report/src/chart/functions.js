@@ -50,7 +50,7 @@ const charts = (function () {
     ).join('') + '</table>';
   const between = (low, high, how, least) =>
     low === undefined ? ''
-      : ' (' + sign(least, 1) + how(low) + ' – ' + sign(least, 2) + how(high) + ')';
+      : ' (' + sign(least, 1) + how(low) + ' to ' + sign(least, 2) + how(high) + ')';
   /* Before a value that is a lower bound. */
   const sign = (least, which) => (least && least[which] ? '≥ ' : '');
 

@@ -61,8 +61,8 @@ pub fn table(sweep: &SweepTable<'_>) -> Table {
             .to_owned();
     if sweep.repeats() > 1 {
         note.push_str(
-            " The thread count of the peak in each repeat is chosen by the other repeats, so that \
-             chance does not inflate it.",
+            " In each repeat, the thread count of the peak is chosen by the other repeats, so that \
+             chance does not inflate the peak.",
         );
     }
     if sweep.has_peaks_at_least() {

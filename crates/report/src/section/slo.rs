@@ -34,9 +34,9 @@ fn render(data: &Data) -> Vec<Block> {
 
 fn about(data: &Data) -> Text {
     let text = "A trial offers a rate and counts, block by block, the share of requests that took longer \
-                than the limit, failed or were never done. A trial is decided when the 95 % interval \
-                of that share lies entirely below or above the allowed share. Each end of an answer \
-                was measured twice. Latency is response time, from when a request was due.";
+                than the limit, failed or were never done. It holds if the 95 % interval of that \
+                share lies below the allowed share, and does not hold if it lies above. Each end of \
+                an answer was measured twice. Latency is response time, from when a request was due.";
     let text = Text::plain(text);
     if data.searches.iter().any(|search| search.settings.quick) {
         text.and(" ").and_strong(
@@ -142,7 +142,7 @@ fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
         let lines: Vec<_> = lines.collect();
         Some(Chart {
             title: format!("{title}: {limit}"),
-            hint: "filled: holds, hollow: not decided, red: does not hold".into(),
+            hint: "filled: holds, hollow: undecided, red: does not hold".into(),
             about: format!(
                 "Each trial of {title} at its rate, with its measured latency; the line is the \
                  limit, {limit}."

@@ -35,7 +35,7 @@ pub fn page(verdicts: &Verdicts) -> Report {
             "+ means that A is better; below it is the 95 % interval".to_owned(),
             format!(
                 "equivalent: within {} either way",
-                number::percent(verdicts.band)
+                number::percent(verdicts.band).replace('%', " %")
             ),
         ],
         names: names.cloned().collect(),

@@ -64,7 +64,7 @@ fn of_runs_that_failed_the_most_of_one_is_said() {
             _ => 0,
         };
     }
-    let expected = "Not compared: A at 8 threads (up to 50% failed). A point where more than 0.1% of the \
+    let expected = "Not compared: A at 8 threads (up to 50% failed). A point where more than 0.1 % of the \
                     operations failed cannot be a peak.";
     assert_said(&data, expected);
     let cell = &tables("workloads", &data)[0].rows[1].cells[1];

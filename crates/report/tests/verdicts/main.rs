@@ -327,11 +327,11 @@ fn values_are_geometric_means_with_their_interval_so_that_their_ratio_is_the_one
     let cell = &tables("workloads", &data)[0].rows[0].cells[1];
     assert_eq!(cell.text, "1,000", "the arithmetic mean is 1,125");
     let mean = statistics::mean_of_runs(WIDE.1).unwrap();
-    let range = format!("{} – {}", number::rate(mean.low), number::rate(mean.high));
+    let range = format!("{} to {}", number::rate(mean.low), number::rate(mean.high));
     assert_eq!(cell.detail.replace('\u{a0}', " "), range);
     let three = study(&[Runs("wide", &WIDE.1[..3]), SLOW]);
     let range_cell = &tables("workloads", &three)[0].rows[0].cells[1];
-    assert_eq!(range_cell.detail.replace('\u{a0}', " "), "500 – 2,000");
+    assert_eq!(range_cell.detail.replace('\u{a0}', " "), "500 to 2,000");
 }
 
 fn figure(data: &Data) -> Figure {

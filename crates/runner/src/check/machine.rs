@@ -23,10 +23,10 @@ pub fn cpu_load(scene: &Scene) -> Found {
     one((busy > LOAD_MAX).then(|| {
         Problem::new(
             format!(
-                "the processors are {} busy with something else",
+                "other programs keep the processors {} busy",
                 number::percent(busy)
             ),
-            "find it with `top`, and stop it",
+            "find them with `top`, and stop them",
         )
     }))
 }
@@ -49,7 +49,7 @@ pub fn cpu_throttled(scene: &Scene) -> Found {
     let quota = (!scene.throttled.is_zero()).then(|| {
         Problem::new(
             format!(
-                "a quota of the control group held processes up for {} while they were watched",
+                "a quota of the control group stopped processes for {} during the check",
                 number::duration(scene.throttled.as_secs_f64())
             ),
             "run outside of the control group, or raise its quota (cpu.max, cpu.cfs_quota_us)",
@@ -61,7 +61,7 @@ pub fn cpu_throttled(scene: &Scene) -> Found {
         .map(|count| {
             Problem::new(
                 format!("processors slowed down {count} times for their temperature"),
-                "see to the cooling of the machine",
+                "check the cooling of the machine",
             )
         });
     Some(quota.into_iter().chain(hot).collect())
@@ -126,10 +126,10 @@ pub fn steal(scene: &Scene) -> Found {
     one((steal > STEAL_MAX).then(|| {
         Problem::new(
             format!(
-                "a hypervisor gives {} of the processors to others",
+                "the hypervisor gives {} of the processors' time to other guests",
                 number::percent(steal)
             ),
-            "measure on a machine, or a kind of instance, that does not share its processors",
+            "use a machine or an instance type that does not share its processors",
         )
     }))
 }
@@ -139,7 +139,7 @@ pub fn swap(scene: &Scene) -> Found {
     one((swapped > 0).then(|| {
         Problem::new(
             format!("{} are swapped out", ByteSize(swapped)),
-            "`swapoff -a`, and `swapon -a` where there is to be swap",
+            "`swapoff -a`, then `swapon -a` if swap is wanted",
         )
     }))
 }
@@ -148,7 +148,7 @@ pub fn huge_pages(scene: &Scene) -> Found {
     let mode = scene.huge_pages.as_deref()?;
     one((mode == "always").then(|| {
         Problem::new(
-            "memory is put into huge pages without being asked (always), which makes some requests \
+            "transparent huge pages are used for all memory (always), which makes some requests \
              slow",
             "`echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`",
         )

@@ -74,19 +74,19 @@ pub struct MachineCheck {
 pub const CHECKS: &[MachineCheck] = &[
     MachineCheck {
         name: "access-times",
-        about: "file systems that write the time at which a file was read",
+        about: "file systems that record when a file was read",
         severity: Severity::Remark,
         run: places::access_times,
     },
     MachineCheck {
         name: "client-host",
-        about: "servers that share the machine of their clients, where the plan does not say so",
+        about: "servers that share the machine of their clients, unless the plan says so",
         severity: Severity::Problem,
         run: places::client_host,
     },
     MachineCheck {
         name: "cpu-load",
-        about: "what else the processors do",
+        about: "other load on the processors",
         severity: Severity::Problem,
         run: machine::cpu_load,
     },
@@ -110,7 +110,7 @@ pub const CHECKS: &[MachineCheck] = &[
     },
     MachineCheck {
         name: "disk-load",
-        about: "what else the disks of the plan do",
+        about: "other load on the disks of the plan",
         severity: Severity::Problem,
         run: places::disk_load,
     },
@@ -128,7 +128,7 @@ pub const CHECKS: &[MachineCheck] = &[
     },
     MachineCheck {
         name: "fits-in-memory",
-        about: "data sets that memory or the database's own cache holds",
+        about: "data sets that fit in memory or in the database's own cache",
         severity: Severity::Problem,
         run: places::fits_in_memory,
     },
@@ -140,31 +140,31 @@ pub const CHECKS: &[MachineCheck] = &[
     },
     MachineCheck {
         name: "io-limit",
-        about: "limits of devices by control groups",
+        about: "limits of control groups on devices",
         severity: Severity::Problem,
         run: machine::io_limit,
     },
     MachineCheck {
         name: "limit",
-        about: "a memory limit of the plan under which a run may be killed",
+        about: "memory limits of the plan so low that a run may be killed",
         severity: Severity::Problem,
         run: machine::limit,
     },
     MachineCheck {
         name: "link",
-        about: "devices whose PCI Express link is slower than they can use",
+        about: "devices whose PCI Express link is slower than they support",
         severity: Severity::Problem,
         run: places::link,
     },
     MachineCheck {
         name: "settings-left",
-        about: "what a killed run has left changed on this machine",
+        about: "changes of this machine that a killed run left",
         severity: Severity::Problem,
         run: machine::settings_left,
     },
     MachineCheck {
         name: "steal",
-        about: "processor time that a hypervisor gives to others",
+        about: "processor time that a hypervisor gives to other guests",
         severity: Severity::Problem,
         run: machine::steal,
     },
@@ -176,7 +176,7 @@ pub const CHECKS: &[MachineCheck] = &[
     },
     MachineCheck {
         name: "transparent-huge-pages",
-        about: "memory in huge pages without being asked",
+        about: "transparent huge pages for all memory",
         severity: Severity::Remark,
         run: machine::huge_pages,
     },

@@ -49,7 +49,10 @@ pub fn access_times(scene: &Scene) -> Found {
     let problem = |mount: &Mount| {
         let point = mount.point.display();
         Problem::new(
-            format!("`{point}` keeps when a file was read: it is not mounted with noatime"),
+            format!(
+                "`{point}` records when a file was read, because it is not mounted with \
+                     noatime"
+            ),
             format!("`mount -o remount,noatime {point}`"),
         )
     };
@@ -87,10 +90,11 @@ pub fn client_host(scene: &Scene) -> Found {
     let problem = |system: &SystemScene| {
         Problem::new(
             format!(
-                "the server of `{}` is on the machine of its clients, which take processors from it",
+                "the server of `{}` is on the machine of its clients, which take processor time \
+                 from it",
                 system.name
             ),
-            "run the clients on a machine of their own, or say that it is meant: expect = { \
+            "run the clients on a separate machine or, if this is intended, set expect = { \
              client_host = \"same\" }",
         )
     };
@@ -107,11 +111,11 @@ pub fn disk_load(scene: &Scene) -> Found {
     let problem = |(name, activity): (&String, &super::DiskActivity)| {
         Problem::new(
             format!(
-                "something else does {} requests/s on {name}, {}/s",
+                "other programs send {} requests/s to {name}, {}/s",
                 number::rate(activity.requests_per_s),
                 number::bytes(activity.bytes_per_s)
             ),
-            "find it with `iotop` or `pidstat -d 1`, and stop it",
+            "find them with `iotop` or `pidstat -d 1`, and stop them",
         )
     };
     Some(busy.map(problem).collect())
@@ -132,7 +136,8 @@ pub fn expectations(scene: &Scene) -> Found {
     let unknown = unknown.map(|text| {
         Problem::new(
             text.clone(),
-            "name a place or an address that can be looked at from here, or leave the expectation out",
+            "give a place or an address that can be checked from here, or leave the expectation \
+             out",
         )
     });
     Some(wrong.map(problem).chain(unknown).collect())
@@ -162,16 +167,16 @@ pub fn nearly_full(scene: &Scene) -> Found {
         if part > FULL {
             problems.push(Problem::new(
                 format!(
-                    "{} is {} full when the data sets are loaded ({} of {} are free now, and {} are \
-                     needed)",
+                    "{} will be {} full when the data sets are loaded ({} of {} are free now, and \
+                     {} are needed)",
                     space.file_system,
                     number::percent(part.min(1.0)),
                     ByteSize(space.available),
                     ByteSize(space.total),
                     ByteSize(needed)
                 ),
-                "make room, or take fewer records: file systems and devices slow down when they \
-                 are full",
+                "free some space, or use fewer records: file systems and devices slow down when \
+                 they are full",
             ));
         }
     }
@@ -218,10 +223,10 @@ pub fn write_cache(scene: &Scene) -> Found {
     let problem = |name: &&str| {
         Problem::new(
             format!(
-                "{name} has a volatile write cache: a write that is synced waits until it is empty"
+                "{name} has a volatile write cache: a synced write waits until the cache is empty"
             ),
-            "leave it where it is meant; SNIA's enterprise tests turn it off (`nvme set-feature -f 6`, \
-             `hdparm -W 0`)",
+            "leave it on if that is intended; SNIA's enterprise tests turn it off (`nvme \
+             set-feature -f 6`, `hdparm -W 0`)",
         )
     };
     Some(names.iter().map(problem).collect())

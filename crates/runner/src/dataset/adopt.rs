@@ -58,10 +58,10 @@ impl Dataset<'_> {
             _ => " Updates and inserts of the points have changed it.",
         };
         Ok(Some(format!(
-            "The data set was not loaded by tailmark, but used as it is (dataset.adopt). {sample} of \
-             its {records} records, spread from the first to the last, were read before: their keys \
-             and the lengths of their values are the plan's. Nothing is known of the others, and of \
-             how it was loaded.{written}"
+            "tailmark adopted the data set instead of loading it (dataset.adopt). It read {sample} \
+             of the {records} records, spread from the first to the last: their keys and value \
+             lengths match the plan. The other records, and how they were loaded, are \
+             unknown.{written}"
         )))
     }
 
@@ -99,7 +99,7 @@ impl Dataset<'_> {
         let found = difference(session, key, lengths, fields, stop);
         let system = self.system.name.clone();
         match found.map_err(|Stopped| Error::Stopped {
-            doing: format!("a sample of the records of system `{system}` was read"),
+            doing: format!("tailmark read a sample of the records of system `{system}`"),
         })? {
             None => Ok(()),
             Some(why) => Err(Error::NotAdopted {
@@ -149,7 +149,7 @@ fn difference(
         answer(session.execute(Operation::Read { key, fields }), stop)?
     };
     let outcome = match read {
-        Ok(outcome) if outcome.records == 0 => return Ok(Some("it is not there".to_owned())),
+        Ok(outcome) if outcome.records == 0 => return Ok(Some("it does not exist".to_owned())),
         Ok(outcome) => outcome,
         Err(failure) => return Ok(Some(failure.to_string())),
     };
@@ -163,12 +163,12 @@ fn difference(
     if let Some(((field, stored), length)) = wrong {
         let stored = stored.map_or_else(|| "is missing".to_owned(), |n| format!("has {n} bytes"));
         return Ok(Some(format!(
-            "its field {field} {stored}, and the plan's {length}"
+            "its field {field} {stored}, but the plan says {length}"
         )));
     }
     let bytes: u64 = lengths.iter().copied().map(u64::from).sum();
     let stored = outcome.bytes.saturating_sub(key.name.len() as u64);
-    let differs = || format!("it holds {stored} bytes, and the plan's records {bytes}");
+    let differs = || format!("it holds {stored} bytes, but records of the plan hold {bytes}");
     Ok((stored != bytes).then(differs))
 }
 

@@ -92,10 +92,10 @@ impl NamedPlace<'_> {
         let place = Path::new(self.place);
         let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
         if !place.is_absolute() || !place.components().all(is_plain) {
-            return Err("it is no absolute path".into());
+            return Err("it is not an absolute path".into());
         }
         if !place.exists() {
-            return Err(Untouched::Gone("it is not there".to_owned()));
+            return Err(Untouched::Gone("it does not exist".to_owned()));
         }
         let store = Store::at(self.driver, place);
         let (text, location) = match &store {
@@ -117,13 +117,15 @@ impl NamedPlace<'_> {
         let data = location.path().unwrap_or(place);
         if fs::symlink_metadata(data).is_ok_and(|found| found.is_symlink()) {
             let name = data.display();
-            return Err(format!("`{name}` is a symbolic link, which tailmark did not make").into());
+            return Err(
+                format!("`{name}` is a symbolic link, which tailmark did not create").into(),
+            );
         }
         let logs = self.logs(data);
         if matches!(store, Store::File(_)) {
             let why = identity::difference(self.driver, data, &marker);
             if let Some(why) = why.map_err(|error| in_one_line(&error))? {
-                return Err(format!("left: another program made it ({why})").into());
+                return Err(format!("left: another program created it ({why})").into());
             }
         }
         let mut lines = lines(&store, self.driver, data, &marker, place);
@@ -174,12 +176,15 @@ impl NamedPlace<'_> {
             study: study.to_owned(),
             ..self.params(location, self.settings.clone())?
         };
-        let look = self.driver.look.ok_or("its driver looks at no server")?;
+        let look = self
+            .driver
+            .look
+            .ok_or("its driver cannot examine a server")?;
         let found = (look.at)(&params).map_err(|error| in_one_line(&error))?;
         if found.is_bare {
             let place = found.foreign.unwrap_or_default();
             return Err(
-                format!("the {place} is empty, and nothing in it says who created it").into(),
+                format!("the {place} is empty, so tailmark cannot tell who created it").into(),
             );
         }
         let is_unmarked = found.marker.is_none() && found.made_for.as_deref() == Some(study);
@@ -268,7 +273,7 @@ fn lines(
             .map(|draft| format!("`{}`", draft.display())),
     );
     let made = directories(marker, place);
-    lines.extend(made.map(|made| format!("`{}`, if it is empty then", made.display())));
+    lines.extend(made.map(|made| format!("`{}`, if it is empty by then", made.display())));
     lines
 }
 

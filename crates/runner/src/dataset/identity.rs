@@ -32,10 +32,10 @@ impl Adopted {
         match (&before.id, &self.id) {
             (Some(before), Some(now)) if before == now => None,
             (Some(before), Some(now)) => {
-                Some(format!("its identity was `{before}`, and is `{now}`"))
+                Some(format!("its identity was `{before}`, but is now `{now}`"))
             }
             (Some(before), None) => {
-                Some(format!("its identity was `{before}`, and it has none now"))
+                Some(format!("its identity was `{before}`, but now it has none"))
             }
             // RocksDB gives a name to a database without one when it opens it to write.
             (None, _) if self.file == before.file => None,
@@ -60,11 +60,13 @@ pub(super) fn difference(
     };
     Ok(match &marker.identity {
         Some(own) if found.id.as_ref() == Some(own) => (!found.is_confirmed).then(|| {
-            "it has the identity of the one that tailmark made, and another program has written to it".to_owned()
+            "it has the identity of the database that tailmark created, but another \
+                      program has written to it"
+                .to_owned()
         }),
         None if found.is_new && marker.promises_nothing() => None,
-        Some(own) => Some(format!("{}, and tailmark made `{own}`", is())),
-        None => Some(format!("{}, and the marker beside it names none", is())),
+        Some(own) => Some(format!("{}, but tailmark created `{own}`", is())),
+        None => Some(format!("{}, but the marker next to it names none", is())),
     })
 }
 
@@ -72,7 +74,7 @@ pub(super) fn difference(
 pub(super) fn confirm(driver: &Driver, data: &Path, marker: &Marker) -> Result<(), String> {
     match difference(driver, data, marker) {
         Ok(None) => Ok(()),
-        Ok(Some(why)) => Err(format!("another program's is there: {why}")),
+        Ok(Some(why)) => Err(format!("the data there is foreign: {why}")),
         Err(error) => Err(in_one_line(&error)),
     }
 }
@@ -81,7 +83,7 @@ pub(super) fn confirm(driver: &Driver, data: &Path, marker: &Marker) -> Result<(
 pub(super) fn refuse_records(driver: &Driver, data: &Path) -> Result<(), String> {
     match (driver.identity)(data) {
         Ok(found) if found.as_ref().is_none_or(|found| found.is_new) => Ok(()),
-        Ok(_) => Err("another program's is there: it has records".to_owned()),
+        Ok(_) => Err("the data there is foreign: it has records".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -148,7 +150,7 @@ impl Dataset<'_> {
         let of =
             |(study, started): &(String, String)| format!("study `{study}` began at {started}");
         let why = format!(
-            "it is of a load that {}, and this run used that which {}",
+            "the load that {} wrote it, but this run used the load that {}",
             of(&found),
             of(before)
         );
@@ -170,7 +172,7 @@ impl Dataset<'_> {
         };
         let why = match self.found_to_adopt()? {
             Some(found) => found.difference(before),
-            None => Some("nothing is there any more".to_owned()),
+            None => Some("it no longer exists".to_owned()),
         };
         why.map_or(Ok(()), |why| {
             Err(Error::AdoptedReplaced {
@@ -209,15 +211,15 @@ impl Dataset<'_> {
         let (found, unmarked, other) = match &self.store {
             Store::Server => (
                 format!(
-                    "what table `{}` holds at `{place}`",
+                    "the data in table `{}` at `{place}`",
                     self.system.data.schema.table
                 ),
-                "the server has no marker of it".to_owned(),
+                "the server has no marker for it".to_owned(),
                 "`keyspace`, `set`, `database` or `contact_points`",
             ),
             Store::Device => (
                 format!("`{place}`"),
-                "it has no stamp of tailmark's".to_owned(),
+                "it has no stamp of tailmark".to_owned(),
                 "`path`",
             ),
             store => {
@@ -251,7 +253,7 @@ impl Dataset<'_> {
     pub(super) fn name_database(&self) -> Result<(), Error> {
         let id = self.found()?.and_then(|found| found.id);
         if id.is_none() {
-            let why = "it has no identity by which it could be told from another one";
+            let why = "it has no identity that distinguishes it from other databases";
             return Err(failed("use", self.path())(io::Error::other(why)));
         }
         self.set_identity(id)

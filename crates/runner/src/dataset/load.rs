@@ -103,7 +103,7 @@ impl Dataset<'_> {
             aborted?;
             return Err(self.load_failed(&phase, from, loaded));
         }
-        observer.step("flushing what was loaded");
+        observer.step("flushing the loaded data");
         let is_stopped = || ending.requested();
         if loaded < records || !database.flush(&is_stopped)? {
             self.mark(database.as_ref(), &started, loaded)?;
@@ -181,7 +181,10 @@ fn checkpoint(
 ) {
     while let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(CHECKPOINT) {
         if let Err(error) = mark() {
-            observer.notice(&format!("what is loaded could not be marked: {error}"));
+            observer.notice(&format!(
+                "the marker of the loaded data could not be updated: \
+                                      {error}"
+            ));
         }
     }
 }

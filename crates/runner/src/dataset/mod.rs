@@ -294,9 +294,9 @@ impl<'a> Dataset<'a> {
     fn refuse_incomplete(&self, marker: &Marker, state: State) -> Result<(), Error> {
         match state {
             State::Loaded | State::Adopted => Ok(()),
-            State::Begun(loaded) => Err(self.nothing_to_adopt(&format!(
-                "tailmark loaded {loaded} of its records, and not the others"
-            ))),
+            State::Begun(loaded) => {
+                Err(self.nothing_to_adopt(&format!("tailmark loaded only {loaded} of its records")))
+            }
             State::Empty if marker.promises_nothing() && !self.is_vacant()? => {
                 Err(Error::UnknownData {
                     system: self.system.name.clone(),

@@ -6,8 +6,8 @@ use tailmark_driver::{Database, Look};
 use tailmark_plan::{Adopt, Reload};
 
 /// Why an open table is foreign that was not before.
-const ANOTHER: &str = "it is not the table that was there when tailmark looked; another program dropped \
-     it, or the address leads to another server now";
+const ANOTHER: &str = "it is not the table that tailmark found before; another program dropped it, \
+     or the address now leads to another server";
 
 impl Dataset<'_> {
     /// What a server holds of it. Changes nothing.
@@ -99,9 +99,7 @@ impl Dataset<'_> {
     ) -> Result<(), Error> {
         let is_marked = self.store == Store::Server && !self.adopts;
         if is_marked && matches!(database.marker(), Ok(None)) {
-            let why = format!(
-                "another program dropped the table, or created it again, while it was {what}"
-            );
+            let why = format!("another program dropped or recreated the table while it was {what}");
             return Err(self.foreign(Some(why)));
         }
         Ok(())

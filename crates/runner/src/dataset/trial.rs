@@ -104,7 +104,7 @@ impl Trial {
             return Err(Error::ForeignData {
                 system: system.name.clone(),
                 found: format!("`{}`", directory.display()),
-                why: format!("it is no trial of which `{MARK}` says that tailmark made it"),
+                why: format!("`{MARK}` does not say that tailmark created it for a trial"),
                 other: "path",
             });
         }

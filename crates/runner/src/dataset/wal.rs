@@ -129,9 +129,10 @@ impl Dataset<'_> {
                 continue;
             };
             if !real_path(directory).starts_with(real_path(self.path())) {
-                let why = "the plan does not say so, but the database itself, and a copy of a database \
-                           names the directory of the original: a workload that writes replays and \
-                           removes the logs there. If they are those of this database, give the setting";
+                let why = "the database names it, not the plan, and a copy of a database names the \
+                           directory of the original: a workload that writes would replay and \
+                           remove the logs there. If they belong to this database, put the setting \
+                           into the plan";
                 return Err(refuse(self.system, setting.name, directory, why.to_owned()));
             }
         }

@@ -62,7 +62,7 @@ fn time(plan: &Plan, work: &Work<'_>) -> Vec<String> {
         lines.push(line);
     }
     if points == 0 && expected.is_zero() {
-        return vec!["time: none, nothing is left to measure".to_owned()];
+        return vec!["time: none, everything is measured".to_owned()];
     }
     let waited = waits(plan, work, &mut lines);
     // A limit far beyond the expected time does not show when a run ends.
@@ -154,9 +154,7 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
             _ => format!("{} times", number::count(count)),
         };
         let most = number::rounded(most);
-        lines.push(format!(
-            "      and as long as it takes: {what}, {times}, {most} at most each"
-        ));
+        lines.push(format!("      plus {what}: {times}, {most} at most each"));
     };
     // A trial is waited for as a point is.
     let measured = |own: &SystemWork<'_>| own.points.len() as u64 + trials(plan, own);
@@ -180,11 +178,11 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
         Place::Hosts => measured(own),
         _ => 0,
     });
-    wait(answers, timeout, "waiting until a server answers");
+    wait(answers, timeout, "waiting for a server to answer");
     wait(
         work.sum(|own| drained(plan, own).saturating_add(trials(plan, own))),
         DRAIN,
-        "finishing what is due when a point at a rate ends",
+        "finishing due operations when a point at a rate ends",
     );
     waited
 }
@@ -223,8 +221,8 @@ fn points_time(plan: &Plan, up_to: &str, points: u64, all: Duration) -> String {
         (Some(_), _) => format!("{counted}, {all} in all at most"),
         (None, Some(_)) if sweep.axis().all(is_fixed) => format!("{counted}, {all} in all"),
         (None, Some(n)) => format!(
-            "{counted} of {} operations each; how long they take is what is measured ({all} in all \
-             at 50,000 ops/s)",
+            "{counted} of {} operations each; the time depends on the result ({all} in all at \
+             50,000 ops/s)",
             number::count(n)
         ),
         (None, None) => counted,
@@ -276,7 +274,7 @@ fn space(plan: &Plan, work: &Work<'_>) -> Vec<String> {
         claims.needed = claims.needed.saturating_add(needed);
         claims.free = known.available;
         let optional = if system.optional {
-            ", if there is room"
+            ", if there is space"
         } else {
             ""
         };

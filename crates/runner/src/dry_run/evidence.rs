@@ -40,7 +40,8 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
     let (runs, points) = (plan.sweep.repeats as usize, plan.grid().count());
     if runs < RUNS_MIN {
         return vec![format!(
-            "comparison: under {RUNS_MIN} repeats no verdict is given (sweep.repeats is {runs})"
+            "comparison: no verdicts, because they need at least {RUNS_MIN} repeats (sweep.repeats \
+             is {runs})"
         )];
     }
     let compared = plan
@@ -65,8 +66,8 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
     )];
     if counts.len() > 1 && runs < PEAK_RUNS {
         lines.push(format!(
-            "      verdicts of peaks want {PEAK_RUNS} repeats: a peak may be at any of {} thread \
-             counts, and with {runs} it finds fewer differences than these",
+            "      verdicts on peaks need {PEAK_RUNS} repeats: a peak may be at any of {} thread \
+             counts, so {runs} repeats find fewer differences there",
             counts.len()
         ));
     }
@@ -79,7 +80,7 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
                 continue;
             };
             lines.push(format!(
-                "      {name} of {}: {} or more; its runs are {} apart ({}, {} of freedom)",
+                "      {name} of {}: {} or more, because its runs differ by {} ({}, {} of freedom)",
                 system.name,
                 smallest(noise.deviation),
                 number::percent(noise.deviation),
@@ -90,7 +91,7 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
         if is_unknown {
             let each = NOISE.map(|apart| {
                 format!(
-                    "{} where runs are {} apart",
+                    "{} if runs differ by {}",
                     smallest(apart),
                     number::percent(apart)
                 )
@@ -113,7 +114,7 @@ fn differences(plan: &Plan, earlier_studies: &[EarlierStudy]) -> Vec<String> {
 fn lengths(plan: &Plan, earlier_studies: &[EarlierStudy], wanted: &Wanted) -> Vec<String> {
     let (kind, metric) = (wanted.kind.name(), wanted.metric);
     let mut lines = vec![format!(
-        "{metric}: certain from {} {kind} requests of a point on, and given from {} on",
+        "{metric}: certain if a point has at least {} {kind} requests, and printed from {} on",
         number::count(wanted.certain),
         number::count(wanted.given)
     )];
@@ -132,7 +133,7 @@ fn lengths(plan: &Plan, earlier_studies: &[EarlierStudy], wanted: &Wanted) -> Ve
         if unknown.is_some() {
             let name = &workload.name;
             lines.push(format!(
-                "      {name}: how many of its operations are {kind} is not known beforehand"
+                "      {name}: the number of {kind} operations is not known in advance"
             ));
         } else if let Some((_, operations)) = sending.first() {
             let times = times(plan, earlier_studies, &sending);
@@ -174,12 +175,14 @@ fn times(
                 None => number::threads(point.threads),
             };
             let (name, rate, time) = (&system.name, number::ops(rate), time(rate));
-            times.push(format!("{time} on {name} with {load} ({rate} before)"));
+            times.push(format!(
+                "{time} on {name} with {load} ({rate} in an earlier study)"
+            ));
         }
     }
     let unknown = unknown.map(|time| {
         let rate = number::ops(OPERATIONS_PER_SEC);
-        format!("{time} for each {rate} where the rate is not known")
+        format!("{time} for each {rate} if the rate is unknown")
     });
     times.extend(unknown);
     times.dedup();
@@ -237,7 +240,10 @@ mod tests {
     fn under_four_repeats_no_verdict_is_promised() {
         for repeats in [1, 3] {
             let said = said(&format!("[sweep]\nrepeats = {repeats}"), &[]);
-            let part = format!("under 4 repeats no verdict is given (sweep.repeats is {repeats})");
+            let part = format!(
+                "no verdicts, because they need at least 4 repeats (sweep.repeats \
+                                is {repeats})"
+            );
             assert!(
                 said.contains(&part) && !said.contains("are found"),
                 "{said}"
@@ -255,7 +261,7 @@ mod tests {
         let want = |sweep: &str| {
             let said = said(&format!("[sweep]\n{sweep}"), &[]);
             said.contains(
-                "verdicts of peaks want 5 repeats: a peak may be at any of 2 thread counts",
+                "verdicts on peaks need 5 repeats: a peak may be at any of 2 thread counts",
             )
         };
         assert!(want("threads = [1, 2]\nrepeats = 4"));
@@ -275,11 +281,10 @@ mod tests {
             "with 5 repeats and 6 comparisons in all, these differences are found 9 times in 10"
                 .to_owned(),
             format!(
-                "ops/s of a: {known} or more; its runs are 2% apart (old, 12 degrees of freedom)"
+                "ops/s of a: {known} or more, because its runs differ by 2% (old, 12 degrees of \
+                 freedom)"
             ),
-            format!(
-                "ops/s: {three} where runs are 3% apart, {five} where runs are 5% apart, {ten} where"
-            ),
+            format!("ops/s: {three} if runs differ by 3%, {five} if runs differ by 5%, {ten} if"),
         ];
         assert_says(&said, &parts);
     }
@@ -320,14 +325,14 @@ mod tests {
             let said = lines(latency);
             let kind = latency.split_once(' ').unwrap().1;
             let parts = [
-                format!("{latency}: certain from {certain} {kind} requests"),
-                format!("and given from {given} on"),
+                format!("{latency}: certain if a point has at least {certain} {kind} requests"),
+                format!("and printed from {given} on"),
                 format!("ycsb-a: {operations} operations"),
             ];
             assert_says(&said, &parts);
         }
         let mean = lines("mean read");
-        assert!(!mean.contains("certain from"), "{mean}");
+        assert!(!mean.contains("certain if a point has"), "{mean}");
     }
 
     #[test]

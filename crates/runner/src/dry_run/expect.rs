@@ -10,13 +10,10 @@ pub fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Vec<Strin
     if all.is_empty() {
         return Vec::new();
     }
-    let mut steps = vec![format!(
-        "look whether it is as expected: {}",
-        all.join("; ")
-    )];
+    let mut steps = vec![format!("check that it is as expected: {}", all.join("; "))];
     let consequence = match plan.general.unexpected {
         Unexpected::Error => "cannot be run",
-        Unexpected::Finding => "a finding beside every number",
+        Unexpected::Finding => "a finding next to every number",
     };
     let wrong = known.unexpected.iter();
     steps.extend(wrong.map(|wrong| format!("{consequence}: {wrong}")));

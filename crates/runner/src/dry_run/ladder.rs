@@ -12,17 +12,17 @@ pub(super) fn lines(plan: &Plan, ladders: &Ladders<'_>) -> Vec<String> {
     }
     let repeats = match plan.sweep.repeats {
         runs if (runs as usize) < RUNS_MIN => "",
-        _ => ", or less than its runs can tell apart",
+        _ => ", or less than the repeats can distinguish",
     };
     let mut lines = vec![format!(
-        "  threads: rung by rung, until two steps in a row gain less than {}{repeats}, until ops/s fall, \
-         the client is saturated, a point is not valid, or there is no rung above; every system is \
-         measured at each rung that any of them reaches",
+        "  threads: raised step by step until two steps in a row gain less than {}{repeats}, ops/s \
+         fall, the client is saturated, a point is invalid, or the highest count is reached; every \
+         system is measured at each count that any system reaches",
         number::percent(GAIN_MIN)
     )];
     let ended = ladders.highest().into_iter().map(|(workload, threads)| {
         let threads = number::threads(threads);
-        format!("  workload {workload}: its ladders have ended, the highest at {threads}")
+        format!("  workload {workload}: thread counts no longer rise, the highest is {threads}")
     });
     lines.extend(ended);
     lines
@@ -46,7 +46,7 @@ pub(super) fn repeats(sweep: &Sweep) -> Option<String> {
     match (sweep.repeats, sweep.ladder) {
         (1, _) => None,
         (repeats, None) => Some(format!("{repeats} times over:")),
-        (repeats, Some(_)) => Some(format!("each point {repeats} times before the next:")),
+        (repeats, Some(_)) => Some(format!("each point {repeats} times before the next one:")),
     }
 }
 
@@ -76,10 +76,10 @@ mod tests {
         let said = dry_run(&plan(sweep), Path::new("out"), &Facts::default()).join("\n");
         let parts = [
             "2 systems x 1 workload x up to 4 thread counts x 4 repeats: up to 32 points in all",
-            "until two steps in a row gain less than 3%, or less than its runs can tell apart,",
-            "at each rung that any of them reaches",
+            "until two steps in a row gain less than 3%, or less than the repeats can distinguish,",
+            "at each count that any system reaches",
             "run ycsb-a (zipfian) with 8, 16, 32, 64 threads, until there is no gain",
-            "each point 4 times before the next:",
+            "each point 4 times before the next one:",
             "time: up to about 5m 20s",
             "      up to 32 points, 5m 20s in all at most",
         ];
@@ -97,7 +97,7 @@ mod tests {
         let said = dry_run(&plan, Path::new("out"), &facts).join("\n");
         let parts = [
             "2 systems x 1 workload x (11 thread counts + 1 rate): 8 points in all",
-            "workload ycsb-a: its ladders have ended, the highest at 4 threads",
+            "workload ycsb-a: thread counts no longer rise, the highest is 4 threads",
             "keep 3 points of an earlier run",
             "time: about 20s, 40s at most\n",
             "      2 points, 20s in all\n",

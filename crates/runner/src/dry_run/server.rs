@@ -59,7 +59,7 @@ pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
         ));
     }
     if let Some(why) = unreached {
-        lines.push(format!("what the server has is not known: {why}"));
+        lines.push(format!("tailmark cannot tell what the server holds: {why}"));
     }
     if plan.dataset.adopt != Adopt::No || known.refusal.is_some() {
         return lines;
@@ -67,7 +67,7 @@ pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
     let changes = changes(plan, known, look);
     match (unreached, changes.is_empty()) {
         (Some(_), false) => lines.push(format!(
-            "send to the server, if it has nothing of {} yet:",
+            "send to the server, if {} does not exist there yet:",
             look.name
         )),
         (None, false) => lines.push(format!("send to the server of {}:", system.name)),
@@ -97,7 +97,7 @@ fn changes(plan: &Plan, known: &SystemFacts, look: &Look) -> Vec<String> {
     if loads || again.is_some() || empties {
         changes.extend(look.creates.clone());
         changes.push(format!(
-            "{} (the marker, kept up to date while it loads)",
+            "{} (the marker, updated during the load)",
             look.marks
         ));
     }

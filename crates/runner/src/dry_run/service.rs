@@ -39,7 +39,7 @@ fn on<'a>(hosts: impl Iterator<Item = &'a String>) -> String {
 fn caches(plan: &Plan, system: &SystemPlan, facts: &Facts) -> String {
     let is_server = system.driver.place == Place::Hosts;
     if CachesKept::left_alone(plan, system) == Some(CachesKept::Foreign) {
-        return "leave the caches alone: tailmark does not start this server".to_owned();
+        return "leave the caches alone, because tailmark does not start this server".to_owned();
     }
     match (&system.ssh[..], system.is_here(), facts.can_drop_caches) {
         ([_, ..], ..) => {
@@ -47,7 +47,7 @@ fn caches(plan: &Plan, system: &SystemPlan, facts: &Facts) -> String {
             format!("drop the caches of {all} (/proc/sys/vm/drop_caches)")
         }
         ([], false, _) => {
-            "leave the caches alone: they are the server's, on its machine".to_owned()
+            "leave the caches alone, because they are on the server's machine".to_owned()
         }
         ([], true, true) => "drop the caches of the machine (/proc/sys/vm/drop_caches)".to_owned(),
         ([], true, false) if is_server => "leave the caches as they are (not root)".to_owned(),
@@ -90,7 +90,7 @@ mod tests {
             };
             between_points(&plan, &plan.systems[0], &facts).join("; ")
         };
-        let left = "leave the caches alone: tailmark does not start this server";
+        let left = "leave the caches alone, because tailmark does not start this server";
         for host in ["", "ssh = 'root@db1'"] {
             assert_eq!(lines(host, "true"), left);
             assert!(lines(host, "'always'").starts_with("drop the caches of"));

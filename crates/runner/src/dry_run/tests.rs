@@ -96,11 +96,11 @@ fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
     let text = dry_run(&plan, Path::new("out"), &facts).join("\n");
     let mut rest = text.as_str();
     for part in [
-        ", unless the server has them",
+        ", unless the server already has them",
         "stop the service: systemctl stop cassandra-a",
         "drop the caches of the machine",
         "start the service: systemctl start cassandra-a",
-        "wait until the server answers, 3m at most",
+        "wait for the server to answer, 3m at most",
         "open the database",
     ] {
         let (_, behind) = rest
@@ -110,7 +110,7 @@ fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
     }
     assert!(!text.contains("space on"), "{text}");
     assert!(
-        text.contains("waiting until a server answers, 3 times, 3m at most each"),
+        text.contains("waiting for a server to answer: 3 times, 3m at most each"),
         "{text}"
     );
     assert!(
@@ -265,7 +265,7 @@ fn a_warm_up_by_rule_is_counted_at_its_longest() {
     );
     let text = lines(&text, Vec::new());
     let parts = [
-        "warm up until it is steady, from 2m 30s after the first 1m on and for 9m at most",
+        "warm up until it is steady: at least 2m 30s after the first 1m, at most 9m in all",
         "time: up to about 40m 20s",
         "      4 points, 40m in all at most",
     ];
@@ -287,7 +287,7 @@ fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
     assert!(new.available.is_some_and(|bytes| bytes > 0));
     assert_eq!(old.would_be, None);
     let said = new.would_be.clone().unwrap();
-    let part = format!("it would be in {}, on ", there.display());
+    let part = format!("does not exist yet, in {}, on ", there.display());
     assert!(
         said.contains(&part) && said.contains("mounted with r"),
         "{said}"
@@ -304,7 +304,7 @@ fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
     let unmounted = Facts::gather(&plan(&text), Path::new("out"));
     let refusal = unmounted.systems[0].refusal.clone().unwrap_or_default();
     assert!(
-        refusal.contains("nor the directory it would be in exists"),
+        refusal.contains("nor its parent directory exists"),
         "{refusal}"
     );
 }
@@ -380,7 +380,7 @@ fn a_dry_run_names_the_rates_and_the_peak_that_a_percentage_is_of() {
     let of_b = dry("rates = '60%'\nrates_of = 'b'");
     let (first, second) = of_b.split_once("\na: null").unwrap();
     assert!(
-        first.contains("b: null, measured first: the rates"),
+        first.contains("b: null, measured first, because the rates"),
         "{of_b}"
     );
     for part in [first, second] {

@@ -25,17 +25,17 @@ pub fn lines(plan: &Plan, facts: &Facts, work: &Work<'_>) -> Vec<String> {
     let otherwise = Work::new(plan, facts, Order::Systems);
     let times = |count| number::plural(count, "time");
     let stops = match work.stops {
-        0 => "; that costs nothing but opening a database".to_owned(),
+        0 => "; a change only opens a database".to_owned(),
         stops => format!(
-            ", {} with a service to be stopped, {} at most each",
+            ", {} with a service to stop, {} at most each",
             times(stops),
             number::rounded(plan.sweep.ready_timeout)
         ),
     };
     vec![
         format!(
-            "  order: interleaved: a point on {}, the next on {}; while one system is measured the \
-             others are closed",
+            "  order: interleaved: a point on {}, the next on {}; while one system is measured, \
+             the others are closed",
             there.join(", "),
             back.join(", ")
         ),
@@ -74,7 +74,7 @@ mod tests {
         // Fifteen times from one to the other; between the points the same system goes on.
         let parts = [
             "order: interleaved: a point on a, b, the next on b, a;",
-            "the system changes 15 times (one after the other: 1 time); that costs nothing but opening",
+            "the system changes 15 times (one after the other: 1 time); a change only opens",
         ];
         assert_says(&said_whole, &parts);
         let one_by_one = said(&format!("{text}\norder = 'systems'"), &Facts::default());
@@ -120,8 +120,8 @@ mod tests {
         );
         let said = said(&text, &Facts::default());
         let parts = [
-            "changes 5 times (one after the other: 1 time), 5 times with a service to be stopped, 3m \
-             at most each",
+            "changes 5 times (one after the other: 1 time), 5 times with a service to stop, 3m at \
+             most each",
             // Once for each of 8 points, and at each change.
             "stopping services, 13 times, 3m at most each",
         ];
@@ -141,7 +141,7 @@ mod tests {
         let parts = [
             "before each further repeat: load again",
             "      3 loads",
-            "finishing what is due when a point at a rate ends, 9 times, 10s at most each",
+            "finishing due operations when a point at a rate ends: 9 times, 10s at most each",
         ];
         assert_says(&said, &parts);
         assert!(loads(3, "never").contains("      1 load,"));
@@ -156,12 +156,12 @@ mod tests {
     fn a_dry_run_says_why_the_order_is_not_kept() {
         let facts = Facts {
             order: Some(Order::Systems),
-            notices: vec!["systems `a` and `b` keep one data set".into()],
+            notices: vec!["systems `a` and `b` share one data set".into()],
             ..Facts::default()
         };
         let said = said(&format!("{TWO}[sweep]\nrepeats = 2"), &facts);
         assert!(
-            said.contains("  systems `a` and `b` keep one data set"),
+            said.contains("  systems `a` and `b` share one data set"),
             "{said}"
         );
         assert!(!said.contains("order: interleaved"), "{said}");

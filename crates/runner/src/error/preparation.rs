@@ -16,7 +16,7 @@ pub enum PreparationError {
         source: Box<tailmark_prepare::Error>,
     },
     /// Nothing is to be prepared of a system.
-    #[error("nothing can be prepared of `{system}`: {why}")]
+    #[error("system `{system}` cannot be prepared: {why}")]
     NothingToPrepare {
         /// As it was named.
         system: String,
@@ -25,8 +25,8 @@ pub enum PreparationError {
     },
     /// A serial number is confirmed that nothing to be prepared has.
     #[error(
-        "--erase {serial}: no device that the plan prepares has this serial number; it must be \
-         written whole, as `tailmark device list` shows it"
+        "--erase {serial}: no device that the plan prepares has this serial number; give the full \
+         number, as shown by `tailmark device list`"
     )]
     UnknownSerial {
         /// As given.
@@ -34,8 +34,8 @@ pub enum PreparationError {
     },
     /// A confirmed serial number belongs to several devices.
     #[error(
-        "serial number `{serial}` is confirmed, and of devices on {hosts}: they are one device, or \
-         cannot be told apart; prepare each by a plan of its own"
+        "--erase {serial}: devices on {hosts} have this serial number: they are one device, or \
+         cannot be told apart; prepare each with its own plan"
     )]
     SerialOnSeveralHosts {
         /// The serial number.
@@ -45,9 +45,8 @@ pub enum PreparationError {
     },
     /// A serial number is confirmed of a device that the plan erases nothing of.
     #[error(
-        "--erase {serial}: nothing of the device of system `{system}` is erased or overwritten by \
-         this plan; \
-         `erase`, `namespaces`, `precondition` or `filesystem` in `prepare` says what is done"
+        "--erase {serial}: this plan does not erase or overwrite the device of system `{system}`; \
+         set `erase`, `namespaces`, `precondition` or `filesystem` in `prepare`"
     )]
     NothingToErase {
         /// As given.
@@ -57,8 +56,8 @@ pub enum PreparationError {
     },
     /// Two systems have their devices mounted on one directory, or one below the other's.
     #[error(
-        "systems `{first}` and `{second}` are both mounted on `{}`, or one below the other's \
-         (`{}`): each needs a directory of its own (prepare.mount)",
+        "systems `{first}` and `{second}` are both mounted on `{}`, or one below the other (`{}`): \
+         each needs its own directory (prepare.mount)",
         point.display(), first_point.display()
     )]
     OneMount {
@@ -73,8 +72,8 @@ pub enum PreparationError {
     },
     /// The results are in the directory that a device is mounted on.
     #[error(
-        "-o: the results are in `{}`, on which the device of system `{system}` is mounted and where \
-         they would not be kept; any other directory is accepted",
+        "-o: the results would be lost in `{}`, because the device of system `{system}` is mounted \
+         there; give another directory",
         point.display()
     )]
     ResultsOnMount {

@@ -99,7 +99,7 @@ fn what_cannot_be_seen_from_here_is_not_known() {
         "model = '7450'",
     );
     assert!(said.systems.is_empty());
-    assert!(said.unknown[0].contains("not known"), "{said:?}");
+    assert!(said.unknown[0].contains("cannot check for"), "{said:?}");
 }
 
 #[test]
@@ -107,11 +107,14 @@ fn a_place_of_a_server_that_is_not_there_is_told() {
     let place = "contact_points = '127.0.0.1:1'\npath = ['/dev/shm', '/no/such/place']";
     let said = wrong("cassandra", place, "filesystem = 'tmpfs'");
     assert!(
-        said.unknown[0].contains("`/no/such/place` is not there"),
+        said.unknown[0].contains("`/no/such/place` does not exist"),
         "{said:?}"
     );
     assert_eq!(said.systems[0].1.len(), 1, "{said:?}");
-    assert!(said.systems[0].1[0].starts_with("`/no/such/place` is not there, but the file system"));
+    assert!(said.systems[0].1[0].starts_with(
+        "`/no/such/place` does not exist, but the file \
+                                              system"
+    ));
 }
 
 #[test]
@@ -178,7 +181,10 @@ fn a_host_says_itself_whether_it_is_this_machine_also_where_its_devices_are_moun
     let other = said("other", Some(false));
     assert_eq!(other.systems, []);
     // What is not looked up is not said to be as expected.
-    assert!(other.unknown[0].contains("on its `ssh`"), "{other:?}");
+    assert!(
+        other.unknown[0].contains("on another host (`ssh`)"),
+        "{other:?}"
+    );
     // Its contact point is a proxy on this machine.
     for (host, is_this_machine, why) in [
         ("same", Some(false), "`db1` is another machine"),

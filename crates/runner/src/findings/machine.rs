@@ -62,9 +62,9 @@ pub fn device_throttled(phase: &Phase) -> Option<Sentence> {
         rises.push("a thermal throttling status other than 0".into());
     }
     listed(
-        "The drive says of itself that it was too hot:",
+        "The drive reports that it was too hot:",
         rises,
-        "It did less than it can. Cool it, or measure for as long as it can be kept cool in production.",
+        "It did less than it can. Cool it, or measure it as hot as it will run in production.",
     )
 }
 
@@ -111,9 +111,9 @@ pub fn volume_capped(phase: &Phase) -> Option<Sentence> {
         (share >= SHARE).then(sentence)
     };
     listed(
-        "The volume says that more was asked for than is given:",
+        "The volume reports that requests exceeded its limits:",
         LIMITS.iter().filter_map(share).collect(),
-        "What was measured is that limit. Buy more of it, or compare volumes at the same limit.",
+        "The numbers show that limit. Buy a higher limit, or compare volumes at the same limit.",
     )
 }
 
@@ -122,9 +122,8 @@ pub fn steal(phase: &Phase) -> Option<Sentence> {
     let share = phase.cpu_steal()?;
     (share >= SHARE).then(|| {
         Sentence::new(
-            "{Steal} of the processors' time went to other guests of this machine's host (steal): \
-             requests waited for a processor that was not there. Use a dedicated host or a larger \
-             instance.",
+            "{Steal} of the processors' time went to other guests of this machine's host (steal), \
+             so requests waited for a processor. Use a dedicated host or a larger instance.",
         )
         .number("Steal", share * 100.0, Unit::Percent)
     })
@@ -170,9 +169,9 @@ pub fn other_load(phase: &Phase, place: Place) -> Option<Sentence> {
         })
     };
     listed(
-        "The device did what the database did not ask for:",
+        "The device did work that the database did not request:",
         OTHERS.iter().filter_map(other).collect(),
-        "Stop other programs that use it, or give the test a device of its own.",
+        "Stop other programs that use it, or give the test its own device.",
     )
 }
 
@@ -181,8 +180,8 @@ pub fn other_load(phase: &Phase, place: Place) -> Option<Sentence> {
 pub(crate) fn settings_left(settings: &[String]) -> Option<Finding> {
     (!settings.is_empty()).then(|| {
         let sentence = Sentence::new(format!(
-            "This machine has settings that a killed run of tailmark set and did not put back: \
-             {{Settings}}. Put them back with `{}`, and measure again.",
+            "A killed run of tailmark changed settings of this machine and did not restore them: \
+             {{Settings}}. Restore them with `{}`, and measure again.",
             tailmark_prepare::RESTORE
         ));
         finding::SETTINGS_LEFT.finding(sentence.text("Settings", settings.join("; ")))

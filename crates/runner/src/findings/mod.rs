@@ -202,7 +202,7 @@ fn memory_not_limited(point: &PointContext<'_>) -> Option<Sentence> {
     let sweep = point.sweep.as_ref()?;
     let (limit, why) = (sweep.plan.machine.memory_limit?, sweep.memory_unlimited?);
     let sentence = Sentence::new(
-        "The plan limits memory to {Memory limit}, but that was not applied: {Reason}.",
+        "The plan limits memory to {Memory limit}, but the limit was not applied: {Reason}.",
     );
     let sentence = sentence.text("Memory limit", ByteSize(limit).to_string());
     Some(sentence.text("Reason", why))
@@ -216,8 +216,8 @@ fn clock_stepped(point: &PointContext<'_>) -> Option<Sentence> {
         _ => return None,
     };
     let sentence = Sentence::new(
-        "The wall clock was set {Direction} by {Clock set by}, against the monotonic clock. Latencies \
-         are not affected; times of day are. Let the clock settle before measuring.",
+        "The wall clock was set {Direction} by {Clock set by} relative to the monotonic clock. \
+         Latencies are not affected; times of day are. Let the clock settle before measuring.",
     );
     let by_s = step_ms.unsigned_abs() as f64 / 1e3;
     let sentence = sentence.text("Direction", direction);
@@ -239,8 +239,8 @@ fn misses(point: &PointContext<'_>) -> Option<Sentence> {
     let is_miss = read.not_found > 0 && !has_operation(&point.key.workload, is_expected);
     (is_miss && nothing_found(point).is_none()).then(|| {
         Sentence::new(
-            "{Misses} of {Reads} reads found nothing; a miss is often cheaper than a hit. Check that \
-             the data set was loaded with as many records as are asked for.",
+            "{Misses} of {Reads} reads found nothing; a miss is often cheaper than a hit. Check \
+             that the data set was loaded with as many records as the workload reads.",
         )
         .count("Misses", read.not_found)
         .count("Reads", read.count)
@@ -251,9 +251,9 @@ fn nothing_found(point: &PointContext<'_>) -> Option<Sentence> {
     let is_expected = has_operation(&point.key.workload, |op| op == Op::ReadMissing);
     (point.phase().found_nothing() && !is_expected).then(|| {
         Sentence::new(
-            "Every read found nothing, so nothing was read: this point is no peak and in no \
-             comparison. Check that the data set is where it was loaded, with as many records as are \
-             asked for.",
+            "Every read found nothing, so nothing was read: the point is excluded from peaks and \
+             comparisons. Check that the data set is where it was loaded, with as many records as \
+             the workload reads.",
         )
     })
 }
@@ -268,7 +268,7 @@ fn not_settled(point: &PointContext<'_>) -> Option<Sentence> {
     let sweep = point.sweep.as_ref()?;
     let left = |when, what| {
         let sentence = Sentence::new(format!(
-            "Background work (flushes, compactions) was still going on {{Time waited}} {when} the \
+            "Background work (flushes, compactions) was still running {{Time waited}} {when} the \
              point; {what}. Raise sweep.settle."
         ));
         let settle = sweep.plan.sweep.settle;
@@ -289,8 +289,9 @@ fn other_version(point: &PointContext<'_>) -> Option<Sentence> {
     let (planned, own) = (sweep.system.version.as_deref()?, sweep.version.as_deref()?);
     (!crate::expect::is_version(planned, own)).then(|| {
         Sentence::new(
-            "The plan is of a study with version {Planned version} of {Driver}, and this is version \
-             {Version}. Compare the systems with one another, not with the numbers of the study.",
+            "The plan describes a study with version {Planned version} of {Driver}, but this is \
+             version {Version}. Compare the systems with each other, not with the numbers of that \
+             study.",
         )
         .text("Planned version", planned)
         .text("Driver", point.driver.name)

@@ -47,9 +47,9 @@ fn filler(shares: &CpuShares, place: Place) -> Option<Filler> {
 pub fn client(point: &PointContext<'_>) -> Option<Sentence> {
     if let Some((part, share)) = fullest(&point.phase().ranks) {
         let sentence = Sentence::new(
-            "The clients on {Machine}, the machine of rank {Rank}, took {Clients} of the time of its \
-             processors, so these, not the storage, were the limit. Use more machines or ranks on fewer \
-             threads.",
+            "The clients on {Machine}, the machine of rank {Rank}, took {Clients} of the time of \
+             its processors, so the processors, not the storage, were the limit. Use more \
+             machines, or fewer threads per rank.",
         );
         let sentence = sentence.text("Machine", &part.host);
         let sentence = sentence.count("Rank", part.rank.into());
@@ -58,13 +58,13 @@ pub fn client(point: &PointContext<'_>) -> Option<Sentence> {
     let shares = point.phase().cpu_shares()?;
     (filler(&shares, point.driver.place)? == Filler::Client).then(|| {
         let with = match point.driver.place {
-            Place::Directory => ", with what the database does in them",
+            Place::Directory => ", including the database's work in them",
             _ => "",
         };
         let sentence = Sentence::new(format!(
-            "The clients' own threads took {{Clients}} of the time of the {{Processors}} processors{with}, so \
-             these, not the storage, were the limit. Use fewer threads, more processors, or a cache small \
-             enough that reads reach the device.",
+            "The clients' own threads took {{Clients}} of the time of the {{Processors}} \
+             processors{with}, so the processors, not the storage, were the limit. Use fewer \
+             threads, more processors, or a cache small enough that reads reach the device.",
         ));
         let sentence = sentence.count("Processors", tailmark_machine::cpus() as u64);
         share_of(sentence, "Clients", shares.client)
@@ -113,9 +113,9 @@ pub fn database(point: &PointContext<'_>) -> Option<Sentence> {
     };
     (filler(&shares, point.driver.place)? == Filler::Database).then(|| {
         let sentence = Sentence::new(format!(
-            "The processors, not the storage, were the limit: {what} took {{Database}} of their time and the \
-             clients {{Clients}}. That is a cost of the system, so the number is no lower bound. Use more \
-             processors,{remedy}.",
+            "The processors, not the storage, were the limit: {what} took {{Database}} of their \
+             time and the clients {{Clients}}. That is a cost of the system, so the number is not \
+             a lower bound. Use more processors,{remedy}.",
         ));
         let sentence = share_of(sentence, "Database", shares.database.unwrap_or_default());
         share_of(sentence, "Clients", shares.client)
@@ -128,16 +128,17 @@ pub fn others(point: &PointContext<'_>) -> Option<Sentence> {
     let is_unseen =
         point.driver.place == Place::Hosts && point.is_here() && shares.database.is_none();
     let unseen = if is_unseen {
-        " A server of the database on this machine is among them: its process was not seen, which needs root."
+        " They include the database's server on this machine: only root can see its process."
     } else {
         ""
     };
     (shares.busy >= FULL && shares.others >= DISTURBED).then(|| {
         let sentence = Sentence::new(format!(
-            "Other programs took {{Other programs}} of the time of the {{Processors}} processors, which were \
-             {{Processors busy}} busy; the clients took {{Clients}}. So requests may have waited for a \
-             processor.{unseen} Stop the other programs, and measure again. Threads of the kernel count too, \
-             such as those that encrypt or emulate a volume: they are a cost of it.",
+            "Other programs took {{Other programs}} of the time of the {{Processors}} processors, \
+             which were {{Processors busy}} busy; the clients took {{Clients}}. So requests may \
+             have waited for a processor.{unseen} Stop the other programs, and measure again. \
+             Kernel threads that encrypt or emulate a volume also count, but are a cost of that \
+             volume.",
         ));
         let sentence = sentence.count("Processors", tailmark_machine::cpus() as u64);
         let sentence = share_of(sentence, "Other programs", shares.others);

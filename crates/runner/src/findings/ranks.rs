@@ -46,9 +46,9 @@ fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<Sentence> {
         .cpu_busy
         .map_or("", |_| ", with its processors {Processors busy} busy");
     let sentence = Sentence::new(format!(
-        "Rank {{Rank}} on {{Machine}} did {{Rate of a client}} a client at a p99 of {{p99}}, the median \
-         rank {{Median rate of a client}} at {{Median p99}}{with_busy}. What all measured is of unequal \
-         clients: find out what slows this one down, its machine, its network or its device."
+        "Rank {{Rank}} on {{Machine}} did {{Rate of a client}} per client at a p99 of {{p99}}, the \
+         median rank {{Median rate of a client}} at {{Median p99}}{with_busy}. The ranks were \
+         unequal: find out whether this rank's machine, network or device slows it down."
     ));
     let sentence = of_rank(sentence, part)
         .number("Rate of a client", per_client(part), Unit::OpsPerSecond)
@@ -81,20 +81,25 @@ fn skew_of(ranks: &[RankPart]) -> Option<Sentence> {
         };
         if part.rank == 0 {
             return late(
-                "Rank {Rank} on {Machine} began {Began late by} later than agreed. Values of its first \
-                 second are blurred by as much; latencies are not. Leave processors to the ranks.",
+                "Rank {Rank} on {Machine} began {Began late by} later than agreed. Values of its \
+                 first second are blurred by that much; latencies are not affected. Leave \
+                 processors free for the ranks.",
             );
         }
         let drift_ns = part.clock_drift_ns.unsigned_abs() as f64;
         late(
-            "The seconds of rank {Rank} on {Machine} may be {Seconds apart} from those of rank 0: it \
-             began {Began late by} late, its clock was known to {Clock known to} and came to differ by \
-             {Clock differs by}. Values of single seconds and of short stalls are blurred by as much; \
-             latencies are not. Leave processors to the ranks, and let clocks be kept by the same time \
-             service.",
+            "The seconds of rank {Rank} on {Machine} may be {Seconds apart} from those of rank 0: \
+             it began {Began late by} late, its clock was known to {Clock known to} and drifted by \
+             {Clock differs by}. Values of single seconds and of short stalls are blurred by that \
+             much; latencies are not affected. Leave processors free for the ranks, and use the \
+             same time service on all machines.",
         )
         .number("Seconds apart", part.skew_ns() as f64, Unit::Nanoseconds)
-        .number("Clock known to", part.clock_bound_ns as f64, Unit::Nanoseconds)
+        .number(
+            "Clock known to",
+            part.clock_bound_ns as f64,
+            Unit::Nanoseconds,
+        )
         .number("Clock differs by", drift_ns, Unit::Nanoseconds)
     })
 }

@@ -32,12 +32,17 @@ pub(super) fn rate_not_met(point: &PointContext<'_>) -> Option<Sentence> {
     let may_be_missing = (MISSING_MAX * due).max(in_flight(point.phase(), point.key.threads));
     (missing > may_be_missing).then(|| {
         Sentence::new(
-            "{Rate reached} were reached of {Rate offered}; {Done late} operations were done after the \
-             end, or never. If they queued up over the whole run, response times grow with its length: \
-             use more clients (sweep.rate_threads, sweep.threads), or a rate that the system holds. \
-             If the system stalled near the end, they do not.",
+            "The system reached {Rate reached} of the offered {Rate offered}; {Done late} \
+             operations were done after the end, or never. If operations queued up over the whole \
+             run, response times grow with its length: use more clients (sweep.rate_threads, \
+             sweep.threads), or a rate that the system can hold. If the system only stalled near \
+             the end, they do not.",
         )
-        .number("Rate reached", point.phase().ops_per_sec(), Unit::OpsPerSecond)
+        .number(
+            "Rate reached",
+            point.phase().ops_per_sec(),
+            Unit::OpsPerSecond,
+        )
         .number("Rate offered", target, Unit::OpsPerSecond)
         .count("Done late", known as u64)
     })
@@ -58,8 +63,9 @@ pub(super) fn started_late(point: &PointContext<'_>) -> Option<Sentence> {
     }
     let late = late(&lag.all, lag.all.len(), response_p99(point)?)?;
     let sentence = Sentence::new(
-        "1 % of the operations were sent {1 % sent later than} or more after they were due. Response \
-         time includes that wait: use more threads, or leave the clients more processor time.",
+        "1 % of the operations were sent {1 % sent later than} or more after they were due. \
+         Response time includes that delay: use more threads, or leave the clients more processor \
+         time.",
     );
     Some(sentence.number("1 % sent later than", late as f64, Unit::Nanoseconds))
 }
@@ -72,10 +78,11 @@ pub(super) fn no_free_client(point: &PointContext<'_>) -> Option<Sentence> {
     let late = late(waited, all, response)?;
     let waited = waited.len() as f64 / all as f64;
     let sentence = Sentence::new(
-        "For {Operations that waited} of the operations no client was free when they were due, and \
-         1 % of all waited {1 % waited} or more for one; p99 of the response time, which includes that \
-         wait, is {p99 response}. The system does not answer fast enough for {Clients}: raise \
-         sweep.rate_threads (sweep.threads where the plan has one rate), or lower the rate.",
+        "No client was free for {Operations that waited} of the operations when they were due, and \
+         1 % of all operations waited {1 % waited} or more for one. The p99 of the response time, \
+         which includes that wait, is {p99 response}. The system does not answer fast enough for \
+         {Clients}: raise sweep.rate_threads (sweep.threads if the plan sets sweep.rate), or lower \
+         the rate.",
     );
     let sentence = sentence.number("Operations that waited", waited * 100.0, Unit::Percent);
     let sentence = sentence.number("1 % waited", late as f64, Unit::Nanoseconds);
@@ -91,10 +98,10 @@ pub(super) fn woken_late(point: &PointContext<'_>) -> Option<Sentence> {
     let response = response_p99(point)?;
     let late = late(woken, operations(lag), response)?;
     let sentence = Sentence::new(
-        "1 % of the operations were sent {1 % sent later than} or more after they were due although a \
-         client was free: it was woken so late. That is no time of the system, but response time \
-         includes it (its p99 is {p99 response}). The machine of the clients is busy: use fewer \
-         clients, more processors or an idle machine.",
+        "1 % of the operations were sent {1 % sent later than} or more after they were due \
+         although a client was free, because it was woken late. The system did not cause this \
+         delay, but response time includes it (its p99 is {p99 response}). The machine of the \
+         clients is busy: use fewer clients, more processors or an idle machine.",
     );
     let sentence = sentence.number("1 % sent later than", late as f64, Unit::Nanoseconds);
     Some(with_latency(sentence, "p99 response", response))
@@ -119,7 +126,7 @@ pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
     };
     if is_background {
         let sentence = Sentence::new(
-            "{Never done} requests of background clients were due and never done, not even within \
+            "{Never done} requests of background clients were due but never done, not even within \
              10 s of the end; {Bounds}, printed as such. Find out where the system hung, or use a \
              lower background rate.",
         );
@@ -136,9 +143,9 @@ pub(super) fn censored(point: &PointContext<'_>) -> Option<Sentence> {
         return Some(sentence.text("Bounds", bounds));
     }
     let sentence = Sentence::new(
-        "{Never done} of {Operations} operations were due and never done, not even within 10 s of the \
-         end; {Bounds}, printed as such. Find out where the system hung, use more clients \
-         (sweep.rate_threads) where operations were never sent, or a lower rate.",
+        "{Never done} of {Operations} operations were due but never done, not even within 10 s of \
+         the end; {Bounds}, printed as such. Find out where the system hung, use more clients \
+         (sweep.rate_threads) if operations were never sent, or use a lower rate.",
     );
     let sentence = sentence.count("Never done", count);
     let sentence = sentence.count("Operations", count + point.phase().operations);

@@ -44,9 +44,9 @@ pub fn steal(phase: &Phase) -> Option<Sentence> {
         let share = phase.server_cpu_steal(server)?;
         (share >= STEAL).then_some((server, share))
     });
-    let wording = "Of the processors' time other guests of the machine's host were given (steal): \
-                   {Steal} on server {Server}. Requests waited for a processor that was not there. \
-                   Use a dedicated host or a larger instance.";
+    let wording = "Other guests of the machine's host took processor time (steal): {Steal} on \
+                   server {Server}. Requests waited for a processor. Use a dedicated host or a \
+                   larger instance.";
     of_servers(wording, stolen, |sentence, share| {
         sentence.number("Steal", share * 100.0, Unit::Percent)
     })
@@ -58,10 +58,10 @@ pub fn unwatched(phase: &Phase) -> Option<Sentence> {
         let gaps = gaps(phase, server).into_iter();
         gaps.map(move |gap| (server, gap))
     });
-    let wording = "Nothing was sampled on the host of the server for a time, as where the connection to \
-                   it is lost: {Server} from {From} to {Until}. The latencies are the clients' own and \
-                   are whole; what is said of the server's machine is not. Measure again where that is \
-                   needed.";
+    let wording = "Nothing was sampled on the server's host for some time, for example because the \
+                   connection was lost: {Server} from {From} to {Until}. The latencies are \
+                   complete, because the clients measure them; values of the server's machine are \
+                   not. Measure again if you need them.";
     of_servers(wording, gaps, |sentence, (from, until)| {
         let sentence = sentence.number("From", from, Unit::Seconds);
         sentence.number("Until", until, Unit::Seconds)
@@ -88,9 +88,9 @@ fn gaps(phase: &Phase, server: &str) -> Vec<(f64, f64)> {
 
 /// The finding that the preparation of a server was undone meanwhile.
 pub fn changed(put_back: &[String]) -> Option<Sentence> {
-    let wording = "The connection to the host of the server was lost: {Server}. With it what [prepare] \
-                   had set there was put back, and set again when it came back, so part of this was \
-                   measured without. Measure it again.";
+    let wording = "The connection to the server's host was lost: {Server}. The settings of \
+                   [prepare] were undone there and set again on reconnection, so a part was \
+                   measured without them. Measure it again.";
     let hosts = put_back.iter().map(|host| (host.as_str(), ()));
     of_servers(wording, hosts, |sentence, ()| sentence)
 }
@@ -117,9 +117,9 @@ pub fn clock(point: &PointContext<'_>) -> Option<Sentence> {
         let server = offsets.server()?;
         Some((server, (moved_s, over_s)))
     });
-    let wording = "The clock of the server's host moved against that of the clients: {Server} by {Moved \
-                   by} in {Moved in}. Samples from there are put on the clients' clock by what was \
-                   measured every minute; in between they may be off by a part of that. Look at what \
+    let wording = "The clock of the server's host drifted against the clients' clock: {Server} by \
+                   {Moved by} in {Moved in}. tailmark measures the difference every minute and \
+                   corrects the samples; in between they may be off by a part of it. Check what \
                    sets the clocks (NTP, PTP).";
     of_servers(wording, moved, |sentence, (moved_s, over_s)| {
         let sentence = sentence.number("Moved by", moved_s * 1e9, Unit::Nanoseconds);

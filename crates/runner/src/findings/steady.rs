@@ -9,8 +9,8 @@ pub fn not_steady(point: &PointContext<'_>) -> Option<Sentence> {
     let measured = rule.whole(point.phase()).and_then(|found| found.why_not());
     let measured = measured.map(|why| {
         Sentence::new(
-            "The measured part was not steady: {Measured part}, so its numbers depend on how long it \
-             was. Find out what changes meanwhile, warm up until it is steady (sweep.warmup = \
+            "The measured part was not steady: {Measured part}, so its numbers depend on its \
+             length. Find out what changes during it, warm up until it is steady (sweep.warmup = \
              \"auto\"), or measure for longer.",
         )
         .text("Measured part", why)
@@ -25,8 +25,8 @@ fn of_warmup(warmup: &Warmup) -> Option<Sentence> {
         .as_deref()
         .filter(|_| warmup.steady_s.is_none())?;
     let sentence = Sentence::new(
-        "The warm-up ended after {Length of warm-up} and was not steady: {Warm-up}. Raise \
-         sweep.warmup_most, or find out what changes meanwhile.",
+        "The warm-up ended after {Length of warm-up} but was not steady: {Warm-up}. Raise \
+         sweep.warmup_most, or find out what changes during it.",
     );
     let sentence = sentence.number("Length of warm-up", warmup.length_s(), Unit::Seconds);
     Some(sentence.text("Warm-up", why))

@@ -59,8 +59,7 @@ fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<
     }
     if !own.ssh.is_empty() {
         let hosts = own.ssh.join(", then on ");
-        let looked =
-            "its commands, and what speaks against them, are looked up there when the run begins";
+        let looked = "its commands and objections to them are determined there when the run begins";
         return vec![
             format!("prepare `{name}` on {hosts}: {keys}"),
             format!("  {looked}"),
@@ -71,10 +70,10 @@ fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<
         let commands = tailmark_prepare::plan_emulate(&volume(emulate), &emulate.directory);
         let commands = commands.into_iter();
         lines.extend(commands.map(|command| format!("  emulate: {command}")));
-        lines.push("    undone: removed with all that is on it, when the run ends".to_owned());
+        lines.push("    undone: removed with all its data at the end of the run".to_owned());
         let settings = own.prepare.keys().into_iter();
         let settings = settings.filter(|(key, _)| *key != "device");
-        lines.extend(settings.map(|(key, text)| format!("  {key} = {text}, on that")));
+        lines.extend(settings.map(|(key, text)| format!("  {key} = {text}, on that volume")));
         return lines;
     }
     let has_begun = is_run && started(out).is_ok_and(|started| started.contains(name));
@@ -84,7 +83,8 @@ fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<
             let of_job = match (has_begun, is_run) {
                 (true, _) => vec![begun_before(name)],
                 (false, true) if !job.is_agreed() => vec![format!(
-                    "without {} nothing is erased or made: it is measured on what is there",
+                    "without {} nothing is erased or created: the run measures the existing file \
+                     system or device",
                     job.flags()
                 )],
                 _ => Vec::new(),
@@ -146,7 +146,7 @@ fn settings_lines(plan: &Plan) -> Vec<String> {
     let hosts: BTreeSet<&str> = hosts.map(String::as_str).collect();
     let there = hosts.iter().filter(|_| plan.general.scale == 1.0);
     let asked = asked(&plan.settings).join("; ");
-    let there = there.map(|host| format!("set on {host}, and put back afterwards: {asked}"));
+    let there = there.map(|host| format!("set on {host}, and restored afterwards: {asked}"));
     let mut lines: Vec<String> = there.collect();
     let not_set = not_set(plan);
     if !hosts.is_empty() && not_set == Some(ELSEWHERE) {
@@ -204,7 +204,7 @@ fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
         against.push(format!("(place): {}", in_one_line(&error)));
     }
     if against.is_empty() && destroys {
-        lines.push("nothing speaks against it".to_owned());
+        lines.push("no objection".to_owned());
     }
     lines.extend(against.iter().map(|line| format!("against it {line}")));
     lines

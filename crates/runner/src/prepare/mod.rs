@@ -81,7 +81,7 @@ fn is_changed(plan: &Plan) -> bool {
 
 /// Why the settings of a plan are not set here if all of its servers are elsewhere, where they may
 /// be set.
-const ELSEWHERE: &str = "they are of the machine of the servers, which is another one";
+const ELSEWHERE: &str = "they apply to the machine of the servers, which is another one";
 
 /// Why the settings of a plan are not set on this machine; `None` if they are.
 fn not_set(plan: &Plan) -> Option<&'static str> {
@@ -95,7 +95,7 @@ fn not_set(plan: &Plan) -> Option<&'static str> {
         tailmark_machine::is_root(),
     ) {
         (true, ..) => Some(ELSEWHERE),
-        (_, false, _) => Some("they are of the plan at full scale"),
+        (_, false, _) => Some("they apply to the plan at full scale"),
         (.., false) => Some("that needs root"),
         _ => None,
     }
@@ -350,7 +350,7 @@ impl<'a> Prepared<'a> {
         let keys = plan.header.plan.iter();
         let keys = keys.filter_map(|(key, given)| Some((key.strip_prefix("prepare.")?, given)));
         for (key, given) in keys {
-            let value = format!("{}: not set, for {why}", given.value);
+            let value = format!("{}: not set, because {why}", given.value);
             self.facts.push(fact(None, key, value));
         }
         self.notices.push(said);
@@ -361,15 +361,15 @@ impl<'a> Prepared<'a> {
         let what = match system.location {
             // A load takes the device as it is named.
             Location::Device(_) => "its device was not erased, and a load would overwrite it",
-            _ => "nothing was erased or made",
+            _ => "nothing was erased or created",
         };
         let said = format!(
-            "system `{}` is measured on what is there: {what}",
+            "system `{}` is measured on the existing file system or device: {what}",
             system.name
         );
         tell(observer, &format!("{said}, which needs {needed}"));
         let name = Some(&*system.name);
-        let value = format!("measured on what was there: {what}");
+        let value = format!("measured on the existing file system or device: {what}");
         self.facts.push(fact(name, "devices", value));
         // Without a serial number, which a study may be asked to leave out.
         self.notices.push(said);
@@ -377,7 +377,7 @@ impl<'a> Prepared<'a> {
 }
 
 fn begun_before(system: &str) -> String {
-    format!("system `{system}` has begun: it is not prepared again")
+    format!("system `{system}` already has points, so it is not prepared again")
 }
 
 /// The systems with data in a study. Their devices are not touched again.

@@ -205,7 +205,7 @@ pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<S
             device.describe()
         ));
         match refusals {
-            Ok(none) if none.is_empty() => lines.push("  nothing speaks against it".to_owned()),
+            Ok(none) if none.is_empty() => lines.push("  no objection".to_owned()),
             Ok(all) => lines.extend(
                 all.iter()
                     .map(|e| format!("  against it ({}): {}", e.guard, e.text)),

@@ -94,7 +94,7 @@ impl Prepared<'_> {
         let has_hosts = plan.systems.iter().any(|system| !system.ssh.is_empty());
         let is_said = not_set(plan) != Some(ELSEWHERE);
         if has_hosts && plan.general.scale != 1.0 && !plan.settings.is_empty() && !is_said {
-            self.leave_settings(plan, "they are of the plan at full scale", observer);
+            self.leave_settings(plan, "they apply to the plan at full scale", observer);
         }
         refuse_in_part(&there.jobs, started)?;
         let (mut agreed, mut left) = (Vec::new(), Vec::new());
@@ -174,7 +174,7 @@ fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], started: &[String]) -> Result<(
         Some(index) => {
             let (on_host, looked) = destroyed[index];
             let why = format!(
-                "devices of other hosts of it may be erased, and those there not: add {}",
+                "devices on its other hosts may be erased, but not the devices there: add {}",
                 looked.flags
             );
             Err(refused(on_host.system, &on_host.server, why))

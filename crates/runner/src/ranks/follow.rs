@@ -66,7 +66,7 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
                 Ok(plan)
             } else {
                 Err(Error::WrongPlan(format!(
-                    "its plan says something else: {}",
+                    "its plan differs: {}",
                     crate::dataset::differences(&own, &keys)
                 )))
             }
@@ -231,7 +231,7 @@ impl<'a> Follower<'a> {
                     Some(kept) => Answer::But(kept.describe().0),
                 })
             }
-            other => Err(Error::Unready(format!("it was told {other:?}"))),
+            other => Err(Error::Unready(format!("it received {other:?}"))),
         }
     }
 
@@ -254,7 +254,7 @@ impl<'a> Follower<'a> {
         };
         let stop = || self.stop.requested();
         Ok(match database.settle(self.plan.sweep.settle, &stop)? {
-            Settled::No => Answer::But("background work goes on".to_owned()),
+            Settled::No => Answer::But("background work is still running".to_owned()),
             _ => Answer::Done,
         })
     }

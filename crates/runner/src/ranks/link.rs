@@ -200,7 +200,7 @@ impl Link {
         let from = message.from;
         let Some(told) = Message::from_bytes(&message.body) else {
             let why = format!(
-                "rank {from} says something that this version does not know; every rank must run \
+                "rank {from} sent a message that this version does not know; every rank must run \
                  the same program"
             );
             self.cluster.abort(CODE, &why);
@@ -413,8 +413,7 @@ impl Link {
                     return None;
                 }
                 Some(format!(
-                    "rank {rank}{} has not been heard of for {} s; the run ends if that goes on \
-                     until {} s",
+                    "rank {rank}{} has not answered for {} s; the run ends after {} s",
                     state.on_host(rank),
                     silent.as_secs(),
                     LOST.as_secs()
@@ -435,8 +434,8 @@ impl Link {
         let found = (0_u32..).zip(&state.others).find_map(lost);
         let why = match found {
             Some((rank, silent)) => Some(format!(
-                "rank {rank}{} has not been heard of for {} s: it is stopped, or its host or the \
-                 network between is down",
+                "rank {rank}{} has not answered for {} s: it is stopped, or its host or the \
+                 network is down",
                 state.on_host(rank),
                 silent.as_secs()
             )),
@@ -459,7 +458,7 @@ impl Link {
         if phase.ends_by.is_some_and(|by| now > by) && self.is_leader() {
             let rank = *left.iter().find(|rank| **rank > 0).or(left.first())?;
             return Some(format!(
-                "rank {rank}{} has not ended its part of a phase {} s after that was over: a request \
+                "rank {rank}{} has not ended its part of a phase {} s after the end: a request \
                  hangs in its database",
                 state.on_host(rank),
                 (DRAIN + GRACE).as_secs()

@@ -318,7 +318,7 @@ impl Job {
         });
         let failure = |why: String, is_usage| Failure { why, is_usage };
         let hellos = found
-            .map_err(|rank| self.failed(rank, failure("it has not begun".to_owned(), false)))?;
+            .map_err(|rank| self.failed(rank, failure("it has not started".to_owned(), false)))?;
         let mut hosts = vec![own];
         for ((version, host), rank) in hellos.into_iter().zip(1..) {
             if version != env!("CARGO_PKG_VERSION") {

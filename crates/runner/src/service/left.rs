@@ -21,9 +21,9 @@ pub(crate) fn left_running(system: &SystemPlan) -> Option<String> {
     let points = system.location.hosts().map(ToString::to_string);
     let answering = points.into_iter().find(|point| answers(point))?;
     Some(format!(
-        "system `{}`: a server answers at {answering} before its service is started, and the service \
-         has no `stop`: what is measured may be that one, which an earlier run may have left. End it, \
-         or say how it is stopped (service.stop)",
+        "system `{}`: a server answers at {answering} before tailmark starts its service, which \
+         has no `stop`. The run may measure that server, which an earlier run may have left. Stop \
+         it, or set service.stop",
         system.name
     ))
 }

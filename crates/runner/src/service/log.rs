@@ -20,7 +20,7 @@ const ENDING: &str = ".service.log";
 const MODE: u32 = 0o640;
 /// The most bytes that are read of a log, from its end.
 const READ_MAX: u64 = 64 << 10;
-const FOREIGN: &str = "is not a log of a service of this study";
+const FOREIGN: &str = "is not a service log of this study";
 
 /// The log of a service.
 #[derive(Debug, Clone)]

@@ -250,7 +250,8 @@ impl Running {
         }
         match ended {
             Ok(Some(true)) if self.service.stop().is_none() => {
-                let why = "its `start` has ended, and there is no `stop` for what it began";
+                let why = "its `start` command has ended, and there is no `stop` for what it \
+                           started";
                 Err(self.failed("start", Some(io::Error::other(why))))
             }
             Ok(Some(false)) => Err(self.failed("start", None)),
@@ -307,7 +308,7 @@ impl Running {
 
     fn too_long(&self, action: &'static str) -> Error {
         let waited = humantime::format_duration(self.command_timeout);
-        let why = format!("it went on for longer than {waited} (sweep.ready_timeout)");
+        let why = format!("it ran for longer than {waited} (sweep.ready_timeout)");
         self.failed(action, Some(io::Error::other(why)))
     }
 

@@ -73,7 +73,7 @@ impl<'a> Sweeper<'a> {
                 None => return Ok(false),
             },
             Step::EvenOut { points } => self.observer.notice(&format!(
-                "{} measured again: other systems warmed up for longer",
+                "{} measured again, because other systems warmed up for longer",
                 match points {
                     1 => "1 point is".to_owned(),
                     _ => format!("{points} points are"),

@@ -49,10 +49,10 @@ impl Sweeper<'_> {
         })?;
         let settled = self.settle(database.as_ref());
         let left_over = match &settled {
-            Ok(Settled::No) => Some(
-                NOT_SETTLED
-                    .finding("Background work was left over when the time to wait for it was up."),
-            ),
+            Ok(Settled::No) => Some(NOT_SETTLED.finding(
+                "Background work was still running when the time to wait for it \
+                              (sweep.settle) was over.",
+            )),
             Err(error) => Some(never_settled(error)),
             Ok(_) => None,
         };
@@ -146,23 +146,23 @@ fn add(load: &mut Load, remarks: Vec<Finding>) {
 fn load_resumed(load: &Load, records: u64, failures: &[Error]) -> Option<Finding> {
     let failed = failures.first().map(|first| {
         let sentence = Sentence::new(
-            "Requests failed {Times failed} times in this run; first, {First failure}.",
+            "Requests failed {Times failed} times in this run; first: {First failure}.",
         );
         let sentence = sentence.count("Times failed", failures.len() as u64);
         sentence.text("First failure", first.to_string())
     });
     let resumed = (load.records < records).then(|| {
         Sentence::new(
-            "The load was interrupted and went on from its marker: its numbers are of the last \
-             {Records loaded} of {Records} records alone.",
+            "The load was interrupted and resumed from its marker: its numbers cover only the last \
+             {Records loaded} of {Records} records.",
         )
         .count("Records loaded", load.records)
         .count("Records", records)
     });
     let again = (resumed.is_none() && failed.is_some()).then(|| {
         Sentence::new(
-            "The load was interrupted and began again from the first record: its numbers are of the \
-             last attempt alone.",
+            "The load was interrupted and restarted from the first record: its numbers cover only \
+             the last attempt.",
         )
     });
     let all = [resumed, again, failed].into_iter().flatten();
@@ -172,7 +172,6 @@ fn load_resumed(load: &Load, records: u64, failures: &[Error]) -> Option<Finding
 
 /// The finding that background work failed after the measured part, which ends the run.
 pub(super) fn never_settled(error: &Error) -> Finding {
-    let sentence =
-        Sentence::new("Background work has failed after this, which ended the run: {Error}.");
+    let sentence = Sentence::new("Background work failed after this and ended the run: {Error}.");
     NOT_SETTLED.finding(sentence.text("Error", in_one_line(error)))
 }

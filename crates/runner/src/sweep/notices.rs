@@ -81,8 +81,8 @@ fn skipped(plan: &Plan, point: &PlanPoint<'_>, system: &SystemPlan) -> String {
     };
     format!(
         "system `{name}`: the points of workload `{workload}` at percentages of a peak were left \
-         out: {own} had no valid point of the workload at a thread count, so there was no peak. \
-         Find out why, measure those points again (--retry-failed), or give rates in operations per \
+         out, because {own} had no valid point of the workload at any thread count, so there was \
+         no peak. Find out why and measure again (--retry-failed), or give rates in operations per \
          second"
     )
 }

@@ -329,9 +329,8 @@ fn reshaped(phase: &Phase) -> Finding {
     let read = phase.read_bytes();
     let found = read.map_or("", |_| ", and its reads found {Bytes of a read} bytes each");
     let sentence = Sentence::new(format!(
-        "Updates before this point have replaced whole records by the fields that they wrote \
-         (update = \"replace\"){found}. Load the data set again (reload = \"point\"), or let updates \
-         merge."
+        "Updates before this point replaced whole records with the fields that they wrote (update \
+         = \"replace\"){found}. Load the data set again (reload = \"point\"), or let updates merge."
     ));
     RECORDS_RESHAPED.finding(match read {
         Some(bytes) => sentence.count("Bytes of a read", bytes.round() as u64),

@@ -94,7 +94,7 @@ impl Sweeper<'_> {
         if system.driver.place != Place::Hosts {
             return Ok(true);
         }
-        self.observer.step("waiting until the server answers");
+        self.observer.step("waiting for the server to answer");
         let timeout = self.plan.sweep.ready_timeout;
         let (started, is_said, observer) = (Instant::now(), Cell::new(false), self.observer);
         let is_ready = || {

@@ -40,16 +40,17 @@ impl Summary {
         let changes = |left: usize| number::plural(left as u64, "change");
         let here = (self.left_changed > 0).then(|| {
             format!(
-                "{} of this machine could not be put back, as said above; `tailmark restore` tries again",
+                "{} of this machine could not be undone (see above); run `tailmark restore` to try \
+                 again",
                 changes(self.left_changed)
             )
         });
         let on_servers = self.left_on_servers.iter().map(|(host, left)| {
             let what = match left {
-                Some(left) => format!("{} of `{host}` could not be put back", changes(*left)),
-                None => format!("whether everything of `{host}` was put back is not known"),
+                Some(left) => format!("{} of `{host}` could not be undone", changes(*left)),
+                None => format!("tailmark cannot tell whether all changes of `{host}` were undone"),
             };
-            format!("{what}, as said above; the next run that prepares something there tries again")
+            format!("{what} (see above); the next run that prepares something there tries again")
         });
         here.into_iter().chain(on_servers).collect()
     }

@@ -165,7 +165,7 @@ fn what_a_load_left_behind_makes_room_for_the_next_one() {
     let small = Tmpfs::new(12 << 20);
     let mut bench = Bench::new("ycsb-c");
     bench.plan.systems[0].location = Location::Directory(small.path().to_owned());
-    run_up_to(&bench.plan, bench.out.path(), "flushing what was loaded");
+    run_up_to(&bench.plan, bench.out.path(), "flushing the loaded data");
     let marker = small.path().join("slots.dat.dataset.json");
     let text = fs::read_to_string(&marker).unwrap();
     fs::write(&marker, started(&text, 0)).unwrap();

@@ -7,20 +7,16 @@ use crate::{Error, Semantics, Setting, SettingKind, Settings, net::login};
 pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("commit_level", "whether all replicas acknowledge a write, or only the master", SettingKind::Choice(&["all", "master"]), "all"),
     Setting::new("connect_timeout_ms", "time limit for opening a connection", SettingKind::MILLISECONDS, "5000"),
-    Setting::new("insert", "whether an insert of an existing key replaces the record, or fails as \
-                            in YCSB's binding", SettingKind::Choice(&["create", "replace"]), "replace"),
+    Setting::new("insert", "whether an insert of an existing key replaces the record, or fails as in YCSB's binding", SettingKind::Choice(&["create", "replace"]), "replace"),
     Setting::new("namespace", "namespace on the server; it must exist", SettingKind::Text, "ycsb"),
     Setting::new("password_file", "file of mode 600 with the password as its only line", SettingKind::Text, ""),
     Setting::new("request_timeout_ms", "time after which a request counts as failed", SettingKind::MILLISECONDS, "10000"),
-    Setting::new("retries", "how often the client library retries a failed request; failed \
-                             attempts are counted", SettingKind::Integer { min: 0, max: 100 }, "0"),
+    Setting::new("retries", "how often the client library retries a failed request; failed attempts are counted", SettingKind::Integer { min: 0, max: 100 }, "0"),
     Setting::new("send_key", "whether the key itself is stored next to its digest", SettingKind::Flag, "false"),
     Setting::new("set", "set of the records; default `usertable`", SettingKind::Text, ""),
-    Setting::new("tls_ca", "encrypts the connections; file of the certificates that verify the \
-                            servers'", SettingKind::Text, ""),
+    Setting::new("tls_ca", "encrypts the connections; file of the certificates that verify the servers'", SettingKind::Text, ""),
     Setting::new("tls_name", "name in the servers' certificates", SettingKind::Text, ""),
-    Setting::new("update", "whether an update keeps the bins that it does not write, or replaces \
-                            the whole record as YCSB's binding does", SettingKind::Choice(&["merge", "replace"]), "merge"),
+    Setting::new("update", "whether an update keeps the bins that it does not write, or replaces the whole record as YCSB's binding does", SettingKind::Choice(&["merge", "replace"]), "merge"),
     Setting::new("user", "user on the server; without it, no authentication", SettingKind::Text, ""),
 ];
 

@@ -19,22 +19,18 @@ const CONSISTENCY: SettingKind = SettingKind::Choice(&[
 pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("compression", "how the table is compressed; default: the server's", SettingKind::Choice(&["deflate", "lz4", "none", "snappy", "zstd"]), ""),
     Setting::new("connect_timeout_ms", "time limit for opening a connection", SettingKind::MILLISECONDS, "5000"),
-    Setting::new("connections", "connections of each runtime thread to each node (ScyllaDB: each \
-                                 shard)", SettingKind::Integer { min: 1, max: 64 }, "1"),
+    Setting::new("connections", "connections of each runtime thread to each node (ScyllaDB: each shard)", SettingKind::Integer { min: 1, max: 64 }, "1"),
     Setting::new("datacenter", "only nodes of this datacenter get requests; default: all", SettingKind::Text, ""),
     Setting::new("field_type", "varchar: 7 bits of each byte, as YCSB; blob: all 8", SettingKind::Choice(&["blob", "varchar"]), "varchar"),
     Setting::new("keyspace", "the load creates it if it is missing", SettingKind::Text, "ycsb"),
     Setting::new("password_file", "file of mode 600 with the password as its only line", SettingKind::Text, ""),
     Setting::new("read_consistency", "consistency of reads and scans", CONSISTENCY, "quorum"),
-    Setting::new("replication", "copies of each record in each datacenter, if tailmark creates the \
-                                 keyspace", SettingKind::Integer { min: 1, max: 99 }, "1"),
+    Setting::new("replication", "copies of each record in each datacenter, if tailmark creates the keyspace", SettingKind::Integer { min: 1, max: 99 }, "1"),
     Setting::new("request_timeout_ms", "time after which a request counts as failed", SettingKind::MILLISECONDS, "12000"),
     Setting::new("retries", "lets the client library retry failed requests; retries are counted", SettingKind::Flag, "false"),
-    Setting::new("speculative_ms", "sends a request again if it takes longer than this; 0: never; \
-                                    repeats are counted", SettingKind::Integer { min: 0, max: 3_600_000 }, "0"),
+    Setting::new("speculative_ms", "sends a request again if it takes longer than this; 0: never; repeats are counted", SettingKind::Integer { min: 0, max: 3_600_000 }, "0"),
     Setting::new("tls", "encrypts the connections", SettingKind::Flag, "false"),
-    Setting::new("tls_ca", "file of the certificates that verify the servers'; default: the \
-                            system's", SettingKind::Text, ""),
+    Setting::new("tls_ca", "file of the certificates that verify the servers'; default: the system's", SettingKind::Text, ""),
     Setting::new("user", "user on the server; without it, no authentication", SettingKind::Text, ""),
     Setting::new("wire_compression", "compression of requests and answers", SettingKind::Choice(&["lz4", "none", "snappy"]), "none"),
     Setting::new("write_consistency", "consistency of inserts, updates and deletes", CONSISTENCY, "quorum"),
@@ -48,8 +44,8 @@ const RESERVED: &str = "add allow alter and apply asc authorize batch begin by c
     view where with";
 
 /// What [`is_name`] accepts.
-pub(super) const NAME: &str = "1 to 48 lower-case letters, digits or `_`, beginning with a letter, and not a reserved word \
-     of CQL";
+pub(super) const NAME: &str = "1 to 48 lower-case letters, digits or `_`, beginning with a letter, \
+                               and not a reserved word of CQL";
 
 /// Whether a name means the same in CQL without quotes. A name with upper-case letters does not.
 pub(super) fn is_name(name: &str) -> bool {

@@ -190,7 +190,7 @@ fn is_unseen(server: &str) -> bool {
         })
     });
     let said = said.expect("other programs").to_string();
-    said.contains("its process was not seen")
+    said.contains("only root can see its process")
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn operations_that_waited_for_a_client_are_a_finding_from_one_in_a_hundred_on() 
     let found = Found::from_phase(waited(100));
     let text = found.text("no-free-client");
     let parts = [
-        "For 1.0 % of the operations no client was free",
+        "No client was free for 1.0 % of the operations",
         "waited 3.00 ms or more",
         "is 10.0 ms",
         "64 clients",
@@ -227,7 +227,10 @@ fn a_rate_that_was_not_reached_says_what_was_late_and_not_that_it_queued_up() {
     let found = Found::from_phase(phase);
     let said = found.text("rate-not-met");
     assert!(
-        said.contains("; 500 operations were done after the end, or never. If they queued up"),
+        said.contains(
+            "; 500 operations were done after the end, or never. If operations queued \
+                       up"
+        ),
         "{said}"
     );
 }
@@ -289,7 +292,7 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
     let found = with(12_000 * MS);
     let text = found.text("censored");
     let parts = [
-        "20 of 10,000 operations were due and never done",
+        "20 of 10,000 operations were due but never done",
         "quantiles of reads above p98.99 are lower bounds",
     ];
     assert_says(&text, &parts);
@@ -312,7 +315,7 @@ fn requests_of_background_clients_that_were_never_done_are_named_as_theirs() {
     let mut phase = phase();
     phase.kinds.insert(Kind::Update, update);
     let parts = [
-        "100 requests of background clients were due and never done",
+        "100 requests of background clients were due but never done",
         "quantiles of updates above p98.99 are lower bounds",
     ];
     assert_says(&Found::from_phase(phase).text("censored"), &parts);

@@ -174,7 +174,7 @@ fn a_refusal_of_a_head_names_the_columns_that_there_are() {
         ),
         (
             "system,device,workload,threads,ops/s",
-            "`system` and `device` say the same",
+            "`system` and `device` mean the same",
         ),
         ("", "it is empty"),
     ] {
