@@ -26,15 +26,15 @@ impl<'s, 'a> Topic<'s, 'a> {
             let seconds: BTreeSet<&str> = led.iter().map(|topic| topic.pairs[0].1).collect();
             text = match seconds.first() {
                 Some(second) if seconds.len() == 1 && sweep.systems.len() == 2 => {
-                    let text = compare::between(subject, &words.better, second);
-                    let text = text.and(format!("{} in {which}, ", words.place));
-                    text.and_strong(by(&led, sweep)).and(".")
+                    compare::between(subject, &words.better, second)
+                        .and(format!("{} in {which}, ", words.place))
+                        .and_strong(by(&led, sweep))
+                        .and(".")
                 }
-                _ => {
-                    let text = Text::strong(subject).and(format!("{}{which}, ", words.leads));
-                    let text = text.and_strong(by(&led, sweep));
-                    text.and(" over the nearest competitor.")
-                }
+                _ => Text::strong(subject)
+                    .and(format!("{}{which}, ", words.leads))
+                    .and_strong(by(&led, sweep))
+                    .and(" over the nearest competitor."),
             };
         }
         text = sentence(text, self.ahead_of(sweep, subject, &others));

@@ -91,13 +91,13 @@ fn which_is_better<'a>(
     figures: String,
 ) -> Said<'a> {
     let noun = metric.noun();
-    let uncertain = |figures: String| {
-        let figures = in_brackets([figures, String::new()]);
+    let uncertain = |both: String| {
+        let details = in_brackets([both, String::new()]);
         let text = if has_zero(of_a) || has_zero(of_b) {
-            no_ratio(metric, (a, b), &figures)
+            no_ratio(metric, (a, b), &details)
         } else {
             let better = compare::better(metric);
-            format!("it is not certain whether {a} or {b} has the {better} {noun}{figures}.")
+            format!("it is not certain whether {a} or {b} has the {better} {noun}{details}.")
         };
         Said::Sentence(Text::plain(text))
     };
