@@ -259,7 +259,7 @@ impl Data {
         own.or_else(plan).unwrap_or((ALLOW_ERRORS, false))
     }
 
-    /// The same of all systems in words: `0.1 %`, or `0.1 % to 10 %, as each plan says,`.
+    /// The same of all systems in words: `0.1 %`, or `0.1 % to 10 % (as each plan says)`.
     pub(crate) fn allow_errors_text(&self) -> String {
         let percent = |share: f64| number::percent(share).replace('%', " %");
         let parts = self.systems.iter().map(|own| self.allow_errors(&own.name));
@@ -268,7 +268,7 @@ impl Data {
         });
         if low < high {
             let [low, high] = [low, high].map(percent);
-            format!("{low} to {high}, as each plan says,")
+            format!("{low} to {high} (as each plan says)")
         } else {
             percent(high)
         }

@@ -63,7 +63,7 @@ pub enum Error {
         folder: PathBuf,
     },
     /// There is nothing to report.
-    #[error("no study holds a finished point or load")]
+    #[error("no study has a finished point or load")]
     Empty,
     /// A chart could not be drawn.
     #[error("failed to draw a chart: {0}")]

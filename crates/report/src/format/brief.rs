@@ -6,7 +6,7 @@ use crate::Error;
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "brief",
-    about: "a few pages to send, as a document and as a page: brief.pdf, brief.html",
+    about: "a few pages to send, as PDF and HTML: brief.pdf, brief.html",
     pages: &[DOCUMENT, PAGE],
     folder: None,
     files,

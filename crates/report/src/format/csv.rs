@@ -8,7 +8,7 @@ use tailmark_model::{Bound, csv_cell};
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "csv",
-    about: "every table with its numbers unrounded: tables/*.csv",
+    about: "every table with unrounded numbers: tables/*.csv",
     pages: &[],
     folder: Some(FOLDER),
     files,

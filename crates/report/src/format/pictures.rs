@@ -6,7 +6,7 @@ use crate::{Error, draw::Drawing};
 /// The row of lines and letters as shapes.
 pub const SVG: ReportFormat = ReportFormat {
     name: "svg",
-    about: "every chart as it is at first, sharp at any size: charts/*.svg",
+    about: "every chart in its initial view, as vectors: charts/*.svg",
     pages: &[],
     folder: Some(SVG_FOLDER),
     files: svg_files,
@@ -16,7 +16,7 @@ pub const SVG: ReportFormat = ReportFormat {
 /// The row of dots.
 pub const PNG: ReportFormat = ReportFormat {
     name: "png",
-    about: "every chart as it is at first, 1,976 pixels wide or 1,336: charts/*.png",
+    about: "every chart in its initial view, 1,976 or 1,336 pixels wide: charts/*.png",
     pages: &[],
     folder: Some(PNG_FOLDER),
     files: png_files,

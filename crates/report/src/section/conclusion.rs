@@ -7,7 +7,7 @@ use tailmark_model::Words;
 pub const SECTION: Section = Section {
     name: "conclusion",
     title: "Conclusion",
-    about: "the author's last words",
+    about: "the author's conclusion",
     render,
 };
 

@@ -72,8 +72,8 @@ fn figure(sweep: &SweepTable<'_>) -> Option<Figure> {
     });
     let of_pair = pairs.iter().map(|(a, b)| format!("{a} against {b}"));
     let title = match &pairs[..] {
-        [(a, b)] => format!("How many times better {a} is than {b}"),
-        _ => "How many times better".to_owned(),
+        [(a, b)] => format!("{a} relative to {b}"),
+        _ => "Relative performance".to_owned(),
     };
     Some(Figure {
         anchor: "heat".to_owned(),
@@ -83,8 +83,9 @@ fn figure(sweep: &SweepTable<'_>) -> Option<Figure> {
         ],
         charts: vec![Chart {
             title,
-            hint: "blue: the first is better; orange: the second is better; white: no difference"
-                .to_owned(),
+            hint:
+                "times as good; blue: the first is better; orange: the second; white: no difference"
+                    .to_owned(),
             about: "A tile for each thread count of each workload.".to_owned(),
             height: 60 + 40 * rows.len() as u32,
             wide: true,

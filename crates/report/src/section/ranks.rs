@@ -7,7 +7,7 @@ use tailmark_model::{Point, RankPart, number};
 pub const SECTION: Section = Section {
     name: "ranks",
     title: "Ranks",
-    about: "what each of several processes did of a point, and how far their clocks were apart",
+    about: "what each rank did at a point, and how far apart their clocks were",
     render,
 };
 

@@ -82,7 +82,7 @@ fn answers(data: &Data) -> Table {
         Column::text("Limits"),
         Column::number("Highest rate that holds").unit("ops/s"),
         Column::number("Lowest that does not").unit("ops/s"),
-        Column::text("What was found"),
+        Column::text("Result"),
         Column::number("Trials"),
     ];
     Table {

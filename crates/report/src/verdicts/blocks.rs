@@ -236,7 +236,7 @@ fn unequal(verdicts: &Verdicts) -> Vec<Block> {
     };
     let mut blocks = statements(verdicts.unequal.iter().map(line).collect());
     if !blocks.is_empty() {
-        let about = "A and B also differ in other conditions than what is compared.";
+        let about = "A and B also differ in conditions other than the one compared.";
         blocks.insert(0, Block::Text(Text::plain(about)));
     }
     blocks

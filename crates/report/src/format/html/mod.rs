@@ -74,7 +74,7 @@ pub fn live(data: Option<&Data>) -> Vec<u8> {
     let report = data.map(Report::new).unwrap_or_else(|| {
         let head = Head {
             kicker: Head::KICKER,
-            title: "Nothing is measured yet".to_owned(),
+            title: "Nothing has been measured yet".to_owned(),
             ..Head::default()
         };
         Report::with_sections(head, Vec::new())
@@ -218,7 +218,7 @@ fn view(systems: &[(String, &str)]) -> Markup {
         }
     };
     html! {
-        form.view hidden aria-label="How charts are seen" {
+        form.view hidden aria-label="Chart view" {
             fieldset {
                 legend { "Systems" }
                 @for (system, color) in systems {

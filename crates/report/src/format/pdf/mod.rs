@@ -18,7 +18,7 @@ use emit::Running;
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "pdf",
-    about: "a document to send, on A4, with each chart as it is at first: report.pdf",
+    about: "a document to send, on A4, with each chart in its initial view: report.pdf",
     pages: &[PAGE],
     folder: None,
     files,
