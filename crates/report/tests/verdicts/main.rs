@@ -305,12 +305,12 @@ fn who_is_not_shown_to_be_above_every_other_leads_nowhere() {
         summary.starts_with(expected) && summary.contains(alike),
         "{summary}"
     );
-    let (card, alike) = (
+    let (card, same) = (
         "\n+5 %: ops/s at peak, A over B: ",
         "; no difference shown from C",
     );
     assert!(
-        summary.contains(card) && summary.contains(alike),
+        summary.contains(card) && summary.contains(same),
         "{summary}"
     );
     let table = &tables("peaks", &data)[0];
