@@ -408,6 +408,35 @@ fn a_database_that_is_in_use_is_refused_and_no_file_of_it_changes() {
 }
 
 #[test]
+fn a_file_that_a_call_does_not_name_is_not_written_over() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    for name in ["report.csv", "INSERT.hdr"] {
+        fs::write(dir.join(name), "precious").unwrap();
+    }
+    let report = "db-bench --db=bench --num=100 --benchmarks=fillseq --report_interval_seconds=1";
+    let logs = "-p measurementtype=hdrhistogram -p hdrhistogram.fileoutput=true";
+    assert_says(
+        &err(&tailmark(dir, report)),
+        &["--report_file", "exists already"],
+    );
+    assert!(!dir.join("bench").exists());
+    assert_says(
+        &err(&ycsb(dir, "load", logs)),
+        &["INSERT.hdr", "output.path"],
+    );
+    assert!(!dir.join("db").exists());
+    for name in ["report.csv", "INSERT.hdr"] {
+        assert_eq!(fs::read_to_string(dir.join(name)).unwrap(), "precious");
+        fs::remove_file(dir.join(name)).unwrap();
+    }
+    // Logs of its own are written again.
+    for action in ["load", "run", "run"] {
+        assert_eq!(code(&ycsb(dir, action, logs)), Some(0), "{action}");
+    }
+}
+
+#[test]
 fn a_link_is_not_followed_for_a_file_that_nobody_named() {
     let dir = TempDir::new().unwrap();
     let dir = dir.path();

@@ -12,7 +12,7 @@ use super::{
     tally::{Counting, Tally},
     text::{self, BenchmarkResult},
     tools,
-    watch::Watch,
+    watch::{Watch, refuse_default_report},
 };
 use anyhow::{bail, ensure};
 use std::{
@@ -137,6 +137,7 @@ impl<'a> BenchmarkRun<'a> {
     /// If a benchmark is unknown, or the database refuses.
     pub fn run(mut self) -> anyhow::Result<Exit> {
         let entries = self.entries()?;
+        refuse_default_report(self.flags)?;
         self.seed = match self.flags.number("seed")? {
             0_i64 => {
                 let seed = SystemTime::now()

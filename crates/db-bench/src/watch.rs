@@ -1,7 +1,7 @@
 //! Output while a benchmark runs: the interval lines and the report file.
 
 use super::{date, flags::Flags};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use rustix::{
     fs::{OFlags, fcntl_setfl},
     io::Errno,
@@ -37,6 +37,22 @@ pub struct Watch<'a> {
 
 /// Opens a file and empties it, without waiting for the reader of a pipe. Under the default name a link
 /// is refused, because another user may have planted it.
+/// Refuses to write the report of `--report_interval_seconds` over a file that the call does not name.
+///
+/// # Errors
+/// If there is a file with the default name.
+pub fn refuse_default_report(flags: &Flags) -> anyhow::Result<()> {
+    let path = flags.text("report_file");
+    let is_given = flags.given().any(|(name, _)| name == "report_file");
+    let is_asked = flags.number::<u64>("report_interval_seconds")? > 0;
+    if is_asked && !is_given && Path::new(path).symlink_metadata().is_ok() {
+        bail!(
+            "failed to write --report_file `{path}`: it exists already, and the call does not name it"
+        );
+    }
+    Ok(())
+}
+
 fn create(path: &str, is_given: bool) -> io::Result<File> {
     refuse_block_device(Path::new(path))?;
     let mut options = File::options();

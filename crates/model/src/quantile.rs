@@ -48,6 +48,9 @@ pub const QUANTILES: [Quantile; 7] = [
     },
 ];
 
+/// The median.
+pub const P50: Quantile = QUANTILES[0];
+
 /// The 99th percentile.
 pub const P99: Quantile = QUANTILES[3];
 

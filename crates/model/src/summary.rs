@@ -22,6 +22,17 @@ impl Summary {
     /// The name of the maximum.
     pub const MAX: &str = "max";
 
+    /// The name of the mark of a time that differs and of which no number is known.
+    const UNKNOWN: &str = "unknown";
+
+    /// Of a time that differs from another, and of which no number is known.
+    #[must_use]
+    pub fn unknown() -> Self {
+        let mut summary = Self::default();
+        summary.set(Self::UNKNOWN, 0.0);
+        summary
+    }
+
     /// Sets a number. A missing or negative one is ignored.
     pub fn set(&mut self, name: impl Into<String>, ns: f64) {
         if ns.is_finite() && ns >= 0.0 {

@@ -150,10 +150,16 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
                 let peak = group.peak(&system.name).map(|peak| peak.threads);
                 let point = group.cell(&system.name, step);
                 let known = point.and_then(|cell| Some((cell, cell.value(metric)?)));
-                cells.push(known.map_or_else(Cell::none, |(cell, value)| Cell {
-                    strong: metric == Metric::OPS_PER_SEC && peak == Some(step.threads),
-                    muted: cell.fault.is_some() || !value.solid,
-                    ..section::metric_cell(metric, value.middle)
+                cells.push(known.map_or_else(Cell::none, |(cell, value)| {
+                    let mut written = section::metric_cell(metric, value.middle);
+                    if cell.fault.is_some() {
+                        written.text = format!("({})", written.text);
+                    }
+                    Cell {
+                        strong: metric == Metric::OPS_PER_SEC && peak == Some(step.threads),
+                        muted: cell.fault.is_some() || !value.solid,
+                        ..written
+                    }
                 }));
             }
             cells.extend(pair.map(|&pair| {

@@ -173,13 +173,8 @@ pub fn at(
         ComparedAt::Average(step) => {
             let comparison = sweep.comparisons.at(group, step, metric, pair)?;
             let average = average(group, sweep.comparisons, metric, pair)?;
-            let [sum, product] = [average.arithmetic, average.geometric];
-            // Seen from either system the arithmetic mean may call it the better one. The geometric
-            // mean does not.
-            let is_open = (sum.value - 1.0) * (product.value - 1.0) < 0.0;
-            let ratio = if is_open { product } else { sum };
             Some(Comparison {
-                ratio,
+                ratio: average.stated(),
                 ..comparison
             })
         }

@@ -331,7 +331,11 @@ impl<'s, 'a> Topic<'s, 'a> {
             }
             for ((a, b), open) in of_pairs {
                 let (compared, which) = (&self.words.compared, self.which(&open));
-                let said = format!("{a} and {b} are not compared {compared} in {which}: {why}.");
+                let said = if lead == Lead::Untested {
+                    format!("There is no verdict on {a} and {b} {compared} in {which}: {why}.")
+                } else {
+                    format!("{a} and {b} are not compared {compared} in {which}: {why}.")
+                };
                 text = sentence(text, Text::plain(said));
             }
         }
@@ -348,6 +352,10 @@ impl<'s, 'a> Topic<'s, 'a> {
                 own.is_some() && (self.words.figure.is_none() || own == self.words.figure)
             }
         };
+        // What is read off curves has its own section, with the reasons.
+        if self.workloads.iter().all(|topic| topic.spot.is_none()) {
+            return Text::default();
+        }
         let all = sweep.all_groups().filter(is_topic);
         let is_said = |group: &&WorkloadGrid<'_>| {
             let mut known = self.workloads.iter();

@@ -57,6 +57,12 @@ pub fn ops_within(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     highest(&branch[..end], ns)
 }
 
+/// Whether the rising branch goes above a latency.
+#[must_use]
+pub fn crosses(curve: &[CurvePoint], ns: f64) -> bool {
+    crossing(rising(curve), ns).is_some()
+}
+
 /// The last point before the branch first goes above a latency.
 fn crossing(branch: &[CurvePoint], ns: f64) -> Option<usize> {
     let crosses = |two: &[CurvePoint]| two[0].ns <= ns && ns < two[1].ns;

@@ -191,8 +191,9 @@ impl fmt::Display for Step {
         }
         write!(f, " from {from} to {to}")?;
         if *limit > 1.0 + GAIN_MIN {
-            let limit = number::percent(limit - 1.0);
-            write!(f, " (± {limit} with 95 % confidence)")?;
+            // Half the width of the interval from ratio / limit to ratio * limit.
+            let half = number::percent(ratio * (limit - limit.recip()) / 2.0);
+            write!(f, " (± {half} with 95 % confidence)")?;
         }
         Ok(())
     }

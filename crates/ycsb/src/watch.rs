@@ -233,6 +233,9 @@ impl Watch {
     }
 }
 
+/// A line of the logs of this program, by which a later call knows them.
+pub const OWN_LOG: &str = "#[Logged by tailmark]";
+
 /// Writes the line of one group's log, starting the log if it does not exist. Its times count from
 /// the start of the phase.
 fn log_line(
@@ -260,7 +263,7 @@ fn log_line(
             let start = began.as_secs_f64();
             write!(
                 file,
-                "#[Logging for: {group}]\n#[Histogram log format version 1.2]\n\
+                "#[Logging for: {group}]\n{OWN_LOG}\n#[Histogram log format version 1.2]\n\
                  #[StartTime: {start:.3} (seconds since epoch)]\n"
             )?;
             file.write_all(

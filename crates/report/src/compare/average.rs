@@ -19,6 +19,20 @@ pub struct Average {
     pub geometric: Bounded,
 }
 
+impl Average {
+    /// The average that everything states. Seen from either system, the arithmetic mean may call it the
+    /// better one. The geometric mean cannot, so it is stated where the two disagree.
+    #[must_use]
+    pub fn stated(self) -> Bounded {
+        let is_open = (self.arithmetic.value - 1.0) * (self.geometric.value - 1.0) < 0.0;
+        if is_open {
+            self.geometric
+        } else {
+            self.arithmetic
+        }
+    }
+}
+
 /// The average of two systems over the steps of a group. `None` if they are compared at none of them, or
 /// bounds of both leave one open.
 #[must_use]

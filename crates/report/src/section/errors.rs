@@ -4,7 +4,7 @@ use super::Section;
 use crate::{
     Block, Cell, Column, Data, Table, TableRow, Text, findings::point_title, merge::is_imported,
 };
-use tailmark_model::{Fault, Phase, Point, number};
+use tailmark_model::{Fault, Phase, Point, RankedLatencies, number, quantile::P50};
 
 pub const SECTION: Section = Section {
     name: "errors",
@@ -98,12 +98,12 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<TableRow> {
             let sent = kind.map_or(0, |k| k.count + k.errors);
             // The latencies of failures are kept by kind of request, not by cause.
             let failed = kind.and_then(|k| k.failed.as_ref());
-            let after = |ns: Option<u64>| {
+            let after = |ns: Option<f64>| {
                 ns.map_or_else(Cell::none, |ns| {
-                    let ns = ns as f64;
                     Cell::new(number::latency(ns)).with_value(ns / 1e3)
                 })
             };
+            let middle = failed.and_then(|failed| RankedLatencies::new(failed).quantile(P50));
             let count = error.count as f64;
             let share = count / sent as f64;
             // Failures after the end are not kept by cause.
@@ -123,8 +123,8 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<TableRow> {
                     _ => Cell::new(number::share(share)).with_value(share * 100.0),
                 },
                 Cell::new(number::rate(per_sec)).with_value(per_sec),
-                after(failed.map(|failed| failed.value_at_quantile(0.5))),
-                after(failed.map(|failed| failed.max())),
+                after(middle.map(|ns| ns.value)),
+                after(failed.map(|failed| failed.max() as f64)),
                 Cell::new(&error.example),
             ];
             TableRow {

@@ -59,6 +59,7 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
 #[must_use]
 pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
     let mut lines: Vec<Text> = without_baseline(group, sweep).into_iter().collect();
+    lines.extend(skipped(group, sweep));
     let terse = Detail::Terse;
     let first = |all: Vec<Text>| all.into_iter().next();
     if group.has_peaks() {

@@ -143,7 +143,7 @@ fn last_step(
         return None;
     };
     let is_dramatic = rise >= DRAMATIC && rise >= calm_rise * STEEPER;
-    let limit = if gain < NEAR_LIMIT && gain < calm_gain {
+    let limit = if (0.0..NEAR_LIMIT).contains(&gain) && gain < calm_gain {
         ": it is nearing its limit"
     } else {
         ""

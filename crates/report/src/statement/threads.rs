@@ -69,9 +69,9 @@ impl<'a> Along<'a> {
             self.at.iter().max_by(by_gain)?,
         );
         let ((low, low_at), (high, high_at)) = (end(least), end(greatest));
-        // Ratios that differ by less may be written in two ways, and are no range.
+        // Ratios that differ by less may be written in two ways, such as 1.7X and 1.8X, and are no range.
         let [small, large] = [least, greatest].map(|(_, comparison)| comparison.ratio);
-        let is_one = small.is_exact() && large.is_exact() && {
+        let is_one = low.contains('X') && small.is_exact() && large.is_exact() && {
             let apart = large.value / small.value;
             (1.0 / SAME..SAME).contains(&apart)
         };
@@ -238,8 +238,8 @@ fn range(
         });
     };
     let ends = ends.map_or_else(String::new, |ends| format!(", {ends}"));
-    let arithmetic = sweep.comparisons.ratio(metric, average.arithmetic);
     if metric == Metric::OPS_PER_SEC {
+        let arithmetic = sweep.comparisons.ratio(metric, average.arithmetic);
         // The mean of a over b and that of b over a are not each other's inverse; these are.
         let geometric = sweep.comparisons.ratio(metric, average.geometric);
         let is_alike = comparison::is_within(average.arithmetic.value, sweep.comparisons.band);
@@ -255,8 +255,9 @@ fn range(
         };
         text.and(format!("{b}{geometric}{ends}"))
     } else {
-        let than = compare::than(&arithmetic, b);
-        let text = text.and("is ").and_strong(arithmetic);
+        let stated = sweep.comparisons.ratio(metric, average.stated());
+        let than = compare::than(&stated, b);
+        let text = text.and("is ").and_strong(stated);
         text.and(format!("{than}{ends}"))
     }
 }

@@ -219,6 +219,23 @@ fn a_bound_up_to_a_point_without_the_latency_may_be_the_higher_one() {
 }
 
 #[test]
+fn what_was_measured_within_the_limit_after_a_gap_counts() {
+    let gap = [(1.0e3, 1.0), (5.0e3, 1.5), (1.3e4, 2.0), (1.4e4, 8.0)];
+    let mut data = within_10_ms(&[Curve("gap", gap), Curve("other", [(2.0e4, 9.0); 4])]);
+    let of_gap = |point: &&mut Point| point.key.system == "gap" && point.key.threads == 8;
+    for point in data.points.iter_mut().filter(of_gap) {
+        point.phase.kinds.clear();
+    }
+    let said = lines("fixed", &data).concat();
+    let table = &tables("fixed", &data)[0];
+    let cells = table.rows.iter().flat_map(|row| &row.cells);
+    assert!(
+        cells.clone().any(|cell| cell.text == "≥ 14,000"),
+        "{said} {table:?}"
+    );
+}
+
+#[test]
 fn of_an_interpolated_value_and_a_bound_the_ratio_is_a_bound() {
     let below = |name, factor: f64| {
         let points = [(2e4, 2.0), (3e4, 3.0), (4e4, 4.0), (4.46e4, 5.0)];

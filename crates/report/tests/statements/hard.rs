@@ -345,6 +345,27 @@ fn a_few_requests_of_another_kind_are_not_what_a_workload_is_about() {
 }
 
 #[test]
+fn few_failures_have_no_median_and_more_have_that_of_the_export() {
+    let median = |failures: u64| {
+        let mut data = one(&[A]);
+        for point in &mut data.points {
+            let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+            let mut failed = tailmark_model::new_latencies();
+            failed.record_n(1_000_000, failures).unwrap();
+            (read.failed, read.errors) = (Some(failed), failures);
+            point.phase.errors = vec![tailmark_model::ErrorCount {
+                kind: Kind::Read,
+                cause: "timeout".into(),
+                count: failures,
+                example: String::new(),
+            }];
+        }
+        tables("errors", &data)[0].rows[0].cells[6].text.clone()
+    };
+    assert_eq!((median(2).as_str(), median(40).as_str()), ("–", "1.00 ms"));
+}
+
+#[test]
 fn a_workload_is_about_no_request_that_background_clients_alone_send() {
     let mut data = one(&[A, B]);
     for point in &mut data.points {

@@ -294,6 +294,62 @@ fn a_peak_without_a_verdict_says_so_where_its_points_have_one() {
 }
 
 #[test]
+fn an_average_of_latencies_is_the_same_in_headline_and_sentence() {
+    // Half at the first count and 1.9 times at the others: the mean of the ratios says higher, that of
+    // their logarithms lower.
+    let s1 = Curve(
+        "S1",
+        [(100.0, 1.0), (200.0, 1.0), (300.0, 1.0), (400.0, 1.0)],
+    );
+    let s2 = Curve(
+        "S2",
+        [(100.0, 0.3), (200.0, 0.5), (300.0, 1.9), (400.0, 1.9)],
+    );
+    let mut data = one(&[s1, s2]);
+    data.settings.metric = tailmark_model::Metric::from_name("mean read");
+    data.settings.subject = Some("S2".into());
+    let sentences = said(&data).join(" ");
+    assert!(
+        sentences.contains("mean read latency of S2 is 14 % lower"),
+        "{sentences}"
+    );
+    assert!(headline(&data).contains("14 %"), "{}", headline(&data));
+}
+
+#[test]
+fn percentages_that_differ_are_a_range() {
+    let a = Curve(
+        "A",
+        [
+            (6_164.0, 2.0),
+            (6_164.0, 2.0),
+            (6_146.0, 2.0),
+            (6_146.0, 2.0),
+        ],
+    );
+    let b = Curve("B", [(10_000.0, 2.0); 4]);
+    let mut data = one(&[a, b]);
+    data.settings.subject = Some("A".into());
+    let said = said(&data).join(" ");
+    let range = "from \u{2212}39 % at 16 and 32 threads to \u{2212}38 % at 4 and 8 threads";
+    assert!(said.contains(range), "{said}");
+}
+
+#[test]
+fn a_curve_that_has_lost_half_of_its_rate_is_not_nearing_its_limit() {
+    let lost = [
+        (1_000.0, 1.0),
+        (2_000.0, 1.0),
+        (1_500.0, 2.0),
+        (1_000.0, 9.0),
+    ];
+    let data = one(&[Curve("lost", lost), Curve("calm", [(900.0, 1.0); 4])]);
+    let said = said(&data).join(" ");
+    assert!(said.contains("increases dramatically"), "{said}");
+    assert!(!said.contains("nearing"), "{said}");
+}
+
+#[test]
 fn what_lower_thread_counts_did_too_is_not_gained_by_more() {
     let of_p = |last: f64| {
         let ops = [(2_000.0, 1.0), (2_000.0, 2.0), (1_900.0, 4.0), (last, 8.0)];

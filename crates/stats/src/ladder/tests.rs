@@ -164,6 +164,16 @@ fn it_says_why_in_numbers() {
     ]);
     let text = said(&noisy);
     assert!(text.contains("rose by 0.33% from 1 to 2 (± "), "{text}");
+    // Of a ratio of 0.75 the interval is as much narrower.
+    let step = Step {
+        from: 64,
+        to: 128,
+        ratio: 0.75,
+        limit: 1.074,
+    };
+    let half = 100.0 * 0.75 * (1.074 - 1.0 / 1.074) / 2.0;
+    let expected = format!("fell by 25% from 64 to 128 (± {half:.1}% with 95 % confidence)");
+    assert_eq!(step.to_string(), expected);
     let mut failed = rungs(&[100.0]);
     failed[0].fault = Some(Fault::Failed(0.25));
     assert_eq!(said(&failed), "at 1 thread: it is not valid (25% failed)");

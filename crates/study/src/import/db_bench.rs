@@ -215,15 +215,23 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
     let (mut all, mut results): (Vec<Imported>, _) = (Vec::new(), Vec::new());
     // Warm-ups still to come, and whether the lines are of one.
     let (mut kind, mut warmups, mut is_warmup) = (None, 0, false);
+    let mut read_rate = None;
     for line in text.lines() {
-        if let Some(count) = warmups_in(line) {
+        if let Some(rate) = line.strip_prefix("Read rate:") {
+            let rate = rate.split_whitespace().next().and_then(number);
+            read_rate = rate.filter(|rate| *rate > 0.0);
+        } else if let Some(count) = warmups_in(line) {
             warmups = count;
         } else if let Some(result) = ResultLine::parse(line) {
             (kind, is_warmup) = (None, warmups > 0);
             warmups = warmups.saturating_sub(1);
             // A compaction as a whole is no operation of a client.
             if result.name != "compact" && !is_warmup {
-                all.push(point(&result, system, given));
+                let is_of_reads = kind_of(&result.name) == Some(Kind::Read);
+                all.push(Imported {
+                    target_rate: read_rate.filter(|_| is_of_reads),
+                    ..point(&result, system, given)
+                });
                 results.push(result);
             }
         } else if let Some(point) = all.last_mut().filter(|_| !is_warmup) {

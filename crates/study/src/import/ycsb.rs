@@ -94,14 +94,14 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
         intervals: intervals(&text),
         ..Phase::default()
     };
+    let command = Command::from_text(&text);
     for (group, kind) in GROUPS {
-        add_kind(&mut phase, group, kind, &lines);
+        add_kind(&mut phase, group, kind, &lines, command.target.is_some());
     }
     count_pairs(&mut phase);
     add_verified(&mut phase, &lines);
     // Its throughput counts them.
     phase.failed = failed_operations(phase.operations, &phase.kinds);
-    let command = Command::from_text(&text);
     let threads = given
         .threads
         .or(command.threads)
@@ -173,7 +173,7 @@ fn of_one_measurement(mut lines: Vec<ResultValue>) -> Vec<ResultValue> {
     lines
 }
 
-fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
+fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue], has_rate: bool) {
     let own: Vec<_> = lines.iter().filter(|(g, _, _)| g == group).collect();
     let value = |name: &str| own.iter().find(|(_, n, _)| n == name).map(|(_, _, v)| *v);
     let Some(found) = value("Operations").or_else(|| value("Total Operations")) else {
@@ -198,16 +198,17 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
             example: status.to_owned(),
         });
     }
+    let counts = [found as u64, not_found, errors];
+    let intended = format!("Intended-{group}");
+    // At a rate, response time differs from service time, also if the output does not have it.
+    let differs = has_rate || lines.iter().any(|(own, ..)| *own == intended);
+    let unknown = || differs.then(Summary::unknown);
     let result = KindResult {
         count: found as u64 + not_found,
         not_found,
         errors,
-        summary: of_all(group, lines, [found as u64, not_found, errors]),
-        response_summary: of_all(
-            &format!("Intended-{group}"),
-            lines,
-            [found as u64, not_found, errors],
-        ),
+        summary: of_all(group, lines, counts),
+        response_summary: of_all(&intended, lines, counts).or_else(unknown),
         ..KindResult::default()
     };
     phase.kinds.insert(kind, result);

@@ -11,14 +11,17 @@ use crate::{
     properties::Properties,
     seed, study,
     tally::{Failed, MeasurementInterval},
-    watch::Watch,
+    watch::{OWN_LOG, Watch},
     workload_name,
 };
 use anyhow::{Context, bail, ensure};
-use std::{path::PathBuf, sync::Mutex, time::Duration};
+use std::{fs, io::Read, path::PathBuf, sync::Mutex, time::Duration};
 use tailmark_console::Console;
 use tailmark_driver::{Access, Driver, Location, Params, Semantics};
 use tailmark_engine::Stop;
+
+/// Bytes of a log that show whose it is.
+const LOG_HEAD: u64 = 256;
 
 const COUNT: &str = "a whole number from 0 up";
 
@@ -179,6 +182,9 @@ fn watch(options: &Options, core: &Core, stop: &Stop, console: &Console) -> anyh
     let path = properties
         .text_or("hdrhistogram.output.path", "")
         .to_owned();
+    if logs && path.is_empty() {
+        refuse_other_logs()?;
+    }
     let stops = core.action == Action::Load && !core.retry.keep_going;
     Ok(Watch {
         console: console.clone(),
@@ -194,6 +200,28 @@ fn watch(options: &Options, core: &Core, stop: &Stop, console: &Console) -> anyh
         stop_at_failure: stops.then(|| stop.clone()),
         measured: Mutex::default(),
     })
+}
+
+/// Refuses to write histogram logs over those of another program, under names that the call does not
+/// give.
+fn refuse_other_logs() -> anyhow::Result<()> {
+    let entries = fs::read_dir(".").context("failed to read the current directory")?;
+    let mut paths = entries.flatten().map(|entry| entry.path());
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|end| end == "hdr");
+    let is_own = |path: &PathBuf| {
+        let mut head = Vec::new();
+        let file = fs::File::open(path).map(|file| file.take(LOG_HEAD).read_to_end(&mut head));
+        let head = String::from_utf8_lossy(&head);
+        file.is_ok() && head.lines().any(|line| line == OWN_LOG)
+    };
+    match paths.find(|path| is_log(path) && !is_own(path)) {
+        Some(log) => bail!(
+            "`{}` is a log of another program; give the logs another place with \
+             hdrhistogram.output.path, such as `logs/run1-`",
+            log.display()
+        ),
+        None => Ok(()),
+    }
 }
 
 fn failed(properties: &Properties) -> Failed {

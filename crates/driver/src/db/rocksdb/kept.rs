@@ -43,6 +43,9 @@ const SHAPE: &[&str] = &[
     "preserve_internal_time_seconds",
 ];
 
+/// The age after which a FIFO family loses its records, seconds.
+const TTL: &str = "ttl";
+
 /// The options of the setting `compression`.
 const COMPRESSION: &[&str] = &[
     "compression",
@@ -292,6 +295,21 @@ impl Kept<'_> {
         }
     }
 
+    /// How long a FIFO family keeps records, seconds; 0: for ever. `None` if its options say so
+    /// themselves. Those of versions before 6 do not: the limit was a part of
+    /// `compaction_options_fifo`, and RocksDB would now remove all tables older than 30 days.
+    fn fifo_ttl(&self, family: &str) -> Option<u64> {
+        let theirs = |name| self.theirs.value(OptionsSection::Family, family, name);
+        let is_fifo = theirs("compaction_style") == Some("kCompactionStyleFIFO");
+        if !is_fifo || theirs(TTL).is_some() {
+            return None;
+        }
+        let options = theirs("compaction_options_fifo").unwrap_or_default();
+        let mut options = options.trim_matches(['{', '}']).split(';');
+        let ttl = options.find_map(|option| option.trim().strip_prefix("ttl="));
+        Some(ttl.and_then(|ttl| ttl.parse().ok()).unwrap_or(0))
+    }
+
     /// Keeps the options of one family that are listed in `alike`.
     fn of_family(&self, family: &str, alike: &str, ini: &mut Ini) {
         // Of the families of other programs nothing is a setting.
@@ -313,6 +331,11 @@ impl Kept<'_> {
                 }
                 _ => {}
             }
+        }
+        if is_kept(&&TTL)
+            && let Some(ttl) = self.fifo_ttl(alike)
+        {
+            ini.set(OptionsSection::Family, family, &format!("{TTL}={ttl}"));
         }
         let of_table = |name| self.theirs.value(OptionsSection::Table, alike, name);
         if self.is_others && of_table(OFF_IN_TABLES) != Some("true") {

@@ -78,6 +78,39 @@ fn the_limits_of_another_program_and_of_families_that_nobody_names_are_kept() {
 }
 
 #[test]
+fn a_fifo_database_of_before_the_limit_was_an_option_of_its_own_keeps_its_records() {
+    let bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_compaction_style(rust_rocksdb::DBCompactionStyle::Fifo);
+    let families = ["usertable", "queue"].map(|name| (name, options.clone()));
+    drop(DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap());
+    // As RocksDB 5.11 writes them: without `ttl` of the family.
+    let entries = fs::read_dir(bench.data_path()).unwrap().flatten();
+    let is_options = |path: &PathBuf| path.to_string_lossy().contains("/OPTIONS-");
+    for path in entries.map(|entry| entry.path()).filter(is_options) {
+        let text = fs::read_to_string(&path).unwrap();
+        let is_older = |line: &&str| !line.trim().starts_with("ttl=");
+        let lines: Vec<&str> = text.lines().filter(is_older).collect();
+        let fifo = "compaction_options_fifo={max_table_files_size=1073741824;ttl=7;}";
+        let older = lines.iter().map(|line| {
+            if line.trim().starts_with("compaction_options_fifo=") {
+                format!("  {fifo}\n")
+            } else {
+                format!("{line}\n")
+            }
+        });
+        fs::write(&path, older.collect::<String>()).unwrap();
+    }
+    let mut params = bench.params.clone();
+    params.access = Access::Write;
+    drop((bench.driver.open)(&params).unwrap());
+    let newest = newest_options(bench.data_path());
+    assert_eq!(newest.matches("  ttl=7\n").count(), 2, "{newest}");
+}
+
+#[test]
 fn a_database_of_another_order_is_refused_before_its_log_is_replayed() {
     let mut bench = Bench::new("rocksdb");
     bench.params.access = Access::Extend;

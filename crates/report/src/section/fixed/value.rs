@@ -167,6 +167,8 @@ pub struct ClosedLoop {
     points: Vec<CurvePoint>,
     /// The number of points before the first at which the clients were the limit.
     own: usize,
+    /// The known points after the gap, if there is one.
+    beyond: Vec<CurvePoint>,
 }
 
 impl ClosedLoop {
@@ -196,9 +198,12 @@ impl ClosedLoop {
         let (points, limited): (Vec<_>, Vec<_>) = points.unzip();
         let own = limited.iter().position(|limited| *limited);
         let own = own.unwrap_or(points.len());
+        let known = cells().filter_map(|cell| cell.and_then(point));
+        let beyond = known.map(|(own, _)| own).skip(points.len());
         let is_limited_before = before.iter().any(|c| c.has_finding(&CLIENT_SATURATED));
         Self {
             own: if is_limited_before { 0 } else { own },
+            beyond: beyond.collect(),
             points,
         }
     }
@@ -214,9 +219,14 @@ impl ClosedLoop {
         self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))
     }
 
-    /// The most operations per second within a latency that the curve does not get to.
+    /// The most operations per second within a latency that the curve does not reach, also after a gap.
     pub fn ops_within(&self, ns: f64) -> Option<f64> {
-        reading::ops_within(&self.points, ns)
+        let own = reading::ops_within(&self.points, ns)?;
+        if reading::crosses(&self.points, ns) {
+            return Some(own);
+        }
+        let beyond = self.beyond.iter().filter(|point| point.ns <= ns);
+        Some(beyond.fold(own, |most, point| most.max(point.ops)))
     }
 
     fn read(&self, limited: Bound, read: impl Fn(&[CurvePoint]) -> Option<f64>) -> Option<Bounded> {

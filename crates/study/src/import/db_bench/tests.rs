@@ -12,6 +12,20 @@ fn import(text: &str) -> Vec<Imported> {
 }
 
 #[test]
+fn reads_that_a_limit_held_back_are_at_a_rate_and_writes_are_not() {
+    let text = "Read rate: 2000 ops/second\n\
+                fillseq : 10.0 micros/op 100000 ops/sec 1.0 seconds 100000 operations;\n\
+                readrandom : 500.0 micros/op 2000 ops/sec 10.0 seconds 20000 operations;\n";
+    let rates = |text: &str| -> Vec<Option<f64>> {
+        let all = output(text, "a", &Given::default());
+        all.iter().map(|imported| imported.target_rate).collect()
+    };
+    assert_eq!(rates(text), [None, Some(2_000.0)]);
+    let without = text.replace("Read rate: 2000", "Read rate: 0");
+    assert_eq!(rates(&without), [None, None]);
+}
+
+#[test]
 fn a_short_result_has_the_rate_that_is_printed() {
     let text = "readrandom : 4.368 micros/op 457823 ops/sec 0.004 seconds 2000 operations;\n\
                 readrandom : 10000000.000 micros/op 3 ops/sec 30.512 seconds 100 operations;\n";

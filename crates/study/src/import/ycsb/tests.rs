@@ -49,6 +49,23 @@ fn a_text_tells_the_point_and_its_counts() {
 }
 
 #[test]
+fn response_times_at_a_rate_are_unknown_if_the_output_lacks_them() {
+    let is_service = |line: &&str| !line.starts_with("[Intended-");
+    let lines: Vec<&str> = TEXT.lines().filter(is_service).collect();
+    let imported = one(&[source("disk-a.txt", lines.join("\n").as_bytes())]);
+    let read = &imported.phase.kinds[&Kind::Read];
+    assert!(read.ranked_service().mean().is_some());
+    assert!(read.has_response());
+    let response = read.ranked_response();
+    assert_eq!((response.mean(), response.max()), (None, None));
+    // As fast as possible there is one time.
+    let fast = lines.join("\n").replace("-target", "-p target_of_old=");
+    let fast = one(&[source("disk-a.txt", fast.as_bytes())]);
+    assert_eq!(fast.target_rate, None);
+    assert!(!fast.phase.kinds[&Kind::Read].has_response());
+}
+
+#[test]
 fn every_way_to_sum_up_latencies_is_read() {
     let known = |text: &str, group: &str| {
         let lines: Vec<_> = text.lines().filter_map(text_line).collect();
