@@ -173,7 +173,7 @@ fn data_of_others_is_adopted_after_a_sample_and_stays_theirs() {
         .find(|finding| finding.code == "data-adopted")
         .unwrap()
         .text();
-    assert!(text.contains("1000 of its 20000 records"), "{text}");
+    assert!(text.contains("1000 of the 20000 records"), "{text}");
 }
 
 /// Every file below a directory with its bytes; RocksDB's own logs, which say that it was opened,
@@ -535,7 +535,7 @@ fn what_is_missing_is_not_made_where_data_is_to_be_adopted() {
     let before = bytes_below(&place);
     refused(
         &adopt("begun", &[]),
-        &["tailmark loaded 700 of its records"],
+        &["tailmark loaded only 700 of its records"],
     );
     assert!(bytes_below(&place) == before, "the data set was changed");
 }
