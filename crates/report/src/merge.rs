@@ -111,23 +111,21 @@ impl Data {
         })
     }
 
-    /// Numbers repeats of points that are among the earlier ones on from theirs.
+    /// Numbers repeats of sweeps that have points among the earlier ones on from theirs: all points of
+    /// a sweep alike, so that one repeat is one run over all thread counts.
     fn repeat_after(&mut self, earlier: &[Point]) {
-        let first = |key: &PointKey| PointKey {
+        let sweep = |key: &PointKey| PointKey {
             repeat: 1,
+            threads: 0,
             ..key.clone()
         };
-        let is_there = |p: &Point| earlier.iter().any(|q| q.key == p.key);
-        let again: Vec<PointKey> = self
-            .points
-            .iter()
-            .filter(|p| is_there(p))
-            .map(|p| first(&p.key))
-            .collect();
+        let is_there = |p: &&Point| earlier.iter().any(|q| q.key == p.key);
+        let again = self.points.iter().filter(is_there);
+        let again: Vec<PointKey> = again.map(|p| sweep(&p.key)).collect();
         for point in &mut self.points {
-            let name = first(&point.key);
+            let name = sweep(&point.key);
             if again.contains(&name) {
-                let same = earlier.iter().filter(|q| first(&q.key) == name);
+                let same = earlier.iter().filter(|q| sweep(&q.key) == name);
                 point.key.repeat += same.map(|q| q.key.repeat).max().unwrap_or(0);
             }
         }

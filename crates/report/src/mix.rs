@@ -36,7 +36,9 @@ pub fn mix(group: &WorkloadGrid<'_>) -> String {
     }
     let texts = systems.iter();
     let texts: Vec<String> = texts
-        .map(|(name, mix)| format!("{name}: {}", mix.text()))
+        .map(|(name, mix)| (name, mix.text()))
+        .filter(|(_, mix)| !mix.is_empty())
+        .map(|(name, mix)| format!("{name}: {mix}"))
         .collect();
     texts.join("; ")
 }

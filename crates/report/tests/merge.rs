@@ -133,6 +133,31 @@ fn what_is_alike_is_one_system_with_more_repeats() {
 }
 
 #[test]
+fn a_repeat_is_one_run_over_all_thread_counts_also_where_ladders_end_apart() {
+    let with = |threads: &[u32]| {
+        let mut data = study("same", &[]);
+        data.systems.truncate(1);
+        let runs = threads
+            .iter()
+            .flat_map(|&n| [point("disk", n, 1), point("disk", n, 2)]);
+        data.points = runs.collect();
+        for (point, ms) in data.points.iter_mut().zip(1..) {
+            point.phase.started_ms = Some(1_764_000_000_000 + ms * 7 * threads.len() as u64);
+        }
+        data
+    };
+    let merged = Data::merged(vec![with(&[4, 8]), with(&[4, 8, 16])]);
+    let repeats = |threads: u32| -> Vec<u32> {
+        let own = keys(&merged).into_iter().filter(|(_, n, _)| *n == threads);
+        own.map(|(.., repeat)| repeat).collect()
+    };
+    assert_eq!(
+        (repeats(4), repeats(8), repeats(16)),
+        (vec![1, 2, 3, 4], vec![1, 2, 3, 4], vec![3, 4])
+    );
+}
+
+#[test]
 fn data_sets_that_differ_make_two_systems_that_say_so() {
     let large = study("large", &[("dataset.records", "100000")]);
     let merged = Data::merged(vec![study("small", &[]), large]);

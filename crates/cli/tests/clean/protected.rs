@@ -195,7 +195,10 @@ fn a_run_that_a_limit_ended_keeps_its_points_and_the_same_command_measures_the_r
     };
     let (ended, first) = measured("p50 read > 3ms");
     assert_eq!(ended.status.code(), Some(1), "{}", err(&ended));
-    assert_says(&err(&ended), &["p50 read > 3ms", "8 threads", "again to resume"]);
+    assert_says(
+        &err(&ended),
+        &["p50 read > 3ms", "8 threads", "again to resume"],
+    );
     assert_eq!(first.len(), 1);
     assert_eq!(first[0].0, 1);
     let (resumed, all) = measured("p50 read > 1s");
