@@ -63,7 +63,7 @@ fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
         for upgrade in ["", "--upgrade"] {
             let run = ycsb(dir, "run", &format!("-p {mix} {upgrade}"));
             assert_eq!(code(&run), Some(1), "{}", err(&run));
-            let parts = ["no column family `usertable`, but `default`", "name the"];
+            let parts = ["no column family `usertable`, only `default`", "name the"];
             assert_says(&err(&run), &parts);
         }
     }

@@ -129,7 +129,7 @@ fn an_import_that_is_refused_leaves_no_study() {
         ),
         (
             vec!["import", "csv", "t.csv", "--unit", "us"],
-            "--unit is for hlog",
+            "--unit is only for hlog",
         ),
         (vec!["import", "hlog", "t.csv"], "give --unit ns, us or ms"),
         (vec!["import", "fio", "t.csv"], "it contains no JSON of fio"),

@@ -69,7 +69,7 @@ fn a_flag_file_that_names_itself_is_refused() {
     std::fs::write(&path, format!("--num=5\n--flagfile={path}\n")).unwrap();
     let error = Flags::parse(&[format!("--flagfile={path}")]).err().unwrap();
     assert!(
-        error.to_string().contains("one inside the other"),
+        error.to_string().contains("nested at most 10 deep"),
         "{error}"
     );
 }

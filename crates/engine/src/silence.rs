@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn where_nothing_ever_succeeded_it_is_counted_from_the_beginning() {
         let never = looked(120, 10, |second| (0, second * 10, Some(0)));
-        assert!(text(&never).contains("counted from the beginning"));
+        assert!(text(&never).contains("after the beginning"));
         let once = looked(120, 15, |second| (second.min(5) * 10, second * 10, Some(0)));
         assert!(text(&once).contains("after the last success"));
     }

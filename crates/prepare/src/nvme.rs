@@ -406,7 +406,11 @@ mod tests {
         let mut report = vec![0; 64];
         assert_eq!(reserved(&report), None);
         report[5] = 2;
-        assert!(reserved(&report).unwrap().contains("2 controllers"));
+        assert!(
+            reserved(&report)
+                .unwrap()
+                .contains("2 registered controllers")
+        );
         report[4] = 1;
         assert!(reserved(&report).unwrap().contains("type 1"));
     }

@@ -58,7 +58,8 @@ fn a_property_that_nobody_reads_is_named_with_the_nearest() {
     );
     assert_eq!(run.status.code(), Some(0));
     assert!(
-        err(&run).contains("`requestdistributoin`; did you mean `requestdistribution`?"),
+        err(&run)
+            .contains("`requestdistributoin` is not used; did you mean `requestdistribution`?"),
         "{}",
         err(&run)
     );

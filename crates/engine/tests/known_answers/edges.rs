@@ -332,7 +332,7 @@ fn a_finding_says_by_how_much_the_edges_of_few_operations_may_be_off() {
     let found = few.findings.iter().find(|f| FEW_OPERATIONS.is_of(f));
     let text = found.unwrap().text();
     assert!(
-        text.contains("did 4 operations on average in 16 s"),
+        text.contains("did only 4 operations on average in 16 s"),
         "{text}"
     );
     assert!(text.contains("up to 25 %"), "{text}");

@@ -274,7 +274,7 @@ fn scale_leaves_the_memory_that_a_run_needs() {
     let raised = host("256GB");
     assert_eq!(raised.memory_limit, Some(512 << 20));
     let notice = raised.limit_notice().unwrap();
-    assert!(notice.contains("512.0 MiB and not 48.8 MiB"), "{notice}");
+    assert!(notice.contains("512.0 MiB, not 48.8 MiB"), "{notice}");
     assert_eq!(host("64MiB").memory_limit, Some(64 << 20));
 }
 

@@ -364,7 +364,7 @@ mod tests {
         for (text, accepted) in [
             ("expnential 1ms", "`exponential TIME`"),
             ("exponential", "`exponential TIME`"),
-            ("constant 1ms; uniform 1ms 2ms", "once"),
+            ("constant 1ms; uniform 1ms 2ms", "may be repeated"),
             ("uniform 2ms 1ms", "`uniform TIME TIME`"),
             ("constant 5", "`constant TIME`"),
             ("constant -5us", "`constant TIME`"),
@@ -383,7 +383,7 @@ mod tests {
                 "errors 1s 2s 5%; errors 2s 2s 5%",
                 "none overlapping another",
             ),
-            ("run-noise 5%; run-noise 6%", "once"),
+            ("run-noise 5%; run-noise 6%", "may be repeated"),
             ("run-noise 5% askew", "`run-noise SHARE [skewed]`"),
             ("run-noise 100% skewed", "`run-noise SHARE [skewed]`"),
             ("drift 1% 0s", "`drift SHARE TIME`"),
