@@ -39,9 +39,17 @@ const BEFORE: &[&str] = &[
     // Authorization: Bearer x
     r"(?i)\b(?:bearer|basic)\s+",
     // -u name:x, --user=name:x, --proxy-user name:x
-    r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--(?:[\w-]+-)?user)[\s=]*[\x22']?[^\s:\x22'=/]*:)",
+    r"(?P<user>(?:^|[\s'\x22])(?:-[uU]|--(?:[\w-]+-)?user)(?:[\s=]|\\\n)*[\x22']?[^\s:\x22'=/]*:)",
     // Options of a letter that are passwords whatever they look like
-    r"\b(?:sshpass\b[^;|&\n]*?\s-p|(?:redis|valkey|keydb)-cli\b[^;|&\n]*?\s-a|redis-server\b[^;|&\n]*?\s['\x22]?>|(?:aql|asadm|asinfo|asbench|asbackup|asrestore)\b[^;|&\n]*?\s-P)\s*",
+    r"\b(?:sshpass\b[^;|&\n]*?\s-p|(?:redis|valkey|keydb)-cli\b[^;|&\n]*?\s['\x22]?-a['\x22]?|redis-server\b[^;|&\n]*?\s['\x22]?>|(?:aql|asadm|asinfo|asbench|asbackup|asrestore)\b[^;|&\n]*?\s-P)(?:\s|\\\n)*",
+    // Statements of Redis: AUTH x, AUTH user x, CONFIG SET requirepass x
+    r"(?i)\b(?:redis|valkey|keydb)-cli\b[^;|&\n]*?\sauth\s+",
+    r"(?i)\b(?:redis|valkey|keydb)-cli\b[^;|&\n]*?\sauth\s+\*\*\*\s+",
+    r"(?i)\b(?:requirepass|masterauth|primaryauth)\s+",
+    // SSHPASS=x, DBPASS=x
+    r"\b[A-Z0-9_]*PASS=",
+    // -p=x
+    r"(?:^|[\s'\x22])-p=",
     // -p x
     r"(?P<p>(?:^|[\s'\x22])-p)\s+",
     // -px, -Px
@@ -300,6 +308,19 @@ mod tests {
         ("mysql -p'hunter2'", "mysql -p***"),
         ("sshpass -p hunter2 ssh db1", "sshpass -p *** ssh db1"),
         ("redis-cli -a hunter2 ping", "redis-cli -a *** ping"),
+        (
+            "redis-cli -a \\\n hunter2 ping",
+            "redis-cli -a \\\n *** ping",
+        ),
+        (r#""redis-cli" "-a" "hunter2""#, r#""redis-cli" "-a" ***"#),
+        ("redis-cli AUTH hunter2", "redis-cli AUTH ***"),
+        ("redis-cli AUTH me hunter2", "redis-cli AUTH *** ***"),
+        (
+            "redis-cli CONFIG SET requirepass hunter2",
+            "redis-cli CONFIG SET requirepass ***",
+        ),
+        ("DBPASS=hunter2 x", "DBPASS=*** x"),
+        ("cqlsh -u=c -p=hunter2", "cqlsh -u=c -p=***"),
         (
             "nodetool -u me -pw hunter2 drain",
             "nodetool -u me -pw *** drain",

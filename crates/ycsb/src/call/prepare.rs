@@ -209,6 +209,10 @@ fn refuse_other_logs() -> anyhow::Result<()> {
     let mut paths = entries.flatten().map(|entry| entry.path());
     let is_log = |path: &PathBuf| path.extension().is_some_and(|end| end == "hdr");
     let is_own = |path: &PathBuf| {
+        // To open a pipe is to wait for its writer.
+        if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+            return false;
+        }
         let mut head = Vec::new();
         let file = fs::File::open(path).map(|file| file.take(LOG_HEAD).read_to_end(&mut head));
         let head = String::from_utf8_lossy(&head);
