@@ -201,7 +201,7 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue], h
     let counts = [found as u64, not_found, errors];
     let intended = format!("Intended-{group}");
     // At a rate, response time differs from service time, also if the output does not have it.
-    let differs = has_rate || lines.iter().any(|(own, ..)| *own == intended);
+    let differs = has_rate || lines.iter().any(|(name, ..)| *name == intended);
     let unknown = || differs.then(Summary::unknown);
     let result = KindResult {
         count: found as u64 + not_found,

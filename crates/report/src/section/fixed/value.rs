@@ -199,7 +199,7 @@ impl ClosedLoop {
         let own = limited.iter().position(|limited| *limited);
         let own = own.unwrap_or(points.len());
         let known = cells().filter_map(|cell| cell.and_then(point));
-        let beyond = known.map(|(own, _)| own).skip(points.len());
+        let beyond = known.map(|(known, _)| known).skip(points.len());
         let is_limited_before = before.iter().any(|c| c.has_finding(&CLIENT_SATURATED));
         Self {
             own: if is_limited_before { 0 } else { own },

@@ -16,8 +16,8 @@ fn reads_that_a_limit_held_back_are_at_a_rate_and_writes_are_not() {
     let text = "Read rate: 2000 ops/second\n\
                 fillseq : 10.0 micros/op 100000 ops/sec 1.0 seconds 100000 operations;\n\
                 readrandom : 500.0 micros/op 2000 ops/sec 10.0 seconds 20000 operations;\n";
-    let rates = |text: &str| -> Vec<Option<f64>> {
-        let all = output(text, "a", &Given::default());
+    let rates = |printed: &str| -> Vec<Option<f64>> {
+        let all = output(printed, "a", &Given::default());
         all.iter().map(|imported| imported.target_rate).collect()
     };
     assert_eq!(rates(text), [None, Some(2_000.0)]);
