@@ -29,6 +29,8 @@ pub struct Journal<'a> {
     log: Log<'a>,
     /// Whether the changes are final, or have been restored as far as possible.
     is_over: bool,
+    /// The directory of the run that makes the changes.
+    run: Option<PathBuf>,
 }
 
 impl<'a> Journal<'a> {
@@ -87,6 +89,7 @@ impl<'a> Journal<'a> {
             changes,
             log,
             is_over: false,
+            run: None,
         };
         if journal.changes.is_empty() {
             return Ok(journal);
@@ -174,6 +177,11 @@ impl<'a> Journal<'a> {
         self.write()
     }
 
+    /// Names the directory of the run that makes the changes, by which `clean` knows them.
+    pub fn set_run(&mut self, directory: &Path) {
+        self.run = Some(std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()));
+    }
+
     /// Keeps all changes, and forgets the old values.
     ///
     /// # Errors
@@ -243,7 +251,10 @@ impl<'a> Journal<'a> {
             source,
         };
         let rows: Vec<_> = changes.iter().map(document).collect();
-        let document = json!({ "version": VERSION, "boot": boot_id(), "changes": rows });
+        let mut document = json!({ "version": VERSION, "boot": boot_id(), "changes": rows });
+        if let Some(run) = &self.run {
+            document["run"] = json!(run.display().to_string());
+        }
         let text = format!("{document:#}\n");
         state::replace(&self.path, text.as_bytes(), state::PRIVATE_MODE).map_err(failed)?;
         left::write(&self.directory, changes).map_err(|source| Error::Journal {

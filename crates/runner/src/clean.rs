@@ -10,7 +10,7 @@ use crate::{
         clean::{NamedPlace, Remains, Untouched},
     },
     error::in_one_line,
-    prepare,
+    prepare::{self, LeftChanges},
     service::ServiceLog,
     sweep::lock_existing,
 };
@@ -114,12 +114,17 @@ impl Cleaning {
                 found.own
             }
         };
+        let left = prepare::left_changes(out);
+        if left == LeftChanges::Others {
+            let why = "changes of another run; `tailmark restore` undoes them";
+            not_touched.push(("this machine".to_owned(), why.to_owned()));
+        }
         Ok(Self {
             remains,
             not_touched,
             may_be_left,
             groups: tailmark_machine::left_groups(),
-            has_changes: prepare::has_changes(),
+            has_changes: left == LeftChanges::Own,
             results,
             _lock: lock,
         })

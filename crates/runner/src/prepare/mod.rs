@@ -204,6 +204,7 @@ impl<'a> Prepared<'a> {
             return Ok(None);
         }
         let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
+        journal.set_run(out);
         let mut jobs = Vec::new();
         self.facts
             .extend(emulate_all(plan, &mut journal, (observer, stop))?);
@@ -457,13 +458,36 @@ fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
     }
 }
 
-/// Whether a killed run has left this machine changed, as far as this user can see.
-pub(crate) fn has_changes() -> bool {
+/// Whose changes to this machine there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeftChanges {
+    /// There are none.
+    Nothing,
+    /// Of the run in this directory.
+    Own,
+    /// Of another run, which may still be at work.
+    Others,
+}
+
+/// Whether a killed run has left this machine changed, as far as this user can see, and whether it was
+/// the run of a directory.
+pub(crate) fn left_changes(out: &Path) -> LeftChanges {
     let journal = Path::new(JOURNAL_DIRECTORY).join("changes.json");
     let text = read_file(&journal, INPUT_BYTES_MAX).unwrap_or_default();
     let parsed: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let changes = parsed.get("changes").and_then(serde_json::Value::as_array);
-    changes.is_some_and(|changes| !changes.is_empty())
+    if changes.is_none_or(Vec::is_empty) {
+        return LeftChanges::Nothing;
+    }
+    let run = parsed.get("run").and_then(serde_json::Value::as_str);
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_own =
+        run.is_some_and(|run| real(Path::new(run)).is_some_and(|run| real(out) == Some(run)));
+    if is_own {
+        LeftChanges::Own
+    } else {
+        LeftChanges::Others
+    }
 }
 
 /// Restores what an earlier run has left. Returns how many changes could not be restored.
