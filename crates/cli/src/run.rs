@@ -21,7 +21,12 @@ use std::{
 use tailmark_cluster::{Cluster, let_first_speak};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
-use tailmark_model::{Fault, PointKey, instant::dated, number, printable};
+use tailmark_model::{
+    Fault, PointKey,
+    instant::dated,
+    number, printable,
+    secret::{MASK, masked},
+};
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_prepare::{LeftChanges, shell_line};
 use tailmark_report::{Written, write_studies};
@@ -291,13 +296,19 @@ fn points(count: usize) -> String {
     number::plural(count as u64, "point")
 }
 
-/// The command that resumes this run.
+/// The command that resumes this run, without secrets.
 fn again(out: &Path, is_out_given: bool) -> String {
     let mut words: Vec<String> = std::env::args_os().map(|word| quoted(&word)).collect();
     if !is_out_given {
         words.extend(["-o".to_owned(), quoted(out.as_os_str())]);
     }
-    words.join(" ")
+    let line = words.join(" ");
+    let shown = masked(&line);
+    if shown == line {
+        line
+    } else {
+        format!("{shown} (with the secret in place of {MASK})")
+    }
 }
 
 /// A word quoted for the shell; for bash if it is not UTF-8.

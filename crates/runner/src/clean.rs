@@ -10,7 +10,7 @@ use crate::{
         clean::{NamedPlace, Remains, Untouched},
     },
     error::in_one_line,
-    prepare::{self, LeftChanges},
+    prepare::{self, WhoseChanges},
     service::ServiceLog,
     sweep::lock_existing,
 };
@@ -114,8 +114,8 @@ impl Cleaning {
                 found.own
             }
         };
-        let left = prepare::left_changes(out);
-        if left == LeftChanges::Others {
+        let left = prepare::whose_changes(out);
+        if left == WhoseChanges::Others {
             let why = "changes of another run; `tailmark restore` undoes them";
             not_touched.push(("this machine".to_owned(), why.to_owned()));
         }
@@ -124,7 +124,7 @@ impl Cleaning {
             not_touched,
             may_be_left,
             groups: tailmark_machine::left_groups(),
-            has_changes: left == LeftChanges::Own,
+            has_changes: left == WhoseChanges::Own,
             results,
             _lock: lock,
         })

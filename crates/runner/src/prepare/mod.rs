@@ -460,7 +460,7 @@ fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
 
 /// Whose changes to this machine there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LeftChanges {
+pub(crate) enum WhoseChanges {
     /// There are none.
     Nothing,
     /// Of the run in this directory.
@@ -471,22 +471,22 @@ pub(crate) enum LeftChanges {
 
 /// Whether a killed run has left this machine changed, as far as this user can see, and whether it was
 /// the run of a directory.
-pub(crate) fn left_changes(out: &Path) -> LeftChanges {
+pub(crate) fn whose_changes(out: &Path) -> WhoseChanges {
     let journal = Path::new(JOURNAL_DIRECTORY).join("changes.json");
     let text = read_file(&journal, INPUT_BYTES_MAX).unwrap_or_default();
     let parsed: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let changes = parsed.get("changes").and_then(serde_json::Value::as_array);
     if changes.is_none_or(Vec::is_empty) {
-        return LeftChanges::Nothing;
+        return WhoseChanges::Nothing;
     }
     let run = parsed.get("run").and_then(serde_json::Value::as_str);
     let real = |path: &Path| path.canonicalize().ok();
     let is_own =
         run.is_some_and(|run| real(Path::new(run)).is_some_and(|run| real(out) == Some(run)));
     if is_own {
-        LeftChanges::Own
+        WhoseChanges::Own
     } else {
-        LeftChanges::Others
+        WhoseChanges::Others
     }
 }
 
