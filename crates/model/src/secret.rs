@@ -47,7 +47,7 @@ const BEFORE: &[&str] = &[
     r"(?i)\b(?:redis|valkey|keydb)-cli\b[^;|&\n]*?\sauth\s+\*\*\*\s+",
     r"(?i)\b(?:requirepass|masterauth|primaryauth)\s+",
     // SSHPASS=x, DBPASS=x
-    r"\b[A-Z0-9_]*PASS=",
+    r"\b(?:ADMIN|APP|CQL|DB|MYSQL|PG|REDIS|ROOT|SQL|SSH|USER)PASS=",
     // -p=x
     r"(?:^|[\s'\x22])-p=",
     // -p x
