@@ -44,8 +44,6 @@ fn front(data: &Data, sweep: &SweepTable<'_>) -> Vec<Block> {
     let mut blocks = section::front(data);
     let message = message(sweep);
     blocks.extend(message.map(|chart| figure("brief-message", chart)));
-    let with_peaks = sweep.groups.iter().filter(|group| group.has_peaks());
-    blocks.extend((with_peaks.count() > 1).then(|| Block::Table(section::peaks_table(sweep))));
     blocks
 }
 

@@ -218,9 +218,9 @@ fn the_speed_of_a_former_study_says_how_long_a_point_must_be() {
     let text = said(&plan, &out);
     let parts = [
         "p99 read: certain if a point has at least 10,000 read requests, and printed from 1,000 on",
-        "ycsb-a: 20,000 operations, 40s on a with 1 thread (500 ops/s before), 20s on a with 2 \
-         threads (1,000 ops/s before)",
-        "TOO SHORT: p99 read of workload `ycsb-a` will not be given: a point of `a` at 1 thread has \
+        "ycsb-a: 20,000 operations, 40s on a with 1 thread (500 ops/s in an earlier study), \
+         20s on a with 2 threads (1,000 ops/s in an earlier study)",
+        "TOO SHORT: p99 read of workload `ycsb-a` will not be printed: a point of `a` at 1 thread has \
          about 25 read requests",
     ];
     assert_says(&text, &parts);
@@ -250,13 +250,16 @@ fn the_own_study_counts_first_and_one_of_other_settings_never() {
     tailmark_runner::run(&fast, &at("fast"), &Said::default(), &Stop::new()).unwrap();
     // The only study is of another model.
     let unknown = said(&slow, &at("out"));
-    assert!(!unknown.contains("ops/s before"), "{unknown}");
+    assert!(!unknown.contains("ops/s in an earlier study"), "{unknown}");
     tailmark_runner::run(&slow, &at("out"), &Said::default(), &Stop::new()).unwrap();
     tailmark_runner::run(&fast, &at("newest"), &Said::default(), &Stop::new()).unwrap();
     let known = said(&slow, &at("out"));
-    assert!(known.contains("1,000 ops/s before"), "{known}");
+    assert!(known.contains("1,000 ops/s in an earlier study"), "{known}");
     assert!(known.contains("(500 ops/s"), "{known}");
-    assert!(!known.contains("10,000 ops/s before"), "{known}");
+    assert!(
+        !known.contains("10,000 ops/s in an earlier study"),
+        "{known}"
+    );
 }
 
 #[test]

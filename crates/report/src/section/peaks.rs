@@ -48,8 +48,7 @@ pub fn chart(sweep: &SweepTable<'_>) -> Option<Chart> {
     })
 }
 
-/// The peak of each system in each workload, and how they compare.
-pub fn table(sweep: &SweepTable<'_>) -> Table {
+fn table(sweep: &SweepTable<'_>) -> Table {
     let mut columns = vec![Column::text("Workload")];
     for system in &sweep.systems {
         let column = |title: &str| Column::number(title).group(&system.name);

@@ -303,7 +303,7 @@ fn of_pairs<'a>(
     let figure = of_pair(group, (one, other), what, ahead, sweep);
     let names: Vec<&str> = level.iter().map(|(_, name, _)| *name).collect();
     let how = if sweep.comparisons.has_verdicts() {
-        "no difference shown to".to_owned()
+        "no difference shown from".to_owned()
     } else {
         format!("{} of", compare::within(sweep.comparisons))
     };

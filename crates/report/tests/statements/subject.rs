@@ -59,7 +59,7 @@ fn every_card_is_about_the_subject() {
 #[test]
 fn sentences_and_tables_are_about_the_subject_against_each_competitor() {
     let data = with_subject(one(&[A, B, C]), "B");
-    let expected = "At peak, B does 38 % less ops/s than A and does 92 % more ops/s than C: 250 at 32 threads \
+    let expected = "At peak, B delivers 38 % fewer ops/s than A and delivers 92 % more ops/s than C: 250 at 32 threads \
                     against 400 at 32 threads (A) and 130 at 32 threads (C).";
     assert_said(&data, expected);
     let latency = "Across thread counts, the p99 read latency of B ranges from 7.0X higher than A's at 32 \

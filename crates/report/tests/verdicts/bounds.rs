@@ -106,7 +106,7 @@ fn a_bound_within_the_band_leaves_it_open_whether_two_differ() {
     let open = "may or may not differ (a value is a bound)";
     assert!(workloads.contains(open), "{workloads}");
     let note = &tables("workloads", &data)[0].note;
-    assert!(note.contains("at most: requests failed."), "{note}");
+    assert!(note.contains("at most): requests failed."), "{note}");
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn disks_links_data_and_expectations_are_looked_at() {
             ..system(mount(&[]), 900, 0)
         })
     };
-    finds("disk-load", &scene, "150 requests/s on sda, 5.00 MB/s");
+    finds("disk-load", &scene, "150 requests/s to sda, 5.00 MB/s");
     finds("link", &scene, "PCIe 3.0 x2");
     finds("fits-in-memory", &scene, "1.0 MiB");
     finds(

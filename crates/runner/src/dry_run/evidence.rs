@@ -353,10 +353,11 @@ mod tests {
         let said = said(sweep, &[known, EarlierStudy::default()]);
         let parts = [
             // Of a hundred thousand updates, which are a twentieth of the operations.
-            "ycsb-b: 2,000,000 operations, 6m 40s on a with 1 thread (5,000 ops/s before), 1m 40s on \
-             a with 4 threads (20,000 ops/s before), 16m 40s at 2,000 ops/s, 3m 20s on a with 50% \
-             of the peak of a (10,000 ops/s before), 3m 20s for each 10,000 ops/s where",
-            "TOO SHORT: p99.9 update of workload `ycsb-b` will not be given: a point of `a` at 2,000 \
+            "ycsb-b: 2,000,000 operations, 6m 40s on a with 1 thread (5,000 ops/s in an earlier \
+             study), 1m 40s on a with 4 threads (20,000 ops/s in an earlier study), 16m 40s at \
+             2,000 ops/s, 3m 20s on a with 50% of the peak of a (10,000 ops/s in an earlier study), \
+             3m 20s for each 10,000 ops/s if the rate is unknown",
+            "TOO SHORT: p99.9 update of workload `ycsb-b` will not be printed: a point of `a` at 2,000 \
              ops/s has about 6,000 update requests",
         ];
         assert_says(&said, &parts);

@@ -114,7 +114,7 @@ fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
         "{text}"
     );
     assert!(
-        text.contains("stopping services, 3 times, 3m at most each"),
+        text.contains("stopping services: 3 times, 3m at most each"),
         "{text}"
     );
 }
@@ -222,7 +222,7 @@ fn the_time_counts_what_is_waited_for() {
         "      4 points, 4m in all",
         "      2 loads",
         // Before and after each of 4 points, and after each of 2 loads.
-        "settling before and after each point and after each load, 10 times, 10m at most each",
+        "settling before and after each point and after each load: 10 times, 10m at most each",
     ];
     assert_says(&text, &parts);
 }
@@ -266,7 +266,7 @@ fn a_warm_up_by_rule_is_counted_at_its_longest() {
     let text = lines(&text, Vec::new());
     let parts = [
         "warm up until it is steady: at least 2m 30s after the first 1m, at most 9m in all",
-        "time: up to about 40m 20s",
+        "time: up to about 41m 23s",
         "      4 points, 40m in all at most",
     ];
     assert_says(&text, &parts);

@@ -123,7 +123,7 @@ mod tests {
             "changes 5 times (one after the other: 1 time), 5 times with a service to stop, 3m at \
              most each",
             // Once for each of 8 points, and at each change.
-            "stopping services, 13 times, 3m at most each",
+            "stopping services: 13 times, 3m at most each",
         ];
         assert_says(&said, &parts);
     }

@@ -150,7 +150,7 @@ mod tests {
         let less = changed(4, |part| part.operations = 7_900);
         let text = uneven_of(&less, true).unwrap().to_string();
         assert!(
-            text.contains("Rank 1 on db1 did 395 ops/s a client") && text.contains("50 % busy"),
+            text.contains("Rank 1 on db1 did 395 ops/s per client") && text.contains("50 % busy"),
             "{text}"
         );
         assert!(text.contains("the median rank 500 ops/s"), "{text}");

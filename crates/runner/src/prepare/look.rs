@@ -241,7 +241,7 @@ mod tests {
         ];
         let refusal = refused(&elsewhere(shared)).unwrap().to_string();
         assert!(
-            refusal.contains("`S1`") && refusal.contains("db1 and db2"),
+            refusal.contains("--erase S1") && refusal.contains("db1 and db2"),
             "{refusal}"
         );
         let other = elsewhere(vec![device("b", "db1", "S2", false)]);

@@ -342,7 +342,7 @@ fn what_failed_ranks_above_the_quantiles_that_are_known_beside_operations_never_
         ..phase()
     };
     let parts = [
-        "500 of 60,000 operations were due and never done",
+        "500 of 60,000 operations were due but never done",
         "quantiles of reads above p98.696 are lower bounds",
     ];
     assert_says(&Found::from_phase(phase).text("censored"), &parts);
