@@ -137,7 +137,7 @@ fn a_warm_up_whose_windows_would_be_too_long_says_so() {
     let sweep = "duration = '1s'\nwarmup_most = '4m'\n[report]\nmetric = 'p99.9 read'";
     let point = &run(&plan(sweep, &[("a", "drift 0% 1m")]), out.path()).1[0];
     let text = found(point).unwrap();
-    assert!(text.contains("five windows of 1m 3s are needed"), "{text}");
+    assert!(text.contains("needs five windows of 1m 3s"), "{text}");
 }
 
 #[test]

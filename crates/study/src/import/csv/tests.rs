@@ -88,15 +88,15 @@ fn latencies_in_no_possible_order_are_refused() {
     for (row, said) in [
         (
             "1,1500,,,,",
-            "line 2: `read_p50_us` is 1500, above `read_p99_ms`, which is 1",
+            "line 2: `read_p50_us` is 1500, which is more than `read_p99_ms` (1)",
         ),
         (
             "1,,,,0.5,",
-            "`read_p99_ms` is 1, above `read_max_ms`, which is 0.5",
+            "`read_p99_ms` is 1, which is more than `read_max_ms` (0.5)",
         ),
-        (",10,,11,,", "`read_min_us` is 11, above `read_p50_us`"),
-        (",,10,11,,", "`read_min_us` is 11, above `read_mean_us`"),
-        (",,3000,,2,", "`read_mean_us` is 3000, above `read_max_ms`"),
+        (",10,,11,,", "`read_min_us` is 11, which is more than `read_p50_us`"),
+        (",,10,11,,", "`read_min_us` is 11, which is more than `read_mean_us`"),
+        (",,3000,,2,", "`read_mean_us` is 3000, which is more than `read_max_ms`"),
     ] {
         let error = refusal(&format!("{head}d,a,4,100,{row}\n"));
         assert!(error.contains(said), "{error}");
@@ -170,11 +170,11 @@ fn a_refusal_of_a_head_names_the_columns_that_there_are() {
         ),
         (
             "workload,threads,ops/s",
-            "no column `device` or `system`, and --system",
+            "no column `device` or `system`; add the column, or give --system",
         ),
         (
             "system,device,workload,threads,ops/s",
-            "`system` and `device` mean the same",
+            "`system` and `device`",
         ),
         ("", "it is empty"),
     ] {
