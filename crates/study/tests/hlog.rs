@@ -239,7 +239,10 @@ fn a_unit_is_refused_by_formats_that_say_theirs() {
         .unwrap()
         .import(&[source], &in_unit(1))
         .unwrap_err();
-    assert!(error.to_string().contains("--unit is only for hlog"), "{error}");
+    assert!(
+        error.to_string().contains("--unit is only for hlog"),
+        "{error}"
+    );
 }
 
 #[test]

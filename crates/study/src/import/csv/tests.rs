@@ -94,9 +94,18 @@ fn latencies_in_no_possible_order_are_refused() {
             "1,,,,0.5,",
             "`read_p99_ms` is 1, which is more than `read_max_ms` (0.5)",
         ),
-        (",10,,11,,", "`read_min_us` is 11, which is more than `read_p50_us`"),
-        (",,10,11,,", "`read_min_us` is 11, which is more than `read_mean_us`"),
-        (",,3000,,2,", "`read_mean_us` is 3000, which is more than `read_max_ms`"),
+        (
+            ",10,,11,,",
+            "`read_min_us` is 11, which is more than `read_p50_us`",
+        ),
+        (
+            ",,10,11,,",
+            "`read_min_us` is 11, which is more than `read_mean_us`",
+        ),
+        (
+            ",,3000,,2,",
+            "`read_mean_us` is 3000, which is more than `read_max_ms`",
+        ),
     ] {
         let error = refusal(&format!("{head}d,a,4,100,{row}\n"));
         assert!(error.contains(said), "{error}");
@@ -174,7 +183,7 @@ fn a_refusal_of_a_head_names_the_columns_that_there_are() {
         ),
         (
             "system,device,workload,threads,ops/s",
-            "`system` and `device`",
+            "`system` and `device` mean the same",
         ),
         ("", "it is empty"),
     ] {
