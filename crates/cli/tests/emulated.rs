@@ -216,7 +216,7 @@ fn the_second_stop_names_the_command_that_puts_back_what_is_left() {
     );
     let words = [
         "ended with 130",
-        "emulated/second` is there",
+        "emulated/second` exists",
         "sudo tailmark restore",
     ];
     assert_says(&said, &words);
