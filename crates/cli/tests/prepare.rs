@@ -245,7 +245,10 @@ fn a_raw_device_is_overwritten_with_consent_and_our_own_data_set_is_erased_by_it
     let other = bench.done("$tailmark run plan.toml -o other --records 300");
     assert_says(
         &other,
-        &["is measured on the existing file system", "1 point measured"],
+        &[
+            "is measured on the existing file system",
+            "1 point measured",
+        ],
     );
     let planned = bench.done(&format!("{PREPARE} --dry-run"));
     assert_says(&planned, &["no objection"]);

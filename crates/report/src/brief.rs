@@ -91,7 +91,12 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
                 Some(use_case) => format!("{}: {use_case}", group.title_with_conditions()),
                 None => group.title_with_conditions(),
             },
-            about: section::about(group, &[]),
+            // Of several workloads it stands in the conditions.
+            about: if is_single {
+                section::about(group, &[])
+            } else {
+                String::new()
+            },
         }];
         let mut sentences = statement::in_brief(group, sweep);
         sentences.truncate(SENTENCES);
@@ -103,7 +108,7 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
                     controls: Vec::new(),
                     charts: vec![Chart {
                         wide: false,
-                        height: 225,
+                        height: 205,
                         ..chart
                     }],
                 },

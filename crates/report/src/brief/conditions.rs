@@ -1,6 +1,10 @@
 //! How it was tested, in about ten rows.
 
-use crate::{Cell, Column, Data, Table, TableRow, sweep::SweepTable};
+use crate::{
+    Cell, Column, Data, Table, TableRow,
+    section::about,
+    sweep::{SweepTable, WorkloadGrid},
+};
 use std::collections::BTreeSet;
 use tailmark_model::{Fact, Point, finding::LENGTH_UNKNOWN, number};
 
@@ -60,7 +64,7 @@ fn systems(data: &Data, sweep: &SweepTable<'_>) -> [Row; 3] {
     ]
 }
 
-fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 4] {
+fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     let sizes = data
         .headers
         .iter()
@@ -94,7 +98,16 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 4] {
     let each = [length.unwrap_or_default(), repeats];
     let tools = data.headers.iter();
     let tools = tools.map(|header| format!("tailmark {}", header.tailmark));
+    let groups: Vec<&WorkloadGrid<'_>> = sweep.all_groups().collect();
+    let workload = |group: &&WorkloadGrid<'_>| {
+        format!("{}: {}", group.title_with_conditions(), about(group, &[]))
+    };
+    let workloads: Vec<String> = groups.iter().map(workload).collect();
     [
+        (
+            "Workloads",
+            (workloads.len() > 1).then(|| workloads.join(". ")),
+        ),
         ("Records", joined(records)),
         ("Threads", joined(threads)),
         ("Each point", joined(each.into_iter())),

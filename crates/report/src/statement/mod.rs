@@ -79,13 +79,6 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
         lines.extend(shape::compared(group, sweep));
         lines.extend(threads::at_the_lowest(group, sweep));
         lines.extend(threads::overlapping(group, sweep));
-        let one = sweep.baseline().or(compare::subject(sweep));
-        let own = sweep.systems.iter().find(|own| Some(&*own.name) == one);
-        let latency = sweep.latency_metric(group);
-        lines.extend(
-            own.into_iter()
-                .flat_map(|own| shape::of_curve(group, own, latency)),
-        );
     }
     lines
 }
