@@ -365,6 +365,25 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
 }
 
 #[test]
+fn clean_of_one_study_leaves_the_changes_of_another_run() {
+    let bench = Bench::new();
+    let settings = "[prepare]\nsysctls = ['net.ipv4.ip_default_ttl=77']";
+    bench.plan(&bench.file_system(), settings);
+    let value = "cat /proc/sys/net/ipv4/ip_default_ttl";
+    let said = bench.done(&format!(
+        "$tailmark run --driver null --system a=x --records 1k --threads 1 --duration 100ms \
+         --warmup 0s -o plain\n\
+         {RUN} --set sweep.duration=1h --set sweep.operations=1000000000 & run=$!\n\
+         until [ \"$({value})\" = 77 ] || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
+         kill -9 $run; wait $run\n\
+         $tailmark clean plain --yes; echo left at $({value})\n\
+         $tailmark clean out --yes; echo back at $({value}); exit 0"
+    ));
+    let parts = ["changes of another run", "left at 77\n", "back at 64\n"];
+    assert_says(&said, &parts);
+}
+
+#[test]
 fn without_anything_to_prepare_a_serial_number_is_refused_and_a_system_too() {
     let dir = tempfile::tempdir().unwrap();
     let plan = format!(
