@@ -1,7 +1,7 @@
 //! One instant at which the clients of several processes begin.
 //!
 //! Each client's thread sleeps until shortly before the instant, then yields until it comes. If
-//! permitted, it does so at the lowest real-time priority. Otherwise it would queue behind other
+//! permitted, it does so at the lowest real-time priority. Otherwise it would wait for other
 //! work of the machine, and of two clients on one processor the second would begin only after the
 //! first had used its slice of some milliseconds. At the instant its priority is restored.
 

@@ -115,7 +115,7 @@ fn read(fields: &[Field], log: &[u8]) -> Vec<Value> {
     fields.iter().filter_map(|field| field.read(log)).collect()
 }
 
-/// The NVMe drives behind the places of a target, by the kernel's names.
+/// The NVMe drives that hold the places of a target, by the kernel's names.
 fn drives(target: &Target) -> Vec<BlockDevice> {
     let disks = target.places.iter().flat_map(|place| chain::disks(place));
     let of_nvme = disks.filter(|device| device.disk.starts_with("nvme"));

@@ -15,7 +15,7 @@ use std::{
 
 /// The default of `flush-max-ms`, for servers that do not report it.
 const FLUSH_MAX: Duration = Duration::from_millis(1_000);
-/// The longest time that is accepted from a server; nobody configures more.
+/// The longest time that is accepted from a server.
 const FLUSH_LONGEST: Duration = Duration::from_secs(60);
 /// How long queued blocks may take to be written.
 const WRITTEN: Duration = Duration::from_secs(600);
