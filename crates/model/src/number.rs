@@ -237,6 +237,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// The same as reports print it: `0.1 %`, `3 %`.
+#[must_use]
+pub fn limit(share: f64) -> String {
+    percent(share).replace('%', " %")
+}
+
 /// A ratio of two rates or latencies: `1.8X`, `14X`.
 #[must_use]
 pub fn ratio(value: f64) -> String {

@@ -53,6 +53,11 @@ impl Summary {
 
     /// All numbers by name.
     pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.rows().filter(|(name, _)| *name != Self::UNKNOWN)
+    }
+
+    /// What a study keeps: the numbers, or the mark that none is known.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().map(|(name, ns)| (name.as_str(), *ns))
     }
 

@@ -312,25 +312,6 @@ impl Lead {
     }
 }
 
-/// The pair shown on a card: the first one in which the subject does not lead, or else the one with
-/// its nearest competitor.
-#[must_use]
-pub fn deciding_pair<'a>(
-    group: &WorkloadGrid<'a>,
-    sweep: &SweepTable<'a>,
-    spot: ComparedAt,
-    metric: Metric,
-) -> Option<(&'a str, &'a str)> {
-    let pairs = pairs(group, sweep, spot, metric);
-    let leads = |pair: &&(&'a str, &'a str)| {
-        let comparison = at(group, sweep, spot, metric, **pair);
-        Lead::new(comparison.as_ref(), sweep.comparisons) == Lead::Better
-    };
-    let keeps = pairs.iter().find(|pair| !leads(pair));
-    let keeps = keeps.filter(|_| sweep.baseline().is_none());
-    keeps.or(pairs.first()).copied()
-}
-
 /// The system without a valid point at a thread count of the other, and the other system. The one
 /// with the lower peak comes first.
 #[must_use]

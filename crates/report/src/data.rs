@@ -261,16 +261,15 @@ impl Data {
 
     /// The same of all systems in words: `0.1 %`, or `0.1 % to 10 % (as each plan says)`.
     pub(crate) fn allow_errors_text(&self) -> String {
-        let percent = |share: f64| number::percent(share).replace('%', " %");
         let parts = self.systems.iter().map(|own| self.allow_errors(&own.name));
         let (low, high) = parts.fold((f64::INFINITY, 0.0), |(low, high), part| {
             (f64::min(low, part), f64::max(high, part))
         });
         if low < high {
-            let [low, high] = [low, high].map(percent);
+            let [low, high] = [low, high].map(number::limit);
             format!("{low} to {high} (as each plan says)")
         } else {
-            percent(high)
+            number::limit(high)
         }
     }
 

@@ -269,7 +269,7 @@ fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
         "A change is a study from which the values of a system are higher or lower by more than {}. \
          The chance of a false alarm is 1 % in each series, adjusted for all studies at which a change \
          could be. A change needs {SIDE_MIN} studies on both sides.",
-        number::percent(statistics::EQUIVALENCE).replace('%', " %")
+        number::limit(statistics::EQUIVALENCE)
     );
     let text = match changes.len() {
         0 if studies < 2 * SIDE_MIN => Text::strong("There are too few studies to show a change. "),

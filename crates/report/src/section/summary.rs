@@ -180,7 +180,7 @@ fn card<'a>(
         let mut workloads = topic.workloads.iter();
         let (_, pairs) = workloads.find(|(own, _)| own.anchor == group.anchor)?;
         let what = format!("{} {}", topic.name, topic.place);
-        of_pairs(group, sweep, &what, pairs)
+        of_pairs(group, sweep, &what, pairs)?.ok()
     });
     let mut figures: Vec<CardFigure> = figures.collect();
     let has_fixed = !figures.is_empty();
@@ -211,8 +211,9 @@ fn figure(value: impl Into<String>, about: impl Into<String>) -> CardFigure {
 /// How the peaks compare.
 fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
     let standings = compare::standings(group, sweep);
-    let pair = compare::deciding_pair(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
-    match (standings.as_slice(), pair) {
+    let pairs = compared_pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
+    let compared = of_pairs(group, sweep, "ops/s at peak", &pairs);
+    match (standings.as_slice(), compared) {
         ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => {
             figure("–", "no valid point: operations failed")
         }
@@ -232,28 +233,19 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> CardFigure {
                 .unwrap_or_default();
             figure("–", format!("{one} has no valid point"))
         }
-        (_, Some(pair)) => match sweep.comparisons.at_peak(group, pair) {
-            None => {
-                let (a, b) = pair;
-                let peaks = [a, b].map(|system| group.peak(system));
-                let is_zero = |peak: &Option<SpreadPeak>| {
-                    peak.as_ref().is_some_and(|peak| peak.ops.middle <= 0.0)
-                };
-                let why = if peaks.iter().any(is_zero) {
-                    "a peak is 0, so there is no ratio"
-                } else {
-                    "both peaks are lower bounds"
-                };
-                figure("not compared", format!("{a} and {b}: {why}"))
-            }
-            Some(comparison) => {
-                let metric = Metric::OPS_PER_SEC;
-                let pairs = compared_pairs(group, sweep, ComparedAt::Peak, metric);
-                let what = "ops/s at peak";
-                of_pairs(group, sweep, what, &pairs)
-                    .unwrap_or_else(|| of_pair(group, pair, what, &comparison, sweep))
-            }
-        },
+        (_, Some(Ok(figure))) => figure,
+        (_, Some(Err((a, b)))) => {
+            let peaks = [a, b].map(|system| group.peak(system));
+            let is_zero = |peak: &Option<SpreadPeak>| {
+                peak.as_ref().is_some_and(|peak| peak.ops.middle <= 0.0)
+            };
+            let why = if peaks.iter().any(is_zero) {
+                "a peak is 0, so there is no ratio"
+            } else {
+                "both peaks are lower bounds"
+            };
+            figure("not compared", format!("{a} and {b}: {why}"))
+        }
     }
 }
 
@@ -263,7 +255,7 @@ fn metric_figure<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option
     let spot = compare::where_stated(group, sweep, metric)?;
     let pairs = compared_pairs(group, sweep, spot, metric);
     let what = format!("{} {}", metric.row().title, compare::place(spot));
-    of_pairs(group, sweep, &what, &pairs)
+    of_pairs(group, sweep, &what, &pairs)?.ok()
 }
 
 /// Each pair of systems that is compared, with the comparison.
@@ -279,13 +271,14 @@ fn compared_pairs<'a>(
 }
 
 /// How the subject compares with the best of its competitors; if that one is level with it, with the
-/// first that falls behind. `None` if the pair that decides is not compared.
+/// first that falls behind. `None` if there is no pair; the error is a deciding pair that is not
+/// compared.
 fn of_pairs<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     what: &str,
     pairs: &[ComparedPair<'a>],
-) -> Option<CardFigure> {
+) -> Option<Result<CardFigure, (&'a str, &'a str)>> {
     let lead = |(.., known): &ComparedPair<'_>| Lead::new(known.as_ref(), sweep.comparisons);
     let leads = |pair: &&ComparedPair<'_>| lead(pair) == Lead::Better;
     let keeps = pairs.iter().find(|pair| !leads(pair));
@@ -298,7 +291,8 @@ fn of_pairs<'a>(
     let (Some((one, other, Some(ahead))), false, true, None) =
         (behind, level.is_empty(), is_ahead_of_rest, sweep.baseline())
     else {
-        return Some(of_pair(group, (a, b), what, known.as_ref()?, sweep));
+        let figure = |compared| of_pair(group, (a, b), what, compared, sweep);
+        return Some(known.as_ref().map(figure).ok_or((*a, *b)));
     };
     let figure = of_pair(group, (one, other), what, ahead, sweep);
     let names: Vec<&str> = level.iter().map(|(_, name, _)| *name).collect();
@@ -308,7 +302,7 @@ fn of_pairs<'a>(
         format!("{} of", compare::within(sweep.comparisons))
     };
     let about = format!("{}; {how} {}", figure.about, number::list(&names));
-    Some(CardFigure { about, ..figure })
+    Some(Ok(CardFigure { about, ..figure }))
 }
 
 /// Value and words of two systems.

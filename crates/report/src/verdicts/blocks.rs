@@ -35,7 +35,7 @@ pub fn page(verdicts: &Verdicts) -> Report {
             "+ means that A is better; below it is the 95 % interval".to_owned(),
             format!(
                 "equivalent: within {} either way",
-                number::percent(verdicts.band).replace('%', " %")
+                number::limit(verdicts.band)
             ),
         ],
         names: names.cloned().collect(),

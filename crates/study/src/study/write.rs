@@ -217,7 +217,7 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
             (SERVICE, &result.summary),
             (RESPONSE, &result.response_summary),
         ] {
-            for (name, ns) in summary.iter().flat_map(Summary::numbers) {
+            for (name, ns) in summary.iter().flat_map(Summary::rows) {
                 c.prepare_cached("INSERT INTO summary VALUES (?, ?, ?, ?, ?)")?
                     .execute(params![id, kind.name(), time, name, ns])?;
             }
