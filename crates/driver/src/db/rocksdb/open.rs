@@ -1,24 +1,26 @@
 //! Checks, claims and creates everything needed before a database is opened.
 
 use super::{
-    NAME, files, identity, lock, version,
+    NAME,
+    capi::{Db, Opening, Options},
+    files, identity, lock, version,
     wal::{Claim, LogDirectory},
 };
 use crate::{Access, Error, Params, error::BoxError, of_another_user};
-use rust_rocksdb::{ColumnFamilyDescriptor, DB, Options};
 use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
 
 pub(super) fn open_families(
     place: &Path,
     access: Access,
     options: &Options,
-    families: Vec<ColumnFamilyDescriptor>,
-) -> Result<DB, Error> {
-    let opened = match access {
-        Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),
-        _ => DB::open_cf_descriptors(options, place, families),
+    families: &[(String, Options)],
+    table: &str,
+) -> Result<Db, Error> {
+    let opening = match access {
+        Access::Read => Opening::Read,
+        _ => Opening::Write,
     };
-    opened.map_err(|e| {
+    Db::open(options, place, families, table, opening).map_err(|e| {
         if lock::is_lock(&e) {
             lock::locked(place)
         } else {
@@ -32,12 +34,13 @@ pub(super) fn open_families(
 }
 
 /// How an existing database is opened.
-pub(super) fn access(place: &Path, params: &Params) -> Result<Access, Error> {
-    version::access(place, params.access, &params.settings).map_err(|writer| Error::Upgrade {
+pub(super) fn access(place: &Path, params: &Params, opener: &str) -> Result<Access, Error> {
+    let access = version::access(place, params.access, &params.settings, opener);
+    access.map_err(|writer| Error::Upgrade {
         driver: NAME,
         place: place.display().to_string(),
         writer,
-        change: format!("writes to it with RocksDB {}", version::EMBEDDED),
+        change: format!("writes to it with RocksDB {opener}"),
     })
 }
 
