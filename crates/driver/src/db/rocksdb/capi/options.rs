@@ -180,7 +180,7 @@ pub(in super::super) fn load_latest(
     let families = unsafe {
         let all = slice::from_raw_parts(names, count).iter();
         let all = all.zip(slice::from_raw_parts(options, count));
-        let families = all.map(|(&name, &options)| (taken(functions, name), handle(options)));
+        let families = all.map(|(&name, &of_it)| (taken(functions, name), handle(of_it)));
         let families = families.collect();
         (functions.rocksdb_free)(names.cast());
         (functions.rocksdb_free)(options.cast());

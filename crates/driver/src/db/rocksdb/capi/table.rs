@@ -30,6 +30,10 @@ macro_rules! table {
         }
 
         #[expect(unsafe_code, reason = "addresses become functions")]
+        #[expect(
+            clippy::missing_transmute_annotations,
+            reason = "the field has the type of its function"
+        )]
         impl Table {
             /// That of the embedded RocksDB.
             pub(in super::super) fn embedded() -> Self {

@@ -69,8 +69,10 @@ pub(super) fn find(named: &str) -> Result<Option<Found>, String> {
         } else if is_path(name) {
             if Path::new(name).is_file() {
                 let path = std::path::absolute(name).map_err(|e| e.to_string())?;
-                let name = path.display().to_string();
-                return Ok(Some(Found { name, path }));
+                return Ok(Some(Found {
+                    name: path.display().to_string(),
+                    path,
+                }));
             }
             missing = format!("the path of an existing library or jar; there is no `{name}`");
         } else if is_version(name) {

@@ -216,10 +216,10 @@ fn copy_of(library: &[u8]) -> io::Result<PathBuf> {
     unsafe_code,
     reason = "a library is loaded, and its functions are found by name"
 )]
-fn functions_of(library: &Path) -> Result<&'static Table, String> {
+fn functions_of(copy: &Path) -> Result<&'static Table, String> {
     // SAFETY: it runs the constructors of a library that the user named. Version 5.11.3 lacks a
     // function that it never calls (`malloc_stats_print`), hence lazily.
-    let loaded = unsafe { unix::Library::open(Some(library), unix::RTLD_LAZY | unix::RTLD_LOCAL) };
+    let loaded = unsafe { unix::Library::open(Some(copy), unix::RTLD_LAZY | unix::RTLD_LOCAL) };
     let library: &unix::Library = Box::leak(Box::new(loaded.map_err(|e| e.to_string())?));
     let address = |name: &str| {
         // SAFETY: only the address is taken.
