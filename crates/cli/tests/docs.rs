@@ -18,7 +18,15 @@ use tempfile::TempDir;
 
 /// Pages whose commands are run, in an empty directory, from top to bottom: blocks of `sh`. What needs
 /// root, a server or another program is in a block of `sh,ignore`.
-const RUN: &[&str] = &["docs/guides", "docs/explain", "docs/tutorial.md"];
+const RUN: &[&str] = &[
+    "docs/guides",
+    "docs/explain",
+    "docs/tutorial.md",
+    "docs/YCSB.md",
+    "docs/DB_BENCH.md",
+    "docs/SERVERS.md",
+    "docs/SCALE-OUT.md",
+];
 /// Phrases that a native reader stumbles over, and what to write instead.
 const STUMBLES: &[(&str, &str)] = &[
     ("somebody", "another program, a user"),
