@@ -146,7 +146,7 @@ fn measure_on(database: &dyn Database, requested: Asked) -> Phase {
     tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap()
 }
 
-/// Begins a table of docs/METHOD.md.
+/// Begins a table, whose range docs/METHOD.md gives.
 fn table(columns: &str) {
     let count = columns.split('|').count();
     println!("\n| {columns} |\n|{}", " --- |".repeat(count));
