@@ -1,5 +1,5 @@
 //! Points at a fixed rate on simulated databases whose answers are known beforehand: stalls, queues
-//! and what is never done. `docs/METHOD.md` has the tables that these tests print.
+//! and what is never done. `docs/METHOD.md` gives the ranges of the tables that these tests print.
 
 #![allow(
     clippy::print_stdout,
