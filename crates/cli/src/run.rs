@@ -66,10 +66,15 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     plan.retry_failed = args.retry_failed;
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
-        for line in tailmark_runner::dry_run(&plan, &out, &facts) {
-            console.say(&printable(&line))?;
+        let dry_run = tailmark_runner::dry_run(&plan, &out, &facts);
+        for line in &dry_run.lines {
+            console.say(&printable(line))?;
         }
-        return Ok(Exit::Done);
+        return Ok(if dry_run.can_run {
+            Exit::Done
+        } else {
+            Exit::Usage
+        });
     }
     // Until here nothing was begun, and a signal ends the program at once.
     listen(&stop, console, LeftChanges::of_this_process)?;
@@ -117,7 +122,7 @@ fn say_report(
             Ok(exit)
         }
         Ok(Some(page)) => {
-            let digest = page.digest(screen::of(&io::stderr()));
+            let digest = page.digest(screen::wide(&io::stderr()));
             digest.iter().for_each(|line| console.warn_styled(line));
             // Whoever read it may have gone; the run has not failed for that.
             let mut paths = page.paths.iter();

@@ -152,7 +152,9 @@ fn runs(threads: u32, ops_per_sec: f64) -> [Point; 3] {
 }
 
 fn said(plan: &Plan, out: &Path) -> String {
-    dry_run(plan, out, &Facts::gather(plan, out)).join("\n")
+    dry_run(plan, out, &Facts::gather(plan, out))
+        .lines
+        .join("\n")
 }
 
 #[test]

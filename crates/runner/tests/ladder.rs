@@ -353,7 +353,11 @@ fn points_are_counted_as_far_as_they_are_known() {
 fn a_dry_run_knows_where_it_has_ended() {
     let out = TempDir::new().unwrap();
     let plan = plan(&[("a", KNEE_AT_16)], "threads = '1..'");
-    let said = || dry_run(&plan, out.path(), &Facts::gather(&plan, out.path())).join("\n");
+    let said = || {
+        dry_run(&plan, out.path(), &Facts::gather(&plan, out.path()))
+            .lines
+            .join("\n")
+    };
     let up_to = [
         "time: up to about 33s",
         "up to 11 points, 33s in all at most",

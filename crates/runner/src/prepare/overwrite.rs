@@ -5,6 +5,7 @@
 //! a last time when the stamp is written, with the device held.
 
 use super::{
+    lines::PrepareLines,
     log::Far,
     request::{consent_of, job},
     started,
@@ -185,9 +186,9 @@ fn overwritten(
 }
 
 /// What speaks against the loads that overwrite devices, for a dry run.
-pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<String> {
+pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> PrepareLines {
     let started = started(out).unwrap_or_default();
-    let mut lines = Vec::new();
+    let (mut lines, mut is_refused) = (Vec::new(), false);
     for system in plan.systems.iter().filter(|s| s.emulate.is_none()) {
         if is_prepared(plan, system, out, &started) {
             continue;
@@ -206,12 +207,16 @@ pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<S
         ));
         match refusals {
             Ok(none) if none.is_empty() => lines.push("  no objection".to_owned()),
-            Ok(all) => lines.extend(
-                all.iter()
-                    .map(|e| format!("  against it ({}): {}", e.guard, e.text)),
-            ),
-            Err(error) => lines.push(format!("  against it: {}", in_one_line(&error))),
+            Ok(all) => {
+                is_refused = true;
+                let against = all.iter();
+                lines.extend(against.map(|e| format!("  objection ({}): {}", e.guard, e.text)));
+            }
+            Err(error) => {
+                is_refused = true;
+                lines.push(format!("  objection: {}", in_one_line(&error)));
+            }
         }
     }
-    lines
+    PrepareLines { lines, is_refused }
 }
