@@ -79,7 +79,7 @@ fn features() -> [Feature; 0] {
 )]
 extern "C" fn check() {
     let say = |text: &str| {
-        // SAFETY: the bytes are those of a string; what cannot be written is of no consequence.
+        // SAFETY: the bytes are those of a string. A failed write does not matter.
         unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
     };
     let Some(flags) = FLAGS.filter(|flags| flags.contains(BASELINE)) else {
@@ -97,7 +97,7 @@ extern "C" fn check() {
     say(", which RocksDB was compiled for (");
     say(flags);
     say("); compile it with other CXXFLAGS for this processor (docs/INTERNALS.md)\n");
-    // SAFETY: it ends the program without running anything else of it.
+    // SAFETY: it ends the program and runs no other code of it.
     unsafe { libc::_exit(1) };
 }
 
