@@ -75,7 +75,7 @@ pub struct RunArgs {
     /// What is run.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Run directory, also to resume; default: study-PLAN or study-TIME
+    /// Run directory, new or to resume; default: study-PLAN
     #[arg(
         short = 'o', long = "output", value_name = "DIR", help_heading = RUN, display_order = 0
     )]
@@ -95,7 +95,7 @@ pub struct RunArgs {
     /// What may be erased before.
     #[command(flatten)]
     pub consent: ConsentArgs,
-    /// Formats of the report (`tailmark list formats`)
+    /// Formats (`tailmark list formats`)
     #[arg(
         long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html,brief",
         value_parser = report_formats(), hide_possible_values = true, help_heading = REPORT,
@@ -121,7 +121,7 @@ pub struct PlanArgs {
     pub set: Vec<String>,
 }
 
-/// What whoever prepares devices agrees to.
+/// The consent to erase and prepare devices.
 #[derive(Debug, Default, clap::Args)]
 pub struct ConsentArgs {
     /// Erase or overwrite the device with this serial number
@@ -180,7 +180,7 @@ pub struct ReportArgs {
         value_parser = report_formats(), hide_possible_values = true
     )]
     pub formats: Vec<String>,
-    /// What the report is about. Default: as the plan of the first study says it.
+    /// Settings of the report; default: those of the plan of the first study.
     #[command(flatten)]
     pub keys: ReportFlags,
     /// Any key of the table `report` (`tailmark list keys`)
@@ -249,8 +249,8 @@ pub struct ExportArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples::IMPORT)]
 pub struct ImportArgs {
-    /// Format of the files (`tailmark list formats`)
-    #[arg(value_parser = import_formats(), hide_possible_values = true)]
+    /// Format of the files
+    #[arg(value_parser = import_formats())]
     pub format: String,
     /// Files; give histogram logs together with their text output
     #[arg(required = true, value_name = "FILE")]
@@ -313,8 +313,8 @@ pub struct DbBenchArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples::LIST)]
 pub struct ListArgs {
-    /// What to list. Default: everything
-    #[arg(value_enum)]
+    /// What to list; default: everything
+    #[arg(value_enum, hide_possible_values = true)]
     pub kind: Option<ListKind>,
     /// Print Markdown tables, as in docs/REFERENCE.md
     #[arg(long)]
@@ -455,5 +455,14 @@ mod tests {
             }
         }
         assert!(accepted > 30, "{accepted}");
+    }
+
+    #[test]
+    fn the_help_of_list_names_every_kind() {
+        for kind in ListKind::value_variants() {
+            let name = kind.to_possible_value().unwrap();
+            let named = format!("  {} ", name.get_name());
+            assert!(examples::LIST.contains(&named), "{named}");
+        }
     }
 }

@@ -50,7 +50,7 @@ struct State {
     systems_left: usize,
     /// The expected duration of a point, with its warm-up; `None` while unknown.
     point_expected: Option<Duration>,
-    /// Of the points and loads finished so far.
+    /// The time of the points and loads finished so far.
     points_time: Duration,
     points_measured: u32,
     loads_time: Duration,
@@ -150,7 +150,7 @@ impl Screen {
 }
 
 impl State {
-    /// Of the points, in thousandths.
+    /// The completed part of all points, in thousandths.
     fn position(&self) -> u64 {
         let part = match &self.phase {
             Some(phase) if phase.kind == PhaseKind::Measure => phase.part().unwrap_or(0.0),
@@ -198,7 +198,7 @@ impl State {
                 .phase
                 .as_ref()
                 .filter(|phase| phase.kind == PhaseKind::Measure)?;
-            // What fails takes of the budget too.
+            // Failed operations use the budget too.
             let rate = phase.live.ops_per_sec + phase.live.errors_per_sec;
             let operations = phase.operations?;
             (rate > 0.0).then(|| Duration::from_secs_f64(operations as f64 / rate))

@@ -91,7 +91,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         Ok(ran?)
     });
     progress.finish();
-    // What ended the run is reported first, and decides the exit code.
+    // The error that ended the run is printed first, and decides the exit code.
     let exit = match &done {
         Ok(summary) => {
             let exit = conclude(&plan, summary, &out, args.out.is_some(), console);
@@ -124,7 +124,7 @@ fn say_report(
         Ok(Some(page)) => {
             let digest = page.digest(screen::wide(&io::stderr()));
             digest.iter().for_each(|line| console.warn_styled(line));
-            // Whoever read it may have gone; the run has not failed for that.
+            // A reader that is gone is not a failure of the run.
             let mut paths = page.paths.iter();
             match paths.try_for_each(|path| console.say(&path.display().to_string())) {
                 Err(error) if closed(&error).is_none() => Err(error),
@@ -196,7 +196,7 @@ impl ClaimedDirectory {
             let made = tailmark_study::owner::create_dir(path);
             made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
         };
-        // One that cannot be made at all is the run's to refuse.
+        // If none can be created, the run reports the error.
         let free = (1..).map(name).find(|path| !is_taken(path));
         Self(free.unwrap_or_else(|| wanted.to_owned()))
     }

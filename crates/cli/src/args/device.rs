@@ -38,7 +38,7 @@ pub struct PrepareDeviceArgs {
     /// What may be erased.
     #[command(flatten)]
     pub consent: ConsentArgs,
-    /// Print the exact commands and what prevents them; change nothing
+    /// Print the exact commands and objections; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! What stands under the flags in the help of each command: at most three examples, and exit codes.
+//! The end of the help of each command: up to three examples, and exit codes.
 
 pub const ALL: &str = "\
 Examples:
@@ -110,9 +110,24 @@ Examples:
 
 pub const LIST: &str = "\
 Examples:
+  tailmark list
   tailmark list drivers
-  tailmark list keys
-  tailmark list plans";
+  tailmark list keys | grep threads
+
+Kinds:
+  drivers        databases and their settings
+  workloads      named mixes of operations
+  distributions  how keys are drawn
+  probes         what is watched during a run
+  metrics        what is stated and compared
+  findings       what qualifies a number
+  sections       the parts of a report
+  formats        formats of reports and exports
+  plans          shipped plans
+  keys           keys of a plan
+  checks         what `tailmark check` looks at
+  steps          the steps of preparing devices and the machine
+  guards         what must hold before a device is erased";
 
 pub const COMPLETIONS: &str = "\
 Examples:
