@@ -2,7 +2,7 @@
 
 use super::{
     ELSEWHERE, begun_before, not_set,
-    overwrite::{overwrites_lines, refusal_lines},
+    overwrite::{PrepareLines, overwrites_lines, refusal_lines},
     refuse_places,
     request::{job, machine, volume},
     started,
@@ -21,7 +21,7 @@ pub fn overwrites(plan: &Plan, alone: Option<&str>, out: &Path) -> Vec<String> {
 }
 
 /// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
-/// and what speaks against it.
+/// and the objections to it.
 #[must_use]
 pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> PrepareLines {
     let mut lines = match system {
@@ -52,24 +52,6 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> PrepareLines {
         lines.extend(settings_lines(plan));
     }
     PrepareLines { lines, is_refused }
-}
-
-/// What a dry run prints about devices.
-#[derive(Debug, Default)]
-pub struct PrepareLines {
-    /// Lines for a person.
-    pub lines: Vec<String>,
-    /// Whether a run with the same flags would refuse to write to a device.
-    pub is_refused: bool,
-}
-
-impl From<Vec<String>> for PrepareLines {
-    fn from(lines: Vec<String>) -> Self {
-        Self {
-            lines,
-            is_refused: false,
-        }
-    }
 }
 
 /// Of the devices of a system; `is_run`: as a run would, and not `device prepare`.

@@ -12,9 +12,10 @@ pub(crate) mod overwrite;
 mod request;
 mod servers;
 
+pub use lines::dry_run;
 pub(crate) use lines::overwrites;
-pub use lines::{PrepareLines, dry_run};
 pub(crate) use look::refuse_places;
+pub use overwrite::PrepareLines;
 pub(crate) use overwrite::{refuse_overwrite, refuse_overwrites};
 
 use crate::{Error, PreparationError, devices, facts::kept, ranks::Ranks, servers::Servers};

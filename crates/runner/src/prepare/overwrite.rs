@@ -5,7 +5,6 @@
 //! a last time when the stamp is written, with the device held.
 
 use super::{
-    lines::PrepareLines,
     log::Far,
     request::{consent_of, job},
     started,
@@ -185,7 +184,25 @@ fn overwritten(
     }
 }
 
-/// What speaks against the loads that overwrite devices, for a dry run.
+/// What a dry run prints about devices.
+#[derive(Debug, Default)]
+pub struct PrepareLines {
+    /// Lines for a person.
+    pub lines: Vec<String>,
+    /// Whether a run with the same flags would refuse to write to a device.
+    pub is_refused: bool,
+}
+
+impl From<Vec<String>> for PrepareLines {
+    fn from(lines: Vec<String>) -> Self {
+        Self {
+            lines,
+            is_refused: false,
+        }
+    }
+}
+
+/// The objections to the loads that overwrite devices, for a dry run.
 pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> PrepareLines {
     let started = started(out).unwrap_or_default();
     let (mut lines, mut is_refused) = (Vec::new(), false);
