@@ -34,7 +34,7 @@ pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
     };
     let cleaning = Cleaning::look(&out, plan.as_ref(), results)?;
     for (place, why) in &cleaning.not_touched {
-        // What a study names may be a text of several lines.
+        // A name in a study may have several lines.
         console.say(&printable(&format!("not touched: {place} ({why})")))?;
     }
     let may_be_left = cleaning.may_be_left.join(", ");

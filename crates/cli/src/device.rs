@@ -113,7 +113,7 @@ fn shown(name: &str) -> Result<Vec<BlockDevice>, Refused> {
 fn row(usage: &DeviceUse) -> TableRow {
     let device = &usage.device;
     let is_part = device.name != device.disk;
-    // What a partition has of its disk stands there.
+    // Facts that a partition shares with its disk are shown there.
     let own = |text: Option<&str>| text.filter(|_| !is_part).unwrap_or_default().to_owned();
     let points = usage
         .mount_points

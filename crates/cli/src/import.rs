@@ -94,7 +94,7 @@ fn unit_ns(name: &str) -> Option<u64> {
     known.map(|(_, ns)| *ns)
 }
 
-/// Where results come from, as the user says.
+/// The source of the results, as given by the user.
 #[derive(Clone, Copy)]
 struct Origin<'a> {
     /// The format of the files.
@@ -137,7 +137,7 @@ fn add_all(
                 add(&study, imported, origin)?;
                 study.set_facts(&[content])
             })?;
-            // What could not be read again is not written.
+            // Text that could not be read again is not written.
             study.loads()?;
             study.points().map(drop)
         })
@@ -201,7 +201,7 @@ struct Contents {
     /// The contents of each system, by their digests.
     facts: Vec<Fact>,
     places: Vec<Place>,
-    /// What this import has read so far, from which file.
+    /// The results read so far, each with its file.
     read: Vec<(PathBuf, String, Place)>,
 }
 

@@ -25,7 +25,7 @@ pub fn prepare(args: &PrepareDeviceArgs, console: &Console) -> anyhow::Result<Ex
     plan.consent = args.consent.consent();
     if args.dry_run {
         let here = std::path::Path::new(".");
-        let lines = tailmark_runner::dry_run_prepare(&plan, Some(&args.system), here);
+        let lines = tailmark_runner::dry_run_prepare(&plan, Some(&args.system), here).lines;
         if lines.is_empty() {
             let system = &args.system;
             let why = format!("the plan prepares no device of a system `{system}`");

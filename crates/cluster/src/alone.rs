@@ -53,7 +53,7 @@ impl Cluster for Alone {
             received_ns: now,
         };
         let sent = self.outgoing.send(message);
-        sent.expect("the receiver is this one's own");
+        sent.expect("a process alone receives its own messages");
     }
 
     fn receive(&self, timeout: Duration) -> Option<Message> {

@@ -76,7 +76,7 @@ impl Console {
     /// Lets `act` write to standard output.
     ///
     /// # Errors
-    /// That of `act`, or if standard output cannot be written.
+    /// The error of `act`, or if standard output cannot be written.
     pub fn write(
         &self,
         act: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,

@@ -273,8 +273,7 @@ impl ArrivalSequence {
                 None => return ages,
             }
         }
-        // Of a Poisson process as many are left as are due on average, and they are as evenly
-        // spaced as their number is large.
+        // The rest of a Poisson process is counted at its average, and spaced evenly.
         let Some(from) = self.next().filter(|due| *due < end) else {
             return ages;
         };
@@ -284,7 +283,7 @@ impl ArrivalSequence {
         let length = left as f64 / self.rate * 1e9;
         let part = |i: u64| (left as f64 * i as f64 / SAMPLES as f64) as u64;
         for i in 0..SAMPLES {
-            // The last of each part is the youngest: at least that old they all are.
+            // The last of each part is the youngest, so all are at least that old.
             let due = from + (length * (i + 1) as f64 / SAMPLES as f64) as u64;
             add(due.min(end), part(i + 1) - part(i));
         }
@@ -388,7 +387,7 @@ mod tests {
 
     #[test]
     fn no_more_is_left_than_was_to_be_measured() {
-        // 1,000,000 are due in the warm-up, and no client took any.
+        // 1,000,000 are due in the warm-up; no client took any.
         for arrivals in Arrivals::ALL {
             let sequence = ArrivalSequence::new(arrivals, 1e6, S, Some(2_500_000), 1);
             let left = sequence.take_left(10 * S, 10 * S).len();
@@ -410,12 +409,12 @@ mod tests {
         let sequence = || ArrivalSequence::new(Arrivals::Even, 1_000.0, S, None, 1);
         let taken = sequence();
         (0..1_500).for_each(|_| _ = taken.next());
-        // Due from 1,500 ms on, until 2,000.
+        // Due from 1,500 ms to 2,000 ms.
         let ages = taken.take_left(2 * S, 12 * S);
         assert_eq!(ages.len(), 500);
         let near = |value: u64, expected: u64| value.abs_diff(expected) <= expected / 1_000;
         assert!(near(ages.min(), 10_001_000_000) && near(ages.max(), 10_500_000_000));
-        // Those of the warm-up are none.
+        // Operations due in the warm-up do not count.
         assert_eq!(sequence().take_left(2 * S, 2 * S).len(), 1_000);
     }
 

@@ -62,7 +62,7 @@ impl MonotonicClock {
     #[must_use]
     pub fn start() -> Self {
         let counter = quanta::Clock::new();
-        // As it was calibrated.
+        // The rate found by calibration.
         const MANY: u64 = 1 << 52;
         Self {
             counted: counter.raw(),
@@ -89,8 +89,7 @@ impl MonotonicClock {
     /// meanwhile.
     #[must_use]
     pub fn is_plausible(&self) -> bool {
-        // By how much a calibration may be wrong, and a clock that follows a time service go faster
-        // or slower.
+        // Allows for errors of calibration, and for a time service that changes the rate.
         const APART: f64 = 0.001;
         let ns_per_count = |clock: &Self| {
             let shift = f64::from(clock.factor.shift).exp2();
@@ -104,7 +103,7 @@ impl MonotonicClock {
 impl Clock for MonotonicClock {
     #[inline]
     fn now(&self) -> Tick {
-        // Counters of two processors may differ by a little.
+        // The counters of two processors may differ slightly.
         let counts = self.counter.raw().saturating_sub(self.counted);
         self.origin + self.factor.ns(counts)
     }
@@ -200,10 +199,10 @@ mod tests {
 
     #[test]
     fn counts_of_any_length_are_nanoseconds() {
-        // Of 5 GHz, 1 GHz (the kernel's clock), 24 MHz and 1 MHz.
+        // 5 GHz, 1 GHz (the kernel's clock), 24 MHz and 1 MHz.
         for (ns, counts) in [(1, 5), (1, 1), (125, 3), (1_000, 1)] {
             let factor = Factor::new(ns, counts);
-            // A year in counts is right to some nanoseconds.
+            // A year in counts is exact to a few nanoseconds.
             let year = 31_536_000_000_000_000 / ns * counts;
             let expected = u128::from(year) * u128::from(ns) / u128::from(counts);
             let off = u128::from(factor.ns(year)).abs_diff(expected);
@@ -214,14 +213,14 @@ mod tests {
 
     #[test]
     fn a_clock_goes_through_what_was_read_of_another() {
-        // The other clock says hours, and goes twice as fast.
+        // The other clock shows hours, and runs twice as fast.
         let machine = MonotonicClock::start();
         let other = || 7_200_000_000_000 + 2 * machine.now();
         let from = Reading::new(other);
         std::thread::sleep(Duration::from_millis(50));
         let clock = MonotonicClock::through(from, Reading::new(other));
         std::thread::sleep(Duration::from_millis(50));
-        // Of 50 ms 2 us are 40 parts in a million, far more than readings are wrong by.
+        // 2 us in 50 ms are 40 parts per million, far more than the error of readings.
         let (before, now, after) = (other(), clock.now(), other());
         assert!(
             before <= now + 2_000 && now <= after + 2_000,

@@ -209,7 +209,7 @@ impl Collector {
                 ages.response.add_to(failed);
             }
             if kind == Kind::ReadModifyWrite {
-                continue; // those of a pair are those of its halves
+                continue; // the halves of a pair are counted already
             }
             let cause = failures.cause.name();
             let counts = &mut self.totals.errors;
@@ -220,7 +220,7 @@ impl Collector {
                     kind,
                     cause: cause.to_owned(),
                     count: failures.count,
-                    // A server's own words.
+                    // The text of a server.
                     example: printable(&failures.example).into_owned(),
                 }),
             }
@@ -262,8 +262,8 @@ impl Collector {
             let whole_s = interval.length_s;
             interval.length_s = (end_s - interval.start_s).clamp(0.0, whole_s);
             match intervals.last_mut() {
-                // A fraction of an interval tells no rate: it is added to the one before, as is
-                // what background clients did after its end.
+                // A fraction of an interval shows no rate. It is added to the previous one, with
+                // the work of background clients after its end.
                 Some(before) if interval.length_s < whole_s / 2.0 => {
                     let length_s = before.length_s + interval.length_s;
                     before.merge(&interval);
@@ -340,7 +340,7 @@ mod tests {
                 collector.take(reads(interval, 10 + client, 1_000));
             }
         }
-        collector.take(reads(0, 7, 90_000)); // a client that was stalled for long
+        collector.take(reads(0, 7, 90_000)); // a client that stalled for a long time
         let collected = collector.finish(20 * INTERVAL_NS);
         assert_eq!(collected.operations, 20 * 33 + 7);
         assert_eq!(collected.kinds[&Kind::Read].service.len(), 20 * 33 + 7);
@@ -401,7 +401,7 @@ mod tests {
         let p50 = blocks.find(|block| block.quantile.name == "p50").unwrap();
         let p99 = blocks.find(|block| block.quantile.name == "p99").unwrap();
         assert_eq!((p99.blocks, p99.samples_min), (2_500, 1_000_000));
-        // Two seconds are one block: of an interval of 8 they would be a quarter.
+        // Two seconds are one block; they would be a quarter of an interval of 8.
         assert!(
             p50.worst.ns.abs_diff(100_000_000) < 1_000_000,
             "{}",

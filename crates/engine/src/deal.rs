@@ -15,8 +15,8 @@ impl Deal {
     /// The deal for one of several processes, given the number of clients of each.
     #[must_use]
     pub fn new(process: usize, clients: &[u64]) -> Self {
-        // Its k-th of n is due as if n were spread over the round by themselves: at (k + 1/2) / n. The
-        // numerators and denominators are doubled.
+        // The k-th of n is due as if the n were spread over the round alone: at (k + 1/2) / n.
+        // Numerators and denominators are doubled.
         let due = |(owner, &n): (usize, &u64)| (0..n).map(move |k| (2 * k + 1, n, owner));
         let mut dealt: Vec<_> = clients.iter().enumerate().flat_map(due).collect();
         dealt.sort_by(|(k, n, owner), (other_k, other_n, other)| {

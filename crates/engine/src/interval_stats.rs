@@ -181,7 +181,7 @@ impl IntervalStats {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut kinds = self.kinds.iter().flatten();
-        // Operations of background clients are counted by kind alone.
+        // Operations of background clients are counted only by kind.
         let is_empty =
             |kind: &KindStats| kind.count + kind.errors() == 0 && kind.censored.is_none();
         self.operations + self.censored == 0 && kinds.all(|kind| is_empty(kind))

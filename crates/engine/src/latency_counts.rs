@@ -163,7 +163,7 @@ mod tests {
     fn counts_are_in_the_places_of_an_hdr_histogram() {
         let (all, all_latencies) = recorded(values());
         assert_eq!(all.latencies(), all_latencies);
-        // Each on its own, too: none may lend another its place.
+        // Each one alone as well, so that none hides the error of another.
         for value in values() {
             let (counts, latencies) = recorded([value].into_iter());
             assert_eq!(counts.latencies(), latencies, "{value}");

@@ -371,7 +371,7 @@ impl<C: Clock> Pacer<C> {
         if due >= self.pace.end.tick() || (waits && !self.wait(due).await) {
             return None;
         }
-        // What was due while it was to be awake and slept is as late as that made it.
+        // Operations that came due while it overslept are late by that much.
         let was_free = waits || due < self.woken;
         if waits {
             self.woken = self.pace.clock.now();

@@ -126,7 +126,7 @@ impl Silence {
     /// Takes a look; `end` is when clients stop sending operations.
     pub fn look(&mut self, look: &Look, end: Tick) {
         if self.found.is_some() {
-            return; // what is answered while the last requests come in changes nothing
+            return; // answers to the last requests change nothing
         }
         let fails = look.failed > self.failed;
         self.failed = look.failed;
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn time_in_which_nothing_is_due_is_no_silence() {
-        // One operation each 20 s, done at once.
+        // One operation every 20 s, done at once.
         let done = |second: u64| (second / 20 * 200 + 1, 0, None);
         assert_eq!(text(&looked(30, 60, done)), "");
         // One of them fails.

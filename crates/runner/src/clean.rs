@@ -86,7 +86,7 @@ impl Cleaning {
         let loads = study.loads()?;
         let points = study.point_keys()?;
         for system in study.systems()? {
-            // A system that has points and no load was measured on data of another study.
+            // A system with points but no load was measured on the data of another study.
             let has_loaded = loads.iter().any(|load| load.system == system.name)
                 || points.iter().all(|key| key.system != system.name);
             for (place, other_host) in places(&system.place, &hosts) {
@@ -248,7 +248,7 @@ fn look_at(
                 .collect()
         }
         None => {
-            // What else a study says of a system, as its records, is no setting of the driver.
+            // Other keys of a system, such as its records, are not settings of the driver.
             let is_known = |name: &str| driver.settings.iter().any(|known| known.name == name);
             let settings = system.settings.iter();
             settings

@@ -485,7 +485,7 @@ impl Error {
         use tailmark_prepare::Error as Prepare;
         match self {
             Self::Rank { is_usage, .. } => *is_usage,
-            // A place that this user may not use.
+            // This user may not use the place.
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::PermissionDenied,
             Self::Driver(error) => !matches!(error, tailmark_driver::Error::Database { .. }),
             Self::Prepare(error) => !matches!(

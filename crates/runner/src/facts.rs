@@ -65,7 +65,7 @@ pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks)
             ),
         );
     }
-    // As they are when the run begins: set by it, by a run before, or not at all.
+    // Their state when the run begins: set by this run, by an earlier run, or not at all.
     for (name, _) in &plan.settings.sysctls {
         let setting = Kernel::default().sysctl(name, "any").ok();
         let is = setting.and_then(|setting| setting.current());

@@ -34,7 +34,7 @@ impl Servers {
         is_pending: impl Fn(&SystemPlan) -> bool,
         (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Self, Error> {
-        // A host is called the same in every run of a study.
+        // The name of a host is the same in every run of a study.
         let mut logins: Vec<&str> = Vec::new();
         for login in plan.systems.iter().flat_map(|system| &system.ssh) {
             if !logins.contains(&login.as_str()) {
@@ -69,7 +69,7 @@ impl Servers {
         for (call, connected) in calls.iter().zip(call_all(&calls, (observer, stop))) {
             servers.add(call.login, connected);
         }
-        // Those that were made end with this.
+        // The connections made so far end here.
         if stop.requested() && !calls.is_empty() {
             return Err(Error::Stopped {
                 doing: "tailmark connected to the hosts of servers".to_owned(),
@@ -193,7 +193,7 @@ impl Servers {
                 let left = end.saturating_duration_since(Instant::now());
                 wait(system, server, (left, timeout), stop)?;
             }
-            // Only a stop ends the wait before.
+            // Only a stop ends the wait early.
             if !hosts.iter().all(|server| server.is_there()) {
                 return Ok(None);
             }
@@ -238,7 +238,7 @@ impl Servers {
             let result = again_where_lost(&|| server.losses(), end, || {
                 if !server.is_there() {
                     observer.step(&format!("waiting for the connection to {}", server.login()));
-                    // Why there is none is what it is asked for then.
+                    // The caller then asks why it is missing.
                     let _ = server.wait(end.saturating_duration_since(Instant::now()), &|| false);
                 }
                 server.put_back(&log)

@@ -130,7 +130,7 @@ fn the_answer_holds_the_true_rate() {
             let known = |a: &Answer| usize::from(a.low.is_some()) + usize::from(a.high.is_some());
             answers.iter().filter(|(a, _)| known(a) == wanted).count()
         };
-        // What is claimed must be true: of an end that was not confirmed nothing is.
+        // Claims must be true. An end that was not confirmed claims nothing.
         let is_right = |(a, _): &&(Answer, usize)| {
             a.low.is_none_or(|low| low <= case.truth * RESOLUTION)
                 && a.high.is_none_or(|high| high >= case.truth / RESOLUTION)

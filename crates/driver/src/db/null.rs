@@ -56,7 +56,7 @@ fn pretend(special: Special<'_>) -> Outcome {
 
 impl Session for Null {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
-        // The key is looked at, so that making it cannot be optimised away.
+        // Reads the key, so that the compiler cannot optimise it away.
         let (key, records) = match operation {
             Operation::Read { key, .. }
             | Operation::Insert { key, .. }

@@ -22,7 +22,7 @@ mod top;
 mod workload;
 
 pub use abort::{AbortLimit, Broken};
-pub use data::DataSetPlan;
+pub use data::{DataSetPlan, SETTING_FLAGS};
 pub use emulate::Emulate;
 pub use expect::{ClientHost, Expect, Unexpected};
 pub use machine::MachinePlan;
@@ -127,7 +127,10 @@ mod tests {
     #[test]
     fn every_flag_is_documented_with_its_key_and_has_a_place_of_its_own() {
         let document = include_str!("../../../../docs/CLI.md");
-        let flags = || KEYS.iter().filter_map(|key| Some((key, key.flag?)));
+        let flags = || {
+            let keys = KEYS.iter().chain(SETTING_FLAGS);
+            keys.filter_map(|key| Some((key, key.flag?)))
+        };
         for (key, flag) in flags() {
             let row = format!("| `{}` | `{}` |", flag.name, key.path());
             assert!(document.contains(&row), "docs/CLI.md lacks {row}");

@@ -21,28 +21,28 @@ use toml::Value;
 pub(super) const REPORT_KEYS: &[PlanKey] = &[
     PlanKey::new("report", "metric", REPORT, Metric)
         .about("metric to state besides ops/s: `p99.9 read`, `write_amplification`")
-        .flag(19, "--metric", "METRIC")
-        .help("Metric to state besides ops/s: \"p99.9 read\", write_amplification")
+        .flag(31, "--metric", "METRIC")
+        .help("Metric besides ops/s: \"p99.9 read\", write_amplification")
         .sets(|plan| Some(plan.report.metric?.to_string())),
     PlanKey::new("report", "subject", REPORT, Text)
         .about("system that the report is about; without it, the leader")
-        .flag(20, "--subject", "NAME")
-        .help("System that the report is about, compared with each other one")
+        .flag(32, "--subject", "NAME")
+        .help("System that the report is about; compared with each other")
         .sets(|plan| plan.report.subject.clone()),
     PlanKey::new("report", "baseline", REPORT, Text)
         .about("compare every other system with this one; not with `subject`")
-        .flag(21, "--baseline", "NAME")
+        .flag(33, "--baseline", "NAME")
         .help("Compare every other system with this one")
         .sets(|plan| plan.report.baseline.clone()),
     PlanKey::new("report", "at_rate", REPORT, FixedRates)
         .about("state the latency at these rates, measured or read off the curve")
-        .flag(22, "--at-rate", "OPS,...")
-        .help("State the latency at these rates, measured or read off the curve: 40k")
+        .flag(34, "--at-rate", "OPS,...")
+        .help("State the latency at these rates: 40k")
         .sets(|plan| plan.report.at_rate_text()),
     PlanKey::new("report", "at_latency", REPORT, Times(1e-6, 3_600.0))
         .about("state ops/s at these latencies, read off the curve")
-        .flag(23, "--at-latency", "TIME,...")
-        .help("State ops/s at these latencies, read off the curve: 15ms")
+        .flag(35, "--at-latency", "TIME,...")
+        .help("State ops/s at these latencies: 15ms")
         .sets(|plan| plan.report.at_latency_text()),
     PlanKey::new("report", "skipped", REPORT, Words)
         .about("workloads left out, and why: [\"ycsb-e: not every database can scan\"]")
@@ -50,13 +50,13 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
     PlanKey::new("report", "equivalence", REPORT, Percent(0.0, 100.0))
         .about("ratios this close to 1 count as equal")
         .or("3%")
-        .flag(24, "--equivalence", "PERCENT")
+        .flag(36, "--equivalence", "PERCENT")
         .help("Ratios this close to 1 count as equal: 3%")
         .sets(|plan| Some(units::percent_text(plan.report.equivalence?))),
     PlanKey::new("report", "redact", REPORT, Flag)
         .about("leave out serial numbers, host names and addresses")
         .or("false")
-        .flag(25, "--redact", "")
+        .flag(37, "--redact", "")
         .help("Leave out serial numbers, host names and addresses")
         .sets(|plan| plan.report.redact.then(|| true.to_string())),
     PlanKey::new("report", "ratios", REPORT, Choice(&["x", "percent"]))

@@ -22,6 +22,22 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["machine.memory", "memory_limit"],
     ),
     (
+        "recordcount = 1000\n[[system]]\nname = 'a'",
+        &["test, line 1: there is no key `recordcount`; write `dataset.records` instead"],
+    ),
+    (
+        "+[dataset]\ncompression = 'lz4'",
+        &["`dataset.compression`; write `database.compression`, or --compression instead"],
+    ),
+    (
+        "+[sweep]\nrecord_size = 4096",
+        &["write `dataset.fields` and `dataset.field_length`, or --record-size instead"],
+    ),
+    (
+        "+[slo]\nthreads = 4",
+        &["there is no key `slo.threads`; write `sweep.threads` instead"],
+    ),
+    (
         "+colour = 'red'",
         &["system.a.colour", "keys there: name, path"],
     ),

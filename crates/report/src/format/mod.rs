@@ -271,16 +271,16 @@ impl Written {
     /// The summary for a terminal: headline, peaks, and the codes of findings.
     #[must_use]
     pub fn digest(&self, screen: Screen) -> Vec<String> {
-        let mut lines: Vec<String> = self.headline.iter().cloned().collect();
+        let headline = self.headline.iter();
+        let headline = headline.flat_map(|headline| terminal::paragraph(headline, screen));
+        let mut lines: Vec<String> = headline.collect();
         let peaks = self.peaks.iter();
         lines.extend(peaks.flat_map(|peaks| terminal::table(peaks, screen)));
         if !self.findings.is_empty() {
             let codes = self.findings.iter();
             let codes = codes.map(|(code, n)| format!("{code} {}", number::count(*n as u64)));
-            lines.push(format!(
-                "findings: {}",
-                codes.collect::<Vec<_>>().join(", ")
-            ));
+            let codes = format!("findings: {}", codes.collect::<Vec<_>>().join(", "));
+            lines.extend(terminal::paragraph(&codes, screen));
         }
         lines
     }

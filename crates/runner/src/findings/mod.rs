@@ -234,7 +234,7 @@ fn degraded_links(point: &PointContext<'_>) -> Option<Sentence> {
 
 fn misses(point: &PointContext<'_>) -> Option<Sentence> {
     let read = point.phase().kinds.get(&Kind::Read)?;
-    // A walk finds nothing at its end alone.
+    // A scan finds nothing only at the end of the data.
     let is_expected = |op| matches!(op, Op::ReadMissing | Op::Walk(_));
     let is_miss = read.not_found > 0 && !has_operation(&point.key.workload, is_expected);
     (is_miss && nothing_found(point).is_none()).then(|| {
@@ -312,7 +312,7 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
         .collect();
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();
-    // Those that failed or were never done are samples too.
+    // Requests that failed or were never done are samples too.
     let samples = result.ranked_response().samples();
     let rate = samples as f64 / point.phase().duration_s.max(1e-9);
     let not_stated = if first.name == last.name {

@@ -19,9 +19,9 @@ const MISSING_MAX: f64 = 0.01;
 pub(super) fn rate_not_met(point: &PointContext<'_>) -> Option<Sentence> {
     let target = point.key.target_rate?;
     let due = target * point.phase().duration_s;
-    // A drained operation was due in time and done behind the end.
+    // A drained operation was due in time and done after the end.
     let in_time = point.phase().operations_in_time() as f64;
-    // How many of a Poisson process are due is itself drawn.
+    // The number of operations due in a Poisson process is itself random.
     let drawn = match point.key.arrivals {
         Some(Arrivals::Poisson) => 3.0 * due.sqrt(),
         Some(Arrivals::Even) | None => 0.0,
@@ -196,7 +196,7 @@ fn part_known(result: &KindResult) -> Option<f64> {
         0 => 0,
         age => done.count_between(0, age - 1),
     };
-    // The value at a quantile is known if one of those below has its rank.
+    // The value at a quantile is known if a lower one has its rank.
     (!ages.is_empty()).then(|| below.saturating_sub(1) as f64 / all as f64)
 }
 

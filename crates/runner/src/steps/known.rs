@@ -330,7 +330,7 @@ mod tests {
                     [[system]]\nname = 'a'\n";
         let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
         let first = plan.grid().next().unwrap();
-        // 8 threads have the highest mean, by the first repeat alone.
+        // 8 threads have the highest mean only in the first repeat.
         let runs = [(4, [100, 100, 100]), (8, [140, 99, 99])];
         let peak = |repeats: usize| {
             let mut known = Known::default();
@@ -354,7 +354,7 @@ mod tests {
         };
         let expected = (100.0_f64 * 99.0 * 99.0).cbrt();
         assert!((peak(3) - expected).abs() < 1e-9, "{}", peak(3));
-        // Of one repeat each it is the highest.
+        // With one repeat each, it is the highest.
         assert!((peak(1) - 140.0).abs() < 1e-9, "{}", peak(1));
     }
 

@@ -82,12 +82,12 @@ impl Sweeper<'_> {
         if self.stop.requested() {
             return Ok(None);
         }
-        // A server that is gone and stays away leaves the point to be measured again.
+        // If the server does not come back, the point is measured again later.
         let is_gone = NO_ANSWER.is_among(&measured.phase.findings);
         if is_gone && !self.wait_ready(dataset, system)? {
             return Ok(None);
         }
-        // A stop ends the wait, but what was measured is kept.
+        // A stop ends the wait, but the measurement is kept.
         let settled = self.settle(database.as_ref());
         dataset.refuse_replaced_table(database.as_ref(), "measured")?;
         let version = database.facts().remove("version");

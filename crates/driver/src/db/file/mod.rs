@@ -290,7 +290,7 @@ fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
         Err(e) => return Err(failed(e.into())),
     };
     if kind.is_block_device() {
-        // Whoever removes the data set may have only looked at it before.
+        // The caller may have opened the data set only for reading.
         let access = crate::Access::Write;
         let params = &Params {
             access,

@@ -227,7 +227,7 @@ impl Database for Redis {
         let settled = self
             .pool
             .wait_unless(stop, server::settle(&self.nodes, timeout));
-        // While that was awaited no request failed, by which a client would know.
+        // No request failed during the wait, so a client would not notice.
         let look = look_again(&self.nodes, &self.opened);
         self.pool.wait_unless(stop, look);
         Ok(settled.unwrap_or(Settled::Unknown))
@@ -267,7 +267,7 @@ async fn look_again(nodes: &Nodes, opened: &Opened) {
         refused.map(|why| why.to_string())
     };
     if let Some(why) = why {
-        // The first reason stays.
+        // Keep the first reason.
         let _ = opened.ended.set(why);
     }
 }

@@ -191,7 +191,7 @@ async fn unless_changed(
     commands: impl IntoIterator<Item = Cmd>,
 ) -> Result<bool, BoxError> {
     let node = &nodes.nodes[nodes.node_of(OWN.as_bytes())];
-    // By itself: where a user may not send it, what is sent after it would be done at once.
+    // Alone: if the user may not send it, commands after it would run at once.
     node.ask::<()>(&cmd("MULTI")).await?;
     let mut pipeline = Pipeline::new();
     for command in commands {

@@ -139,7 +139,7 @@ impl<'a> Existing<'a> {
             _ if families.iter().any(|family| family == table) => {}
             Access::Extend => {}
             Access::Create if is_new(place) => {}
-            // A program has to open all column families, and so to know of them.
+            // A program must open, and so know, all column families.
             Access::Create => {
                 return Err(Error::Upgrade {
                     driver: NAME,
@@ -229,8 +229,8 @@ impl<'a> Existing<'a> {
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);
         for family in families.chain(is_new.then_some(table)) {
-            // A table that is made now is made like the first that is there, and so is a family of which
-            // RocksDB writes down no options.
+            // A new table is made like the first existing one, and so is a family without recorded
+            // options.
             let is_unknown = !kept.theirs.has_family(family);
             let alike = if is_unknown || (is_new && family == table) {
                 "default"
@@ -267,10 +267,10 @@ impl Kept<'_> {
         let theirs = |name| self.theirs.value(OptionsSection::Database, "", name);
         let maker = match theirs(MAKER.0) {
             _ if !self.is_others => MAKER.1,
-            // A copy becomes the host's name, which is RocksDB's default.
+            // A copy gets the name of the host, which is RocksDB's default.
             _ if is_tailmarks(&self.theirs) == Some(false) => "__hostname__",
             Some(maker) => maker,
-            // What a creation that was killed left.
+            // Left by a creation that was killed.
             None if self.theirs.version().is_none() && is_new(place) => MAKER.1,
             None => "__hostname__",
         };
@@ -312,7 +312,7 @@ impl Kept<'_> {
 
     /// Keeps the options of one family that are listed in `alike`.
     fn of_family(&self, family: &str, alike: &str, ini: &mut Ini) {
-        // Of the families of other programs nothing is a setting.
+        // Families of other programs have no settings here.
         let is_nobodys = family != self.table && family != "default";
         let is_set = family == self.table && self.settings.given("compression");
         let is_kept = |name: &&&str| {
@@ -325,7 +325,7 @@ impl Kept<'_> {
                 Some(value) if !value.is_empty() => {
                     ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
                 }
-                // RocksDB writes down no empty list, and older versions not what came after them.
+                // RocksDB records no empty list, and an older version no later option.
                 _ if self.theirs.has_family(alike) => {
                     ini.remove(OptionsSection::Family, family, name);
                 }

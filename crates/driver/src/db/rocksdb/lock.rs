@@ -55,7 +55,7 @@ fn is_held(lock: &Path, found: &Metadata) -> bool {
     if is_open_here(found) {
         return true;
     }
-    // What cannot be opened RocksDB cannot either.
+    // RocksDB cannot open it either.
     File::open(lock).is_ok_and(|file| {
         let whole = Flock {
             start: 0,

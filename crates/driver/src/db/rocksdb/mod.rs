@@ -169,7 +169,7 @@ impl RocksDb {
         let loaded = options::load(settings, table, existing.as_ref());
         let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
         loaded.database.create_if_missing(creates);
-        // Refuses a database that has appeared since then.
+        // Refuses a database that has appeared meanwhile.
         loaded.database.set_error_if_exists(!exists);
         loaded.database.create_missing_column_families(creates);
         let mut log = open::claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
@@ -229,7 +229,7 @@ impl RocksDb {
     pub fn compact(&self) {
         let (all, store) = (None::<&[u8]>, &self.store);
         let mut options = CompactOptions::default();
-        // Also what lies in the last level already, but not what this call has put there.
+        // Also tables already in the last level, but not those that this call put there.
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         store
             .db
@@ -311,7 +311,7 @@ impl Database for RocksDb {
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
-        // What is only read is never compacted, however much waits.
+        // A read-only database is never compacted, however much is pending.
         if self.read_only.is_some() {
             return Ok(Settled::Yes);
         }
@@ -389,10 +389,10 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
     let handle = db
         .cf_handle(table)
         .expect("the table's column family was opened");
-    // SAFETY: the handle lies on the heap, where `db` holds it until it is dropped: column families
-    // are made and dropped through `&mut DB`, which does not exist. The store that keeps the result
-    // keeps `db` beside it, both are private to this module, and sessions reach them through an
-    // `Arc` of the store.
+    // SAFETY: the handle is on the heap, and `db` owns it until it is dropped: column families are
+    // created and dropped only through `&mut DB`, which does not exist. The store that keeps the
+    // result also keeps `db`. Both are private to this module, and sessions reach them through
+    // an `Arc` of the store.
     unsafe { &*std::ptr::from_ref(handle) }
 }
 

@@ -226,7 +226,7 @@ fn iterator<'a>(walk: &'a mut Option<Iterator>, store: &Arc<Store>) -> &'a mut I
         .db
         .raw_iterator_cf_opt(store.table, ReadOptions::default());
     // SAFETY: the iterator borrows the database, which the store owns. The session that keeps the
-    // iterator keeps an `Arc` of the store beside it, never replaces that, and drops it last.
+    // iterator also keeps an `Arc` of the store, never replaces it, and drops it last.
     let made =
         unsafe { std::mem::transmute::<DBRawIteratorWithThreadMode<'_, DB>, Iterator>(made) };
     walk.insert(made)

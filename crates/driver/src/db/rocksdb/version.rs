@@ -106,7 +106,7 @@ pub(super) fn access(
     let version = newest.version.as_deref();
     match requested {
         Access::Upgrade | Access::Extend => Ok(Access::Write),
-        // Without records and without options it was never open. LevelDB writes no options.
+        // Without records and options it was never opened. LevelDB writes no options.
         Access::Write | Access::Create | Access::CreateNew
             if version.is_none() && kept::is_new(place) =>
         {
@@ -127,7 +127,7 @@ pub(super) fn access(
 pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let newest = NewestOptions::read(place).ok().flatten();
-    // The directory that a relative path starts from is not recorded.
+    // The base directory of a relative path is not recorded.
     if let Some(wal) = newest.and_then(|newest| newest.wal_dir)
         && settings.text("wal_dir").is_none()
         && wal.is_absolute()

@@ -226,7 +226,7 @@ fn a_database_that_is_emptied_is_noticed_by_what_samples_it() {
     let mut session = database.session().unwrap();
     insert(&mut *session, 1).unwrap();
     assert_eq!(resp(&hosts, 1040, &["FLUSHDB"]), ["OK"]);
-    // An answer that takes too long is none.
+    // An answer that takes too long does not count.
     let told = (0..100).find_map(|_| database.statistics());
     assert!(told.is_some());
     assert!(insert(&mut *session, 2).is_err());
@@ -281,7 +281,7 @@ fn a_server_that_would_evict_keys_of_others_is_not_written_to() {
         );
     }
     assert_eq!(resp(&hosts, 3, &["DBSIZE"]), ["0"]);
-    // Without a time to live it is not evicted by this policy.
+    // This policy does not evict keys without a time to live.
     assert_eq!(resp(&hosts, 0, &["PERSIST", "cached"]), ["1"]);
     bench.open();
     let _ = resp(&hosts, 4, &["ZADD", "_indices", SCORE, "user00000001"]);

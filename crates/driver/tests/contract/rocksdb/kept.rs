@@ -56,7 +56,7 @@ fn the_limits_of_another_program_and_of_families_that_nobody_names_are_kept() {
     let mut fifo = rust_rocksdb::FifoCompactOptions::default();
     fifo.set_max_table_files_size(5 << 30);
     options.set_fifo_compaction_options(&fifo);
-    // RocksDB escapes the colon when it writes the name down.
+    // RocksDB escapes the colon when it writes the name.
     let families = ["usertable", "queue", "a:b"].map(|name| (name, options.clone()));
     drop(DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap());
     let mut params = bench.params.clone();
@@ -72,7 +72,7 @@ fn the_limits_of_another_program_and_of_families_that_nobody_names_are_kept() {
         "ttl=31536000",
         "max_table_files_size=5368709120",
     ] {
-        // Of all but the default family.
+        // For all but the default family.
         assert_eq!(newest.matches(line).count(), 3, "{line} in {newest}");
     }
 }
@@ -123,7 +123,7 @@ fn a_database_of_another_order_is_refused_before_its_log_is_replayed() {
     let is_options = |path: &PathBuf| path.to_string_lossy().contains("/OPTIONS-");
     let newest = newest.map(|entry| entry.path()).filter(is_options).max();
     let newest = newest.unwrap();
-    // As RocksDB writes it down of a family with timestamps, which its manifest may not tell.
+    // As RocksDB writes it for a family with timestamps. Its manifest may not show them.
     let text = fs::read_to_string(&newest).unwrap();
     let (above, family) = text.split_once("[CFOptions \"aux\"]").unwrap();
     let plain = "comparator=leveldb.BytewiseComparator\n";
@@ -296,7 +296,7 @@ fn with_prepared(place: &Path, is_committed: bool) {
     if is_committed {
         transaction.commit().unwrap();
     } else {
-        // Dropped, it would be rolled back.
+        // If it were dropped, it would be rolled back.
         std::mem::forget(transaction);
     }
     theirs.put("after", "1").unwrap();
@@ -368,7 +368,7 @@ fn tables_of_another_program_are_compressed_as_it_does() {
     );
     let is_per_level = |line: &String| line.starts_with("compression_per_level=k");
     assert!(!kept.iter().any(is_per_level), "{kept:?}");
-    // What is given is done.
+    // A given setting takes effect.
     let zstd = [("compression", "zstd")];
     bench.params.settings = check(bench.driver, &zstd, &bench.params.data).unwrap();
     drop(bench.open());
