@@ -11,7 +11,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 use tailmark_testing::{assert_says, err, out};
 use tempfile::TempDir;
@@ -279,26 +279,28 @@ fn a_directory_that_an_options_file_names_keeps_the_database_of_others() {
         let line = format!("{section}\n  {key} = {}\n", prod.display());
         let text = text.replace(&format!("{plain}\n"), &line);
         fs::write(dir.join("o.ini"), text).unwrap();
-        for (call, expected) in [
-            (run.to_owned(), 2),
-            (format!("{run} --dry-run"), 2),
-            (
-                format!("ycsb load rocksdb {core} -p rocksdb.dir=new -p rocksdb.optionsfile=o.ini"),
-                2,
-            ),
-            (
-                "db-bench --db=new --num=100 --benchmarks=fillseq --options_file=o.ini".to_owned(),
-                1,
-            ),
+        for call in [
+            run.to_owned(),
+            format!("{run} --dry-run"),
+            format!("ycsb load rocksdb {core} -p rocksdb.dir=new -p rocksdb.optionsfile=o.ini"),
+            "db-bench --db=new --num=100 --benchmarks=fillseq --options_file=o.ini".to_owned(),
         ] {
             let refused = tailmark(dir, &call);
-            assert_eq!(code(&refused), Some(expected), "{call}: {}", err(&refused));
+            assert_eq!(code(&refused), Some(2), "{call}: {}", err(&refused));
             let parts = ["o.ini", key, prod.to_str().unwrap(), "a copy of the file"];
             assert_says(&err(&refused), &parts);
             assert!(!dir.join("new/CURRENT").exists(), "{call}");
             assert!(files(dir) == before, "{call}: a file changed");
         }
     }
+    // Nor is a database made that nothing identifies.
+    let text = "[Version]\nrocksdb_version=8.1.1\noptions_file_version=1.1\n[DBOptions]\n\
+                write_identity_file=false\n[CFOptions \"default\"]\n";
+    fs::write(dir.join("o.ini"), text).unwrap();
+    let refused = tailmark(dir, run);
+    assert_eq!(code(&refused), Some(2), "{}", err(&refused));
+    assert_says(&err(&refused), &["write_identity_file", "IDENTITY"]);
+    assert!(!dir.join("new/CURRENT").exists());
 }
 
 /// Every file of the directory `db` and below it, and what is in it; but for RocksDB's lock, which is
@@ -433,6 +435,60 @@ fn a_file_that_a_call_does_not_name_is_not_written_over() {
     // Logs of its own are written again.
     for action in ["load", "run", "run"] {
         assert_eq!(code(&ycsb(dir, action, logs)), Some(0), "{action}");
+    }
+}
+
+#[test]
+fn a_pipe_or_a_log_of_another_program_in_the_place_of_a_log_is_refused_at_once() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    let pipe = Command::new("mkfifo").arg(dir.join("x.hdr")).status();
+    assert!(pipe.unwrap().success());
+    let logs = "-p measurementtype=hdrhistogram -p hdrhistogram.fileoutput=true";
+    let refused = ycsb(dir, "load", logs);
+    assert_eq!(code(&refused), Some(2), "{}", err(&refused));
+    assert_says(&err(&refused), &["x.hdr", "output.path"]);
+    fs::remove_file(dir.join("x.hdr")).unwrap();
+    // As asbench writes them.
+    let theirs = "#[StartTime: 1700000000.000 (seconds since epoch)]\n";
+    fs::write(dir.join("write.hdr"), theirs).unwrap();
+    let refused = ycsb(dir, "load", logs);
+    assert_eq!(code(&refused), Some(2), "{}", err(&refused));
+    assert_says(&err(&refused), &["write.hdr", "another program"]);
+    assert_eq!(fs::read_to_string(dir.join("write.hdr")).unwrap(), theirs);
+    assert!(!dir.join("db").exists());
+}
+
+#[test]
+fn of_calls_that_begin_at_once_in_one_directory_each_has_it_whole_or_changes_nothing() {
+    for _ in 0..3 {
+        let dir = TempDir::new().unwrap();
+        let begin = |_| {
+            let mut tailmark = Command::new(env!("CARGO_BIN_EXE_tailmark"));
+            tailmark
+                .args(["db-bench", "--db=db", "--num=20000", "--benchmarks=fillseq"])
+                .current_dir(dir.path())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            tailmark.spawn().unwrap()
+        };
+        let begun: Vec<_> = (0..4).map(begin).collect();
+        let ended: Vec<_> = begun
+            .into_iter()
+            .map(|run| run.wait_with_output().unwrap())
+            .collect();
+        assert!(ended.iter().any(|run| code(run) == Some(0)), "{ended:?}");
+        for run in ended.iter().filter(|run| code(run) != Some(0)) {
+            let said = err(run);
+            assert_eq!(code(run), Some(2), "{said}");
+            let is_told = ["in use by another process", "another program created"];
+            assert!(is_told.iter().any(|why| said.contains(why)), "{said}");
+        }
+        // RocksDB renames the log of what it does when it opens a database that is there.
+        let names = fs::read_dir(dir.path().join("db")).unwrap();
+        let mut names = names.map(|entry| entry.unwrap().file_name());
+        let old = names.find(|name| name.to_string_lossy().starts_with("LOG.old"));
+        assert_eq!(old, None);
     }
 }
 

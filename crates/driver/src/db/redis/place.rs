@@ -126,7 +126,9 @@ pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, Box
 /// Refuses a data set without its index: nothing tells its records from keys of other programs.
 pub(super) async fn refuse_unindexed(nodes: &Nodes, params: &Params) -> Result<(), BoxError> {
     let existing = Existing::read(nodes).await?;
-    if existing.indexed > 0 || existing.foreign() == 0 {
+    // Whoever is in it: a member of another program ends the removal by its name.
+    let members: u64 = nodes.ask(INDEX.as_bytes(), cmd("ZCARD").arg(INDEX)).await?;
+    if members > 0 || existing.foreign() == 0 {
         return Ok(());
     }
     Err(format!(
