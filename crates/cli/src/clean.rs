@@ -2,7 +2,6 @@
 
 use crate::{
     args::{CleanArgs, PlanArgs},
-    exit::Refused,
     key_flags::KeyFlags,
     run::{default_out, raw_plan},
 };
@@ -11,7 +10,7 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
 };
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_model::printable;
 use tailmark_plan::Plan;
 use tailmark_runner::{Cleaning, Results};

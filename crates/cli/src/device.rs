@@ -3,12 +3,11 @@
 
 use crate::{
     args::{DeviceArgs, DeviceCommand, ListDevicesArgs, ShowDeviceArgs, TextFormat},
-    exit::Refused,
     screen,
 };
 use serde_json::{Value, json};
 use std::{io, path::Path};
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_machine::{BlockDevice, DeviceUse, device_facts, device_named, devices, places_of};
 use tailmark_model::{Fact, json_text, number, printable};
 use tailmark_report::{Cell, Column, Table, TableRow, text_table};

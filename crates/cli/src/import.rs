@@ -8,7 +8,7 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
 };
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_model::{Fact, Header, Load, PointKey, System, secret::own_command};
 use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_study::{
@@ -24,8 +24,8 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let format = find(&args.format)?;
     let mut left = BYTES_MAX;
     let read = |path: &std::path::PathBuf| {
-        let bytes = contents(path, left);
-        let bytes = bytes.with_context(|| format!("failed to read `{}`", path.display()))?;
+        let unreadable = |why| Refused(format!("failed to read `{}`: {why}", path.display()));
+        let bytes = contents(path, left).map_err(unreadable)?;
         left -= bytes.len() as u64;
         anyhow::Ok(Source {
             path: path.clone(),

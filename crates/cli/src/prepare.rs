@@ -3,11 +3,11 @@
 
 use crate::{
     args::{PlanArgs, PrepareDeviceArgs},
-    exit::{self, Refused},
+    exit,
     key_flags::KeyFlags,
     run::raw_plan,
 };
-use tailmark_console::{Console, Exit, listen};
+use tailmark_console::{Console, Exit, Refused, listen};
 use tailmark_engine::{Observer, Stop};
 use tailmark_model::printable;
 use tailmark_prepare::LeftChanges;

@@ -2,11 +2,10 @@
 
 use crate::{
     args::{HistoryArgs, ReportArgs},
-    exit::Refused,
     screen,
 };
 use std::{io, path::Path};
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_report::{
     Data, Report, ReportFormat, read_studies, refuse_unknown_sections, write_data, write_history,
 };

@@ -131,11 +131,11 @@ impl<'a> BenchmarkRun<'a> {
         })
     }
 
-    /// Runs the list.
+    /// The list of benchmarks, with the database open.
     ///
     /// # Errors
     /// If a benchmark is unknown, or the database refuses.
-    pub fn run(mut self) -> anyhow::Result<Exit> {
+    pub fn open(&mut self) -> anyhow::Result<Vec<ListedBenchmark>> {
         let entries = self.entries()?;
         refuse_default_report(self.flags)?;
         self.seed = match self.flags.number("seed")? {
@@ -167,6 +167,14 @@ impl<'a> BenchmarkRun<'a> {
             self.params.access = Access::CreateNew;
         }
         self.open_with(&self.params.clone())?;
+        Ok(entries)
+    }
+
+    /// Runs the list.
+    ///
+    /// # Errors
+    /// If the database refuses, or a file cannot be written.
+    pub fn run(mut self, entries: &[ListedBenchmark]) -> anyhow::Result<Exit> {
         let version = self
             .database()?
             .facts()
@@ -174,7 +182,7 @@ impl<'a> BenchmarkRun<'a> {
             .unwrap_or_default();
         self.console.warn(&text::environment(&version));
         self.console.say(&text::header(self.flags)?)?;
-        for entry in &entries {
+        for entry in entries {
             match entry.action {
                 Action::Tool(tool) => self.use_tool(tool)?,
                 Action::Measure(measure) => self.measure(entry, &measure)?,

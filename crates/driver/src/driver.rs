@@ -84,8 +84,8 @@ pub enum Access {
     Extend,
     /// It is read and, if it is embedded, left unchanged. A missing database is an error.
     Read,
-    /// As `Read` if another version wrote it. Otherwise the database may do its background work
-    /// meanwhile, as in production.
+    /// As `Read` if another program or version wrote it. Otherwise the database may do its
+    /// background work meanwhile, as in production.
     ReadCompatible,
 }
 

@@ -7,7 +7,7 @@ use crate::{
     lines::{self, LINE_BYTES_MAX},
     program::AgentProgram,
     ssh::{BEGINS, SHORT, Ssh, summary},
-    wait::received,
+    wait::{RunStop, received},
 };
 use sha2::{Digest, Sha256};
 use std::{
@@ -71,6 +71,8 @@ pub struct Options {
     pub agent: AgentProgram,
     /// What needs root there; empty if nothing does.
     pub needs_root: String,
+    /// Ends the wait for an agent that does not answer.
+    pub stop: RunStop,
 }
 
 /// The parts of a connection.
@@ -128,7 +130,7 @@ impl Link {
         };
         let agent = match agent {
             Ok(()) => match Channel::open(login, shell.from, shell.to, is_over) {
-                Ok(channel) => Ok(channel),
+                Ok(channel) => Ok(channel.until(options.stop.clone())),
                 Err(error) => {
                     kill(&mut shell.process);
                     return Err(error);

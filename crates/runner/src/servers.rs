@@ -10,7 +10,7 @@ use std::{
 use tailmark_engine::{Observer, Stop};
 use tailmark_model::Fact;
 use tailmark_plan::{Agent, Plan, ServiceControl, SystemPlan};
-use tailmark_remote::{AgentProgram, Options, Server, names_of};
+use tailmark_remote::{AgentProgram, Options, RunStop, Server, names_of};
 
 /// How long to wait for a connection at the end.
 const PUT_BACK: Duration = Duration::from_secs(60);
@@ -58,6 +58,7 @@ impl Servers {
             let options = Options {
                 needs_root: needs.max_by_key(String::len).unwrap_or_default(),
                 agent: agent(&of_host),
+                stop: run_stop(stop),
             };
             calls.push(Call {
                 login,
@@ -274,6 +275,11 @@ fn again_where_lost<T, E>(
             return done;
         }
     }
+}
+
+fn run_stop(stop: &Stop) -> RunStop {
+    let stop = stop.clone();
+    RunStop::new(move || stop.requested())
 }
 
 /// A connection to be made.

@@ -146,3 +146,27 @@ pub enum Error {
         source: io::Error,
     },
 }
+
+impl Error {
+    /// Whether what was named cannot be used: a missing or foreign file, or one of another version.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        match self {
+            Self::Missing { .. }
+            | Self::Exists { .. }
+            | Self::NotAStudy { .. }
+            | Self::OtherVersion { .. }
+            | Self::NotAFile { .. }
+            | Self::Linked { .. }
+            | Self::NotAJournal { .. }
+            | Self::HalfWritten { .. }
+            | Self::ForeignTables { .. }
+            | Self::ForeignFile { .. }
+            | Self::Import { .. }
+            | Self::UnknownFormat { .. } => true,
+            Self::Endless { .. } | Self::File { .. } | Self::Study { .. } | Self::Export { .. } => {
+                false
+            }
+        }
+    }
+}

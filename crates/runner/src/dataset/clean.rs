@@ -156,7 +156,7 @@ impl NamedPlace<'_> {
             let marker = marker.and_then(|text| serde_json::from_str(&text).ok());
             marker.is_some_and(|marker: LogMarker| marker.database == data)
         };
-        // As the study names it. If an options file or another rank set it, ask the database.
+        // As the study names it; where an options file or another rank did, as the database says.
         let params = self.params(Location::None, BTreeMap::new()).ok();
         let said = params.map(|params| (self.driver.adopted)(&data, &params.settings));
         let of_database = |setting: &Setting| {
@@ -192,7 +192,7 @@ impl NamedPlace<'_> {
             return Err(Untouched::Gone(format!("there is no {}", found.name)));
         }
         let mut marker = if is_unmarked {
-            // The load was killed before it wrote a marker.
+            // A load was killed before it wrote one.
             Marker::new(&BTreeMap::new(), "", 0, false)
         } else {
             own(found.marker.as_deref(), study)?
@@ -306,6 +306,9 @@ impl Remains {
     /// If it is in use or cannot be removed.
     pub fn remove(self, log: &dyn Fn(&str)) -> Result<(), Error> {
         if let Some(server) = &self.server {
+            if !self.marker.promises_nothing() {
+                server.set_marker(&self.marker.emptied().text())?;
+            }
             let gone = server.remove(&self.marker.made)?;
             for line in &self.lines {
                 if gone
@@ -337,19 +340,16 @@ impl Remains {
         };
         let data = self.params.location.path().unwrap_or(Path::new(""));
         let trial = trial::left(self.driver, &self.params, &self.marker.study);
-        // Check everything first: data that cannot be removed stays unchanged, with its marker.
+        // All of it is checked first: what cannot be removed stays as it is, with its marker.
         (self.driver.check_destroy)(&self.params)?;
         if let Some(trial) = &trial {
             trial.check_removal(self.driver)?;
         }
-        // After a killed removal, the marker claims no records.
-        let mut started = self.marker.clone();
-        (started.loaded, started.complete) = (0, false);
-        super::marker::write_over(path, &started.text())?;
+        super::marker::write_over(path, &self.marker.emptied().text())?;
         let confirm = |held: &Path| identity::confirm(self.driver, held, &self.marker);
         let destroyed = (self.driver.destroy)(&self.params, &confirm);
         if let Err(tailmark_driver::Error::Locked { .. }) = destroyed {
-            // Another program has it open. Nothing was removed.
+            // Another program has it open, and nothing of it was removed.
             super::marker::write_over(path, &self.marker.text())?;
         }
         destroyed?;

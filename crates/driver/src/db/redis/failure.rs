@@ -33,16 +33,24 @@ impl Refusal {
     }
 }
 
-/// Why an unmeasured request failed. A refused login or a missing permission is final. The client
-/// crate calls every error answer to `AUTH` a refused login, even `max number of clients reached`.
+/// Why an unmeasured request failed. A refused login, a missing permission or a missing command is
+/// final. The client crate calls every error answer to `AUTH` a refused login, even `max number of
+/// clients reached`.
 pub(super) fn unmeasured(error: &RedisError) -> BoxError {
     let message = message(error);
     match (error.kind(), error.code()) {
         (ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "NOPERM" | "WRONGPASS")) => {
             Refusal(message).into()
         }
+        _ if is_unknown_command(error) => Refusal(message).into(),
         _ => message.into(),
     }
+}
+
+/// Whether the server does not know the command, as after `rename-command` in its configuration.
+fn is_unknown_command(error: &RedisError) -> bool {
+    let detail = error.detail().unwrap_or_default();
+    error.code() == Some("ERR") && detail.starts_with("unknown command")
 }
 
 fn cause(error: &RedisError) -> Cause {
@@ -91,6 +99,11 @@ pub(super) fn message(error: &RedisError) -> String {
         (_, Some("NOAUTH")) => {
             return "the server requires `user` and `password_file`".to_owned();
         }
+        _ if is_unknown_command(error) => {
+            let detail = error.detail().unwrap_or_default();
+            let named = detail.split(", with args").next().unwrap_or(detail);
+            format!("{named}: the server renamed it (`rename-command`), but tailmark needs it")
+        }
         _ => error.to_string(),
     };
     said.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -135,8 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_login_is_final() {
+    fn a_refused_login_or_a_missing_command_is_final() {
         for (line, expected) in [
+            (
+                "ERR unknown command 'INFO', with args beginning with: 'everything' ",
+                true,
+            ),
+            ("ERR syntax error", false),
             ("WRONGPASS invalid username-password pair", true),
             ("NOAUTH Authentication required.", true),
             (
@@ -152,6 +170,17 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn a_missing_command_is_named_without_its_arguments() {
+        let unknown = "ERR unknown command 'HSET', with args beginning with: 'user1' 'field0' ";
+        let said = message(&error(unknown));
+        assert!(
+            said.starts_with("unknown command 'HSET': the server renamed it"),
+            "{said}"
+        );
+        assert!(!said.contains("user1"), "{said}");
     }
 
     #[test]

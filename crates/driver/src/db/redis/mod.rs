@@ -180,8 +180,11 @@ impl Database for Redis {
     }
 
     fn removal(&self, _: &[Made]) -> Result<Vec<String>, Error> {
-        let same = self.pool.wait(self.same());
-        same.map_err(|source| self.failed("look into", source))?;
+        let looked = self.pool.wait(async {
+            self.same().await?;
+            place::refuse_unindexed(&self.nodes, &self.opened.params).await
+        });
+        looked.map_err(|source| self.failed("find the records of", source))?;
         Ok(vec![
             place::removal(&self.opened.params),
             format!("DEL {OWN} in {}", place::name(&self.opened.params)),

@@ -176,6 +176,7 @@ impl RocksDb {
         if creates {
             open::make(place).map_err(&failed)?;
         }
+        let _turn = open::turn(place, access, exists)?;
         let families = std::mem::take(&mut loaded.families);
         let db = open::open_families(place, access, &loaded.database, families)?;
         if let Some(log) = &mut log {

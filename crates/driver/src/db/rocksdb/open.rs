@@ -4,7 +4,9 @@ use super::{
     NAME, files, identity, lock, version,
     wal::{Claim, LogDirectory},
 };
-use crate::{Access, Error, Params, error::BoxError, of_another_user};
+use crate::{
+    Access, Error, LockedFile, Params, db::HAS_APPEARED, error::BoxError, of_another_user,
+};
 use rust_rocksdb::{ColumnFamilyDescriptor, DB, Options};
 use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
 
@@ -39,6 +41,27 @@ pub(super) fn access(place: &Path, params: &Params) -> Result<Access, Error> {
         writer,
         change: format!("writes to it with RocksDB {}", version::EMBEDDED),
     })
+}
+
+/// The turn to open a database for writing. Refuses one that another program has opened or created
+/// since it was examined.
+pub(super) fn turn(
+    place: &Path,
+    access: Access,
+    exists: bool,
+) -> Result<Option<LockedFile>, Error> {
+    if access == Access::Read {
+        return Ok(None);
+    }
+    let turn = lock::turn(place)?;
+    if !exists && place.join("CURRENT").exists() {
+        return Err(Error::Open {
+            driver: NAME,
+            place: place.display().to_string(),
+            source: HAS_APPEARED.into(),
+        });
+    }
+    Ok(turn)
 }
 
 /// Refuses a directory that RocksDB would change before it fails to open it, or would take for

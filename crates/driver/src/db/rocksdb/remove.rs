@@ -37,6 +37,7 @@ pub(super) struct Removable {
 pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
     let place = params.path(NAME)?;
     let failed = |source: BoxError| failed(place, source);
+    let _turn = lock::turn(place)?;
     let held = HeldDirectory::open(place).map_err(|e| failed(e.into()))?;
     let log = LogDirectory::new(place, &params.settings);
     let log = log.as_ref().map(LogDirectory::hold).transpose();
@@ -49,7 +50,6 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     if let Some(held) = &held {
         confirm(held.path()).map_err(|why| failed(why.into()))?;
         lock::refuse_hidden(place).map_err(|why| failed(why.into()))?;
-        lock::refuse_held(place)?;
         remove_database(held, place)?;
     }
     if let (Some(log), Some(logs)) = (log, logs) {

@@ -2,7 +2,7 @@
 //!
 //! RocksDB reads data of older versions, but writes formats that some of them cannot read. Opening
 //! a database for writing once is enough. So a database of another version is opened only for
-//! reading if that suffices. A write that would lock out the version that wrote it needs the user's
+//! reading if that suffices, and so is one of another program. A write that would lock out the version that wrote it needs the user's
 //! consent.
 
 use super::{facts, ini::Ini, kept, newest_options::NewestOptions};
@@ -117,7 +117,9 @@ pub(super) fn access(
             Some(version) => Err(format!("RocksDB {version}")),
             None => Err("LevelDB or an unknown version of RocksDB".to_owned()),
         },
-        Access::ReadCompatible if version == Some(EMBEDDED) => Ok(Access::Write),
+        Access::ReadCompatible if newest.is_tailmarks && version == Some(EMBEDDED) => {
+            Ok(Access::Write)
+        }
         Access::Read | Access::ReadCompatible => Ok(Access::Read),
     }
 }

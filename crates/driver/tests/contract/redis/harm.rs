@@ -103,6 +103,53 @@ fn an_index_with_a_member_of_another_program_is_not_removed() {
 }
 
 #[test]
+fn records_whose_index_is_gone_are_left_and_told() {
+    let (hosts, bench) = own(1070, &[]);
+    let database = bench.open();
+    for number in 0..3 {
+        insert(&mut *database.session().unwrap(), number).unwrap();
+    }
+    assert_eq!(resp(&hosts, 1070, &["DEL", "_indices"]), ["1"]);
+    let before = keys(&hosts, 1070);
+    for refused in [database.removal(&[]), database.remove(&[])] {
+        let refused = format!("{:?}", refused.unwrap_err());
+        assert!(
+            refused.contains("`_indices` of database 1070 is missing"),
+            "{refused}"
+        );
+        assert!(refused.contains("besides its own: 3"), "{refused}");
+    }
+    assert_eq!(keys(&hosts, 1070), before);
+    // A data set without any record has no index either.
+    for record in &before[1..] {
+        let _ = resp(&hosts, 1070, &["DEL", record]);
+    }
+    database.remove(&[]).unwrap();
+    assert!(keys(&hosts, 1070).is_empty());
+}
+
+#[test]
+fn a_server_that_renamed_a_command_is_refused_at_once_by_its_name() {
+    let renamed = OwnServer::start(6376, "rename-command INFO \"\"", "0");
+    let refused = renamed.bench(&[]).try_open().err().unwrap();
+    // No wait for a server that starts: it would answer the same for ever.
+    assert!(matches!(refused, Error::Refused { .. }), "{refused:?}");
+    let why = format!("{refused:?}");
+    assert!(
+        why.contains("'INFO'") && why.contains("rename-command"),
+        "{why}"
+    );
+    let safe = "rename-command FLUSHDB \"\"\nrename-command FLUSHALL \"\"\nrename-command CONFIG \"\"\n\
+                rename-command KEYS \"\"";
+    let hardened = OwnServer::start(6377, safe, "0");
+    let database = hardened.bench(&[]).open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    assert!(database.flush(&|| false).unwrap());
+    database.remove(&[]).unwrap();
+    assert_eq!(resp(&hardened.hosts(), 0, &["DBSIZE"]), ["0"]);
+}
+
+#[test]
 fn another_data_set_in_its_place_is_neither_written_nor_removed() {
     let (hosts, bench) = own(1006, &[]);
     let database = bench.open();

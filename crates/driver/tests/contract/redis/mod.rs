@@ -5,7 +5,11 @@
 mod harm;
 
 use crate::support::*;
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 use tailmark_driver::{
     Access, Cause, Completion, Database, Error, Fields, Key, Location, Operation, Outcome,
     RemarkCode, Session, Values,
@@ -297,6 +301,28 @@ fn what_is_saved_by_snapshots_alone_is_saved_after_a_load() {
         Fields::All,
     );
     assert_eq!(found, Ok(WHOLE));
+}
+
+#[test]
+fn a_wait_for_a_snapshot_ends_when_a_stop_is_requested() {
+    let own = OwnServer::start(6378, "appendonly no\nsave 3600 1", "0");
+    let database = own.bench(&[]).open();
+    for number in 0..300 {
+        insert(&mut *database.session().unwrap(), number).unwrap();
+    }
+    let set = |name, value| {
+        let said = resp(&own.hosts(), 0, &["CONFIG", "SET", name, value]);
+        assert_eq!(said, ["OK"], "{name}");
+    };
+    // A second for each key.
+    set("rdb-key-save-delay", "1000000");
+    let began = Instant::now();
+    let saved = database.flush(&|| began.elapsed() > Duration::from_secs(1));
+    assert!(!saved.unwrap());
+    assert!(began.elapsed() < Duration::from_secs(250));
+    // The snapshot ends with the server.
+    set("save", "");
+    own.act("stop");
 }
 
 #[test]
