@@ -29,7 +29,6 @@ pub struct Exchange {
 
 impl Exchange {
     /// What an answer to this request carries in its body: the two instants of the request.
-    #[must_use]
     pub fn answer(request: &Message) -> [u8; 16] {
         let mut carried = [0; 16];
         carried[..8].copy_from_slice(&request.sent_ns.to_le_bytes());
@@ -38,7 +37,6 @@ impl Exchange {
     }
 
     /// The exchange that ends with this answer, which carried that.
-    #[must_use]
     pub fn new(carried: [u8; 16], answer: &Message) -> Self {
         let carried = u128::from_le_bytes(carried);
         Self {
@@ -50,14 +48,12 @@ impl Exchange {
     }
 
     /// How long the request and the answer were on their way together, in ns.
-    #[must_use]
     pub fn round_trip_ns(&self) -> u64 {
         let there_and_back = self.answer_received_ns.saturating_sub(self.request_sent_ns);
         there_and_back.saturating_sub(self.answer_sent_ns.saturating_sub(self.request_received_ns))
     }
 
     /// What it shows about the other clock.
-    #[must_use]
     pub fn measurement(&self) -> Measurement {
         let mid = |from: u64, to: u64| from + to.saturating_sub(from) / 2;
         let leader_ns = mid(self.request_sent_ns, self.answer_received_ns);
@@ -84,14 +80,12 @@ pub struct Measurement {
 
 impl Measurement {
     /// The best of a burst: that with the least round trip.
-    #[must_use]
     pub fn best(burst: &[Exchange]) -> Option<Self> {
         let best = burst.iter().min_by_key(|exchange| exchange.round_trip_ns());
         best.map(Exchange::measurement)
     }
 
     /// By how much the other clock is ahead, in ns.
-    #[must_use]
     pub fn offset_ns(&self) -> i64 {
         signed(self.leader_ns, self.other_ns)
     }
@@ -132,26 +126,22 @@ impl ClockLine {
     }
 
     /// The measurements, in order.
-    #[must_use]
     pub fn measurements(&self) -> &[Measurement] {
         &self.measurements
     }
 
     /// The other clock's reading at this reading of the leader's; `None` without measurements.
-    #[must_use]
     pub fn other_at(&self, leader_ns: u64) -> Option<At> {
         self.convert(leader_ns, Of::Leader)
     }
 
     /// The leader's reading at this reading of the other clock; `None` without measurements.
-    #[must_use]
     pub fn leader_at(&self, other_ns: u64) -> Option<At> {
         self.convert(other_ns, Of::Other)
     }
 
     /// By how much the other clock gains on the leader's from the first measurement to the last, in
     /// parts per million; nothing before the second.
-    #[must_use]
     pub fn drift_ppm(&self) -> Option<f64> {
         let (first, last) = (self.measurements.first()?, self.measurements.last()?);
         (first != last).then(|| slope(Of::Leader, first, last) * 1e6)

@@ -29,7 +29,6 @@ const LAUNCHERS: &[(&str, &str, &str)] = &[
 const FIRST_SPEAKS: Duration = Duration::from_secs(3);
 
 /// The launcher that started this process, if any.
-#[must_use]
 pub fn launched() -> Option<Launched> {
     launched_by(|name| std::env::var(name).ok())
 }
@@ -48,7 +47,6 @@ fn launched_by(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
 
 /// Whether this process is the first of its job, or the only one, by what its launcher says. What all
 /// of them would say alike this one says.
-#[must_use]
 pub fn is_first() -> bool {
     launched().is_none_or(|launched| launched.rank == 0)
 }

@@ -114,7 +114,6 @@ impl Spacing {
 impl ArrivalSequence {
     /// A sequence of `rate` operations per second. If they are even, the first is due at 0. It ends
     /// after `operations` that are due at `measure` or later.
-    #[must_use]
     pub fn new(
         arrivals: Arrivals,
         rate: f64,
@@ -220,7 +219,6 @@ impl ArrivalSequence {
     }
 
     /// Whether all have been given out.
-    #[must_use]
     pub fn is_spent(&self) -> bool {
         self.left() == 0
     }
@@ -238,7 +236,6 @@ impl ArrivalSequence {
 
     /// When the last operation of a bounded sequence is due and, on average, the next one would be;
     /// `None` until it has been given out.
-    #[must_use]
     pub fn end(&self) -> Option<Tick> {
         let operations = self.operations.filter(|_| self.is_spent())?;
         match &self.source {
@@ -256,7 +253,6 @@ impl ArrivalSequence {
     /// Takes all remaining arrivals that are due before `end`. Returns the ages at `now` of those
     /// in the measured part. If there are very many, the ages are those of [`SAMPLES`] of them,
     /// evenly spaced.
-    #[must_use]
     pub fn take_left(&self, end: Tick, now: Tick) -> Latencies {
         self.skip_warmup();
         let mut ages = new_latencies();

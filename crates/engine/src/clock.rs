@@ -59,7 +59,6 @@ impl Factor {
 
 impl MonotonicClock {
     /// A clock that starts now, at 0.
-    #[must_use]
     pub fn start() -> Self {
         let counter = quanta::Clock::new();
         // As it was calibrated.
@@ -73,7 +72,6 @@ impl MonotonicClock {
     }
 
     /// A clock through two known pairs of counter value and time in nanoseconds.
-    #[must_use]
     pub fn through(from: Reading, to: Reading) -> Self {
         let counts = to.counted.saturating_sub(from.counted);
         Self {
@@ -87,7 +85,6 @@ impl MonotonicClock {
     /// Whether it runs at about the speed that the calibration of the counter gives. A clock
     /// through two readings does not if the machine slept between them, because it stood still
     /// meanwhile.
-    #[must_use]
     pub fn is_plausible(&self) -> bool {
         // By how much a calibration may be wrong, and a clock that follows a time service go faster
         // or slower.
@@ -129,7 +126,6 @@ pub struct Reading {
 impl Reading {
     /// Reads both clocks at once, as the quickest of several attempts. The error is half of the
     /// time that it took (some tens of nanoseconds).
-    #[must_use]
     pub fn new(now_ns: impl Fn() -> u64) -> Self {
         let counter = quanta::Clock::new();
         quickest(|| {
@@ -156,14 +152,12 @@ impl Clock for VirtualClock {
 }
 
 /// A duration as nanoseconds, at most 584 years.
-#[must_use]
 pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// How far the wall clock was set forward between two readings that far apart, milliseconds;
 /// negative if it was set back.
-#[must_use]
 pub fn clock_step_ms(before_ms: u64, after_ms: u64, elapsed: Duration) -> i64 {
     let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
     after_ms
@@ -173,7 +167,6 @@ pub fn clock_step_ms(before_ms: u64, after_ms: u64, elapsed: Duration) -> i64 {
 }
 
 /// Milliseconds since 1970, UTC.
-#[must_use]
 pub fn unix_ms() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -22,7 +22,6 @@ pub struct LatencyCounts {
 
 impl LatencyCounts {
     /// With memory for latencies up to this one, nanoseconds.
-    #[must_use]
     pub fn with_room(largest: u64) -> Self {
         let mut counts = Self::default();
         counts.record(largest);
@@ -60,7 +59,6 @@ impl LatencyCounts {
     }
 
     /// Whether nothing was counted.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.used == 0
     }
@@ -110,7 +108,6 @@ impl LatencyCounts {
     }
 
     /// As a histogram with 64-bit counts.
-    #[must_use]
     pub fn latencies(&self) -> Latencies {
         let mut latencies = new_latencies();
         self.add_to(&mut latencies);

@@ -33,7 +33,6 @@ pub struct Header {
 
 impl Header {
     /// A header, created now, for results without a plan: imports, and calls of drop-in programs.
-    #[must_use]
     pub fn without_plan(title: impl Into<String>, source: String) -> Self {
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -51,7 +50,6 @@ impl Header {
     }
 
     /// The effective plan: dotted keys and their values as text.
-    #[must_use]
     pub fn plan_texts(&self) -> BTreeMap<String, String> {
         let plan = self.plan.iter();
         plan.map(|(key, given)| (key.clone(), given.value.clone()))
@@ -59,7 +57,6 @@ impl Header {
     }
 
     /// Bytes of all values in the data set, without keys; `None` if no plan states it.
-    #[must_use]
     pub fn value_bytes(&self) -> Option<f64> {
         self.settings.data.map(|data| data.value_bytes)
     }

@@ -12,7 +12,6 @@ pub type Latencies = Histogram<u64>;
 pub const DIGITS: u8 = 3;
 
 /// An empty histogram of nanoseconds from 1 ns up, growing as values need it.
-#[must_use]
 pub fn new_latencies() -> Latencies {
     Histogram::new(DIGITS).expect("three digits are accepted")
 }

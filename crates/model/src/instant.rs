@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const LAST: Duration = Duration::from_secs(253_402_300_799);
 
 /// The nearest instant that has a date. A machine without a battery may start before 1970.
-#[must_use]
 pub fn dated(time: SystemTime) -> SystemTime {
     time.clamp(UNIX_EPOCH, UNIX_EPOCH + LAST)
 }

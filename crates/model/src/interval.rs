@@ -25,7 +25,6 @@ impl Interval {
 impl Interval {
     /// Several intervals as one, as if [`Self::merge`] had added them one by one; `None` for an
     /// empty list.
-    #[must_use]
     pub fn of_all(mut intervals: Vec<Self>) -> Option<Self> {
         if intervals.len() < 2 {
             return intervals.pop();
@@ -87,7 +86,6 @@ impl IntervalKind {
 
 /// Merges neighbours in pairs until there are at most `max` intervals (at least 1). `intervals` are
 /// in order of time.
-#[must_use]
 pub fn coarsen(mut intervals: Vec<Interval>, max: usize) -> Vec<Interval> {
     while intervals.len() > max.max(1) {
         let mut rest = intervals.into_iter();
@@ -105,7 +103,6 @@ pub fn coarsen(mut intervals: Vec<Interval>, max: usize) -> Vec<Interval> {
 
 /// Inserts empty intervals before the first interval and into gaps, because nothing was done there.
 /// `intervals` are in order of time. A gap shorter than half of the next interval is ignored.
-#[must_use]
 pub fn without_gaps(intervals: Vec<Interval>) -> Vec<Interval> {
     /// The most intervals that fill a gap; they are longer if it is larger.
     const FILL_MAX: f64 = 10_000.0;

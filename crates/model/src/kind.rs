@@ -32,7 +32,6 @@ impl Kind {
     ];
 
     /// The name in exports and reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",

@@ -35,14 +35,12 @@ pub struct Packed(Vec<u8>);
 
 /// An empty histogram of two digits, to add unpacked ones to. With three digits, each value would
 /// count as the lowest of its slot.
-#[must_use]
 pub fn new_interval_latencies() -> Latencies {
     Histogram::new(DIGITS).expect("two digits are accepted")
 }
 
 impl Packed {
     /// Packs a histogram at two digits, with every count.
-    #[must_use]
     pub fn pack(latencies: &Latencies) -> Self {
         let mut slots = Slots::default();
         for bucket in latencies.iter_recorded() {
@@ -52,14 +50,12 @@ impl Packed {
     }
 
     /// Unpacks the histogram, at two digits.
-    #[must_use]
     pub fn unpack(&self) -> Latencies {
         self.slots().latencies()
     }
 
     /// All of these in one unpacked histogram of two digits, which is faster than adding unpacked
     /// ones.
-    #[must_use]
     pub fn unpack_sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Latencies {
         let mut all = all.into_iter();
         let mut slots = all.next().map_or_else(Slots::default, Self::slots);
@@ -68,7 +64,6 @@ impl Packed {
     }
 
     /// Both histograms in one, with every count.
-    #[must_use]
     pub fn sum(&self, other: &Self) -> Self {
         self.sum_with([other])
     }
@@ -83,7 +78,6 @@ impl Packed {
     }
 
     /// The stored bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -22,14 +22,12 @@ pub const BLOCK_SAMPLES: u64 = 1_000_000;
 
 /// How many requests per second are at or above the value at a quality, given the requests per
 /// second.
-#[must_use]
 pub fn requests_beyond(per_second: f64, quality: f64) -> f64 {
     per_second * (1.0 - quality)
 }
 
 /// Every reported quantile of every kind over the blocks of a phase. Kinds without a block are
 /// absent. If response time equals service time, only service time is given.
-#[must_use]
 pub fn block_qos(intervals: &[Interval]) -> Vec<BlockQos> {
     let mut blocks = Blocks {
         start_s: intervals.first().map_or(0.0, |first| first.start_s),
@@ -81,7 +79,6 @@ impl Blocks {
     }
 
     /// The quantiles of all full blocks.
-    #[must_use]
     pub fn finish(self) -> Vec<BlockQos> {
         let of_kind = |(kind, own): (Kind, KindBlocks)| {
             let service = own.service.finish(kind, TimeBasis::Service);
@@ -214,7 +211,6 @@ pub fn qualities() -> impl Iterator<Item = Quantile> {
 
 impl Phase {
     /// The quality of service of one kind of request; empty if the kind was not requested.
-    #[must_use]
     pub fn qos(&self, kind: Kind, time: TimeBasis) -> Vec<Qos<'_>> {
         let Some(result) = self.kinds.get(&kind) else {
             return Vec::new();

@@ -14,7 +14,6 @@ const QUANTILES: [f64; 5] = [0.5, 0.99, 0.999, 0.9999, 1.0];
 
 impl RankPart {
     /// Operations that succeeded by the end, per second.
-    #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
         let in_time = self
             .operations
@@ -28,14 +27,12 @@ impl RankPart {
     }
 
     /// The response time that this share of requests did not exceed, nanoseconds.
-    #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let kept = self.quantiles.iter().find(|(kept, _)| *kept == share);
         kept.map(|(_, ns)| *ns)
     }
 
     /// The largest difference between its seconds and those of rank 0, nanoseconds.
-    #[must_use]
     pub fn skew_ns(&self) -> u64 {
         self.clock_bound_ns
             .saturating_add(self.clock_drift_ns.unsigned_abs())
@@ -43,7 +40,6 @@ impl RankPart {
     }
 
     /// The kept quantiles of a process's measurements.
-    #[must_use]
     pub fn quantiles_of(phase: &Phase) -> Vec<(f64, u64)> {
         let mut all = new_latencies();
         let requests = phase
@@ -67,7 +63,6 @@ impl Phase {
     /// Measurements of several simultaneous processes as one phase. Its length is that of the
     /// longest part; its start and warm-up are those of the first. Database counters of the same
     /// name are added, because each process reports its own part.
-    #[must_use]
     pub fn of_parts(parts: Vec<Self>) -> Self {
         let mut parts = parts.into_iter();
         let mut all = parts.next().unwrap_or_default();

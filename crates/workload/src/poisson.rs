@@ -16,7 +16,6 @@ pub struct Poisson {
 
 impl Poisson {
     /// This many per second on average.
-    #[must_use]
     pub fn new(rate: f64, seed: u64) -> Self {
         Self {
             seed: Seed::new(seed).with("arrivals", "poisson").value(),
@@ -26,7 +25,6 @@ impl Poisson {
 
     /// The instant after another, nanoseconds; at least one later.
     #[inline]
-    #[must_use]
     pub fn after(&self, instant_ns: u64) -> u64 {
         let distance: f64 = Exp1.sample(&mut Bits(self.seed ^ instant_ns));
         // Rounded down, it would come half a nanosecond too early each time.

@@ -178,7 +178,6 @@ const COMMAND_LINE: &[&str] = &[
 
 /// The machine that this runs on, in the groups `machine`, `cpu`, `memory`, `kernel`, `control group`
 /// and `network`.
-#[must_use]
 pub fn machine_facts() -> Vec<Fact> {
     let groups = [
         machine(),

@@ -35,7 +35,6 @@ const PUT_BACK: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_secs(1);
 
 /// The reading of this machine's clock, in ns: `CLOCK_MONOTONIC`.
-#[must_use]
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()

@@ -53,7 +53,6 @@ pub struct TrialResult {
 
 impl Trial {
     /// The result of the phase of a trial.
-    #[must_use]
     pub fn from_point(point: &Point, settings: &SloSettings) -> Self {
         let Point { key, phase } = point;
         let (limits, verdict, cause) = judge(point, settings);
@@ -91,13 +90,11 @@ impl Trial {
     }
 
     /// Requested operations per second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.key.target_rate.unwrap_or_default()
     }
 
     /// The result for the limit that is closest to breaking, or farthest exceeded.
-    #[must_use]
     pub fn worst(&self) -> Option<&TrialResult> {
         let results = self.limits.iter();
         results.max_by(|a, b| a.part().total_cmp(&b.part()))
@@ -241,7 +238,6 @@ pub struct Slo {
 
 impl Slo {
     /// A search with its trials, and the points of a sweep, from these.
-    #[must_use]
     pub fn new(
         (system, workload, distribution): (&str, &str, &str),
         settings: &SloSettings,
@@ -289,7 +285,6 @@ impl Slo {
     }
 
     /// The next rate to try, or the result.
-    #[must_use]
     pub fn next(&self, settings: &SloSettings) -> Next {
         search::next(
             &settings.bounds,
@@ -335,7 +330,6 @@ impl Slo {
     }
 
     /// The result so far.
-    #[must_use]
     pub fn answer(&self, settings: &SloSettings) -> Answer {
         match self.next(settings) {
             Next::Done(answer) => answer,
@@ -352,7 +346,6 @@ impl Slo {
 
     /// The result for one of several limits. The search looks for the rate at which any limit
     /// breaks, so a limit that breaks later has only a lower end.
-    #[must_use]
     pub fn answer_of(&self, limit: Limit, settings: &SloSettings) -> Answer {
         let of_all = self.answer(settings);
         if settings.latency == [limit] || of_all.status == Status::Unfinished {
@@ -375,7 +368,6 @@ impl Slo {
 
     /// The highest rate so far at which the limits held, and the lowest above it at which they did
     /// not, confirmed or not.
-    #[must_use]
     pub fn bracket(&self) -> (Option<f64>, Option<f64>) {
         let is = |wanted: &[Verdict]| {
             let trials = self.trials.iter();
@@ -390,7 +382,6 @@ impl Slo {
     }
 
     /// The total duration of the trials so far.
-    #[must_use]
     pub fn took(&self) -> Duration {
         self.trials.iter().map(|trial| trial.took).sum()
     }
@@ -400,7 +391,6 @@ impl Slo {
     }
 
     /// The number of trials at a rate.
-    #[must_use]
     pub fn tries_of(&self, rate: f64) -> u32 {
         let tries = self.trials.iter().filter(|trial| trial.rate() == rate);
         u32::try_from(tries.count()).unwrap_or(u32::MAX)

@@ -66,7 +66,6 @@ pub struct Source {
 
 impl Source {
     /// What only files of the same content have in common: the SHA-256, in hexadecimal digits.
-    #[must_use]
     pub fn digest(&self) -> String {
         let digest = Sha256::digest(&self.bytes);
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -124,7 +123,6 @@ pub struct Imported {
 
 impl Imported {
     /// The system that this one is a ceiling for, if it is one.
-    #[must_use]
     pub fn ceiling_for(&self) -> Option<&str> {
         let ceilings = &self.of_study.as_ref()?.ceilings;
         ceilings.get(&self.system).map(String::as_str)
@@ -159,7 +157,6 @@ impl Imported {
 
     /// The study's facts about the system `name`: the source of its points, and other information
     /// in the file. `format` is that of the import.
-    #[must_use]
     pub fn facts(&self, name: &str, format: &str) -> Vec<Fact> {
         let file = self.file.file_name().unwrap_or_default().to_string_lossy();
         let from = (
