@@ -63,30 +63,36 @@ pub fn let_first_speak() {
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)]) -> Option<(&'static str, u32)> {
+    fn launched(variables: &[(&str, &str)]) -> Option<(&'static str, u32)> {
         let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
-        let launched = launched_by(|name| find(name).map(|(_, value)| (*value).to_owned()))?;
-        Some((launched.launcher, launched.size))
+        let found = launched_by(|name| find(name).map(|(_, value)| (*value).to_owned()))?;
+        Some((found.launcher, found.size))
     }
 
     #[test]
     fn a_plain_start_has_no_launcher() {
-        assert_eq!(of(&[]), None);
+        assert_eq!(launched(&[]), None);
         // A batch script of Slurm has this one, and is one process.
-        assert_eq!(of(&[("SLURM_NTASKS", "8")]), None);
+        assert_eq!(launched(&[("SLURM_NTASKS", "8")]), None);
     }
 
     #[test]
     fn each_launcher_tells_how_many_processes_there_are() {
-        assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "4")]), Some(("mpirun", 4)));
-        assert_eq!(of(&[("PMI_SIZE", "3")]), Some(("mpirun", 3)));
-        assert_eq!(of(&[("SLURM_STEP_NUM_TASKS", "2")]), Some(("srun", 2)));
+        assert_eq!(
+            launched(&[("OMPI_COMM_WORLD_SIZE", "4")]),
+            Some(("mpirun", 4))
+        );
+        assert_eq!(launched(&[("PMI_SIZE", "3")]), Some(("mpirun", 3)));
+        assert_eq!(
+            launched(&[("SLURM_STEP_NUM_TASKS", "2")]),
+            Some(("srun", 2))
+        );
     }
 
     #[test]
     fn mpirun_within_slurm_counts_before_srun() {
         let both = [("SLURM_STEP_NUM_TASKS", "2"), ("OMPI_COMM_WORLD_SIZE", "8")];
-        assert_eq!(of(&both), Some(("mpirun", 8)));
+        assert_eq!(launched(&both), Some(("mpirun", 8)));
     }
 
     #[test]
@@ -103,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_of_processes_says_nothing() {
-        assert_eq!(of(&[("PMI_SIZE", "")]), None);
-        assert_eq!(of(&[("PMI_SIZE", "0")]), None);
+        assert_eq!(launched(&[("PMI_SIZE", "")]), None);
+        assert_eq!(launched(&[("PMI_SIZE", "0")]), None);
     }
 }

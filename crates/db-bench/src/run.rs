@@ -15,18 +15,13 @@ use super::{
     watch::{Watch, refuse_default_report},
 };
 use anyhow::{bail, ensure};
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_console::{Console, Exit};
 use tailmark_driver::{
     Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings, db::RocksDb,
 };
 use tailmark_engine::{Spec, Stop, Terms};
-use tailmark_model::{Kind, Phase, PointKey};
+use tailmark_model::{Kind, Phase, PointKey, instant::since_1970};
 use tailmark_report::write_studies;
 use tailmark_runner::{
     PointContext,
@@ -140,10 +135,7 @@ impl<'a> BenchmarkRun<'a> {
         refuse_default_report(self.flags)?;
         self.seed = match self.flags.number("seed")? {
             0_i64 => {
-                let seed = SystemTime::now()
-                    .duration_since(UNIX_EPOCH)
-                    .unwrap_or_default();
-                let seed = seed.as_micros() as u64;
+                let seed = since_1970().as_micros() as u64;
                 self.console
                     .say(&format!("Set seed to {seed} because --seed was 0"))?;
                 seed

@@ -5,7 +5,7 @@
 //! of their time and its rate) is in the factors, so that they run the same instructions as a
 //! single process.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tailmark_driver::VirtualClock;
 
 /// Nanoseconds since the clock's origin.
@@ -164,14 +164,6 @@ pub fn clock_step_ms(before_ms: u64, after_ms: u64, elapsed: Duration) -> i64 {
         .wrapping_sub(before_ms)
         .wrapping_sub(elapsed_ms)
         .cast_signed()
-}
-
-/// Milliseconds since 1970, UTC.
-pub fn unix_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -55,6 +55,11 @@ pub fn processors() -> usize {
         .max(1)
 }
 
+/// The kernel's identifier of this boot.
+pub fn boot_id() -> Option<String> {
+    sysfs::text(std::path::Path::new("/proc/sys/kernel/random/boot_id"))
+}
+
 /// Whether this process acts as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -33,7 +33,6 @@ pub struct BlockValue {
     /// Nanoseconds.
     pub ns: u64,
     /// Whether it is a lower bound, because too many requests of the block failed.
-    #[serde(default)]
     pub is_at_least: bool,
     /// When the block began, seconds since the start of the phase.
     pub start_s: f64,

@@ -375,7 +375,6 @@ pub struct RankPart {
     /// Operations among them that failed.
     pub failed: u64,
     /// Successful operations that were done after the end of the measured part.
-    #[serde(default)]
     pub drained: u64,
     /// How long its part took, seconds.
     pub duration_s: f64,
@@ -391,9 +390,7 @@ pub struct RankPart {
     /// How busy the processors of its machine were, 0 to 1; `None` if this process did not watch
     /// its machine.
     pub cpu_busy: Option<f64>,
-    /// The share that the threads of its clients had of them, 0 to 1; `None` as above, and in older
-    /// studies.
-    #[serde(default)]
+    /// The share that the threads of its clients had of them, 0 to 1; `None` as above.
     pub cpu_client: Option<f64>,
     /// Quantiles of the response time of all its requests, as pairs of a share of requests and
     /// nanoseconds.

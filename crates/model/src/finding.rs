@@ -17,7 +17,6 @@ pub struct Finding {
     #[serde(rename = "text")]
     pub wording: String,
     /// What was seen.
-    #[serde(default)]
     pub evidence: Vec<Observation>,
 }
 

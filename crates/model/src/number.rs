@@ -4,9 +4,9 @@
 //!
 //! The drop-ins write numbers like the programs that they replace.
 
-use crate::{Bound, Bounded, PointKey};
+use crate::{Bound, Bounded, PointKey, instant::at_ms};
 use serde::{Deserialize, Serialize};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 /// A number per second: `42,012`; one decimal below 100, three digits below 1.
 pub fn rate(value: f64) -> String {
@@ -340,20 +340,15 @@ pub fn rounded(time: Duration) -> String {
     humantime::format_duration(nearest).to_string()
 }
 
-/// The last millisecond of the year 9999, the last that RFC 3339 can express.
-pub const INSTANT_MAX_MS: u64 = 253_402_300_799_999;
-
-/// An instant in milliseconds since 1970 UTC, up to [`INSTANT_MAX_MS`]: `2026-11-21 10:00 UTC`.
+/// An instant in milliseconds since 1970 UTC, up to the year 9999: `2026-11-21 10:00 UTC`.
 pub fn instant(ms: u64) -> String {
-    let at = UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS));
-    let text = humantime::format_rfc3339_seconds(at).to_string();
+    let text = humantime::format_rfc3339_seconds(at_ms(ms)).to_string();
     format!("{} UTC", text[..16].replace('T', " "))
 }
 
 /// The same with its milliseconds: `2026-11-21 10:00:05.123 UTC`.
 pub fn instant_ms(ms: u64) -> String {
-    let at = UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS));
-    let text = humantime::format_rfc3339_millis(at).to_string();
+    let text = humantime::format_rfc3339_millis(at_ms(ms)).to_string();
     format!("{} UTC", text.trim_end_matches('Z').replace('T', " "))
 }
 

@@ -128,15 +128,17 @@ const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 /// Names that are reserved with a digit after them.
 const RESERVED_NUMBERED: [&str; 2] = ["com", "lpt"];
 
+/// Bytes as hexadecimal digits, as `sha256sum` prints them.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A file name, without its extension, for a foreign name: one path component that every file
 /// system accepts. Different names may map to the same one.
 pub fn file_name(name: &str) -> String {
     let mut out = one_part(name);
     if out.len() > FILE_NAME_MAX {
-        let mut hash = String::new();
-        for byte in &Sha256::digest(name)[..4] {
-            let _ = write!(hash, "{byte:02x}");
-        }
+        let hash = hex(&Sha256::digest(name)[..4]);
         out.truncate(out.floor_char_boundary(FILE_NAME_MAX - 1 - hash.len()));
         out = format!("{out}-{hash}");
     }

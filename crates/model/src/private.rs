@@ -1,5 +1,4 @@
-//! The table of private facts: serial numbers, host names and addresses. Because it is a table,
-//! older studies can be redacted too.
+//! The table of private facts: serial numbers, host names and addresses.
 
 use crate::{Fact, server::plain};
 

@@ -235,12 +235,11 @@ fn is_silent(heard_ns: &AtomicU64, is_over: &AtomicBool) -> bool {
 
 fn hello() -> Hello {
     let uname = rustix::system::uname();
-    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: uname.nodename().to_string_lossy().into_owned(),
-        boot_id: boot_id.trim().to_owned(),
+        boot_id: tailmark_machine::boot_id().unwrap_or_default(),
         memory: tailmark_machine::memory().total,
     }
 }

@@ -146,9 +146,9 @@ impl Server {
 
     /// Whether it is this machine; `None` if unknown.
     pub fn is_this_machine(&self) -> Option<bool> {
-        let own = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let own = tailmark_machine::boot_id()?;
         let boot_id = self.boot_id();
-        (!boot_id.is_empty()).then(|| own.trim() == boot_id)
+        (!boot_id.is_empty()).then(|| own == boot_id)
     }
 
     /// Whether another server is the same machine under another login, as far as known. Containers

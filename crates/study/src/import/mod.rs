@@ -27,6 +27,7 @@ use std::{
 use tailmark_model::{
     Arrivals, Fact, Finding, Kind, Phase, Sentence,
     finding::{ERRORS, MISSES, NOTHING_FOUND},
+    printable::hex,
 };
 
 /// A format that can be imported.
@@ -67,8 +68,7 @@ pub struct Source {
 impl Source {
     /// What only files of the same content have in common: the SHA-256, in hexadecimal digits.
     pub fn digest(&self) -> String {
-        let digest = Sha256::digest(&self.bytes);
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(&self.bytes))
     }
 }
 

@@ -6,7 +6,7 @@ use rusqlite::{
     Connection, Error, Result, Row,
     types::{Type, ValueRef},
 };
-use tailmark_model::{number::INSTANT_MAX_MS, printable};
+use tailmark_model::{instant::INSTANT_MAX_MS, printable};
 
 /// The most bytes of a name: of a system, a workload, a fact, a series.
 pub const NAME_MAX: usize = 4 << 10;
