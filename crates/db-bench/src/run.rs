@@ -28,7 +28,7 @@ use tailmark_runner::{
     capture::Watched,
     point::{self, CallStudy, Measured},
 };
-use tailmark_workload::{KeySpace, Workload};
+use tailmark_workload::{KeySpace, Workload, assign_groups};
 
 /// One call of db_bench.
 pub struct BenchmarkRun<'a> {
@@ -343,9 +343,7 @@ impl<'a> BenchmarkRun<'a> {
         let measured = point::measure(&spec, &watched, &watch, &ends)?;
         let phase = &measured.phase;
         watch.end(Duration::from_secs_f64(phase.elapsed_s()));
-        let background =
-            phase_clients(workload, measurement.threads) - u64::from(measurement.threads);
-        self.clients += u64::from(measurement.threads) + background;
+        self.clients += assign_groups(workload, measurement.threads).len() as u64;
         let result = BenchmarkResult::new(phase, measure, workload, measurement.threads);
         let message = if measure.needs.is_small() {
             format!("({} ops)", data.records)
@@ -396,11 +394,6 @@ fn checked(
     let mut settings = Settings::check(driver, given, data, 1.0)?;
     settings.set_default("format_version", flags::FORMAT_VERSION);
     Ok(settings)
-}
-
-/// Clients of a phase, background clients included.
-fn phase_clients(workload: &Workload, threads: u32) -> u64 {
-    tailmark_workload::assign_groups(workload, threads).len() as u64
 }
 
 /// The point of a repeat. A sinusoidal rate is not the fixed rate in a point's name.

@@ -12,7 +12,7 @@ use super::{
 use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
 use tailmark_model::{
-    ErrorCount, Interval, IntervalKind, Kind, LagCauses, Latencies, Packed, Phase, StartLag,
+    ErrorCount, Interval, IntervalKind, Kind, LagCauses, Packed, Phase, StartLag, histogram::add,
     new_latencies, printable, qos::Blocks,
 };
 
@@ -285,18 +285,7 @@ impl Collector {
 fn empty(slot: u32, seconds: u32) -> Interval {
     let length_s = f64::from(seconds) * (INTERVAL_NS as f64 / 1e9);
     let start_s = f64::from(slot) * length_s;
-    Interval {
-        start_s,
-        length_s,
-        operations: 0,
-        failed: 0,
-        kinds: BTreeMap::new(),
-    }
-}
-
-fn add(into: &mut Latencies, from: &Latencies) {
-    into.add(from)
-        .expect("a histogram that grows takes any other");
+    Interval::empty(start_s, length_s)
 }
 
 #[cfg(test)]

@@ -297,12 +297,10 @@ impl Phase {
     /// The total time for which clients waited for answers, including failures, nanoseconds.
     pub fn busy_ns(&self) -> f64 {
         // The halves of a read-modify-write are among reads and updates.
-        let kinds = self.kinds.iter();
-        let requests = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
         let sum = |latencies: &Latencies| latencies.mean() * latencies.len() as f64;
-        let busy = requests
-            .map(|(_, result)| sum(&result.service) + result.failed.as_ref().map_or(0.0, sum));
-        busy.sum()
+        let busy =
+            |result: &KindResult| sum(&result.service) + result.failed.as_ref().map_or(0.0, sum);
+        Kind::sent(&self.kinds).map(busy).sum()
     }
 }
 

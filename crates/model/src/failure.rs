@@ -96,7 +96,7 @@ impl Phase {
 
     /// Requests that were answered, including failures and those of background clients.
     pub fn requests(&self) -> u64 {
-        sent(&self.kinds).map(|k| k.count + k.errors).sum()
+        Kind::sent(&self.kinds).map(|k| k.count + k.errors).sum()
     }
 
     /// Requests of background clients, which do not count as operations. A read-modify-write is one
@@ -143,7 +143,7 @@ impl Interval {
     }
 }
 
-fn rate(count: u64, seconds: f64) -> f64 {
+pub(crate) fn rate(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count as f64 / seconds
     } else {
@@ -169,14 +169,6 @@ impl Counted for IntervalKind {
     }
 }
 
-/// Kinds that are sent.
-fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
-    let sent = kinds
-        .iter()
-        .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    sent.map(|(_, kind)| kind)
-}
-
 /// How many of these operations failed, as far as requests tell. Imports do not count failed
 /// operations.
 ///
@@ -186,7 +178,7 @@ fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
 /// half failed, and if nothing succeeded.
 pub fn failed_operations<T: Counted>(operations: u64, kinds: &BTreeMap<Kind, T>) -> u64 {
     let counted = |kind| kinds.get(&kind).map_or((0, 0), Counted::counted);
-    let all = sent(kinds).map(Counted::counted);
+    let all = Kind::sent(kinds).map(Counted::counted);
     let (succeeded, failed) = all.fold((0, 0), |sum, k| (sum.0 + k.0, sum.1 + k.1));
     // Requests beyond operations are second halves.
     let pairs = if kinds.contains_key(&Kind::ReadModifyWrite) {

@@ -20,9 +20,18 @@ impl Interval {
                 .or_insert_with(|| theirs.clone());
         }
     }
-}
 
-impl Interval {
+    /// An interval in which nothing was done.
+    pub const fn empty(start_s: f64, length_s: f64) -> Self {
+        Self {
+            start_s,
+            length_s,
+            operations: 0,
+            failed: 0,
+            kinds: BTreeMap::new(),
+        }
+    }
+
     /// Several intervals as one, as if [`Self::merge`] had added them one by one; `None` for an
     /// empty list.
     pub fn of_all(mut intervals: Vec<Self>) -> Option<Self> {
@@ -113,13 +122,8 @@ pub fn without_gaps(intervals: Vec<Interval>) -> Vec<Interval> {
         if interval.length_s > 0.0 && gap_s > interval.length_s / 2.0 {
             let count = (gap_s / interval.length_s).round().clamp(1.0, FILL_MAX);
             let length_s = gap_s / count;
-            whole.extend((0..count as u32).map(|i| Interval {
-                start_s: end_s + f64::from(i) * length_s,
-                length_s,
-                operations: 0,
-                failed: 0,
-                kinds: BTreeMap::new(),
-            }));
+            let start_s = |i: u32| end_s + f64::from(i) * length_s;
+            whole.extend((0..count as u32).map(|i| Interval::empty(start_s(i), length_s)));
         }
         end_s = interval.start_s + interval.length_s;
         whole.push(interval);

@@ -13,7 +13,7 @@
 
 use crate::{
     BlockQos, BlockValue, Bounded, Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile,
-    TimeBasis, packed::new_interval_latencies, quantile,
+    TimeBasis, histogram, packed::new_interval_latencies, quantile,
 };
 use std::collections::BTreeMap;
 
@@ -125,9 +125,7 @@ impl TimeBlocks {
 
     /// Adds an interval that ends at `end_s`.
     fn add(&mut self, packed: &Packed, failed: u64, end_s: f64) {
-        self.done
-            .add(packed.unpack())
-            .expect("a histogram that grows takes any other");
+        histogram::add(&mut self.done, &packed.unpack());
         self.failed = self.failed.saturating_add(failed);
         let samples = self.done.len().saturating_add(self.failed);
         if samples < BLOCK_SAMPLES {

@@ -18,34 +18,13 @@ pub struct Quantile {
 
 /// Every quantile that is reported, rising.
 pub const QUANTILES: [Quantile; 7] = [
-    Quantile {
-        name: "p50",
-        value: 0.5,
-    },
-    Quantile {
-        name: "p90",
-        value: 0.9,
-    },
-    Quantile {
-        name: "p95",
-        value: 0.95,
-    },
-    Quantile {
-        name: "p99",
-        value: 0.99,
-    },
-    Quantile {
-        name: "p99.9",
-        value: 0.999,
-    },
-    Quantile {
-        name: "p99.99",
-        value: 0.9999,
-    },
-    Quantile {
-        name: "p99.999",
-        value: 0.999_99,
-    },
+    Quantile::new("p50", 0.5),
+    Quantile::new("p90", 0.9),
+    Quantile::new("p95", 0.95),
+    Quantile::new("p99", 0.99),
+    Quantile::new("p99.9", 0.999),
+    Quantile::new("p99.99", 0.9999),
+    Quantile::new("p99.999", 0.999_99),
 ];
 
 /// The median.
@@ -55,10 +34,7 @@ pub const P50: Quantile = QUANTILES[0];
 pub const P99: Quantile = QUANTILES[3];
 
 /// One nine more than reports state of every point: 10 of 10 million samples lie beyond it.
-pub const SIX_NINES: Quantile = Quantile {
-    name: "p99.9999",
-    value: 0.999_999,
-};
+pub const SIX_NINES: Quantile = Quantile::new("p99.9999", 0.999_999);
 
 /// With fewer samples beyond it, a quantile is not printed as a number.
 pub const SAMPLES_MIN: u64 = 10;
@@ -67,6 +43,10 @@ pub const SAMPLES_MIN: u64 = 10;
 pub const SAMPLES_SOLID: u64 = 100;
 
 impl Quantile {
+    const fn new(name: &'static str, value: f64) -> Self {
+        Self { name, value }
+    }
+
     /// Its value in nanoseconds, if enough samples lie beyond it. Reports use
     /// [`crate::RankedLatencies`], which includes operations that were never done.
     pub fn value_in(self, latencies: &Latencies) -> Option<u64> {

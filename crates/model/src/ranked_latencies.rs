@@ -13,7 +13,7 @@
 //! are maximum and mean.
 
 use crate::{
-    Bounded, Latencies, Summary,
+    Bounded, Latencies, Summary, histogram,
     quantile::{self, Quantile, SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
 };
 
@@ -293,8 +293,7 @@ fn at_least(done: &Latencies, ns: u64) -> Bounded {
 /// All samples, with requests that were not done at their ages.
 fn together(done: &Latencies, ages: &Latencies) -> Latencies {
     let mut all = done.clone();
-    all.add(ages)
-        .expect("a histogram that grows takes any other");
+    histogram::add(&mut all, ages);
     all
 }
 

@@ -4,8 +4,8 @@
 //! Histograms are added, per interval and in total. Percentiles are never averaged.
 
 use crate::{
-    Censored, ErrorCount, Interval, Kind, KindResult, LagCauses, Latencies, Phase, RankPart,
-    StartLag, new_latencies,
+    Censored, ErrorCount, Interval, Kind, KindResult, LagCauses, Phase, RankPart, StartLag,
+    failure::rate, histogram::add, new_latencies,
 };
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -19,11 +19,7 @@ impl RankPart {
             .operations
             .saturating_sub(self.failed)
             .saturating_sub(self.drained);
-        if self.duration_s > 0.0 {
-            in_time as f64 / self.duration_s
-        } else {
-            0.0
-        }
+        rate(in_time, self.duration_s)
     }
 
     /// The response time that this share of requests did not exceed, nanoseconds.
@@ -42,11 +38,7 @@ impl RankPart {
     /// The kept quantiles of a process's measurements.
     pub fn quantiles_of(phase: &Phase) -> Vec<(f64, u64)> {
         let mut all = new_latencies();
-        let requests = phase
-            .kinds
-            .iter()
-            .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-        for (_, kind) in requests {
+        for kind in Kind::sent(&phase.kinds) {
             add(&mut all, kind.response());
         }
         if all.is_empty() {
@@ -182,11 +174,6 @@ fn add_lag(into: &mut Option<StartLag>, from: Option<StartLag>) {
         }
         _ => None,
     };
-}
-
-fn add(into: &mut Latencies, from: &Latencies) {
-    into.add(from)
-        .expect("a histogram that grows takes any other");
 }
 
 #[cfg(test)]

@@ -30,13 +30,7 @@ pub struct KeyRange {
 impl Workload {
     /// A workload of one group of all clients.
     pub fn new(name: impl Into<String>, about: impl Into<String>, group: ClientGroup) -> Self {
-        Self {
-            name: name.into(),
-            about: about.into(),
-            groups: vec![group],
-            format: RecordFormat::default(),
-            range: None,
-        }
+        Self::of_groups(name, about, vec![group])
     }
 
     /// A workload of these groups.

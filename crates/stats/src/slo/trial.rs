@@ -128,9 +128,8 @@ const SLOWED: f64 = 2.0;
 
 /// The mean service time of all requests, nanoseconds; infinite without requests.
 fn service_ns(phase: &Phase) -> f64 {
-    let kinds = phase.kinds.iter();
-    let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    let each = halves.map(|(_, result)| (result.service.mean(), result.service.len() as f64));
+    let halves = Kind::sent(&phase.kinds);
+    let each = halves.map(|result| (result.service.mean(), result.service.len() as f64));
     let (sum, count) = each.fold((0.0, 0.0), |sums, (mean, count)| {
         (sums.0 + mean * count, sums.1 + count)
     });

@@ -356,11 +356,8 @@ fn count_operations(phase: &mut Phase) {
     if phase.intervals.iter().any(|i| i.operations > 0) {
         return;
     }
-    let mut sent = phase
-        .kinds
-        .iter()
-        .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    if sent.any(|(_, kind)| kind.count > 0 && kind.service.is_empty()) {
+    let is_unlogged = |kind: &KindResult| kind.count > 0 && kind.service.is_empty();
+    if Kind::sent(&phase.kinds).any(is_unlogged) {
         phase.intervals.clear();
     }
     for interval in &mut phase.intervals {
