@@ -69,9 +69,7 @@ impl Phase {
     /// Bytes of keys and values by the end of the measured part, if they are known. A
     /// read-modify-write counts through its two halves.
     fn database_bytes_in_time(&self) -> Option<u64> {
-        let kinds = self.kinds.iter();
-        let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-        let halves = || halves.clone().map(|(_, result)| result);
+        let halves = || Kind::sent(&self.kinds);
         // An import may know of operations, and of no kind how many.
         let has_found = halves().any(|result| result.count > result.not_found)
             || halves().all(|result| result.count == 0) && self.operations > self.failed;

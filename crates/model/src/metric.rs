@@ -62,7 +62,8 @@ impl Statistic {
 }
 
 /// The instant from which a latency is timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TimeBasis {
     /// When the operation was sent.
     Service,

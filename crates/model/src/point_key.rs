@@ -34,6 +34,11 @@ impl PointKey {
         self.threads == Self::PEAK
     }
 
+    /// The names of its system, workload and distribution.
+    pub fn names(&self) -> (&str, &str, &str) {
+        (&self.system, &self.workload, &self.distribution)
+    }
+
     /// The number of clients, if it is known.
     pub fn clients(&self) -> Option<u32> {
         (!self.is_peak()).then_some(self.threads)

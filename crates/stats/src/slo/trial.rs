@@ -244,13 +244,7 @@ impl Slo {
         trials: &[Trial],
         allow_errors: f64,
     ) -> Self {
-        let is_of = |key: &PointKey| {
-            (
-                key.system.as_str(),
-                key.workload.as_str(),
-                key.distribution.as_str(),
-            ) == (system, workload, distribution)
-        };
+        let is_of = |key: &PointKey| key.names() == (system, workload, distribution);
         let swept = || points.iter().filter(|point| is_of(&point.key));
         let valid = || swept().filter(|point| point.phase.fault(allow_errors).is_none());
         let known: Vec<(f64, bool)> = valid()

@@ -42,14 +42,7 @@ pub fn find(name: &str) -> Result<&'static Format, Error> {
     FORMATS
         .iter()
         .find(|format| format.name == name)
-        .ok_or_else(|| Error::UnknownFormat {
-            name: name.to_owned(),
-            known: FORMATS
-                .iter()
-                .map(|format| format.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+        .ok_or_else(|| Error::unknown_format(name, FORMATS.iter().map(|format| format.name)))
 }
 
 /// The error of a format that could not be written.

@@ -8,7 +8,7 @@ use super::{
     Given, Import, Imported, Source, failed, hdr,
     held::Held,
     log_tag::{LogTag, PointTag, Time},
-    threads_in, words,
+    system_of, threads_in,
 };
 use crate::{
     Error,
@@ -247,9 +247,8 @@ impl Found {
             ..
         } = self;
         conclude(&mut phase, unlogged).map_err(|reason| failed(source, reason))?;
-        let stem = || words(&source.path).into_iter().next();
         let named = tag.unwrap_or_else(|| PointTag {
-            system: stem().unwrap_or_else(|| "hlog".to_owned()),
+            system: system_of(source, given, "hlog"),
             workload: Some("hlog".to_owned()),
             distribution: "unknown".to_owned(),
             ..PointTag::default()

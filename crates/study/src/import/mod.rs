@@ -244,14 +244,7 @@ pub fn find(name: &str) -> Result<&'static Import, Error> {
     IMPORTS
         .iter()
         .find(|import| import.name == name)
-        .ok_or_else(|| Error::UnknownFormat {
-            name: name.to_owned(),
-            known: IMPORTS
-                .iter()
-                .map(|import| import.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+        .ok_or_else(|| Error::unknown_format(name, IMPORTS.iter().map(|import| import.name)))
 }
 
 /// The error of a file that cannot be imported.
@@ -301,6 +294,13 @@ fn words(path: &Path) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// The name of a source's system: as given, or the first word of its file's name.
+fn system_of(source: &Source, given: &Given, otherwise: &str) -> String {
+    let stem = || words(&source.path).into_iter().next();
+    let system = given.system.clone().or_else(stem);
+    system.unwrap_or_else(|| otherwise.to_owned())
 }
 
 /// The number of clients that a file's name says: `t16`, `16t`, `threads16`, `16threads`, or
