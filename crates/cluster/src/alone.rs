@@ -17,7 +17,6 @@ pub struct Alone {
 
 impl Alone {
     /// This process.
-    #[must_use]
     pub fn new() -> Self {
         let (outgoing, incoming) = unbounded();
         Self { outgoing, incoming }

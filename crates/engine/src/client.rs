@@ -151,7 +151,6 @@ async fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
 
 /// The kind of result for a request.
 #[inline]
-#[must_use]
 pub const fn recorded_as(requested: OperationKind) -> Kind {
     match requested {
         OperationKind::Read => Kind::Read,

@@ -5,7 +5,7 @@
 //! of their time and its rate) is in the factors, so that they run the same instructions as a
 //! single process.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tailmark_driver::VirtualClock;
 
 /// Nanoseconds since the clock's origin.
@@ -59,7 +59,6 @@ impl Factor {
 
 impl MonotonicClock {
     /// A clock that starts now, at 0.
-    #[must_use]
     pub fn start() -> Self {
         let counter = quanta::Clock::new();
         // The rate found by calibration.
@@ -73,7 +72,6 @@ impl MonotonicClock {
     }
 
     /// A clock through two known pairs of counter value and time in nanoseconds.
-    #[must_use]
     pub fn through(from: Reading, to: Reading) -> Self {
         let counts = to.counted.saturating_sub(from.counted);
         Self {
@@ -87,7 +85,6 @@ impl MonotonicClock {
     /// Whether it runs at about the speed that the calibration of the counter gives. A clock
     /// through two readings does not if the machine slept between them, because it stood still
     /// meanwhile.
-    #[must_use]
     pub fn is_plausible(&self) -> bool {
         // Allows for errors of calibration, and for a time service that changes the rate.
         const APART: f64 = 0.001;
@@ -128,7 +125,6 @@ pub struct Reading {
 impl Reading {
     /// Reads both clocks at once, as the quickest of several attempts. The error is half of the
     /// time that it took (some tens of nanoseconds).
-    #[must_use]
     pub fn new(now_ns: impl Fn() -> u64) -> Self {
         let counter = quanta::Clock::new();
         quickest(|| {
@@ -155,29 +151,18 @@ impl Clock for VirtualClock {
 }
 
 /// A duration as nanoseconds, at most 584 years.
-#[must_use]
 pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// How far the wall clock was set forward between two readings that far apart, milliseconds;
 /// negative if it was set back.
-#[must_use]
 pub fn clock_step_ms(before_ms: u64, after_ms: u64, elapsed: Duration) -> i64 {
     let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
     after_ms
         .wrapping_sub(before_ms)
         .wrapping_sub(elapsed_ms)
         .cast_signed()
-}
-
-/// Milliseconds since 1970, UTC.
-#[must_use]
-pub fn unix_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{
 use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
 use tailmark_model::{
-    ErrorCount, Interval, IntervalKind, Kind, LagCauses, Latencies, Packed, Phase, StartLag,
+    ErrorCount, Interval, IntervalKind, Kind, LagCauses, Packed, Phase, StartLag, histogram::add,
     new_latencies, printable, qos::Blocks,
 };
 
@@ -43,7 +43,6 @@ pub struct Collector {
 
 impl Collector {
     /// An empty collector.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             seconds: 1,
@@ -69,26 +68,22 @@ impl Collector {
     }
 
     /// Operations so far, failed operations among them, and failed requests.
-    #[must_use]
     pub const fn counts(&self) -> (u64, u64, u64) {
         (self.totals.operations, self.totals.failed, self.errors)
     }
 
     /// Whether operations were done, or given up, after the planned end.
-    #[must_use]
     pub const fn has_overrun(&self) -> bool {
         self.totals.drained + self.totals.drained_failed + self.totals.censored > 0
     }
 
     /// When the last operation was done, nanoseconds after `measure`.
-    #[must_use]
     pub const fn done_ns(&self, measure: Tick) -> u64 {
         self.last_done.saturating_sub(measure)
     }
 
     /// The 99th percentile over all kinds that are sent, of the newest interval that all clients
     /// have probably passed; nanoseconds.
-    #[must_use]
     pub fn recent_p99(&self) -> u64 {
         let Some((_, stats)) = self.open.iter().rev().nth(usize::from(self.open.len() > 1)) else {
             return 0;
@@ -111,7 +106,6 @@ impl Collector {
     }
 
     /// All intervals that are no longer open.
-    #[must_use]
     pub fn closed(&self) -> Vec<&Interval> {
         let is_whole = |slot: u32| self.is_old((slot + 1) * self.seconds - 1);
         let whole = self.closed.iter().filter(|(slot, _)| is_whole(**slot));
@@ -243,7 +237,6 @@ impl Collector {
 
     /// Finishes a phase whose measured part was that long, nanoseconds. Seconds without completed
     /// operations become intervals too, also before the first completion and after the last one.
-    #[must_use]
     pub fn finish(mut self, length_ns: u64) -> Phase {
         let slots = |seconds: u32| length_ns.div_ceil(u64::from(seconds) * INTERVAL_NS) as usize;
         while slots(self.seconds) > INTERVALS_MAX {
@@ -292,18 +285,7 @@ impl Collector {
 fn empty(slot: u32, seconds: u32) -> Interval {
     let length_s = f64::from(seconds) * (INTERVAL_NS as f64 / 1e9);
     let start_s = f64::from(slot) * length_s;
-    Interval {
-        start_s,
-        length_s,
-        operations: 0,
-        failed: 0,
-        kinds: BTreeMap::new(),
-    }
-}
-
-fn add(into: &mut Latencies, from: &Latencies) {
-    into.add(from)
-        .expect("a histogram that grows takes any other");
+    Interval::empty(start_s, length_s)
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ mod threads;
 mod timer;
 
 pub use client::recorded_as;
-pub use clock::{Clock, MonotonicClock, Reading, Tick, clock_step_ms, unix_ms};
+pub use clock::{Clock, MonotonicClock, Reading, Tick, clock_step_ms};
 pub use collection::Sampler;
 pub use error::Error;
 pub use interval_stats::{Failures, IntervalStats, KindStats, LagCounts, LatencyPair};
@@ -57,7 +57,7 @@ use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stopped::Stops;
 use tailmark_driver::{Clients, Stage};
-use tailmark_model::Phase;
+use tailmark_model::{Phase, instant};
 use tailmark_workload::Seed;
 
 /// The most spare stats beyond one per recorder. Rarely do more processors than these start a new
@@ -131,7 +131,8 @@ fn measure(
             return Err(Error::NotStarted);
         };
         let shared_clock = &context.clock;
-        let started_ms = unix_ms() + measure.saturating_sub(shared_clock.now()) / 1_000_000;
+        let started_ms =
+            instant::unix_ms() + measure.saturating_sub(shared_clock.now()) / 1_000_000;
         let mut first_sample = || {
             let now_s = || (shared_clock.now() as f64 - measure as f64) / 1e9;
             sampler.sample(&now_s, false);

@@ -55,7 +55,6 @@ impl PhaseEnd {
     }
 
     /// How long after the start of the measured part an instant is.
-    #[must_use]
     pub const fn since(&self, tick: Tick) -> Duration {
         Duration::from_nanos(tick.saturating_sub(self.measure))
     }

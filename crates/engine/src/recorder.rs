@@ -107,7 +107,6 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder whose measured part starts at `measure`. It hands stats to `full` and takes empty
     /// ones from `empty`, or creates them if there are none.
-    #[must_use]
     pub fn new(
         measure: Tick,
         keep: Keep,

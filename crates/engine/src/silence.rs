@@ -40,7 +40,6 @@ pub type SharedPulse = Arc<CachePadded<Pulse>>;
 
 impl Pulse {
     /// The pulse of a client that is not running yet.
-    #[must_use]
     pub fn shared() -> SharedPulse {
         Arc::new(CachePadded::new(Self {
             succeeded: AtomicU64::new(0),
@@ -82,7 +81,6 @@ pub struct Look {
 
 impl Look {
     /// Reads all pulses now.
-    #[must_use]
     pub fn at(clock: &impl Clock, pulses: &[SharedPulse]) -> Self {
         let mut look = Self {
             now: 0,
@@ -160,13 +158,11 @@ impl Silence {
     }
 
     /// Whether to end the phase, because requests fail and none has succeeded for too long.
-    #[must_use]
     pub const fn ends_phase(&self) -> bool {
         matches!(self.found, Some(Found::Failing(_)))
     }
 
     /// The finding, if any.
-    #[must_use]
     pub fn finding(&self) -> Option<Finding> {
         let (ns, what) = match self.found? {
             Found::Failing(ns) => (ns, "while others failed, so this point was ended early"),

@@ -17,13 +17,11 @@ pub struct Finding {
     #[serde(rename = "text")]
     pub wording: String,
     /// What was seen.
-    #[serde(default)]
     pub evidence: Vec<Observation>,
 }
 
 impl Finding {
     /// What was seen and the remedy, in one or two sentences.
-    #[must_use]
     pub fn text(&self) -> String {
         observation::filled(&self.wording, &self.evidence)
     }
@@ -45,7 +43,6 @@ pub struct FindingCode {
 
 impl FindingCode {
     /// A finding with this code.
-    #[must_use]
     pub fn finding(&self, sentence: impl Into<Sentence>) -> Finding {
         let Sentence { wording, evidence } = sentence.into();
         Finding {
@@ -56,27 +53,23 @@ impl FindingCode {
     }
 
     /// Whether a finding has this code.
-    #[must_use]
     pub fn is_of(&self, finding: &Finding) -> bool {
         finding.code == self.name
     }
 
     /// Whether one of the findings has this code.
-    #[must_use]
     pub fn is_among(&self, findings: &[Finding]) -> bool {
         findings.iter().any(|finding| self.is_of(finding))
     }
 }
 
 /// The code with a name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static FindingCode> {
     FINDINGS.iter().find(|code| code.name == name)
 }
 
 /// A finding as stored in a study. Codes become file names and addresses, so only codes of
 /// [`FINDINGS`] are accepted. Any other code becomes part of the text.
-#[must_use]
 pub fn known(finding: Finding) -> Finding {
     if find(&finding.code).is_some() {
         return finding;

@@ -141,13 +141,11 @@ impl ReportSettings {
     }
 
     /// `at_rate` in the effective plan; `None` if empty.
-    #[must_use]
     pub fn at_rate_text(&self) -> Option<String> {
         text(&self.at_rate, f64::to_string)
     }
 
     /// `at_latency` in the effective plan; `None` if empty.
-    #[must_use]
     pub fn at_latency_text(&self) -> Option<String> {
         text(&self.at_latency, |time| {
             humantime::format_duration(*time).to_string()
@@ -155,7 +153,6 @@ impl ReportSettings {
     }
 
     /// `skipped` in the effective plan; `None` if empty.
-    #[must_use]
     pub fn skipped_text(&self) -> Option<String> {
         (!self.skipped.is_empty()).then(|| self.skipped.join(BETWEEN_REASONS))
     }

@@ -11,7 +11,6 @@ use crate::{
 };
 use sha2::{Digest, Sha256};
 use std::{
-    fmt::Write as _,
     io::{self, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Stdio},
     sync::{
@@ -21,6 +20,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tailmark_model::printable::hex;
 
 /// How long a host may take for the first command, and to start copying the agent: login shells and
 /// sudo may first query a directory of users.
@@ -266,11 +266,7 @@ impl Shell {
 
 /// The SHA-256 of a program, in hexadecimal digits.
 fn digest_of(program: &[u8]) -> String {
-    let mut digest = String::new();
-    for byte in Sha256::digest(program) {
-        let _ = write!(digest, "{byte:02x}");
-    }
-    digest
+    hex(&Sha256::digest(program))
 }
 
 #[cfg(test)]

@@ -169,4 +169,10 @@ impl Error {
             }
         }
     }
+
+    /// No import or export has this name.
+    pub(crate) fn unknown_format<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
+        let (name, known) = (name.to_owned(), known.collect::<Vec<_>>().join(", "));
+        Self::UnknownFormat { name, known }
+    }
 }

@@ -64,7 +64,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// The verdict in words, and in exports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -77,7 +76,6 @@ impl Verdict {
     }
 
     /// Whether it calls one of the two better.
-    #[must_use]
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Better | Self::Worse)
     }
@@ -106,7 +104,6 @@ pub enum Test {
 
 impl Test {
     /// The name in exports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Welch => "welch",
@@ -173,7 +170,6 @@ pub struct Comparison {
 
 impl Comparison {
     /// A comparison of two values that were read off curves and cannot be tested.
-    #[must_use]
     pub fn of_readings(
         metric: Metric,
         (a, b): (&str, &str),
@@ -207,7 +203,6 @@ impl Comparison {
     }
 
     /// The point; `None` at peaks.
-    #[must_use]
     pub fn point(&self) -> Option<PointName> {
         let Place::Point {
             threads,
@@ -228,7 +223,6 @@ impl Comparison {
     }
 
     /// Results of other tests; `None` if there is no verdict, and for bounds.
-    #[must_use]
     pub fn diagnostics(&self) -> Option<Diagnostics> {
         let [a, b] = &self.values;
         self.p.filter(|_| self.ratio.is_exact())?;
@@ -273,7 +267,6 @@ impl Comparison {
     }
 
     /// The comparison of the second against the first.
-    #[must_use]
     pub fn reversed(&self) -> Self {
         let turned = |ends: (f64, f64)| (1.0 / ends.1, 1.0 / ends.0);
         Self {
@@ -313,7 +306,6 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 /// `pairs` names them. For each metric, all of them are one family of tests in Holm's adjustment:
 /// over their points, and over the workloads for peaks (`family.rs` says what counts). `band` is
 /// the band of practical equivalence: with 0.03, ratios from 1 / 1.03 to 1.03 count as equal.
-#[must_use]
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
     let cells = cells(runs);
     let positions = Positions::from_runs(runs);
@@ -349,7 +341,6 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
 }
 
 /// Each pair of these systems, the earlier one first.
-#[must_use]
 pub fn all_pairs(systems: &[&str]) -> Vec<(String, String)> {
     let behind = |i: usize| systems[i + 1..].iter();
     let pairs = systems
@@ -386,7 +377,6 @@ fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Bounded>> {
 
 /// The geometric mean of runs, bounded if one of them is. `None` without runs, if one is not
 /// positive, or if they are bounded on different sides.
-#[must_use]
 pub fn center(values: &[Bounded]) -> Option<Bounded> {
     let numbers: Vec<f64> = values.iter().map(|bounded| bounded.value).collect();
     let mut bounds = values.iter().map(|bounded| bounded.bound);
@@ -475,7 +465,6 @@ fn judge(comparisons: &mut [Comparison], families: &Families, band: f64) {
 
 /// Whether a ratio makes no practical difference: from 1 / 1.03 to 1.03, inclusive, for a band of
 /// 0.03.
-#[must_use]
 pub fn is_within(ratio: f64, band: f64) -> bool {
     // Quotients are not exact.
     ratio.max(1.0 / ratio) <= (1.0 + band) * (1.0 + 1e-9)
@@ -501,7 +490,6 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
 }
 
 /// The band of practical equivalence of a plan, as a fraction: 0.03 is 3 %.
-#[must_use]
 pub fn equivalence(header: &Header) -> f64 {
     header.settings.report.equivalence.unwrap_or(EQUIVALENCE)
 }

@@ -50,7 +50,6 @@ pub struct PeakRatio {
 /// ladder, counts follow each other and no trend is removed: over such a distance its error would
 /// exceed the differences. `None` if a count has fewer than two runs, a value is not positive, or
 /// no run differs from the others of its count.
-#[must_use]
 pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio> {
     let (a, b, slope) = logs_of(a, b)?;
     let peaks = Peaks::new(&a, &b);
@@ -77,7 +76,6 @@ pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio>
 
 /// The 95 % interval of one peak, given the runs by client count, computed as in [`peak_ratio`].
 /// `None` under two runs of a count, or if a value is not positive.
-#[must_use]
 pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
     let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
     let logs = logs.filter(|logs| logs.iter().all(|own| own.count >= 2.0))?;
@@ -93,7 +91,6 @@ pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
 
 /// Whether each count of a system may be its peak, judged as in [`peak_ratio`]. If one has a single
 /// run, only the highest may.
-#[must_use]
 pub fn may_be_peak(counts: &[Vec<f64>]) -> Vec<bool> {
     let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
     let Some(logs) = logs else {
@@ -113,7 +110,6 @@ pub fn may_be_peak(counts: &[Vec<f64>]) -> Vec<bool> {
 /// and the repeat. A repeat without that count is left out. If fewer than two remain, every run of
 /// the highest count is returned. Of equal counts, the first is taken. `counts` has the repeats and
 /// values of each count. Counts with a value that is not positive are never chosen.
-#[must_use]
 pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
     let mean_without = |runs: &[(u32, f64)], skipped: Option<u32>| {
         let kept = runs.iter().filter(|(repeat, _)| Some(*repeat) != skipped);

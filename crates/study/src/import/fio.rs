@@ -7,7 +7,7 @@ use super::{
     Given, Import, Imported, Source, failed,
     fio_job::{Clones, Job, Options},
     held::{Held, check_json},
-    words,
+    system_of,
 };
 use crate::Error;
 use serde::Deserialize;
@@ -120,9 +120,7 @@ impl Output {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let place = OF_PLACE.iter().find_map(|name| common.get(*name));
-        let stem = words(&source.path).into_iter().next();
-        let system = given.system.clone().or(stem);
-        let system = system.unwrap_or_else(|| "fio".to_owned());
+        let system = system_of(source, given, "fio");
         let mut all = Vec::new();
         for clones in clones(self.jobs) {
             let refused = |reason| failed(source, reason);

@@ -27,6 +27,7 @@ use std::{
 use tailmark_model::{
     Arrivals, Fact, Finding, Kind, Phase, Sentence,
     finding::{ERRORS, MISSES, NOTHING_FOUND},
+    printable::hex,
 };
 
 /// A format that can be imported.
@@ -66,10 +67,8 @@ pub struct Source {
 
 impl Source {
     /// What only files of the same content have in common: the SHA-256, in hexadecimal digits.
-    #[must_use]
     pub fn digest(&self) -> String {
-        let digest = Sha256::digest(&self.bytes);
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(&self.bytes))
     }
 }
 
@@ -124,7 +123,6 @@ pub struct Imported {
 
 impl Imported {
     /// The system that this one is a ceiling for, if it is one.
-    #[must_use]
     pub fn ceiling_for(&self) -> Option<&str> {
         let ceilings = &self.of_study.as_ref()?.ceilings;
         ceilings.get(&self.system).map(String::as_str)
@@ -159,7 +157,6 @@ impl Imported {
 
     /// The study's facts about the system `name`: the source of its points, and other information
     /// in the file. `format` is that of the import.
-    #[must_use]
     pub fn facts(&self, name: &str, format: &str) -> Vec<Fact> {
         let file = self.file.file_name().unwrap_or_default().to_string_lossy();
         let from = (
@@ -247,14 +244,7 @@ pub fn find(name: &str) -> Result<&'static Import, Error> {
     IMPORTS
         .iter()
         .find(|import| import.name == name)
-        .ok_or_else(|| Error::UnknownFormat {
-            name: name.to_owned(),
-            known: IMPORTS
-                .iter()
-                .map(|import| import.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+        .ok_or_else(|| Error::unknown_format(name, IMPORTS.iter().map(|import| import.name)))
 }
 
 /// The error of a file that cannot be imported.
@@ -304,6 +294,13 @@ fn words(path: &Path) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// The name of a source's system: as given, or the first word of its file's name.
+fn system_of(source: &Source, given: &Given, otherwise: &str) -> String {
+    let stem = || words(&source.path).into_iter().next();
+    let system = given.system.clone().or_else(stem);
+    system.unwrap_or_else(|| otherwise.to_owned())
 }
 
 /// The number of clients that a file's name says: `t16`, `16t`, `threads16`, `16threads`, or

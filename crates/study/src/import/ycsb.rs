@@ -6,7 +6,7 @@ use super::{
     command::Command,
     failed, failed_at,
     held::{Held, check_json},
-    is_measured, log, nothing_found, number, threads_in, words,
+    is_measured, log, nothing_found, number, system_of, threads_in,
 };
 use crate::Error;
 use std::collections::BTreeMap;
@@ -108,13 +108,9 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
         .or_else(|| threads_in(&source.path));
     let is_load =
         command.is_load || phase.kinds.keys().eq([&Kind::Insert]) && command.workload.is_none();
-    let stem = words(&source.path)
-        .into_iter()
-        .next()
-        .unwrap_or_else(|| "ycsb".to_owned());
     let workload = given.workload.clone().or(command.workload);
     Ok(Imported {
-        system: given.system.clone().unwrap_or(stem),
+        system: system_of(source, given, "ycsb"),
         workload: (!is_load).then(|| workload.unwrap_or_else(|| "ycsb".to_owned())),
         distribution: command.distribution.unwrap_or_else(|| "unknown".to_owned()),
         threads: threads.unwrap_or(1),
@@ -356,11 +352,8 @@ fn count_operations(phase: &mut Phase) {
     if phase.intervals.iter().any(|i| i.operations > 0) {
         return;
     }
-    let mut sent = phase
-        .kinds
-        .iter()
-        .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    if sent.any(|(_, kind)| kind.count > 0 && kind.service.is_empty()) {
+    let is_unlogged = |kind: &KindResult| kind.count > 0 && kind.service.is_empty();
+    if Kind::sent(&phase.kinds).any(is_unlogged) {
         phase.intervals.clear();
     }
     for interval in &mut phase.intervals {
