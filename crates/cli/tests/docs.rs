@@ -6,6 +6,7 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
+use proc_macro2::{TokenStream, TokenTree};
 use std::{
     collections::BTreeMap,
     fs,
@@ -13,6 +14,7 @@ use std::{
     process::Command,
     sync::Mutex,
 };
+use syn::LitStr;
 use tailmark_testing::err;
 use tempfile::TempDir;
 
@@ -343,14 +345,14 @@ fn every_help_has_groups_one_line_for_each_flag_and_a_few_examples() {
         let (flags, examples) = text.split_once("\nExamples:\n").unwrap_or((&text, ""));
         let (mut in_group, mut most) = (0, 0);
         for line in flags.lines() {
-            let text = line.trim_start();
-            let indent = line.len() - text.len();
-            if text.starts_with('-') && indent > 0 {
+            let words = line.trim_start();
+            let indent = line.len() - words.len();
+            if words.starts_with('-') && indent > 0 {
                 in_group += 1;
                 most = most.max(in_group);
             } else if indent > 8 {
                 fails(format!("a second line: {line}"));
-            } else if indent == 0 && !text.is_empty() {
+            } else if indent == 0 && !words.is_empty() {
                 in_group = 0;
             }
         }
@@ -391,59 +393,29 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// The texts in quotation marks of a source file, each with its line: what the program may print.
 fn texts(source: &str) -> Vec<(usize, String)> {
-    let source = source
+    let own = source
         .split("#[cfg(test)]\nmod ")
         .next()
         .unwrap_or_default();
-    let (mut texts, mut number) = (Vec::new(), 1);
-    let mut chars = source.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\n' => number += 1,
-            '/' if chars.peek() == Some(&'/') => {
-                // The end of the line is left to be counted.
-                while chars.peek().is_some_and(|c| *c != '\n') {
-                    chars.next();
+    let mut texts = Vec::new();
+    collect_texts(own.parse().unwrap(), &mut texts);
+    texts
+}
+
+fn collect_texts(tokens: TokenStream, texts: &mut Vec<(usize, String)>) {
+    for token in tokens {
+        match token {
+            // A doc comment.
+            TokenTree::Group(group) if group.to_string().starts_with("[doc =") => {}
+            TokenTree::Group(group) => collect_texts(group.stream(), texts),
+            TokenTree::Literal(literal) => {
+                if let Ok(text) = syn::parse_str::<LitStr>(&literal.to_string()) {
+                    texts.push((literal.span().start().line, text.value()));
                 }
             }
-            '\'' if chars.peek() == Some(&'"') => drop(chars.next()),
-            '\\' => drop(chars.next()),
-            // `r#"..."#`
-            '#' if chars.peek() == Some(&'"') => {
-                let mut raw = String::new();
-                chars.next();
-                while !raw.ends_with("\"#") {
-                    let Some(c) = chars.next() else { break };
-                    raw.push(c);
-                }
-                texts.push((number, raw.trim_end_matches("\"#").to_owned()));
-                number += raw.matches('\n').count();
-            }
-            '"' => {
-                let (start, mut text) = (number, String::new());
-                while let Some(c) = chars.next().filter(|c| *c != '"') {
-                    number += usize::from(c == '\n');
-                    match (c, chars.peek()) {
-                        ('\\', Some('\n')) => {
-                            // A text that continues in the next line.
-                            while chars.peek().is_some_and(|c| c.is_whitespace()) {
-                                number += usize::from(chars.next() == Some('\n'));
-                            }
-                        }
-                        ('\\', Some('n')) => {
-                            chars.next();
-                            text.push('\n');
-                        }
-                        ('\\', _) => text.extend(chars.next()),
-                        _ => text.push(c),
-                    }
-                }
-                texts.push((start, text));
-            }
-            _ => {}
+            TokenTree::Ident(_) | TokenTree::Punct(_) => {}
         }
     }
-    texts
 }
 
 #[test]
