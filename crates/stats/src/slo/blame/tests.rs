@@ -1,6 +1,6 @@
 use super::*;
 use std::collections::BTreeMap;
-use tailmark_model::{Kind, KindResult, LagCauses, StartLag, new_latencies};
+use tailmark_model::{Kind, KindResult, LagCauses, Sentence, StartLag, new_latencies};
 
 const MS: u64 = 1_000_000;
 
@@ -108,4 +108,20 @@ fn own_time_and_waits_count_together() {
         |count, rate| late(&few, Clients { count, rate }, &[limit]).map(|cause| cause.is_no_client);
     assert_eq!(blamed(8, 6_800.0), Some(true));
     assert_eq!(blamed(256, 6_800.0), None);
+}
+
+#[test]
+fn too_few_background_clients_are_to_blame_for_their_own_kind_alone() {
+    let mut late_reads = phase(FAST, &[], &[]);
+    let late = |kinds: &str| {
+        let sentence = Sentence::new("{Sent late}").text(LATE_KINDS, kinds);
+        BACKGROUND_RATE_NOT_MET.finding(sentence)
+    };
+    late_reads.findings = vec![late("insert")];
+    assert_eq!(blamed(&late_reads, 64, 1_000.0), None);
+    late_reads.findings = vec![late("insert, read")];
+    assert_eq!(blamed(&late_reads, 64, 1_000.0), Some(true));
+    // In a stall they are not too few.
+    late_reads.findings = vec![BACKGROUND_RATE_NOT_MET.finding("")];
+    assert_eq!(blamed(&late_reads, 64, 1_000.0), None);
 }
