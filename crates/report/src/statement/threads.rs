@@ -22,6 +22,8 @@ struct Along<'a> {
     at: Vec<(Step, Comparison)>,
     /// The number of steps that both have.
     of_both: usize,
+    /// Of ops/s: which of them the comparison of peaks puts ahead, if one.
+    ahead_at_peak: Option<bool>,
 }
 
 impl<'a> Along<'a> {
@@ -36,6 +38,8 @@ impl<'a> Along<'a> {
             Some((step, comparison))
         };
         let at = group.steps.iter().filter_map(at).collect();
+        let peaks = compare::at(group, sweep, ComparedAt::Peak, metric, (a, b));
+        let peaks = peaks.filter(|_| metric == Metric::OPS_PER_SEC && group.has_peaks());
         let has_both =
             |step: &&Step| [a, b].map(|name| group.valid_cell(name, **step).is_some()) == [true; 2];
         Self {
@@ -43,6 +47,7 @@ impl<'a> Along<'a> {
             b,
             at,
             of_both: group.steps.iter().filter(has_both).count(),
+            ahead_at_peak: peaks.and_then(|own| compare::is_ahead(&own, sweep.comparisons.band)),
         }
     }
 
@@ -91,10 +96,21 @@ impl<'a> Along<'a> {
         all.map(|(step, _)| *step).collect()
     }
 
+    /// Whether a difference is shown at any step, or none is tested. If all are tested and none is
+    /// shown, an average or a range would be read as one.
+    fn shows_any(&self, sweep: &SweepTable<'_>) -> bool {
+        let band = sweep.comparisons.band;
+        let mut at = self.at.iter();
+        at.any(|(_, own)| Outcome::new(own, band) != Outcome::NoDifferenceShown)
+    }
+
     /// Whether the first, or the second, is ahead at each of at least two steps. If a value is a
-    /// bound that leaves it open, it is not.
+    /// bound that leaves it open, it is not. If unequal repeats put the other ahead at the peak,
+    /// nothing is stated of all steps: a report does not contradict itself.
     fn leads_everywhere(&self, sweep: &SweepTable<'_>, is_first: bool) -> bool {
-        self.of_both > 1 && self.ahead(sweep, is_first).len() == self.of_both
+        self.of_both > 1
+            && self.ahead(sweep, is_first).len() == self.of_both
+            && self.ahead_at_peak != Some(!is_first)
     }
 }
 
@@ -106,7 +122,9 @@ pub fn over_all<'a>(
     detail: Detail,
 ) -> Vec<Text> {
     let all = along_all(group, sweep, metric);
-    let ranges = ranges(group, sweep, metric, &all, detail);
+    let shown = all.iter().filter(|along| along.shows_any(sweep));
+    let shown: Vec<&Along<'_>> = shown.collect();
+    let ranges = ranges(group, sweep, metric, &shown, detail);
     let everywhere = everywhere(group, sweep, metric, &all);
     let changes = changes_of_lead(group, sweep, metric);
     ranges
@@ -147,7 +165,7 @@ fn ranges<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     metric: Metric,
-    all: &[Along<'a>],
+    all: &[&Along<'a>],
     detail: Detail,
 ) -> Option<Text> {
     let first = all.first()?;

@@ -108,7 +108,10 @@ fn is_late_background(phase: &Phase, kind: Kind) -> bool {
 /// or more, would have exceeded it by their own time and the wait for a free client. If not, all
 /// clients waited for the system at once, as in a stall, and more clients would have waited too.
 fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencies) -> bool {
-    let each_ns = phase.busy_ns() / phase.operations.max(1) as f64;
+    // Background clients do their requests beside those of the point.
+    let of_background = phase.background_requests() as f64 / phase.requests().max(1) as f64;
+    let own_ns = phase.busy_ns() * (1.0 - of_background);
+    let each_ns = own_ns / phase.operations.max(1) as f64;
     let busy = clients.rate * each_ns / 1e9;
     let idle = f64::from(clients.count) - busy;
     if idle <= 0.0 {
