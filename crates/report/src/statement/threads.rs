@@ -22,8 +22,6 @@ struct Along<'a> {
     at: Vec<(Step, Comparison)>,
     /// The number of steps that both have.
     of_both: usize,
-    /// Of ops/s: which of them the comparison of peaks puts ahead, if one.
-    ahead_at_peak: Option<bool>,
 }
 
 impl<'a> Along<'a> {
@@ -38,8 +36,6 @@ impl<'a> Along<'a> {
             Some((step, comparison))
         };
         let at = group.steps.iter().filter_map(at).collect();
-        let peaks = compare::at(group, sweep, ComparedAt::Peak, metric, (a, b));
-        let peaks = peaks.filter(|_| metric == Metric::OPS_PER_SEC && group.has_peaks());
         let has_both =
             |step: &&Step| [a, b].map(|name| group.valid_cell(name, **step).is_some()) == [true; 2];
         Self {
@@ -47,7 +43,6 @@ impl<'a> Along<'a> {
             b,
             at,
             of_both: group.steps.iter().filter(has_both).count(),
-            ahead_at_peak: peaks.and_then(|own| compare::is_ahead(&own, sweep.comparisons.band)),
         }
     }
 
@@ -105,12 +100,9 @@ impl<'a> Along<'a> {
     }
 
     /// Whether the first, or the second, is ahead at each of at least two steps. If a value is a
-    /// bound that leaves it open, it is not. If unequal repeats put the other ahead at the peak,
-    /// nothing is stated of all steps: a report does not contradict itself.
+    /// bound that leaves it open, it is not.
     fn leads_everywhere(&self, sweep: &SweepTable<'_>, is_first: bool) -> bool {
-        self.of_both > 1
-            && self.ahead(sweep, is_first).len() == self.of_both
-            && self.ahead_at_peak != Some(!is_first)
+        self.of_both > 1 && self.ahead(sweep, is_first).len() == self.of_both
     }
 }
 

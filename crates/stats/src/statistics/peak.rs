@@ -111,8 +111,8 @@ pub fn may_be_peak(counts: &[Vec<f64>]) -> Vec<bool> {
 
 /// For each repeat, the count with the highest geometric mean over the other repeats: its index,
 /// and the repeat. A repeat without that count is left out. If fewer than two remain, every run of
-/// the highest count is returned, and also under [`RUNS_MIN`] repeats: one or two others choose too
-/// badly, and a system that is ahead at every count could have the lower peak. Of equal counts, the
+/// the highest count is returned, and also if no count has [`RUNS_MIN`] runs: one or two others choose
+/// too badly, and a system that is ahead at every count could have the lower peak. Of equal counts, the
 /// first is taken. `counts` has the repeats and values of each count. Counts with a value that is
 /// not positive are never chosen.
 #[must_use]
@@ -143,7 +143,7 @@ pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
         return Vec::new();
     };
     let repeats: BTreeSet<u32> = counts.iter().flatten().map(|(repeat, _)| *repeat).collect();
-    let has_few = repeats.len() < RUNS_MIN;
+    let has_few = counts.iter().all(|runs| runs.len() < RUNS_MIN);
     let chosen = repeats.into_iter().filter_map(|repeat| {
         let index = best(Some(repeat))?;
         let is_there = counts[index].iter().any(|(own, _)| *own == repeat);
