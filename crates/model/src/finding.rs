@@ -27,6 +27,9 @@ impl Finding {
     }
 }
 
+/// Evidence of `background-rate-not-met`: the kinds that too few background clients sent late.
+pub const LATE_KINDS: &str = "Sent late";
+
 /// The type of a finding: a row of [`FINDINGS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FindingCode {
@@ -110,6 +113,14 @@ findings! {
         about: "flushes or compactions failed during the point",
         means: "Flushes or compactions failed while the point was measured, so the database did \
                 less work than it should have. Find the cause, and measure the point again.",
+        changes_headline: true,
+    }
+    BACKGROUND_RATE_NOT_MET {
+        name: "background-rate-not-met",
+        about: "background clients did not keep their rate",
+        means: "Background clients did less than their rate, so the load beside the point was \
+                lighter than planned, and response times of their requests grow with the length of \
+                the point. Use a lower background rate or more background clients.",
         changes_headline: true,
     }
     BUFFERED_IO {

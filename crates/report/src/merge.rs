@@ -4,7 +4,7 @@
 
 use crate::{Data, SystemConditions};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
-use tailmark_model::{ALLOW_ERRORS, Fact, Point, PointKey, System, number};
+use tailmark_model::{ALLOW_ERRORS, Fact, Point, PointKey, ResolvedRate, System, number};
 use tailmark_stats::{
     Conditions,
     comparison::RunsRead,
@@ -54,6 +54,7 @@ impl Data {
         }
         let notice = other.drop_copies(read);
         self.notices.extend(notice);
+        self.keep_common_rates(&mut other);
         other.repeat_after(&self.points);
         let known: BTreeSet<String> = self.systems.iter().map(|s| s.name.clone()).collect();
         other.systems.retain(|s| !known.contains(&s.name));
@@ -109,6 +110,27 @@ impl Data {
                 }
             )
         })
+    }
+
+    /// A rate that both have keeps what it is a percentage of only if it is that in both.
+    fn keep_common_rates(&mut self, other: &mut Self) {
+        let is_same = |one: &ResolvedRate, two: &ResolvedRate| {
+            let same = ResolvedRate {
+                peak_ops_per_sec: two.peak_ops_per_sec,
+                ..one.clone()
+            };
+            same == *two
+        };
+        let is_kept = |rate: &ResolvedRate, (points, rates): (&[Point], &[ResolvedRate])| {
+            !points.iter().any(|point| rate.is_of(&point.key))
+                || rates.iter().any(|own| is_same(rate, own))
+        };
+        let mut ours = std::mem::take(&mut self.resolved_rates);
+        let mut theirs = std::mem::take(&mut other.resolved_rates);
+        let of_ours = ours.clone();
+        ours.retain(|rate| is_kept(rate, (&other.points, &theirs)));
+        theirs.retain(|rate| is_kept(rate, (&self.points, &of_ours)));
+        (self.resolved_rates, other.resolved_rates) = (ours, theirs);
     }
 
     /// Numbers repeats of sweeps that have points among the earlier ones on from theirs: all points of

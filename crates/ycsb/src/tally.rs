@@ -289,4 +289,20 @@ mod tests {
         assert!(both["Intended-READ"].latencies.min() >= 79_000);
         assert!(both["Intended-READ"].returns.is_empty());
     }
+
+    #[test]
+    fn misses_are_beside_intended_latencies_also_in_a_closed_loop() {
+        let mut stats = stats();
+        let kind = stats.kinds[Kind::Read as usize].as_mut().unwrap();
+        kind.response = LatencyCounts::default();
+        kind.missed.as_mut().unwrap().response = LatencyCounts::default();
+        let mut tallies = Tallies::new();
+        let both = MeasurementInterval::Both;
+        add(&mut tallies, &stats, both, &Failed::default());
+        for group in ["READ", "Intended-READ"] {
+            let latencies = &tallies[group].latencies;
+            assert_eq!(latencies.len(), 7, "{group}");
+            assert!(latencies.min() >= 49_000, "{group}");
+        }
+    }
 }

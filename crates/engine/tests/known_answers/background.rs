@@ -132,3 +132,9 @@ fn the_writer_of_db_bench_ends_with_its_readers() {
         writes(&phase).count
     );
 }
+
+#[test]
+fn in_a_closed_loop_no_operation_is_late_also_beside_a_writer_at_a_rate() {
+    assert_eq!(measure("constant 100us", |_| {}).start_lag, None);
+    assert!(measure("constant 100us", at_2000).start_lag.is_some());
+}

@@ -97,7 +97,8 @@ impl<'s, 'a> Topic<'s, 'a> {
                 continue;
             }
             let behind = topic.with(sweep, &[Lead::Better]);
-            let said = self.told_apart(sweep, subject, &alike, &behind);
+            let is_average = matches!(topic.spot, Some(ComparedAt::Average(_)));
+            let said = self.told_apart(sweep, subject, (&alike, &behind), is_average);
             match same.iter_mut().find(|(other, _)| *other == said) {
                 Some((_, own)) => own.push(topic),
                 None => same.push((said, vec![topic])),
@@ -121,8 +122,8 @@ impl<'s, 'a> Topic<'s, 'a> {
         &self,
         sweep: &SweepTable<'a>,
         subject: &'a str,
-        alike: &[&ComparedPair<'a>],
-        behind: &[&ComparedPair<'a>],
+        (alike, behind): (&[&ComparedPair<'a>], &[&ComparedPair<'a>]),
+        is_average: bool,
     ) -> Text {
         fn known<'p>(pairs: &[&'p ComparedPair<'_>]) -> Vec<&'p Comparison> {
             let known = pairs.iter().filter_map(|(.., known)| known.as_ref());
@@ -168,14 +169,18 @@ impl<'s, 'a> Topic<'s, 'a> {
                 let text = text.and(if i == 0 { "is " } else { "" });
                 text.and_strong(amount(&improvement)).and(" than ")
             };
-            let [own, other] = one.centers.map(|value| {
-                if is_of_ops {
-                    metric.text(value)
-                } else {
-                    metric.text_with_unit(value)
-                }
-            });
-            text = text.and(format!("{} ({own} against {other})", whose(one)));
+            text = text.and(whose(one));
+            // An average of ratios has no two figures.
+            if !is_average {
+                let [own, other] = one.centers.map(|value| {
+                    if is_of_ops {
+                        metric.text(value)
+                    } else {
+                        metric.text_with_unit(value)
+                    }
+                });
+                text = text.and(format!(" ({own} against {other})"));
+            }
         }
         match (behind.is_empty(), is_of_ops) {
             (true, true) => text.and(format!("{like}{}", self.words.in_ops())),

@@ -8,6 +8,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, PointKey, System, number};
+use tailmark_stats::statistics::RUNS_MIN;
 
 pub const SECTION: Section = Section {
     name: "peaks",
@@ -58,12 +59,14 @@ fn table(sweep: &SweepTable<'_>) -> Table {
     let mut note =
         "The peak of a system is its highest ops/s over all thread counts, of valid points."
             .to_owned();
-    if sweep.repeats() > 1 {
-        note.push_str(
-            " In each repeat, the thread count of the peak is chosen by the other repeats, so that \
-             chance does not inflate the peak.",
-        );
-    }
+    let is_cross_validated = sweep.repeats() >= RUNS_MIN;
+    note.push_str(if is_cross_validated {
+        " In each repeat, the thread count of the peak is chosen by the other repeats, so that \
+         chance does not inflate the peak. It may be below the mean at its thread count."
+    } else {
+        " Of several thread counts the highest is too high by chance: four repeats or more avoid \
+         this bias."
+    });
     if sweep.has_peaks_at_least() {
         note.push_str(" ≥ means at least: the clients were the limit there.");
     }

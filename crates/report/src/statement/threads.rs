@@ -91,6 +91,14 @@ impl<'a> Along<'a> {
         all.map(|(step, _)| *step).collect()
     }
 
+    /// Whether a difference is shown at any step, or none is tested. If all are tested and none is
+    /// shown, an average or a range would be read as one.
+    fn shows_any(&self, sweep: &SweepTable<'_>) -> bool {
+        let band = sweep.comparisons.band;
+        let mut at = self.at.iter();
+        at.any(|(_, own)| Outcome::new(own, band) != Outcome::NoDifferenceShown)
+    }
+
     /// Whether the first, or the second, is ahead at each of at least two steps. If a value is a
     /// bound that leaves it open, it is not.
     fn leads_everywhere(&self, sweep: &SweepTable<'_>, is_first: bool) -> bool {
@@ -106,7 +114,9 @@ pub fn over_all<'a>(
     detail: Detail,
 ) -> Vec<Text> {
     let all = along_all(group, sweep, metric);
-    let ranges = ranges(group, sweep, metric, &all, detail);
+    let shown = all.iter().filter(|along| along.shows_any(sweep));
+    let shown: Vec<&Along<'_>> = shown.collect();
+    let ranges = ranges(group, sweep, metric, &shown, detail);
     let everywhere = everywhere(group, sweep, metric, &all);
     let changes = changes_of_lead(group, sweep, metric);
     ranges
@@ -147,7 +157,7 @@ fn ranges<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     metric: Metric,
-    all: &[Along<'a>],
+    all: &[&Along<'a>],
     detail: Detail,
 ) -> Option<Text> {
     let first = all.first()?;

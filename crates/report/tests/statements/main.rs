@@ -6,6 +6,7 @@
 mod distributions;
 mod fixed;
 mod hard;
+mod peaks;
 #[path = "../sections/mod.rs"]
 mod sections;
 mod shape;

@@ -1,6 +1,7 @@
 //! Findings that qualify a point's numbers. Each rule examines the point in its context and reports
 //! what it saw and the remedy.
 
+mod background;
 mod context;
 mod machine;
 mod memory;
@@ -32,6 +33,10 @@ pub struct Rule {
 
 /// Every rule, sorted by code.
 pub const RULES: &[Rule] = &[
+    Rule {
+        code: finding::BACKGROUND_RATE_NOT_MET,
+        check: background::rate_not_met,
+    },
     Rule {
         code: finding::CACHES_NOT_DROPPED,
         check: caches_not_dropped,

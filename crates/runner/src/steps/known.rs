@@ -174,8 +174,7 @@ impl Known {
     }
 
     /// The peak of a system over the thread counts of the plan and its repeats so far, as in the
-    /// report: each repeat at the thread count that the others choose. A thread count with an
-    /// invalid repeat is excluded.
+    /// report ([`statistics::leave_one_out`]). A thread count with an invalid repeat is excluded.
     fn peak(&self, plan: &Plan, point: &PlanPoint<'_>, system: &str) -> Option<f64> {
         let at = |threads: u32| -> Vec<(u32, f64)> {
             let repeats = self.runs.iter().filter(|run| {

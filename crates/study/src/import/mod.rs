@@ -25,7 +25,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_model::{
-    Arrivals, Fact, Finding, Kind, Phase, Sentence,
+    Arrivals, Fact, Finding, Kind, Phase, Sentence, Summary,
     finding::{ERRORS, MISSES, NOTHING_FOUND},
     printable::hex,
 };
@@ -128,12 +128,17 @@ impl Imported {
         ceilings.get(&self.system).map(String::as_str)
     }
 
+    /// At a rate, the latencies of other programs begin when a request was sent, however late that
+    /// was: of a kind without response times they are unknown. Our own export has them.
+    fn leave_response_unknown(&mut self) {
+        let kinds = self.phase.kinds.values_mut();
+        let unknown = kinds.filter(|kind| self.target_rate.is_some() && !kind.has_response());
+        unknown.for_each(|kind| kind.response_summary = Some(Summary::unknown()));
+    }
+
     /// Gives findings of requests that failed, and of reads that found nothing. Our own export has its
     /// findings with it.
     fn find_failures(&mut self) {
-        if self.of_study.is_some() {
-            return;
-        }
         let failures = self.phase.failures_in_words();
         let failures = failures.filter(|_| !ERRORS.is_among(&self.phase.findings));
         let finding = failures.map(|sentence| ERRORS.finding(sentence));
@@ -199,7 +204,10 @@ impl Import {
                         distribution.clone_into(&mut imported.distribution);
                     }
                 }
-                all.iter_mut().for_each(Imported::find_failures);
+                for imported in all.iter_mut().filter(|own| own.of_study.is_none()) {
+                    imported.leave_response_unknown();
+                    imported.find_failures();
+                }
                 Ok(all)
             }
         }

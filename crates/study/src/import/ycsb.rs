@@ -96,7 +96,7 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
     };
     let command = Command::from_text(&text);
     for (group, kind) in GROUPS {
-        add_kind(&mut phase, group, kind, &lines, command.target.is_some());
+        add_kind(&mut phase, group, kind, &lines);
     }
     count_pairs(&mut phase);
     add_verified(&mut phase, &lines);
@@ -169,7 +169,7 @@ fn of_one_measurement(mut lines: Vec<ResultValue>) -> Vec<ResultValue> {
     lines
 }
 
-fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue], has_rate: bool) {
+fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
     let own: Vec<_> = lines.iter().filter(|(g, _, _)| g == group).collect();
     let value = |name: &str| own.iter().find(|(_, n, _)| n == name).map(|(_, _, v)| *v);
     let Some(found) = value("Operations").or_else(|| value("Total Operations")) else {
@@ -196,8 +196,7 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue], h
     }
     let counts = [found as u64, not_found, errors];
     let intended = format!("Intended-{group}");
-    // At a rate, response time differs from service time, also if the output does not have it.
-    let differs = has_rate || lines.iter().any(|(name, ..)| *name == intended);
+    let differs = lines.iter().any(|(name, ..)| *name == intended);
     let unknown = || differs.then(Summary::unknown);
     let result = KindResult {
         count: found as u64 + not_found,

@@ -3,7 +3,7 @@
 use super::{super::findings, *};
 use crate::point::Measured;
 use tailmark_driver::{Access, DataSet, Location, Params, Schema, Semantics, Settings};
-use tailmark_model::{Censored, Kind, LagCauses, PointKey, new_latencies};
+use tailmark_model::{Censored, Kind, LagCauses, Observed, PointKey, new_latencies};
 use tailmark_testing::assert_says;
 
 /// Milliseconds in nanoseconds.
@@ -358,4 +358,30 @@ fn a_quantile_is_named_no_higher_than_what_is_known() {
     ] {
         assert_eq!(quantile_name(part), name);
     }
+}
+
+#[test]
+fn a_p99_that_is_a_bound_is_evidence_as_a_number_and_not_in_words() {
+    let mut phase = with_causes(&[(3 * MS, 100)], &[(1_000, 9_900)]);
+    let names = |phase: &Phase| {
+        let found = Found::from_phase(phase.clone()).0.into_iter();
+        let mut found = found.filter(|finding| finding.code == "no-free-client");
+        let finding = found.next().unwrap();
+        let numbers = finding.evidence.iter();
+        let numbers = numbers.filter(|seen| matches!(seen.value, Observed::Number(_)));
+        let names: Vec<String> = numbers.map(|seen| seen.name.clone()).collect();
+        (names, finding.text())
+    };
+    let (exact, _) = names(&phase);
+    assert!(exact.contains(&"p99 response".to_owned()), "{exact:?}");
+    phase.kinds.get_mut(&Kind::Read).unwrap().errors = 200;
+    let (bound, text) = names(&phase);
+    assert!(
+        bound.contains(&"p99 response, at least".to_owned()),
+        "{bound:?}"
+    );
+    assert!(
+        text.contains("is at least 10.0 ms") && !text.contains('≥'),
+        "{text}"
+    );
 }
