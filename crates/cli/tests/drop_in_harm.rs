@@ -439,27 +439,6 @@ fn a_file_that_a_call_does_not_name_is_not_written_over() {
 }
 
 #[test]
-fn a_pipe_or_a_log_of_another_program_in_the_place_of_a_log_is_refused_at_once() {
-    let dir = TempDir::new().unwrap();
-    let dir = dir.path();
-    let pipe = Command::new("mkfifo").arg(dir.join("x.hdr")).status();
-    assert!(pipe.unwrap().success());
-    let logs = "-p measurementtype=hdrhistogram -p hdrhistogram.fileoutput=true";
-    let refused = ycsb(dir, "load", logs);
-    assert_eq!(code(&refused), Some(2), "{}", err(&refused));
-    assert_says(&err(&refused), &["x.hdr", "output.path"]);
-    fs::remove_file(dir.join("x.hdr")).unwrap();
-    // As asbench writes them.
-    let theirs = "#[StartTime: 1700000000.000 (seconds since epoch)]\n";
-    fs::write(dir.join("write.hdr"), theirs).unwrap();
-    let refused = ycsb(dir, "load", logs);
-    assert_eq!(code(&refused), Some(2), "{}", err(&refused));
-    assert_says(&err(&refused), &["write.hdr", "another program"]);
-    assert_eq!(fs::read_to_string(dir.join("write.hdr")).unwrap(), theirs);
-    assert!(!dir.join("db").exists());
-}
-
-#[test]
 fn of_calls_that_begin_at_once_in_one_directory_each_has_it_whole_or_changes_nothing() {
     for _ in 0..3 {
         let dir = TempDir::new().unwrap();

@@ -42,15 +42,17 @@ pub(super) fn unmeasured(error: &RedisError) -> BoxError {
         (ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "NOPERM" | "WRONGPASS")) => {
             Refusal(message).into()
         }
-        _ if is_unknown_command(error) => Refusal(message).into(),
+        _ if unknown_command(error).is_some() => Refusal(message).into(),
         _ => message.into(),
     }
 }
 
-/// Whether the server does not know the command, as after `rename-command` in its configuration.
-fn is_unknown_command(error: &RedisError) -> bool {
-    let detail = error.detail().unwrap_or_default();
-    error.code() == Some("ERR") && detail.starts_with("unknown command")
+/// The command that the server does not know, in quotes, as after `rename-command` in its
+/// configuration. Of a transaction, the error holds the errors of all its commands.
+fn unknown_command(error: &RedisError) -> Option<String> {
+    let said = error.to_string();
+    let (_, named) = said.split_once("unknown command ")?;
+    named.split([',', ' ']).next().map(str::to_owned)
 }
 
 fn cause(error: &RedisError) -> Cause {
@@ -82,6 +84,12 @@ fn cause(error: &RedisError) -> Cause {
 
 /// The error in one line, without any key.
 pub(super) fn message(error: &RedisError) -> String {
+    if let Some(command) = unknown_command(error) {
+        return format!(
+            "unknown command {command}: the server renamed it (`rename-command`), but tailmark \
+             needs it"
+        );
+    }
     let said = match (error.kind(), error.code()) {
         (_, Some("OOM")) => {
             return "the server has no memory left (maxmemory) and refuses writes".to_owned();
@@ -98,11 +106,6 @@ pub(super) fn message(error: &RedisError) -> String {
         }
         (_, Some("NOAUTH")) => {
             return "the server requires `user` and `password_file`".to_owned();
-        }
-        _ if is_unknown_command(error) => {
-            let detail = error.detail().unwrap_or_default();
-            let named = detail.split(", with args").next().unwrap_or(detail);
-            format!("{named}: the server renamed it (`rename-command`), but tailmark needs it")
         }
         _ => error.to_string(),
     };

@@ -5,11 +5,14 @@
 
 use super::{NAME, holder, overlay::overlay_above};
 use crate::{Error, LockedFile};
-use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
+use rustix::{
+    fs::OFlags,
+    process::{Flock, FlockOffsetType, FlockType, fcntl_getlk},
+};
 use std::{
     fs::{self, File, Metadata},
     io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     thread,
     time::{Duration, Instant},
@@ -26,8 +29,10 @@ pub(super) fn turn(place: &Path) -> Result<Option<LockedFile>, Error> {
     let end = Instant::now() + TURN;
     loop {
         refuse_held(place)?;
-        let directory = match File::open(place) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // To open a pipe would be to wait for its writer.
+        let flags = OFlags::DIRECTORY.bits().cast_signed();
+        let directory = match File::options().read(true).custom_flags(flags).open(place) {
+            Err(e) if is_no_directory(&e) => return Ok(None),
             opened => opened.map_err(|e| Error::Open {
                 driver: NAME,
                 place: place.display().to_string(),
@@ -45,6 +50,11 @@ pub(super) fn turn(place: &Path) -> Result<Option<LockedFile>, Error> {
             Ok(_) => thread::sleep(Duration::from_millis(10)),
         }
     }
+}
+
+fn is_no_directory(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotADirectory | NotFound)
 }
 
 /// Whether an open directory still has this name.

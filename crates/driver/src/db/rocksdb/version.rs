@@ -1,9 +1,9 @@
 //! Which versions of RocksDB can read a database after it was written here.
 //!
 //! RocksDB reads data of older versions, but writes formats that some of them cannot read. Opening
-//! a database for writing once is enough. So a database of another version is opened only for
-//! reading if that suffices, and so is one of another program. A write that would lock out the version that wrote it needs the user's
-//! consent.
+//! a database for writing once is enough. So a database of another version or program is opened
+//! only for reading if that suffices. A write that would lock out the version that wrote it needs
+//! the user's consent.
 
 use super::{facts, ini::Ini, kept, newest_options::NewestOptions};
 use crate::{Access, Settings};
