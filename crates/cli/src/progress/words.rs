@@ -173,11 +173,11 @@ mod tests {
         assert_eq!(line, format!("[3/12] a drive with a long name …: {result}"));
         assert_eq!(line.chars().count(), 80);
         let failed = "12,345 ops/s, 1,234 operations never done, 99 errors, 0.5 % failed, 2 ops/s";
-        let line = fitted("[3/12]", name, failed, 80);
-        assert_eq!(line.chars().count(), 80);
+        let cut = fitted("[3/12]", name, failed, 80);
+        assert_eq!(cut.chars().count(), 80);
         assert!(
-            line.starts_with("[3/12] a drive with a …: 12,345 ops/s, "),
-            "{line}"
+            cut.starts_with("[3/12] a drive with a …: 12,345 ops/s, "),
+            "{cut}"
         );
     }
 }

@@ -151,10 +151,10 @@ fn clean_tells_records_in_adopted_data_and_never_touches_them() {
     make_theirs(&place, &dir.path().join("first"));
     // What only read it left nothing.
     succeeded(&run_with(&place, &dir.path().join("read"), &["--adopt"]));
-    let cleaned = clean(&dir.path().join("read"), &["--yes"]);
-    succeeded(&cleaned);
+    let only_read = clean(&dir.path().join("read"), &["--yes"]);
+    succeeded(&only_read);
     assert_says(
-        &out(&cleaned),
+        &out(&only_read),
         &["not touched", "nothing of this study is left"],
     );
     let inserts = ["--adopt=overwrite", "--set", "sweep.workloads=ycsb-d"];

@@ -4,8 +4,11 @@ use super::support::*;
 use std::time::Duration;
 use tailmark_report::Data;
 
-/// Runs of each system at 4, 8 and 16 threads: repeats with their ops/s.
-fn repeated(systems: &[(&str, [&[(u32, f64)]; 3])]) -> Data {
+/// Repeats with their ops/s.
+type Runs<'a> = &'a [(u32, f64)];
+
+/// Runs of each system at 4, 8 and 16 threads.
+fn repeated(systems: &[(&str, [Runs<'_>; 3])]) -> Data {
     let mut data = one(&[A, B]);
     data.points.clear();
     for (system, counts) in systems {
@@ -54,8 +57,11 @@ fn of_few_repeats_the_peak_is_the_highest_and_agrees_with_every_thread_count() {
     assert!(note.contains("the highest is too high by chance"), "{note}");
     let four = [1, 2, 3, 4].map(|repeat| (repeat, 100.0 + f64::from(repeat)));
     let enough = repeated(&[("A", [&four; 3]), ("B", [&four; 3])]);
-    let note = tables("peaks", &enough).remove(0).note;
-    assert!(note.contains("is chosen by the other repeats"), "{note}");
+    let of_four = tables("peaks", &enough).remove(0).note;
+    assert!(
+        of_four.contains("is chosen by the other repeats"),
+        "{of_four}"
+    );
 }
 
 #[test]

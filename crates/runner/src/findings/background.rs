@@ -98,13 +98,13 @@ mod tests {
         let mut groups = workload.groups.iter_mut();
         let group = groups.find(|group| group.is_background()).unwrap();
         group.rate = Some(1_000.0);
-        let kind = |count: u64, drained: u64| {
+        let kind = |count: u64, late: u64| {
             let mut service = new_latencies();
             service.record_n(us * 1_000, count).unwrap();
             KindResult {
                 count,
                 bytes: count * 100,
-                drained_bytes: drained * 100,
+                drained_bytes: late * 100,
                 service,
                 ..KindResult::default()
             }

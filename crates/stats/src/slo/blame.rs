@@ -119,8 +119,8 @@ fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencie
     }
     let waits = erlang_c(clients.count, busy);
     let limit_ns = limit.latency.as_nanos() as f64;
-    let share_over = |own_ns: f64| {
-        let spare_ns = limit_ns - own_ns;
+    let share_over = |service_ns: f64| {
+        let spare_ns = limit_ns - service_ns;
         if spare_ns < 0.0 {
             1.0
         } else {

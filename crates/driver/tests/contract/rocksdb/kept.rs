@@ -138,11 +138,11 @@ fn a_fifo_database_that_rocksdb_would_remove_old_records_from_is_refused_unless_
     }
     assert_eq!(files(bench.data_path()), before);
     // Reads alone change nothing but RocksDB's own log, whichever way they are asked for.
-    let before = contents(bench.data_path());
+    let bytes = contents(bench.data_path());
     for access in [Access::Read, Access::ReadCompatible] {
         params.access = access;
         drop((bench.driver.open)(&params).unwrap());
-        assert_eq!(contents(bench.data_path()), before);
+        assert_eq!(contents(bench.data_path()), bytes);
     }
     let file = bench.path("options");
     let text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n[DBOptions]\n\

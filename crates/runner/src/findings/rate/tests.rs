@@ -363,8 +363,8 @@ fn a_quantile_is_named_no_higher_than_what_is_known() {
 #[test]
 fn a_p99_that_is_a_bound_is_evidence_as_a_number_and_not_in_words() {
     let mut phase = with_causes(&[(3 * MS, 100)], &[(1_000, 9_900)]);
-    let names = |phase: &Phase| {
-        let found = Found::from_phase(phase.clone()).0.into_iter();
+    let names = |measured: &Phase| {
+        let found = Found::from_phase(measured.clone()).0.into_iter();
         let mut found = found.filter(|finding| finding.code == "no-free-client");
         let finding = found.next().unwrap();
         let numbers = finding.evidence.iter();
