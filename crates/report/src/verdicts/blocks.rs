@@ -172,6 +172,7 @@ fn at(found: &Comparison) -> String {
         Place::Peak {
             threads_a,
             threads_b,
+            ..
         } if threads_a != threads_b => format!("{threads_a} and {threads_b} threads"),
         Place::Peak { threads_a, .. } => number::threads(threads_a),
         Place::Point { .. } => found.point().map_or_else(String::new, |point| point.at()),
