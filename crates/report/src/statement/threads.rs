@@ -108,6 +108,19 @@ pub fn over_all<'a>(
     let all = along_all(group, sweep, metric);
     let ranges = ranges(group, sweep, metric, &all, detail);
     let everywhere = everywhere(group, sweep, metric, &all);
+    // Several ranges of a tail are long, and that one is better at each count says most of them.
+    let is_tail = metric
+        .latency()
+        .is_some_and(|(_, own)| own != Statistic::MEAN);
+    if detail == Detail::Terse && is_tail && all.len() > 1 && everywhere.len() == 1 {
+        let leads = |along: &Along<'_>| {
+            let mut ways = [true, false].into_iter();
+            ways.any(|is_first| along.leads_everywhere(sweep, is_first))
+        };
+        if all.iter().all(leads) {
+            return everywhere;
+        }
+    }
     let changes = changes_of_lead(group, sweep, metric);
     ranges
         .into_iter()
