@@ -85,9 +85,9 @@ fn curve(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Chart> {
     };
     let latency = sweep.latency_metric(group).map(|metric| (metric, along));
     let ops = (group.axis == Axis::Threads).then_some((Metric::OPS_PER_SEC, Along::Threads));
-    let drawn = latency.into_iter().chain(ops).map(|(metric, along)| {
+    let drawn = latency.into_iter().chain(ops).map(|(metric, axis)| {
         let reading = Reading::new(metric);
-        curves(group, sweep, &[reading], reading, along)
+        curves(group, sweep, &[reading], reading, axis)
     });
     let mut drawn = drawn.filter(|chart| !chart.variants[0].is_null());
     drawn.next()

@@ -254,9 +254,9 @@ fn join_unknown(studies: &mut [Data]) -> Option<String> {
         }
     }
     let mut joined: BTreeSet<(String, String)> = BTreeSet::new();
-    let points = studies.iter_mut().flat_map(|study| &mut study.points);
-    for key in points.map(|point| &mut point.key) {
-        let only = known.get(&key.workload).filter(|all| all.len() == 1);
+    let all = studies.iter_mut().flat_map(|study| &mut study.points);
+    for key in all.map(|point| &mut point.key) {
+        let only = known.get(&key.workload).filter(|ways| ways.len() == 1);
         let only = only.and_then(BTreeSet::first);
         if let Some(only) = only.filter(|_| key.distribution == UNKNOWN) {
             key.distribution.clone_from(only);

@@ -135,10 +135,10 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     });
     let steps = sweep.groups.iter().flat_map(|group| &group.steps);
     let threads: BTreeSet<u32> = steps.map(|step| step.threads).collect();
-    let most = threads.last().copied();
-    let tested = |threads: String| match most {
-        Some(most) => format!("{threads}; not tested beyond {most}"),
-        None => threads,
+    let most_threads = threads.last().copied();
+    let tested = |counts: String| match most_threads {
+        Some(highest) => format!("{counts}; not tested beyond {highest}"),
+        None => counts,
     };
     let threads: Vec<String> = threads.iter().map(u32::to_string).collect();
     let is_timed = |point: &&Point| !LENGTH_UNKNOWN.is_among(&point.phase.findings);

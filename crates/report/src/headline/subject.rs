@@ -160,14 +160,14 @@ impl<'s, 'a> Topic<'s, 'a> {
             text = text.and(whose(of_system[0]));
             // Of several workloads they are beside each.
             if let [one] = &of_system[..] {
-                let [own, other] = one.centers.map(|value| {
+                let [ours, theirs] = one.centers.map(|value| {
                     if is_of_ops {
                         metric.text(value)
                     } else {
                         metric.text_with_unit(value)
                     }
                 });
-                text = text.and(format!(" ({own} against {other})"));
+                text = text.and(format!(" ({ours} against {theirs})"));
             }
         }
         let like = &own.like;

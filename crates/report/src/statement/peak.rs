@@ -73,7 +73,7 @@ fn against_all(
     }
     clauses.extend(apart.iter().map(|other| {
         let comparison = compared(other);
-        let text = against(
+        let clause = against(
             Text::default(),
             comparison.as_ref(),
             other.system,
@@ -81,8 +81,8 @@ fn against_all(
         );
         let common = comparison.and_then(|known| compare::over_common(group, &known));
         match common {
-            Some(counts) => text.and(format!(" over the thread counts in common ({counts})")),
-            None => text,
+            Some(counts) => clause.and(format!(" over the thread counts in common ({counts})")),
+            None => clause,
         }
     }));
     let last = clauses.len().saturating_sub(1);
@@ -97,8 +97,8 @@ fn against_all(
     if detail == Detail::Terse && others.len() > 1 {
         return text.and(".");
     }
-    if let Some(figures) = of_common(group, sweep, first, others) {
-        return text.and(figures);
+    if let Some(end) = of_common(group, sweep, first, others) {
+        return text.and(end);
     }
     // In the order in which they are named.
     let named = tied.into_iter().chain(apart);

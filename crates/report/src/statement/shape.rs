@@ -255,17 +255,19 @@ fn rise(ratio: f64) -> String {
     text.trim_start_matches('+').to_owned()
 }
 
+/// A system, and by how much its last thread count is ahead.
+type Gain<'a> = (&'a str, f64);
+
 /// One sentence about the systems that still gain at the highest thread count, for each such count.
 pub fn still_rising<'a>(
     group: &WorkloadGrid<'a>,
     systems: impl Iterator<Item = &'a System>,
     latency: Option<Metric>,
 ) -> Vec<Text> {
-    let mut all: Vec<(Step, Step, Vec<(&str, f64)>)> = Vec::new();
+    let mut all: Vec<(Step, Step, Vec<Gain<'_>>)> = Vec::new();
     for system in systems {
         let curve = whole_curve(group, system, latency);
-        let is_rising =
-            |curve: &Vec<CurvePoint>| saturation(curve, &latency_name(latency)).is_none();
+        let is_rising = |own: &Vec<CurvePoint>| saturation(own, &latency_name(latency)).is_none();
         let gain = curve.filter(is_rising).and_then(|curve| last_gain(&curve));
         let Some((last, before, gain)) = gain else {
             continue;
