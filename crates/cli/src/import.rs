@@ -58,6 +58,10 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     let origin = Origin {
         format: format.name,
+        file: sources
+            .first()
+            .filter(|_| sources.len() == 1)
+            .map(|source| source.path.as_path()),
         title: args.title.as_deref(),
         driver: args.driver.as_deref(),
     };
@@ -99,6 +103,8 @@ fn unit_ns(name: &str) -> Option<u64> {
 struct Origin<'a> {
     /// The format of the files.
     format: &'a str,
+    /// The only file, if there is one.
+    file: Option<&'a Path>,
     /// The title of a new study.
     title: Option<&'a str>,
     /// The database.
@@ -288,7 +294,10 @@ fn add(study: &Study, imported: Imported, origin: Origin<'_>) -> Result<(), Erro
 fn header(origin: Origin<'_>, all: &[Imported]) -> Header {
     let title = match origin.title {
         Some(title) => title.to_owned(),
-        None => format!("Imported from {}", origin.format),
+        None => match origin.file.and_then(Path::file_stem) {
+            Some(stem) => stem.to_string_lossy().into_owned(),
+            None => format!("Imported from {}", origin.format),
+        },
     };
     let mut header = Header::without_plan(title, own_command());
     let of_study = all.first().and_then(|first| first.of_study.as_ref());

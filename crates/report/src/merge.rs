@@ -2,7 +2,7 @@
 //! repeats. Systems that differ in something that shapes their numbers stay separate, under names
 //! that show the difference.
 
-use crate::{Data, SystemConditions};
+use crate::{Data, SystemConditions, grid_name::UNKNOWN};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use tailmark_model::{ALLOW_ERRORS, Fact, Point, PointKey, ResolvedRate, System, number};
 use tailmark_stats::{
@@ -28,7 +28,7 @@ impl Data {
             study.conditions = study.conditions_of_systems();
         }
         let mut read = RunsRead::default();
-        let mut notices = Vec::new();
+        let mut notices: Vec<String> = join_unknown(&mut studies).into_iter().collect();
         // Ceilings last: two of them differ where the systems do that they are of.
         for of_ceilings in [false, true] {
             let of_pass = |s: &&System| s.ceiling_for.is_some() == of_ceilings;
@@ -262,6 +262,40 @@ struct Class {
     studies: Vec<usize>,
     /// Of the first; facts that only others know are added.
     conditions: Conditions,
+}
+
+/// Puts imported points that do not state how their keys were drawn beside those of the same workload,
+/// if all of these drew theirs in one way; says so.
+fn join_unknown(studies: &mut [Data]) -> Option<String> {
+    let points = studies.iter().flat_map(|study| &study.points);
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for key in points.map(|point| &point.key) {
+        if key.distribution != UNKNOWN {
+            let of_workload = known.entry(key.workload.clone()).or_default();
+            of_workload.insert(key.distribution.clone());
+        }
+    }
+    let mut joined: BTreeSet<(String, String)> = BTreeSet::new();
+    let all = studies.iter_mut().flat_map(|study| &mut study.points);
+    for key in all.map(|point| &mut point.key) {
+        let only = known.get(&key.workload).filter(|ways| ways.len() == 1);
+        let only = only.and_then(BTreeSet::first);
+        if let Some(only) = only.filter(|_| key.distribution == UNKNOWN) {
+            key.distribution.clone_from(only);
+            joined.insert((key.system.clone(), only.clone()));
+        }
+    }
+    let each = joined
+        .iter()
+        .map(|(system, how)| format!("`{system}` with {how} keys"));
+    let each: Vec<String> = each.collect();
+    let each: Vec<&str> = each.iter().map(String::as_str).collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "Imported results that do not state how their keys were drawn stand beside measured ones: {}.",
+            number::list(&each)
+        )
+    })
 }
 
 /// Renames the systems of a name that are not the same; says so.

@@ -10,9 +10,11 @@ use crate::{
     requests::sends,
     units,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use std::{collections::BTreeMap, fs::File, io::Read, sync::Arc};
 use tailmark_model::{
-    self as model, Color, Kind, LatencyAxis, Ratios, ReportSettings, Words as AuthorWords,
+    self as model, Color, Kind, LOGO_BYTES_MAX, LatencyAxis, Logo, LogoKind, Ratios,
+    ReportSettings, Words as AuthorWords,
 };
 use tailmark_workload::Workload;
 use toml::Value;
@@ -97,6 +99,9 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
     PlanKey::new("report", "footer", REPORT, Text)
         .about("your text at the foot of each page")
         .sets(|plan| words(plan, AuthorWords::Footer)),
+    PlanKey::new("report", "logo", REPORT, Text)
+        .about("your picture over the title, a PNG or JPEG file of at most 256 KiB")
+        .sets(|plan| Some(plan.report.logo.as_ref()?.path.clone())),
 ];
 
 /// The separator of texts that may contain commas.
@@ -158,6 +163,7 @@ pub(crate) fn settings(keys: &TableReader<'_>) -> Result<ReportSettings, Error> 
         chart_systems: sets(keys, "chart_systems")?,
         colors: by_name(keys, "colors", |color| Color::ALL.contains(&color))?,
         words: author_words(keys)?,
+        logo: logo(keys)?,
     };
     if settings.subject.is_some() && settings.baseline.is_some() {
         let accepted = "absent with `report.subject`: choose one of the two";
@@ -230,6 +236,30 @@ fn author_words(keys: &TableReader<'_>) -> Result<BTreeMap<AuthorWords, String>,
         }
     }
     Ok(words)
+}
+
+/// The picture of the author, with its content.
+fn logo(keys: &TableReader<'_>) -> Result<Option<Logo>, Error> {
+    let Some(path) = keys.optional::<String>("logo")? else {
+        return Ok(None);
+    };
+    let refused = |why: &str| {
+        let accepted = format!("a PNG or JPEG file of at most 256 KiB ({why})");
+        keys.refuse_given("logo", accepted)
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(&path).map_err(|error| refused(&error.to_string()))?;
+    file.take(LOGO_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| refused(&error.to_string()))?;
+    if bytes.len() as u64 > LOGO_BYTES_MAX {
+        return Err(refused("it is larger"));
+    }
+    if LogoKind::from_bytes(&bytes).is_none() {
+        return Err(refused("it is another file, or incomplete"));
+    }
+    let base64 = BASE64_STANDARD.encode(&bytes);
+    Ok(Some(Logo { path, base64 }))
 }
 
 /// Reads the report settings. Refuses a latency of requests that no workload sends, and a subject

@@ -286,6 +286,22 @@ const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "+[report]\nlogo = 'nowhere.png'",
+        &[
+            "report.logo is `nowhere.png`",
+            "No such file",
+            "at most 256 KiB",
+        ],
+    ),
+    (
+        "+[report]\nlogo = 'Cargo.toml'",
+        &["report.logo is `Cargo.toml`", "PNG or JPEG", "another file"],
+    ),
+    (
+        "+[report]\nlogo = '/dev/zero'",
+        &["report.logo is `/dev/zero`", "it is larger"],
+    ),
+    (
         "+[report]\nbaseline = 'nobody'",
         &["report.baseline is `nobody`", "the name of a system"],
     ),

@@ -15,7 +15,7 @@ pub use run::Run;
 
 use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
 use family::Families;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Arrivals, Bound, Bounded, Header, Metric, PointKey, PointName};
 use turns::Positions;
 
@@ -38,6 +38,9 @@ pub enum Place {
         threads_a: u32,
         /// The thread count of the second peak.
         threads_b: u32,
+        /// Whether only those thread counts count that both were measured at, because the peak of
+        /// one may be where the other was not measured.
+        is_over_common: bool,
     },
 }
 
@@ -58,7 +61,7 @@ pub enum Verdict {
     TooFewRuns,
     /// A value is a bound, because requests failed, operations were never done, or the clients were
     /// the limit, and the true values could decide either way. Or a peak is above that of a system
-    /// without valid points at some of the thread counts.
+    /// whose points failed at some of the thread counts, or that has none in common.
     NotTestable,
 }
 
@@ -274,9 +277,11 @@ impl Comparison {
                 Place::Peak {
                     threads_a,
                     threads_b,
+                    is_over_common,
                 } => Place::Peak {
                     threads_a: threads_b,
                     threads_b: threads_a,
+                    is_over_common,
                 },
                 ref point @ Place::Point { .. } => point.clone(),
             },
@@ -298,7 +303,7 @@ impl Comparison {
     }
 }
 
-/// The runs of each system at each point; empty if a run of the point is not valid.
+/// The runs of each system at each point, without points of which a run is not valid.
 type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 
 /// Compares each pair of systems, the first with the second, in every metric that both have.
@@ -308,6 +313,7 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 /// the band of practical equivalence: with 0.03, ratios from 1 / 1.03 to 1.03 count as equal.
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
     let cells = cells(runs);
+    let measured = measured(runs);
     let positions = Positions::from_runs(runs);
     let mut found = Vec::new();
     for (a, b) in pairs {
@@ -334,7 +340,13 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
                 compare((a, runs_a), (b, runs_b), metric, place, &positions)
             }));
         }
-        found.extend(peaks::at_peaks((a, of_a), (b, of_b), band, &positions));
+        found.extend(peaks::at_peaks(
+            (a, of_a),
+            (b, of_b),
+            [&measured[a.as_str()], &measured[b.as_str()]],
+            band,
+            &positions,
+        ));
     }
     judge(&mut found, &Families::new(runs, pairs), band);
     found
@@ -363,6 +375,16 @@ fn cells(runs: &[Run]) -> Cells<'_> {
         each.for_each(|repeats| repeats.sort_by_key(|run| run.key.repeat));
     }
     cells
+}
+
+/// The points of each system, valid or not.
+fn measured(runs: &[Run]) -> BTreeMap<&str, BTreeSet<PointName>> {
+    let mut points: BTreeMap<&str, BTreeSet<PointName>> = BTreeMap::new();
+    for run in runs {
+        let of_system = points.entry(run.key.system.as_str()).or_default();
+        of_system.insert(PointName::from(&run.key));
+    }
+    points
 }
 
 /// A system with its runs.

@@ -35,6 +35,7 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
         Place::Peak {
             threads_a,
             threads_b,
+            ..
         } => peaks = Some([threads_a, threads_b].map(|n| Some(n).filter(|n| *n != PointKey::PEAK))),
     }
     let diagnostics = comparison.diagnostics();
