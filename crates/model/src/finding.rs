@@ -112,6 +112,14 @@ macro_rules! findings {
 }
 
 findings! {
+    ALLOCATOR_SETTINGS {
+        name: "allocator-settings",
+        about: "the memory allocator had settings from outside",
+        means: "Speed and memory are not those of other machines, whose allocator has its default \
+                settings. Unset MALLOC_CONF and remove /etc/malloc.conf, unless they are what you \
+                measure.",
+        changes_headline: true,
+    }
     BACKGROUND_ERRORS {
         name: "background-errors",
         about: "flushes or compactions failed during the point",
@@ -219,6 +227,14 @@ findings! {
         about: "the data set fits in memory or in the cache",
         means: "Most reads did not reach the device, so the numbers measure memory. Use more \
                 records, a smaller cache, direct reads or machine.memory_limit.",
+        changes_headline: true,
+    }
+    IO_URING_REFUSED {
+        name: "io-uring-refused",
+        about: "io_uring was not available, so requests were sent one after the other",
+        means: "The plan asks for io_uring, but the kernel, a container or the build has none, so \
+                fewer requests were in flight. Permit io_uring (kernel.io_uring_disabled = 0, a \
+                seccomp profile with it), or do not ask for it.",
         changes_headline: true,
     }
     LENGTH_UNKNOWN {
