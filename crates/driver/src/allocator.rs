@@ -132,7 +132,10 @@ mod jemalloc {
         use rust_rocksdb::ffi_raw as rocksdb;
         use std::ffi::{c_int, c_void};
 
-        #[expect(unsafe_code, reason = "the lookup takes one type and answers with another")]
+        #[expect(
+            unsafe_code,
+            reason = "the lookup takes one type and answers with another"
+        )]
         unsafe extern "C" {
             fn mallctl(
                 name: *const c_char,

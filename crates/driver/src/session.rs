@@ -139,7 +139,7 @@ pub enum RemarkCode {
     BufferedIo,
     /// The database dropped records because its memory was full.
     DataEvicted,
-    /// io_uring is not available, so requests went another way.
+    /// The database could not use io_uring.
     IoUringRefused,
     /// Nodes of a cluster accepted no connection.
     NodesDown,

@@ -231,10 +231,10 @@ findings! {
     }
     IO_URING_REFUSED {
         name: "io-uring-refused",
-        about: "io_uring was not available, so requests were sent one after the other",
-        means: "The plan asks for io_uring, but the kernel, a container or the build has none, so \
-                fewer requests were in flight. Permit io_uring (kernel.io_uring_disabled = 0, a \
-                seccomp profile with it), or do not ask for it.",
+        about: "RocksDB could not use io_uring, so it read one block after the other",
+        means: "The device had fewer reads in flight than the plan asks for. Permit io_uring \
+                (Linux 6.1, kernel.io_uring_disabled = 0, a seccomp profile with it), or set \
+                async_io = false.",
         changes_headline: true,
     }
     LENGTH_UNKNOWN {

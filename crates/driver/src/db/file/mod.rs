@@ -23,13 +23,12 @@ pub use open::erase_stamp;
 
 use crate::{
     Cause, Clients, Completion, Confirm, Connecting, DataSet, Database, Driver, Error, Failure,
-    Fields, Key, LockedFile, Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode, Reply,
-    Session, Setting, SettingKind, Settings, Settled, Stopped, Values,
+    Fields, Key, LockedFile, Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode,
+    Reply, Session, Setting, SettingKind, Settings, Settled, Stopped, Values,
 };
 use buffer::Buffer;
 use fresh::Fresh;
 use layout::{Layout, SlotContent};
-use uring::UringSession;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -39,6 +38,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use uring::UringSession;
 
 const NAME: &str = "file";
 

@@ -80,7 +80,8 @@ impl UringSession {
         self.wait_for_abandoned().await?;
         let (at, bytes) = self.store.slots(start, records);
         self.transfer(Transfer::Read, at, bytes).await?;
-        self.store.all_found(self.buffer.first(bytes), start, fields)
+        self.store
+            .all_found(self.buffer.first(bytes), start, fields)
     }
 
     /// Moves that many bytes between the beginning of the buffer and an offset of the file.
@@ -167,7 +168,9 @@ fn none() -> io::Error {
 
 /// The result of a request that has ended.
 fn next(ring: &mut IoUring) -> Option<i32> {
-    ring.completion().next().map(|ended: cqueue::Entry| ended.result())
+    ring.completion()
+        .next()
+        .map(|ended: cqueue::Entry| ended.result())
 }
 
 #[expect(
@@ -183,7 +186,9 @@ fn register(ring: Ring) -> io::Result<AsyncFd<Ring>> {
 impl Session for UringSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         match operation {
-            Operation::Read { key, fields } => Completion::Pending(Box::pin(self.read(key, fields))),
+            Operation::Read { key, fields } => {
+                Completion::Pending(Box::pin(self.read(key, fields)))
+            }
             Operation::Insert { key, values } | Operation::Update { key, values } => {
                 Completion::Pending(Box::pin(self.write(key, values)))
             }

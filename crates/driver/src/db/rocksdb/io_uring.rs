@@ -39,7 +39,8 @@ fn refusal() -> Option<String> {
         .setup_single_issuer()
         .setup_defer_taskrun()
         .build(1);
-    ring.err().map(|why| format!("the kernel refuses it: {why}"))
+    ring.err()
+        .map(|why| format!("the kernel refuses it: {why}"))
 }
 
 /// The remark for a reason.

@@ -40,8 +40,8 @@ pub use newest_options::NewestOptions;
 
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options, ReadOptions,
-    properties,
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options,
+    ReadOptions, properties,
 };
 use std::{
     collections::BTreeMap,
