@@ -5,18 +5,21 @@
 //! a build with liburing (`scripts/rocksdb`) and a kernel that permits io_uring, with the flags
 //! that RocksDB sets (Linux 6.1).
 
-use super::processor;
 use crate::{Remark, RemarkCode};
 use io_uring::IoUring;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    io,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 /// Whether the database that was opened last has `async_io`. RocksDB keeps one answer per process;
 /// systems are opened one after the other.
 static ENABLED: AtomicBool = AtomicBool::new(false);
 
-/// RocksDB looks for this name.
+/// RocksDB looks for this name. In other builds than those of `scripts/rocksdb`, the package of
+/// its sources has it.
+#[cfg(rocksdb_io_uring)]
 #[expect(unsafe_code, reason = "RocksDB calls it by this name")]
-#[expect(non_snake_case, reason = "the name is RocksDB's")]
 #[unsafe(no_mangle)]
 extern "C" fn RocksDbIOUringEnable() -> bool {
     ENABLED.load(Ordering::Relaxed)
@@ -32,10 +35,10 @@ pub(super) fn enable(requested: bool) -> Option<String> {
 
 /// Why RocksDB cannot use io_uring here.
 fn refusal() -> Option<String> {
-    if !processor::build().contains("io_uring") {
+    if !cfg!(rocksdb_io_uring) {
         return Some("RocksDB was built without it".to_owned());
     }
-    let ring = IoUring::builder()
+    let ring: io::Result<IoUring> = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
         .build(1);
