@@ -48,31 +48,35 @@ use jemalloc::{foreign_settings, name, settings};
 
 #[cfg(feature = "jemalloc")]
 mod jemalloc {
-    use std::ffi::{CStr, c_char};
-    use tikv_jemalloc_ctl::{raw, version};
-
-    #[global_allocator]
-    static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+    use std::{
+        ffi::{CStr, c_char},
+        ptr,
+    };
+    use tikv_jemalloc_sys::mallctl;
 
     pub fn name() -> String {
-        version::read().map_or_else(
-            |_| "jemalloc".to_owned(),
-            |version| format!("jemalloc {version}"),
-        )
+        let version = text(c"version");
+        version.map_or_else(|| "jemalloc".to_owned(), |v| format!("jemalloc {v}"))
     }
 
     /// Settings that change speed or memory, in the notation of `MALLOC_CONF`. Memory that is no
     /// longer used returns to the kernel after the decay times.
     pub fn settings() -> Option<String> {
         let settings = [
-            ("dirty_decay_ms", signed(b"opt.dirty_decay_ms\0")?),
-            ("muzzy_decay_ms", signed(b"opt.muzzy_decay_ms\0")?),
-            ("narenas", u32::to_string(&number(b"opt.narenas\0")?)),
-            ("background_thread", flag(b"opt.background_thread\0")?),
-            ("tcache", flag(b"opt.tcache\0")?),
-            ("retain", flag(b"opt.retain\0")?),
-            ("thp", text(b"opt.thp\0")?),
-            ("metadata_thp", text(b"opt.metadata_thp\0")?),
+            (
+                "dirty_decay_ms",
+                read::<isize>(c"opt.dirty_decay_ms")?.to_string(),
+            ),
+            (
+                "muzzy_decay_ms",
+                read::<isize>(c"opt.muzzy_decay_ms")?.to_string(),
+            ),
+            ("narenas", read::<u32>(c"opt.narenas")?.to_string()),
+            ("background_thread", flag(c"opt.background_thread")?),
+            ("tcache", flag(c"opt.tcache")?),
+            ("retain", flag(c"opt.retain")?),
+            ("thp", text(c"opt.thp")?),
+            ("metadata_thp", text(c"opt.metadata_thp")?),
         ];
         let settings = settings.map(|(name, value)| format!("{name}:{value}"));
         Some(settings.join(","))
@@ -81,8 +85,8 @@ mod jemalloc {
     /// The settings of the environment and of `/etc/malloc.conf`.
     pub fn foreign_settings() -> Option<String> {
         let sources = [
-            ("MALLOC_CONF", text(b"opt.malloc_conf.env_var\0")),
-            ("/etc/malloc.conf", text(b"opt.malloc_conf.symlink\0")),
+            ("MALLOC_CONF", text(c"opt.malloc_conf.env_var")),
+            ("/etc/malloc.conf", text(c"opt.malloc_conf.symlink")),
         ];
         let given = sources.into_iter().filter_map(|(source, text)| {
             let text = text.filter(|text| !text.is_empty())?;
@@ -92,36 +96,34 @@ mod jemalloc {
         (!given.is_empty()).then(|| given.join("; "))
     }
 
+    /// A value of jemalloc, if it has one of this name and size.
     #[expect(unsafe_code, reason = "jemalloc's control interface has no types")]
-    fn signed(name: &[u8]) -> Option<String> {
-        // SAFETY: the name is one of an option that is an `ssize_t`.
-        unsafe { raw::read::<isize>(name) }
-            .ok()
-            .map(|value| value.to_string())
+    fn read<T: Copy + Default>(name: &CStr) -> Option<T> {
+        let (mut value, mut bytes) = (T::default(), size_of::<T>());
+        // SAFETY: jemalloc writes nothing unless the size is that of its value, which is a number.
+        let failed = unsafe {
+            mallctl(
+                name.as_ptr(),
+                (&raw mut value).cast(),
+                &raw mut bytes,
+                ptr::null_mut(),
+                0,
+            )
+        };
+        (failed == 0).then_some(value)
+    }
+
+    fn flag(name: &CStr) -> Option<String> {
+        read::<u8>(name).map(|is_on| (is_on != 0).to_string())
     }
 
     #[expect(unsafe_code, reason = "jemalloc's control interface has no types")]
-    fn number(name: &[u8]) -> Option<u32> {
-        // SAFETY: the name is one of an option that is an `unsigned`.
-        unsafe { raw::read::<u32>(name) }.ok()
-    }
-
-    #[expect(unsafe_code, reason = "jemalloc's control interface has no types")]
-    fn flag(name: &[u8]) -> Option<String> {
-        // SAFETY: the name is one of an option that is a `bool`.
-        unsafe { raw::read::<bool>(name) }
-            .ok()
-            .map(|value| value.to_string())
-    }
-
-    #[expect(unsafe_code, reason = "jemalloc's control interface has no types")]
-    fn text(name: &[u8]) -> Option<String> {
-        // SAFETY: the name is one of an option that is a string, or nothing, in memory that stays.
-        let start = unsafe { raw::read::<*const c_char>(name) }.ok()?;
+    fn text(name: &CStr) -> Option<String> {
+        let start = read::<usize>(name)? as *const c_char;
         if start.is_null() {
             return None;
         }
-        // SAFETY: jemalloc ends its strings with a zero.
+        // SAFETY: values of these names are strings that end with a zero and stay.
         let text = unsafe { CStr::from_ptr(start) };
         Some(text.to_string_lossy().into_owned())
     }
@@ -129,29 +131,14 @@ mod jemalloc {
     #[cfg(all(test, feature = "rocksdb"))]
     mod tests {
         use super::*;
-        use rust_rocksdb::ffi_raw as rocksdb;
-        use std::ffi::{c_int, c_void};
-
-        #[expect(
-            unsafe_code,
-            reason = "the lookup takes one type and answers with another"
-        )]
-        unsafe extern "C" {
-            fn mallctl(
-                name: *const c_char,
-                old: *mut c_void,
-                old_bytes: *mut usize,
-                new: *mut c_void,
-                new_bytes: usize,
-            ) -> c_int;
-        }
+        use rust_rocksdb::DB;
 
         /// Whether jemalloc allocated the memory at an address.
         #[expect(
             unsafe_code,
             reason = "jemalloc looks the address up without following it"
         )]
-        fn is_ours<T>(address: *mut T) -> bool {
+        fn is_ours<T>(address: *const T) -> bool {
             let mut arena = u32::MAX;
             let (mut address, mut bytes) = (address, size_of::<u32>());
             // SAFETY: the lookup takes a pointer and answers with an `unsigned`.
@@ -161,7 +148,7 @@ mod jemalloc {
                     (&raw mut arena).cast(),
                     &raw mut bytes,
                     (&raw mut address).cast(),
-                    size_of::<*mut T>(),
+                    size_of::<*const T>(),
                 )
             };
             failed == 0
@@ -170,28 +157,30 @@ mod jemalloc {
         #[test]
         fn decay_times_are_stated() {
             let settings = settings().unwrap();
-            assert!(
-                settings.starts_with("dirty_decay_ms:10000,muzzy_decay_ms:0,"),
-                "{settings}"
-            );
+            let decay = "dirty_decay_ms:10000,muzzy_decay_ms:0,";
+            assert!(settings.starts_with(decay), "{settings}");
             assert!(name().starts_with("jemalloc 5."), "{}", name());
         }
 
         #[test]
-        #[expect(unsafe_code, reason = "what C and C++ allocate, they also free")]
+        #[expect(unsafe_code, reason = "what C allocates, it also frees")]
         fn rust_c_and_rocksdb_allocate_from_jemalloc() {
-            let mut on_the_stack = 0;
-            assert!(!is_ours(&raw mut on_the_stack));
-            assert!(is_ours(Box::leak(Box::new(0))));
-            // SAFETY: each is freed once, by the function for it.
+            let on_the_stack = 0;
+            assert!(!is_ours(&raw const on_the_stack));
+            assert!(is_ours(Box::new(0).as_ref()));
+            // SAFETY: it is freed once, by the function for it.
             unsafe {
                 let of_libc = libc::strdup(c"a text of the C library".as_ptr());
                 assert!(is_ours(of_libc));
                 libc::free(of_libc.cast());
-                let of_rocksdb = rocksdb::rocksdb_options_create();
-                assert!(is_ours(of_rocksdb));
-                rocksdb::rocksdb_options_destroy(of_rocksdb);
             }
+            let place = tempfile::tempdir().unwrap();
+            let database = DB::open_default(place.path()).unwrap();
+            database.put("key", [b'v'; 1000]).unwrap();
+            // A copy that RocksDB made.
+            let value = database.get_pinned("key").unwrap().unwrap();
+            assert_eq!(value.len(), 1000);
+            assert!(is_ours(value.as_ptr()));
         }
     }
 }
