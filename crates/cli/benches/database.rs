@@ -12,7 +12,7 @@
 
 mod support;
 
-use std::{path::Path, process::Command, sync::Arc, time::Duration};
+use std::{fs::File, path::Path, process::Command, sync::Arc, time::Duration};
 use support::{
     Program, Run,
     beside::{Beside, measure},
@@ -85,8 +85,8 @@ fn file(scratch: &Path, time: Duration, pairs: usize) {
         let settings = [("io", io), ("depth", &text)];
         let mut params = measured::params(driver, scratch, &settings, RECORDS);
         params.location = Location::Device(device.path().to_owned());
-        let stamped = std::fs::File::options().read(true).write(true);
-        db::stamp::stamp(&stamped.clone().open(device.path()).unwrap(), "bench").unwrap();
+        let file = File::options().read(true).write(true).open(device.path());
+        db::stamp::stamp(&file.unwrap(), "bench").unwrap();
         let database = (driver.open)(&params).unwrap();
         let slot = database.facts()["slot_bytes"].clone();
         let clients = driver.client_count(&params.settings, threads);
