@@ -170,7 +170,10 @@ mod tests {
         for _ in 0..1_000_000 {
             let x = zipfian.eta * random.unit() - zipfian.eta + 1.0;
             let (ours, ycsbs) = (hundredth_power(x), x.powf(1.0 / (1.0 - THETA)));
-            assert!((ours / ycsbs - 1.0).abs() < 1e-13, "{x}: {ours}, not {ycsbs}");
+            assert!(
+                (ours / ycsbs - 1.0).abs() < 1e-13,
+                "{x}: {ours}, not {ycsbs}"
+            );
         }
     }
 }
