@@ -108,6 +108,14 @@ macro_rules! findings {
 }
 
 findings! {
+    ALLOCATOR_SETTINGS {
+        name: "allocator-settings",
+        about: "the memory allocator had settings from outside",
+        means: "Speed and memory are not those of other machines, whose allocator has its default \
+                settings. Unset MALLOC_CONF and remove /etc/malloc.conf, unless they are what you \
+                measure.",
+        changes_headline: true,
+    }
     BACKGROUND_ERRORS {
         name: "background-errors",
         about: "flushes or compactions failed during the point",
@@ -223,6 +231,14 @@ findings! {
         about: "the data set fits in memory or in the cache",
         means: "Most reads did not reach the device, so the numbers measure memory. Use more \
                 records, a smaller cache, direct reads or machine.memory_limit.",
+        changes_headline: true,
+    }
+    IO_URING_REFUSED {
+        name: "io-uring-refused",
+        about: "RocksDB could not use io_uring, so it read one block after the other",
+        means: "The device had fewer reads in flight than the plan asks for. Permit io_uring \
+                (Linux 6.1, kernel.io_uring_disabled = 0, a seccomp profile with it), or set \
+                async_io = false.",
         changes_headline: true,
     }
     LENGTH_UNKNOWN {

@@ -53,6 +53,9 @@ pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks)
         });
     };
     add("tailmark", "version", env!("CARGO_PKG_VERSION").to_owned());
+    for (name, value) in tailmark_driver::allocator_facts() {
+        add("tailmark", name, value);
+    }
     if let Some(limit) = limit {
         add("memory", "limit", limit.describe());
     } else {

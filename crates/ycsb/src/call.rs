@@ -220,7 +220,7 @@ impl Call {
         let workload = Arc::new(core.workload.clone());
         let keys = Arc::new(KeySpace::new(first, core.data.records));
         let spec = Spec {
-            clients: self.driver.clients,
+            clients: self.driver.clients(&self.params.settings),
             system,
             point,
             terms: Terms {
@@ -272,7 +272,7 @@ impl Call {
         let (verify, samples) = (verify.clone(), samples.clone());
         Box::new(Decorated {
             database,
-            clients: self.driver.clients,
+            clients: self.driver.clients(&self.params.settings),
             retry,
             verify,
             samples,

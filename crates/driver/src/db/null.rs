@@ -12,6 +12,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Nowhere,
     port: None,
     clients: Clients::Threads,
+    depth: |_| None,
     supports: OperationKind::ALL,
     supports_special: true,
     settings: &[],

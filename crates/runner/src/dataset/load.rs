@@ -58,16 +58,17 @@ impl Dataset<'_> {
             Some(ranks.open(self.system)?)
         };
         let workload = Arc::new(loader(plan));
-        let threads = plan
-            .sweep
-            .load_threads
+        let system = self.system;
+        let threads = system
+            .driver
+            .client_count(&system.settings, plan.sweep.load_threads)
             .min(u32::try_from(records - from).unwrap_or(u32::MAX))
             .max(1);
         let keys = Arc::new(ranks.keys(self.system, from, threads));
         let target = (self.system.name.as_str(), database.as_ref());
         let abort = AbortWatch::new(ranks.limits(plan), target, None, stop);
         let spec = Spec {
-            clients: self.system.driver.clients,
+            clients: self.system.driver.clients(&self.system.settings),
             system: &self.system.name,
             enough: abort.enough(),
             terms: Terms {

@@ -174,11 +174,12 @@ pub fn findings(point: &PointContext<'_>) -> Vec<Finding> {
     RULES.iter().filter_map(apply).collect()
 }
 
-/// Remarks of the database itself about its numbers.
+/// Remarks of the database and of the program's allocator about the numbers.
 #[must_use]
 pub fn remarks(database: &dyn Database) -> Vec<Finding> {
     let finding = |remark: Remark| code_of(remark.code).finding(remark.text);
-    database.remarks().into_iter().map(finding).collect()
+    let remarks = tailmark_driver::allocator_remark().into_iter();
+    remarks.chain(database.remarks()).map(finding).collect()
 }
 
 /// The code of the finding that a remark becomes.

@@ -300,7 +300,7 @@ impl<'a> Follower<'a> {
         let keys = keys.ok_or_else(|| Error::Unready("the phase is over".to_owned()))?;
         let key: Option<PointKey> = order.point.clone();
         let spec = Spec {
-            clients: system.driver.clients,
+            clients: system.driver.clients(&system.settings),
             system: &system.name,
             point: key.as_ref(),
             terms: order.terms,

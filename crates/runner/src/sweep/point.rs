@@ -215,14 +215,15 @@ impl Sweeper<'_> {
         let records = system.data.records;
         let workload = asked.workload.as_ref().clone();
         let workload = Arc::new(workload.with_semantics(system.semantics));
-        let keys = Arc::new(self.ranks.keys(system, records, key.threads));
+        let clients = system.driver.client_count(&system.settings, key.threads);
+        let keys = Arc::new(self.ranks.keys(system, records, clients));
         let spec = Spec {
-            clients: system.driver.clients,
+            clients: system.driver.clients(&system.settings),
             system: &system.name,
             point: Some(key),
             enough: asked.enough,
             terms: Terms {
-                threads: key.threads,
+                threads: clients,
                 rate: key.target_rate,
                 arrivals: key.arrivals,
                 operations: asked.operations,

@@ -38,6 +38,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Hosts,
     port: Some(3000),
     clients: Clients::Tasks,
+    depth: |_| None,
     supports_special: false,
     supports: &[
         OperationKind::Read,

@@ -42,6 +42,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Hosts,
     port: Some(6379),
     clients: Clients::Tasks,
+    depth: |_| None,
     supports: OperationKind::ALL,
     supports_special: false,
     settings: settings::SETTINGS,

@@ -9,6 +9,7 @@ mod facts;
 mod files;
 mod identity;
 mod ini;
+mod io_uring;
 mod kept;
 mod levels;
 mod lock;
@@ -39,7 +40,8 @@ pub use newest_options::NewestOptions;
 
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options, properties,
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options,
+    ReadOptions, properties,
 };
 use std::{
     collections::BTreeMap,
@@ -60,6 +62,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Directory,
     port: None,
     clients: Clients::Threads,
+    depth: |_| None,
     supports: OperationKind::ALL,
     supports_special: true,
     settings: options::SETTINGS,
@@ -93,6 +96,8 @@ pub struct RocksDb {
     /// Version and options if it is open only for reading. Then no file of it has them.
     read_only: Option<BTreeMap<String, String>>,
     semantics: Semantics,
+    /// Why io_uring was requested and is not used.
+    io_uring_refusal: Option<String>,
 }
 
 impl std::fmt::Debug for RocksDb {
@@ -115,9 +120,17 @@ struct Store {
     stripes: Option<Box<[Stripe]>>,
     sync: bool,
     disable_wal: bool,
+    async_io: bool,
 }
 
 impl Store {
+    /// The options of reads of several records.
+    fn read_options(&self) -> ReadOptions {
+        let mut options = ReadOptions::default();
+        options.set_async_io(self.async_io);
+        options
+    }
+
     fn table_name(&self, raw: bool) -> &str {
         if raw { RAW_TABLE } else { &self.schema.table }
     }
@@ -177,6 +190,7 @@ impl RocksDb {
             open::make(place).map_err(&failed)?;
         }
         let _turn = open::turn(place, access, exists)?;
+        let io_uring_refusal = io_uring::enable(settings.flag("async_io"));
         let families = std::mem::take(&mut loaded.families);
         let db = open::open_families(place, access, &loaded.database, families)?;
         if let Some(log) = &mut log {
@@ -192,6 +206,7 @@ impl RocksDb {
                 .then(|| (0..STRIPES).map(|_| Stripe::default()).collect()),
             sync: settings.flag("sync"),
             disable_wal: settings.flag("disable_wal"),
+            async_io: settings.flag("async_io") && io_uring_refusal.is_none(),
         };
         Ok(Self {
             store: Arc::new(store),
@@ -202,6 +217,7 @@ impl RocksDb {
             place: place.to_owned(),
             wal: settings.text("wal_dir").map(PathBuf::from),
             semantics: params.semantics,
+            io_uring_refusal,
         })
     }
 
@@ -332,6 +348,7 @@ impl Database for RocksDb {
         }
         facts.insert("semantics".to_owned(), self.semantics.name().to_owned());
         facts.insert("sync".to_owned(), store.sync.to_string());
+        facts.insert("async_io".to_owned(), store.async_io.to_string());
         facts.insert("disable_wal".to_owned(), store.disable_wal.to_string());
         facts.insert("build".to_owned(), processor::build());
         if let Some(said) = self.crc32c() {
@@ -349,7 +366,11 @@ impl Database for RocksDb {
                    instruction."
                 .to_owned(),
         });
-        slow.into_iter().chain(self.remark_of_errors()).collect()
+        let refused = self.io_uring_refusal.as_deref().map(io_uring::remark);
+        slow.into_iter()
+            .chain(refused)
+            .chain(self.remark_of_errors())
+            .collect()
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {

@@ -79,7 +79,7 @@ impl RocksDbSession {
     /// A new iterator each time, as in YCSB's binding, so that it sees earlier writes.
     fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
         let store = &*self.store;
-        let options = ReadOptions::default();
+        let options = store.read_options();
         let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
         let mut found = Outcome::default();
         iterator.seek(start.name);
