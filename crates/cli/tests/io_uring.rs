@@ -6,6 +6,7 @@
 )]
 #![cfg(feature = "rocksdb")]
 
+#[expect(dead_code, reason = "some is for programs that are not restricted")]
 mod db_bench_support;
 
 use db_bench_support::{TAILMARK, found, result, stdout};

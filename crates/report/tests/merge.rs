@@ -354,8 +354,8 @@ fn published_results_stand_in_the_table_of_measured_ones() {
         vec![measured.clone(), published("another")],
         vec![measured, two, published(&own.workload)],
     ] {
-        let merged = Data::merged(studies);
-        let of_it = merged.points.iter().find(|p| p.key.system == "published");
+        let apart = Data::merged(studies);
+        let of_it = apart.points.iter().find(|p| p.key.system == "published");
         assert_eq!(of_it.unwrap().key.distribution, "unknown");
     }
 }

@@ -64,20 +64,20 @@ fn against(
         1e9 / bare(1, seconds, |_, stop| {
             let clock = quanta::Clock::new();
             let mut histogram = hdrhistogram::Histogram::<u32>::new(3).unwrap();
-            let (mut random, mut name, mut operations) = (1_u64, [0_u8; 23], 0);
+            let (mut random, mut digits, mut operations) = (1_u64, [0_u8; 23], 0);
             while !stop.load(Ordering::Relaxed) {
                 random ^= random << 13;
                 random ^= random >> 7;
                 random ^= random << 17;
                 let mut left = fnv(draw(random));
-                let mut at = name.len();
+                let mut at = digits.len();
                 while left > 0 {
                     at -= 1;
-                    name[at] = b'0' + (left % 10) as u8;
+                    digits[at] = b'0' + (left % 10) as u8;
                     left /= 10;
                 }
                 let start = clock.raw();
-                black_box(&name[at..]);
+                black_box(&digits[at..]);
                 histogram
                     .record(clock.delta_as_nanos(start, clock.raw()))
                     .unwrap();
@@ -86,8 +86,8 @@ fn against(
             operations
         })
     };
-    let name = format!("null, {name} reads, 1 client");
-    compare(&name, "ns/op", pairs, pair(ours, by_hand));
+    let title = format!("null, {name} reads, 1 client");
+    compare(&title, "ns/op", pairs, pair(ours, by_hand));
 }
 
 fn fnv(number: u64) -> u64 {

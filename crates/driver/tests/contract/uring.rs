@@ -55,9 +55,9 @@ fn each_request_in_flight_is_a_client() {
     assert_eq!(bench.driver.clients(settings), Clients::Tasks);
     assert_eq!(bench.driver.client_count(settings, 3), 24);
     let plain = Bench::new("file");
-    let settings = &plain.params.settings;
-    assert_eq!(plain.driver.clients(settings), Clients::Threads);
-    assert_eq!(plain.driver.client_count(settings, 3), 3);
+    let defaults = &plain.params.settings;
+    assert_eq!(plain.driver.clients(defaults), Clients::Threads);
+    assert_eq!(plain.driver.client_count(defaults, 3), 3);
 }
 
 #[test]
@@ -130,11 +130,11 @@ fn many_clients_of_one_thread_have_a_request_in_flight_each() {
         // All are sent before any is awaited.
         let mut found = vec![None; replies.len()];
         poll_fn(|context| {
-            for (reply, found) in replies.iter_mut().zip(&mut found) {
-                if found.is_none()
-                    && let Poll::Ready(reply) = reply.as_mut().poll(context)
+            for (reply, records) in replies.iter_mut().zip(&mut found) {
+                if records.is_none()
+                    && let Poll::Ready(done) = reply.as_mut().poll(context)
                 {
-                    *found = Some(reply.unwrap().records);
+                    *records = Some(done.unwrap().records);
                 }
             }
             if found.iter().all(Option::is_some) {

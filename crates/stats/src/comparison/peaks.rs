@@ -39,19 +39,19 @@ pub(super) fn at_peaks<'r>(
             .collect()
     };
     let over_common = in_workloads((a, &common(of_a)), (b, &common(of_b)), band, positions);
-    let chosen = found.into_iter().map(|(whole, is_alike)| {
+    let chosen = found.into_iter().map(|(whole, is_tested)| {
         let is_same = |(one, is_alike): &&(Comparison, bool)| {
             *is_alike && one.workload == whole.workload && one.distribution == whole.distribution
         };
-        let common = over_common.iter().find(is_same).filter(|_| !is_alike);
-        let Some((common, _)) = common else {
+        let other = over_common.iter().find(is_same).filter(|_| !is_tested);
+        let Some((other, _)) = other else {
             return whole;
         };
-        let mut common = common.clone();
-        if let Place::Peak { is_over_common, .. } = &mut common.place {
+        let mut other = other.clone();
+        if let Place::Peak { is_over_common, .. } = &mut other.place {
             *is_over_common = true;
         }
-        common
+        other
     });
     chosen.collect()
 }
@@ -269,11 +269,10 @@ mod tests {
                 )]
                 .into();
             });
-            let failed = runs("b", 1, 1.0, false);
             peak(&[
                 lower,
                 runs("a", 1, 1_000.0, true),
-                failed,
+                runs("b", 1, 1.0, false),
                 runs("b", 4, high, true),
             ])
         };
