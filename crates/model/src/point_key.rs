@@ -30,13 +30,16 @@ impl PointKey {
 
     /// Whether the point is the peak of its workload at an unknown thread count. It takes part in
     /// comparisons of peaks, but never in comparisons at a thread count.
-    #[must_use]
     pub const fn is_peak(&self) -> bool {
         self.threads == Self::PEAK
     }
 
+    /// The names of its system, workload and distribution.
+    pub fn names(&self) -> (&str, &str, &str) {
+        (&self.system, &self.workload, &self.distribution)
+    }
+
     /// The number of clients, if it is known.
-    #[must_use]
     pub fn clients(&self) -> Option<u32> {
         (!self.is_peak()).then_some(self.threads)
     }

@@ -174,8 +174,7 @@ impl Known {
     }
 
     /// The peak of a system over the thread counts of the plan and its repeats so far, as in the
-    /// report: each repeat at the thread count that the others choose. A thread count with an
-    /// invalid repeat is excluded.
+    /// report ([`statistics::leave_one_out`]). A thread count with an invalid repeat is excluded.
     fn peak(&self, plan: &Plan, point: &PlanPoint<'_>, system: &str) -> Option<f64> {
         let at = |threads: u32| -> Vec<(u32, f64)> {
             let repeats = self.runs.iter().filter(|run| {
@@ -330,7 +329,7 @@ mod tests {
                     [[system]]\nname = 'a'\n";
         let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
         let first = plan.grid().next().unwrap();
-        // 8 threads have the highest mean, by the first repeat alone.
+        // 8 threads have the highest mean only in the first repeat.
         let runs = [(4, [100, 100, 100]), (8, [140, 99, 99])];
         let peak = |repeats: usize| {
             let mut known = Known::default();
@@ -354,7 +353,7 @@ mod tests {
         };
         let expected = (100.0_f64 * 99.0 * 99.0).cbrt();
         assert!((peak(3) - expected).abs() < 1e-9, "{}", peak(3));
-        // Of one repeat each it is the highest.
+        // With one repeat each, it is the highest.
         assert!((peak(1) - 140.0).abs() < 1e-9, "{}", peak(1));
     }
 

@@ -155,6 +155,11 @@ pub(super) fn refuse_unknown(library: &Library, settings: &Settings) -> Result<(
         return Ok(());
     }
     let version = &library.version;
+    if settings.flag("async_io") {
+        // RocksDB asks the program for io_uring by a name that no loaded library finds.
+        let accepted = format!("false with the loaded RocksDB {version}");
+        return Err(refused("async_io", accepted));
+    }
     let defaults = Options::new(library.functions);
     for (name, section, line) in options::given_lines(settings) {
         parse(&defaults, section, &line).map_err(|why| {

@@ -10,6 +10,7 @@ mod facts;
 mod files;
 mod identity;
 mod ini;
+mod io_uring;
 mod kept;
 mod known;
 mod levels;
@@ -65,6 +66,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Directory,
     port: None,
     clients: Clients::Threads,
+    depth: |_| None,
     supports: OperationKind::ALL,
     supports_special: true,
     settings: options::SETTINGS,
@@ -99,6 +101,8 @@ pub struct RocksDb {
     /// Version and options if it is open only for reading. Then no file of it has them.
     read_only: Option<BTreeMap<String, String>>,
     semantics: Semantics,
+    /// Why io_uring was requested and is not used.
+    io_uring_refusal: Option<String>,
 }
 
 impl std::fmt::Debug for RocksDb {
@@ -120,6 +124,7 @@ struct Store {
     stripes: Option<Box<[Stripe]>>,
     sync: bool,
     disable_wal: bool,
+    async_io: bool,
 }
 
 impl Store {
@@ -129,7 +134,7 @@ impl Store {
 
     /// How a client reads.
     fn read_options(&self) -> ReadOptions {
-        ReadOptions::new(self.functions)
+        ReadOptions::new(self.functions, self.async_io)
     }
 
     /// How a client writes.
@@ -155,11 +160,7 @@ impl RocksDb {
         let place = params.path(NAME)?;
         let settings = &params.settings;
         let library = Library::of(settings)?;
-        let failed = |source: crate::error::BoxError| Error::Open {
-            driver: NAME,
-            place: place.display().to_string(),
-            source,
-        };
+        let failed = |source| open::failed(place, source);
         let exists = place.join("CURRENT").exists();
         let creates = params.access.creates() || params.access == Access::Extend;
         if !exists && !creates {
@@ -184,15 +185,16 @@ impl RocksDb {
         let existing = exists.then(look).transpose()?;
         let loaded = load::load(library, settings, table, existing.as_ref());
         let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
-        // Refuses a database that has appeared since then.
+        // Refuses a database that has appeared meanwhile.
         loaded.database.set_creation(creates, exists);
         let mut log = open::claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
         if creates {
             open::make(place).map_err(&failed)?;
         }
         let is_own = !exists || NewestOptions::is_tailmarks_at(place);
-        let (database, families) = (&loaded.database, &loaded.families);
-        let db = open::open_families(place, access, database, families, table)?;
+        let _turn = open::turn(place, access, exists)?;
+        let io_uring_refusal = io_uring::enable(settings.flag("async_io"));
+        let db = open::open_families(place, access, &loaded, table)?;
         if is_own && access != Access::Read && !library.is_embedded() {
             note::write(place).map_err(|e| failed(e.into()))?;
         }
@@ -209,6 +211,7 @@ impl RocksDb {
                 .then(|| (0..STRIPES).map(|_| Stripe::default()).collect()),
             sync: settings.flag("sync"),
             disable_wal: settings.flag("disable_wal"),
+            async_io: settings.flag("async_io") && io_uring_refusal.is_none(),
         };
         Ok(Self {
             store: Arc::new(store),
@@ -221,6 +224,7 @@ impl RocksDb {
             place: place.to_owned(),
             wal: settings.text("wal_dir").map(PathBuf::from),
             semantics: params.semantics,
+            io_uring_refusal,
         })
     }
 
@@ -315,7 +319,7 @@ impl Database for RocksDb {
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
-        // What is only read is never compacted, however much waits.
+        // A read-only database is never compacted, however much is pending.
         if self.read_only.is_some() {
             return Ok(Settled::Yes);
         }
@@ -334,6 +338,7 @@ impl Database for RocksDb {
         }
         facts.insert("semantics".to_owned(), self.semantics.name().to_owned());
         facts.insert("sync".to_owned(), store.sync.to_string());
+        facts.insert("async_io".to_owned(), store.async_io.to_string());
         facts.insert("disable_wal".to_owned(), store.disable_wal.to_string());
         match &self.library.loaded {
             None => {
@@ -363,7 +368,11 @@ impl Database for RocksDb {
                 self.library.version
             ),
         });
-        slow.into_iter().chain(self.remark_of_errors()).collect()
+        let refused = self.io_uring_refusal.as_deref().map(io_uring::remark);
+        slow.into_iter()
+            .chain(refused)
+            .chain(self.remark_of_errors())
+            .collect()
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {

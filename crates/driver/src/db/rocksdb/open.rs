@@ -2,33 +2,42 @@
 
 use super::{
     NAME,
-    capi::{Db, Opening, Options},
-    files, identity, lock, version,
+    capi::{Db, Opening},
+    files, identity,
+    load::Loaded,
+    lock, version,
     wal::{Claim, LogDirectory},
 };
-use crate::{Access, Error, Params, error::BoxError, of_another_user};
+use crate::{
+    Access, Error, LockedFile, Params, db::HAS_APPEARED, error::BoxError, of_another_user,
+};
 use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
+
+/// The error that a database cannot be opened.
+pub(super) fn failed(place: &Path, source: BoxError) -> Error {
+    Error::Open {
+        driver: NAME,
+        place: place.display().to_string(),
+        source,
+    }
+}
 
 pub(super) fn open_families(
     place: &Path,
     access: Access,
-    options: &Options,
-    families: &[(String, Options)],
+    loaded: &Loaded,
     table: &str,
 ) -> Result<Db, Error> {
     let opening = match access {
         Access::Read => Opening::Read,
         _ => Opening::Write,
     };
+    let (options, families) = (&loaded.database, &loaded.families);
     Db::open(options, place, families, table, opening).map_err(|e| {
         if lock::is_lock(&e) {
             lock::locked(place)
         } else {
-            Error::Open {
-                driver: NAME,
-                place: place.display().to_string(),
-                source: e.into(),
-            }
+            failed(place, e.into())
         }
     })
 }
@@ -44,16 +53,29 @@ pub(super) fn access(place: &Path, params: &Params, opener: &str) -> Result<Acce
     })
 }
 
+/// The turn to open a database for writing. Refuses one that another program has opened or created
+/// since it was examined.
+pub(super) fn turn(
+    place: &Path,
+    access: Access,
+    exists: bool,
+) -> Result<Option<LockedFile>, Error> {
+    if access == Access::Read {
+        return Ok(None);
+    }
+    let turn = lock::turn(place)?;
+    if !exists && place.join("CURRENT").exists() {
+        return Err(failed(place, HAS_APPEARED.into()));
+    }
+    Ok(turn)
+}
+
 /// Refuses a directory that RocksDB would change before it fails to open it, or would take for
 /// empty.
 pub(super) fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
     let unsafe_to_open =
         files::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
-    unsafe_to_open.map_err(|why| Error::Open {
-        driver: NAME,
-        place: place.display().to_string(),
-        source: why.into(),
-    })?;
+    unsafe_to_open.map_err(|why| failed(place, why.into()))?;
     match access {
         Access::Read => Ok(()),
         _ => lock::refuse_held(place),

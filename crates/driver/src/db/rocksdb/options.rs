@@ -62,6 +62,14 @@ const FLAG: SettingKind = SettingKind::Flag;
 /// compression and write buffer.
 const ROWS: &[Row] = &[
     row(
+        "async_io",
+        "io_uring: a request for several records reads their blocks at once, and a scan reads ahead \
+         while the client works",
+        FLAG,
+        "false",
+        Effect::Other,
+    ),
+    row(
         "background_jobs",
         "threads for flushes and compactions; default: 2 x CPUs for compactions, as YCSB does",
         SettingKind::Integer { min: 1, max: 1024 },
@@ -300,7 +308,7 @@ pub(super) fn text(
         None => {
             let line = format!("{MAKER}={}", maker(&library.version));
             ini.set(OptionsSection::Database, "", &line);
-            // By it the database is known again, whatever an options file of an older version says.
+            // It identifies the database, regardless of an options file of an older version.
             ini.set(OptionsSection::Database, "", &format!("{IDENTIFIED}=true"));
         }
     }

@@ -123,14 +123,13 @@ impl RawSession {
         direction: Direction,
         bound: Option<&[u8]>,
     ) -> Reply {
-        let store = &*self.store;
-        let mut options = store.read_options();
+        let mut options = self.store.read_options();
         match (bound, direction) {
             (None, _) => {}
             (Some(bound), Direction::Forward) => options.set_upper_bound(bound),
             (Some(bound), Direction::Backward) => options.set_lower_bound(bound),
         }
-        let mut iterator = store.db.walk(options);
+        let mut iterator = self.store.db.walk(options);
         iterator.seek(start.name);
         let mut found = Outcome {
             records: u32::from(iterator.record().is_some_and(|(key, _)| key == start.name)),
@@ -211,7 +210,7 @@ impl Session for RawSession {
 fn iterator<'a>(walk: &'a mut Option<Walk<'static>>, store: &Arc<Store>) -> &'a mut Walk<'static> {
     let made = store.db.walk(store.read_options());
     // SAFETY: the iterator borrows the database, which the store owns. The session that keeps the
-    // iterator keeps an `Arc` of the store beside it, never replaces that, and drops it last.
+    // iterator also keeps an `Arc` of the store, never replaces it, and drops it last.
     let made = unsafe { std::mem::transmute::<Walk<'_>, Walk<'static>>(made) };
     walk.insert(made)
 }

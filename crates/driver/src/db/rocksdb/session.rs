@@ -147,7 +147,7 @@ impl RocksDbSession {
 fn lock<'a>(store: &'a Store, key: Key<'_>) -> Option<MutexGuard<'a, ()>> {
     let stripes = store.stripes.as_deref()?;
     let stripe = &stripes[(key.number % stripes.len() as u64) as usize];
-    // The lock guards nothing that a panic could have left half done.
+    // A panic cannot leave the guarded data half changed.
     Some(stripe.0.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

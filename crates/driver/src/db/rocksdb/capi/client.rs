@@ -75,10 +75,16 @@ unsafe impl Send for ReadOptions {}
 
 #[expect(unsafe_code, reason = "calls of C functions with live handles")]
 impl ReadOptions {
-    /// The version's defaults.
-    pub(in super::super) fn new(functions: &'static Table) -> Self {
-        // SAFETY: it takes nothing.
-        let handle = unsafe { (functions.rocksdb_readoptions_create)() };
+    /// The version's defaults, with the embedded version's io_uring if it is wanted.
+    pub(in super::super) fn new(functions: &'static Table, async_io: bool) -> Self {
+        // SAFETY: the handle was just made.
+        let handle = unsafe {
+            let handle = (functions.rocksdb_readoptions_create)();
+            if let Some(set) = functions.rocksdb_readoptions_set_async_io {
+                set(handle, async_io.into());
+            }
+            handle
+        };
         Self {
             functions,
             handle,

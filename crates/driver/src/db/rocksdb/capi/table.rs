@@ -183,6 +183,7 @@ table! {
     embedded {
         rocksdb_get_into_buffer_cf(Handle, Handle, Handle, Bytes, usize, *mut c_char, usize,
             *mut usize, *mut c_uchar, ErrorOut) -> c_uchar;
+        rocksdb_readoptions_set_async_io(Handle, c_uchar);
         rocksdb_compaction_options_create() -> Handle;
         rocksdb_compaction_options_destroy(Handle);
         rocksdb_compaction_options_set_output_file_size_limit(Handle, u64);
