@@ -5,7 +5,6 @@
 
 use crate::{
     args::{FetchArgs, ListVersionsArgs, RocksDbArgs, RocksDbCommand, TextFormat},
-    exit::Refused,
     screen,
 };
 use anyhow::{Context, bail};
@@ -15,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_driver::db::{self, RocksDbLibrary};
 use tailmark_model::json_text;
 use tailmark_report::{Cell, Column, Table, TableRow, text_table};

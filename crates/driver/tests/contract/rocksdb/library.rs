@@ -4,8 +4,10 @@
 mod symbols;
 
 use crate::support::*;
-use std::{env, fs, process::Command, time::Duration};
-use tailmark_driver::{Access, Error, Fields, Outcome, RemarkCode, Settled, Statistic, db};
+use std::{env, fs, process::Command, sync::mpsc, thread, time::Duration};
+use tailmark_driver::{
+    Access, Database, Error, Fields, Outcome, RemarkCode, Settled, Statistic, db,
+};
 use tailmark_testing::{not_installed, test};
 
 /// The versions from Maven Central, and what their own options file calls them.
@@ -157,6 +159,58 @@ versions! {
     rocksdb_9_10_loads_runs_and_settles: JARS[5];
     rocksdb_11_8_loads_runs_and_settles: JARS[6];
     rocksdb_of_debian_loads_runs_and_settles: DEBIAN;
+}
+
+/// Opens and fills a database of each version that forgets flushes, and of the embedded one, until
+/// RocksDB has started flushes by itself at each place of a memtable.
+fn flushes_end(disable_wal: &'static str, end: fn(Box<dyn Database>, &Bench) -> Box<dyn Database>) {
+    for name in ["7.10.2", "9.10.0", "11.8.1", "embedded"].map(library) {
+        let (done, ended) = mpsc::channel();
+        let library = name.clone();
+        // A flush that does not end leaves its thread behind.
+        thread::spawn(move || {
+            let settings = [("library", &*library), SMALL, ("disable_wal", disable_wal)];
+            let mut bench = Bench::with("rocksdb", &settings);
+            let mut database = bench.open();
+            bench.params.access = Access::Write;
+            for round in 0..30 {
+                let mut session = database.session().unwrap();
+                for number in 0..200 + 37 * round {
+                    insert(&mut *session, number).unwrap();
+                }
+                drop(session);
+                database = end(database, &bench);
+            }
+            done.send(()).unwrap();
+        });
+        let ended = ended.recv_timeout(Duration::from_secs(120));
+        assert_eq!(ended, Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_flush_ends_also_if_rocksdb_forgets_it_while_it_flushes_by_itself() {
+    flushes_end("false", |database, _| {
+        database.flush(&|| false).unwrap();
+        database
+    });
+}
+
+#[test]
+fn a_database_without_a_log_closes_also_if_rocksdb_forgets_the_flush() {
+    flushes_end("true", |database, bench| {
+        drop(database);
+        bench.open()
+    });
+}
+
+#[test]
+fn a_loaded_library_refuses_async_io() {
+    let says = refused(&[("library", &library("9.10.0")), ("async_io", "true")]);
+    assert!(
+        says.contains("false with the loaded RocksDB 9.10.0"),
+        "{says}"
+    );
 }
 
 /// Every library, and the embedded one.

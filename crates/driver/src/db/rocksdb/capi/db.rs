@@ -1,5 +1,7 @@
 //! An open database.
 
+mod flush;
+
 use super::{
     Batch, Handle, LiveFile, Opening, Options, ReadOptions, Table, Value, Walk, WriteOptions,
     checked, path, taken,
@@ -8,8 +10,6 @@ use std::{
     ffi::{CStr, CString, c_char, c_int},
     path::{Path, PathBuf},
     ptr::{null, null_mut},
-    thread,
-    time::Duration,
 };
 
 /// An open database with one table, a column family.
@@ -303,64 +303,6 @@ impl Db {
         self.table_property(name)?.trim().parse().ok()
     }
 
-    /// Writes the table's memtables to files. Versions before 6 flush all column families, when
-    /// they make a checkpoint; it is removed again.
-    pub(in super::super) fn flush(&self) -> Result<(), String> {
-        let functions = self.functions;
-        let Some(flush) = functions.rocksdb_flush_cf else {
-            return self.flush_by_checkpoint();
-        };
-        // The jars of 7.10, 9.10 and 11.8 sometimes start no flush for a request, and a wait for it
-        // never ended. So it is asked for again until nothing is left in memory.
-        // SAFETY: the handles are alive.
-        unsafe {
-            let options = (functions.rocksdb_flushoptions_create)();
-            (functions.rocksdb_flushoptions_set_wait)(options, 0);
-            let flushed = loop {
-                let asked = checked(functions, |error| {
-                    flush(self.handle, options, self.table, error);
-                });
-                if asked.is_err() || self.is_flushed() {
-                    break asked;
-                }
-            };
-            (functions.rocksdb_flushoptions_destroy)(options);
-            flushed
-        }
-    }
-
-    /// Waits up to a second until no full memtable waits for a flush. Returns whether that is so.
-    fn is_flushed(&self) -> bool {
-        let waits = || self.table_number(c"rocksdb.num-immutable-mem-table") != Some(0);
-        for _ in 0..1000 {
-            if !waits() {
-                return true;
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        false
-    }
-
-    fn flush_by_checkpoint(&self) -> Result<(), String> {
-        let functions = self.functions;
-        let beside = self.place.parent().unwrap_or(&self.place);
-        let folder = tempfile::Builder::new()
-            .prefix(".tailmark-checkpoint-")
-            .tempdir_in(beside)
-            .map_err(|e| format!("failed to make a checkpoint in `{}`: {e}", beside.display()))?;
-        let directory = path(&folder.path().join("files"));
-        // SAFETY: the handles are alive, and the text ends in NUL.
-        unsafe {
-            let make = functions.rocksdb_checkpoint_object_create;
-            let checkpoint = checked(functions, |error| make(self.handle, error))?;
-            let made = checked(functions, |error| {
-                (functions.rocksdb_checkpoint_create)(checkpoint, directory.as_ptr(), 0, error);
-            });
-            (functions.rocksdb_checkpoint_object_destroy)(checkpoint);
-            made
-        }
-    }
-
     /// Writes the log to the device. Versions before 6.22 do that when they write a synced batch,
     /// which may be empty.
     pub(in super::super) fn sync_log(&self) -> Result<(), String> {
@@ -380,7 +322,7 @@ impl Db {
         const FORCE_OPTIMIZED: u8 = 3;
         let functions = self.functions;
         // SAFETY: the handles are alive; no key means from the first to the last.
-        unsafe {
+        self.with_requests(|| unsafe {
             let options = (functions.rocksdb_compactoptions_create)();
             if let Some(set) = functions.rocksdb_compactoptions_set_bottommost_level_compaction {
                 set(options, FORCE_OPTIMIZED);
@@ -395,14 +337,14 @@ impl Db {
                 0,
             );
             (functions.rocksdb_compactoptions_destroy)(options);
-        }
+        });
     }
 
     /// Asks background work to end, of versions that can be asked.
     pub(in super::super) fn cancel_background_work(&self) {
         if let Some(cancel) = self.functions.rocksdb_cancel_all_background_work {
             // SAFETY: the handle is alive.
-            unsafe { cancel(self.handle, 0) };
+            self.with_requests(|| unsafe { cancel(self.handle, 0) });
         }
     }
 
@@ -473,6 +415,10 @@ impl Db {
 #[expect(unsafe_code, reason = "frees what `open` made")]
 impl Drop for Db {
     fn drop(&mut self) {
+        // Without a log, RocksDB flushes when it closes. It does that here already.
+        if !self.is_embedded() {
+            self.cancel_background_work();
+        }
         // SAFETY: values and iterators borrow the database, so none is left.
         unsafe {
             for &family in &self.families {
