@@ -150,8 +150,10 @@ fn load(pairs: usize, scratch: &Path) {
 /// A data set of the driver, opened with its own options file and a large cache.
 fn raw(place: &Path) -> rocksdb::DB {
     let cache = rocksdb::Cache::new_lru_cache(4 << 30);
-    let (options, families) =
+    let (mut options, families) =
         rocksdb::Options::load_latest(place, rocksdb::Env::new().unwrap(), true, cache).unwrap();
+    // The file has the options of the database's creation.
+    options.set_error_if_exists(false);
     rocksdb::DB::open_cf_descriptors(&options, place, families).unwrap()
 }
 
