@@ -232,9 +232,9 @@ impl<'a> Existing<'a> {
         let is_fifo = set(STYLE).map_or(own.is_some(), |style| style == FIFO);
         let file = |name| set(LIMITS).and_then(|limits| limit(limits, name));
         let ttl = set(TTL).or(file(TTL)).map_or(own, |ttl| ttl.parse().ok());
-        let size = |limits: Option<&str>| {
-            let size = limits.and_then(|limits| limit(limits, SIZE)?.parse().ok());
-            size.unwrap_or(SIZE_BY_DEFAULT)
+        let size = |limits: Option<&str>| -> u64 {
+            let bytes = limits.and_then(|text| limit(text, SIZE)?.parse().ok());
+            bytes.unwrap_or(SIZE_BY_DEFAULT)
         };
         let kept_bytes = size(theirs.value(OptionsSection::Family, family, LIMITS));
         let why = match (own, ttl) {
@@ -243,7 +243,9 @@ impl<'a> Existing<'a> {
                 "its column family `{family}` does not use FIFO compaction, and with it RocksDB would \
                  remove records; leave `{STYLE}` as it is, or use a copy"
             ),
-            (Some(_), Some(0)) if set(LIMITS).is_none_or(|own| size(Some(own)) >= kept_bytes) => {
+            (Some(_), Some(0))
+                if set(LIMITS).is_none_or(|limits| size(Some(limits)) >= kept_bytes) =>
+            {
                 return Ok(());
             }
             (Some(_), Some(0)) => format!(
