@@ -242,8 +242,8 @@ pub struct ExportArgs {
     /// Run directory
     #[arg(value_name = "DIR")]
     pub study: PathBuf,
-    /// Format
-    #[arg(long, value_parser = export_formats())]
+    /// Format (`tailmark list formats`)
+    #[arg(long, value_parser = export_formats(), hide_possible_values = true)]
     pub format: String,
     /// File to write. Default: standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]

@@ -40,8 +40,8 @@ fn every_library_of_the_program_allocates_from_its_allocator() {
 
 /// A run of 1,024 clients, with `MALLOC_CONF` as given; its standard output and error.
 fn run(dir: &std::path::Path, settings: &str) -> (String, String) {
-    let words = "run --driver null --records 1000 --workload ycsb-a --threads 1024 \
-                 --operations 50000 --quick -o out";
+    let words = "run --driver null --system null=. --records 1000 --workload ycsb-a --threads 1024 \
+                 --operations 50000 --warmup 0s -o out";
     let words: Vec<_> = words.split_whitespace().collect();
     let mut command = TAILMARK.command(dir, &words);
     let ended = command.env("MALLOC_CONF", settings).output().unwrap();

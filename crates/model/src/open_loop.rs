@@ -1,7 +1,7 @@
 //! Properties of points at a fixed rate only: how operations arrive, how late they are sent and
 //! why, and which were never done.
 
-use crate::{Latencies, PointKey, new_latencies};
+use crate::{Latencies, new_latencies};
 use serde::{Deserialize, Serialize};
 
 /// How the operations of a point at a fixed rate follow each other.
@@ -92,15 +92,4 @@ pub struct ResolvedRate {
     pub peak_ops_per_sec: f64,
     /// The resulting rate, operations per second.
     pub rate: f64,
-}
-
-impl ResolvedRate {
-    /// Whether a point is measured at this rate.
-    #[must_use]
-    pub fn is_of(&self, key: &PointKey) -> bool {
-        self.system == key.system
-            && self.workload == key.workload
-            && self.distribution == key.distribution
-            && Some(self.rate) == key.target_rate
-    }
 }

@@ -1,6 +1,6 @@
 //! The name of a load or a point within a study.
 
-use crate::Arrivals;
+use crate::{Arrivals, ResolvedRate};
 use serde::{Deserialize, Serialize};
 
 /// The name of a load or a point within a study.
@@ -37,6 +37,12 @@ impl PointKey {
     /// The names of its system, workload and distribution.
     pub fn names(&self) -> (&str, &str, &str) {
         (&self.system, &self.workload, &self.distribution)
+    }
+
+    /// Whether the point is measured at this rate.
+    pub fn is_at(&self, rate: &ResolvedRate) -> bool {
+        self.names() == (&*rate.system, &*rate.workload, &*rate.distribution)
+            && self.target_rate == Some(rate.rate)
     }
 
     /// The number of clients, if it is known.

@@ -122,7 +122,7 @@ impl Data {
             same == *two
         };
         let is_kept = |rate: &ResolvedRate, (points, rates): (&[Point], &[ResolvedRate])| {
-            !points.iter().any(|point| rate.is_of(&point.key))
+            !points.iter().any(|point| point.key.is_at(rate))
                 || rates.iter().any(|own| is_same(rate, own))
         };
         let mut ours = std::mem::take(&mut self.resolved_rates);

@@ -34,8 +34,8 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["write `dataset.fields` and `dataset.field_length`, or --record-size instead"],
     ),
     (
-        "+[slo]\nthreads = 4",
-        &["there is no key `slo.threads`; write `sweep.threads` instead"],
+        "+[dataset]\nduration = '5s'",
+        &["there is no key `dataset.duration`; write `sweep.duration` instead"],
     ),
     (
         "+colour = 'red'",

@@ -161,7 +161,7 @@ fn requested(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
         return String::new();
     };
     let resolved = sweep.data.resolved_rates.iter();
-    let resolved: Vec<_> = resolved.filter(|resolved| resolved.is_of(key)).collect();
+    let resolved: Vec<_> = resolved.filter(|resolved| key.is_at(resolved)).collect();
     let Some(first) = resolved.first() else {
         return String::new();
     };

@@ -174,7 +174,7 @@ impl RocksDb {
         } else {
             params.access
         };
-        open::refuse_unsafe(place, access)?;
+        open::refuse_unsafe(place)?;
         let raw = options::is_raw(settings);
         let table = if raw {
             RAW_TABLE

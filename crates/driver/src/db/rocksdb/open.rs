@@ -72,14 +72,11 @@ pub(super) fn turn(
 
 /// Refuses a directory that RocksDB would change before it fails to open it, or would take for
 /// empty.
-pub(super) fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
+pub(super) fn refuse_unsafe(place: &Path) -> Result<(), Error> {
     let unsafe_to_open =
         files::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
     unsafe_to_open.map_err(|why| failed(place, why.into()))?;
-    match access {
-        Access::Read => Ok(()),
-        _ => lock::refuse_held(place),
-    }
+    lock::refuse_held(place)
 }
 
 /// Claims the log directory of a database that keeps its log elsewhere and will be written.
