@@ -221,6 +221,27 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
                 operations
             })
         };
+        let through_table = || {
+            let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
+            bare(threads, seconds, |client, stop| {
+                let mut stream = stream(&workload, RECORDS, client, &keys);
+                let (get, mut operations) = (opened.value_lengths(), 0);
+                while !stop.load(Ordering::Relaxed) {
+                    let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
+                        panic!("reads only");
+                    };
+                    assert!(black_box(get(key.name)) > 0);
+                    operations += 1;
+                }
+                operations
+            })
+        };
+        let name = format!("rocksdb, the driver's reads in cache, {threads} clients");
+        let direct: Vec<Run<'_>> = vec![
+            ("through its table".into(), Box::new(through_table)),
+            ("direct calls".into(), Box::new(gets)),
+        ];
+        compare(&name, "ops/s", pairs, direct);
         let mut runs = pair(|| ours(threads), gets);
         for program in programs() {
             let name = format!("{} readrandom", program.name);

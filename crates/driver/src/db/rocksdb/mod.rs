@@ -235,6 +235,15 @@ impl RocksDb {
         self.store.db.handles()
     }
 
+    /// Reads as the sessions do, without one: the lengths of values by their keys, 0 without one.
+    pub fn value_lengths(&self) -> impl Fn(&[u8]) -> usize {
+        let read = self.store.read_options();
+        move |key| {
+            let found = self.store.db.value_length(key, &read);
+            found.ok().flatten().unwrap_or_default()
+        }
+    }
+
     /// One of RocksDB's own reports by name (`rocksdb.stats`, `rocksdb.levelstats`, ...), or
     /// `statistics`; `None` for an unknown name.
     #[must_use]
