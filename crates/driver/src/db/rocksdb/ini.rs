@@ -222,7 +222,8 @@ impl std::fmt::Display for Ini {
     }
 }
 
-fn key(line: &str) -> &str {
+/// The name of the option that a line sets.
+pub(super) fn key(line: &str) -> &str {
     line.split_once('=').map_or(line, |(key, _)| key).trim()
 }
 

@@ -41,6 +41,7 @@ use crate::{
 };
 use kept::Existing;
 pub use kept::is_kept;
+pub use known::options_for;
 pub use library::{RocksDbLibrary, cached, jar_name, libraries_directory, library_name, sha256};
 pub use newest_options::NewestOptions;
 

@@ -141,9 +141,17 @@ impl Library {
 
     /// The library of the settings, and its name in them.
     fn found(settings: &Settings) -> Result<(&'static Self, Option<String>), Error> {
-        let Some(named) = settings.text(SETTING) else {
-            return Ok((Self::embedded(), None));
-        };
+        match settings.text(SETTING) {
+            None => Ok((Self::embedded(), None)),
+            Some(named) => Self::named(named),
+        }
+    }
+
+    /// The library of this value of the setting, and its name in the settings.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub(super) fn named(named: &str) -> Result<(&'static Self, Option<String>), Error> {
         let library = find::find(named).and_then(|found| match found {
             None => Ok((Self::embedded(), None)),
             Some(found) => {
