@@ -10,6 +10,7 @@
 
 mod support;
 
+use rust_librocksdb_sys as ffi;
 use rust_rocksdb as rocksdb;
 use std::{
     hint::black_box,
@@ -23,7 +24,7 @@ use support::{
     pair, programs,
 };
 use tailmark_driver::{
-    Clients, Database, Operation,
+    Clients, Completion, Database, Fields, Key, Operation,
     db::{self, RocksDb},
 };
 use tailmark_workload::{Item, KeySpace, Workload};
@@ -149,8 +150,10 @@ fn load(pairs: usize, scratch: &Path) {
 /// A data set of the driver, opened with its own options file and a large cache.
 fn raw(place: &Path) -> rocksdb::DB {
     let cache = rocksdb::Cache::new_lru_cache(4 << 30);
-    let (options, families) =
+    let (mut options, families) =
         rocksdb::Options::load_latest(place, rocksdb::Env::new().unwrap(), true, cache).unwrap();
+    // The file has the options of the database's creation.
+    options.set_error_if_exists(false);
     rocksdb::DB::open_cf_descriptors(&options, place, families).unwrap()
 }
 
@@ -182,16 +185,21 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
     let place = read_set(scratch);
     let driver = db::find("rocksdb").unwrap();
     let opened = RocksDb::open(&measured::params(driver, &place, CACHED, RECORDS)).unwrap();
-    let (database, family) = opened.bare();
-    let mut all = database.raw_iterator_cf(family);
-    all.seek_to_first();
-    let mut found = 0;
-    while all.valid() {
-        found += 1;
-        all.next();
-    }
-    assert_eq!(found, RECORDS);
-    drop(all);
+    let database = BareReads::of(&opened);
+    let mut session = opened.session().unwrap();
+    let all = Operation::Scan {
+        start: Key {
+            number: 0,
+            name: b"user",
+        },
+        records: u32::try_from(RECORDS).unwrap(),
+        fields: Fields::All,
+    };
+    let Completion::Ready(found) = session.execute(all) else {
+        panic!("an embedded database answers at once");
+    };
+    assert_eq!(u64::from(found.unwrap().records), RECORDS);
+    drop(session);
     let workload = uniform_reads();
     let ours = |threads| {
         let budget = Budget::Time(seconds);
@@ -202,24 +210,38 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
             let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
             bare(threads, seconds, |client, stop| {
                 let mut stream = stream(&workload, RECORDS, client, &keys);
-                let options = rocksdb::ReadOptions::default();
                 let mut operations = 0;
                 while !stop.load(Ordering::Relaxed) {
                     let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
                         panic!("reads only");
                     };
-                    let value = database
-                        .get_into_buffer_cf_opt(family, key.name, &mut [], &options)
-                        .unwrap();
-                    assert!(matches!(
-                        black_box(value),
-                        rocksdb::GetIntoBufferResult::BufferTooSmall(_)
-                    ));
+                    assert!(black_box(database.get(key.name)) > 0);
                     operations += 1;
                 }
                 operations
             })
         };
+        let through_table = || {
+            let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
+            bare(threads, seconds, |client, stop| {
+                let mut stream = stream(&workload, RECORDS, client, &keys);
+                let (get, mut operations) = (opened.value_lengths(), 0);
+                while !stop.load(Ordering::Relaxed) {
+                    let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
+                        panic!("reads only");
+                    };
+                    assert!(black_box(get(key.name)) > 0);
+                    operations += 1;
+                }
+                operations
+            })
+        };
+        let name = format!("rocksdb, the driver's reads in cache, {threads} clients");
+        let direct: Vec<Run<'_>> = vec![
+            ("through its table".into(), Box::new(through_table)),
+            ("direct calls".into(), Box::new(gets)),
+        ];
+        compare(&name, "ops/s", pairs, direct);
         let mut runs = pair(|| ours(threads), gets);
         for program in programs() {
             let name = format!("{} readrandom", program.name);
@@ -235,6 +257,52 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
             ("64 clients".into(), Box::new(|| ours(64))),
         ];
         compare("rocksdb, reads in cache, 256 clients", "ops/s", pairs, runs);
+    }
+}
+
+/// RocksDB's Get, called directly.
+struct BareReads {
+    database: *mut ffi::rocksdb_t,
+    table: *mut ffi::rocksdb_column_family_handle_t,
+    options: *mut ffi::rocksdb_readoptions_t,
+}
+
+// SAFETY: RocksDB's database may be used by all threads at once, and the options are only read.
+#[expect(unsafe_code, reason = "handles are pointers")]
+unsafe impl Sync for BareReads {}
+
+#[expect(unsafe_code, reason = "direct calls of C functions")]
+impl BareReads {
+    fn of(database: &RocksDb) -> Self {
+        let (database, table) = database.bare();
+        Self {
+            database: database.cast(),
+            table: table.cast(),
+            // SAFETY: it takes nothing.
+            options: unsafe { ffi::rocksdb_readoptions_create() },
+        }
+    }
+
+    /// The length of a value.
+    fn get(&self, key: &[u8]) -> usize {
+        let (mut length, mut found, mut error) = (0, 0, std::ptr::null_mut());
+        // SAFETY: the handles live as long as the database, which outlives the measurement.
+        unsafe {
+            ffi::rocksdb_get_into_buffer_cf(
+                self.database,
+                self.options,
+                self.table,
+                key.as_ptr().cast(),
+                key.len(),
+                std::ptr::null_mut(),
+                0,
+                &raw mut length,
+                &raw mut found,
+                &raw mut error,
+            );
+        }
+        assert!(found != 0 && error.is_null());
+        length
     }
 }
 

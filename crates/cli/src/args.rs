@@ -3,9 +3,13 @@
 
 mod compare;
 mod device;
+#[cfg(feature = "rocksdb")]
+mod rocksdb;
 
 pub use compare::{CompareArgs, CompareFormat};
 pub use device::{DeviceArgs, DeviceCommand, ListDevicesArgs, PrepareDeviceArgs, ShowDeviceArgs};
+#[cfg(feature = "rocksdb")]
+pub use rocksdb::{FetchArgs, ListVersionsArgs, RocksDbArgs, RocksDbCommand};
 
 use crate::key_flags::{DATA, DEVICES, KeyFlags, REPORT, RUN, ReportFlags};
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
@@ -62,6 +66,10 @@ pub enum Command {
     /// Stand in for RocksDB's db_bench: same flags, benchmarks and output
     #[command(disable_help_flag = true)]
     DbBench(DbBenchArgs),
+    #[cfg(feature = "rocksdb")]
+    /// List and get the versions of RocksDB for database.library
+    #[command(name = "rocksdb")]
+    RocksDb(RocksDbArgs),
     /// Print the completions for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write one per command

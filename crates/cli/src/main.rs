@@ -19,6 +19,8 @@ mod point_name;
 mod prepare;
 mod progress;
 mod report;
+#[cfg(feature = "rocksdb")]
+mod rocksdb;
 mod run;
 mod screen;
 
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         Command::Ycsb(args) => tailmark_ycsb::ycsb(&args.words, console),
         #[cfg(feature = "db-bench")]
         Command::DbBench(args) => tailmark_db_bench::db_bench(&args.words, console),
+        #[cfg(feature = "rocksdb")]
+        Command::RocksDb(args) => rocksdb::rocksdb(args, console),
         Command::List(args) => list::list(args, console),
         Command::Completions(args) => complete::completions(args, console),
         Command::Man(args) => complete::man(args, console),

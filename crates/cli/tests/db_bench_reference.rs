@@ -12,6 +12,7 @@ use std::{
     path::Path,
     process::{Command, Output},
 };
+use tailmark_driver::db;
 use tailmark_testing::{not_installed, test};
 
 /// What Debian's db_bench 7.8 can read.
@@ -274,4 +275,53 @@ fn a_ycsb_load_into_a_database_of_db_bench_is_refused_and_db_bench_reads_it_stil
     let locked_out = read();
     let locked = String::from_utf8_lossy(&locked_out.stderr);
     assert!(locked.contains("Column families not opened"), "{locked}");
+}
+
+#[test]
+fn benchmarks_run_with_another_rocksdb_and_its_data_stays_readable_to_it() {
+    let libraries = db::libraries_directory().unwrap_or_default();
+    for (version, printed) in [
+        ("5.11.3", "5.11.3"),
+        ("6.22.1.1", "6.22.1"),
+        ("8.1.1.1", "8.1.1"),
+    ] {
+        if !libraries.join(db::jar_name(version)).exists() {
+            not_installed(format!("RocksDB {version} was not fetched"));
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("db");
+        let library = format!("--library={version}");
+        let call = |more: &[&str]| ours(&path, &[&["--num=1000"], more].concat());
+        let list = "--benchmarks=fillseq,overwrite,readrandom,seekrandom,multireadrandom";
+        let ran = call(&[list, &library]);
+        let line = format!("RocksDB:    version {printed}\n");
+        assert!(stderr(&ran).contains(&line), "{}", stderr(&ran));
+        let all_found = "(1000 of 1000 found)";
+        assert!(found(result(&stdout(&ran), "readrandom")).starts_with(all_found));
+
+        let overwrite = ["--benchmarks=overwrite", "--use_existing_db"];
+        let embedded = stderr(&call(&overwrite));
+        assert_eq!(
+            embedded.contains("--upgrade"),
+            version == "5.11.3",
+            "{embedded}"
+        );
+        let again = call(&[
+            "--benchmarks=overwrite,readrandom",
+            "--use_existing_db",
+            &library,
+        ]);
+        assert!(found(result(&stdout(&again), "readrandom")).starts_with(all_found));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let missing = ours(
+        &dir.path().join("db"),
+        &["--benchmarks=fillseq", "--library=0.1.2"],
+    );
+    let said = stderr(&missing);
+    assert!(said.contains("tailmark rocksdb fetch 0.1.2"), "{said}");
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -371,6 +371,39 @@ mod rocksdb {
         );
     }
 
+    #[test]
+    fn with_the_rocksdb_of_the_released_ycsb_each_reads_and_changes_what_the_other_wrote() {
+        let classes = class_path();
+        let jars = classes.trim_end_matches('*');
+        let jar = format!("tailmark.library={jars}rocksdbjni-5.11.3.jar");
+        let library = ["-p", &*jar];
+        let change = [&library[..], &CHANGE].concat();
+        for loads_here in [true, false] {
+            let dir = tempfile::TempDir::new().unwrap();
+            let class_path = with_rocksdb(dir.path(), "5.11.3");
+            if loads_here {
+                tailmark(dir.path(), 5000, "load", &library);
+            } else {
+                reference(&class_path, dir.path(), 5000, &["-load"]);
+            }
+            let read = reference(&class_path, dir.path(), 5000, &["-t"]);
+            assert_eq!(value(&read, "[VERIFY], Return=OK, "), Some(5000), "{read}");
+            let inserts = |text: &str| value(text, "[INSERT], Return=OK, ").unwrap();
+            let here = 5000 + inserts(&tailmark(dir.path(), 5000, "run", &change));
+            let more = [&["-t"][..], &CHANGE].concat();
+            let there = reference(&class_path, dir.path(), here, &more);
+            let all = here + inserts(&there);
+            let verified = tailmark(dir.path(), all, "run", &library);
+            assert_eq!(
+                value(&verified, "[VERIFY], Return=OK, "),
+                Some(all),
+                "{verified}"
+            );
+            let read = reference(&class_path, dir.path(), all, &["-t"]);
+            assert_eq!(value(&read, "[VERIFY], Return=OK, "), Some(all), "{read}");
+        }
+    }
+
     /// Every file of the database with its bytes; RocksDB's own logs of what it does apart.
     fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         let entries = std::fs::read_dir(dir.join("db")).unwrap();

@@ -95,7 +95,8 @@ fn help(console: &Console) -> anyhow::Result<Exit> {
     console.say(&format!("\nBenchmarks: {}", names.join(", ")))?;
     console.say(
         "--upgrade lets benchmarks write to a database even if the RocksDB that wrote it cannot \
-         read it afterwards.",
+         read it afterwards.\n\
+         --library runs benchmarks with another RocksDB: a version, shared library or jar.",
     )?;
     console.say("NAME[X3-W1] runs a benchmark once to warm up, then three times.")?;
     Ok(Exit::Done)

@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 use tailmark_driver::{
     INPUT_BYTES_MAX,
-    db::{NewestOptions, is_kept},
+    db::{NewestOptions, is_kept, options_for},
     read_text,
 };
 
@@ -78,20 +78,28 @@ const COMPRESSIONS: &[(&str, &str)] = &[
 /// `directory`.
 ///
 /// # Errors
-/// Names a flag whose value RocksDB has no word for.
+/// Names a flag whose value RocksDB has no word for, or a library that is missing.
 pub fn settings(
     flags: &Flags,
     place: &Path,
     directory: &Path,
 ) -> anyhow::Result<BTreeMap<String, String>> {
     let given = flags.text("options_file");
+    let library = Some(flags.text("library")).filter(|library| !library.is_empty());
     let path = if given.is_empty() {
         let path = directory.join("OPTIONS");
         let newest = NewestOptions::read(place).ok().flatten();
         let is_others = newest.is_some_and(|newest| !newest.is_tailmarks);
         let keeps = is_others && flags.flag("use_existing_db");
-        fs::write(&path, text(flags, keeps)?)
-            .with_context(|| format!("failed to write `{}`", path.display()))?;
+        let mut text = text(flags, keeps)?;
+        if let Some(library) = library {
+            let is_given = |key: &str| {
+                let mut rows = OPTIONS.iter().filter(|row| row.key == key);
+                rows.any(|row| flags.given().any(|(name, _)| name == row.name))
+            };
+            text = options_for(library, &text, is_given)?;
+        }
+        fs::write(&path, text).with_context(|| format!("failed to write `{}`", path.display()))?;
         path
     } else {
         let failed = || format!("failed to read --options_file `{given}`");
@@ -121,6 +129,13 @@ pub fn settings(
         ("statistics", flags.text("statistics")),
     ]
     .into();
+    if let Some(library) = library {
+        settings.insert("library", library);
+        // Older versions have no other.
+        if !flags.given().any(|(name, _)| name == "cache_type") {
+            settings.insert("cache_kind", "lru");
+        }
+    }
     if !flags.text("wal_dir").is_empty() {
         settings.insert("wal_dir", flags.text("wal_dir"));
     }
@@ -161,7 +176,12 @@ fn text(flags: &Flags, keeps: bool) -> anyhow::Result<String> {
     ] {
         writeln!(text, "{header}")?;
         let rows = OPTIONS.iter().filter(|row| row.section == section);
-        for row in rows.filter(|row| !keeps || !is_kept(row.key) || is_given(row)) {
+        let is_default = |row: &OptionRow| match row.name {
+            // Another version of RocksDB has its own.
+            "format_version" if !flags.text("library").is_empty() => false,
+            _ => !keeps || !is_kept(row.key),
+        };
+        for row in rows.filter(|row| is_default(row) || is_given(row)) {
             if let Some(value) = value(flags, row.name)? {
                 writeln!(text, "{}={value}", row.key)?;
             }

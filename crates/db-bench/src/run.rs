@@ -400,7 +400,10 @@ fn checked(
     data: &DataSet,
 ) -> anyhow::Result<Settings> {
     let mut settings = Settings::check(driver, given, data, 1.0)?;
-    settings.set_default("format_version", flags::FORMAT_VERSION);
+    // Another version has its own.
+    if settings.text("library").is_none() {
+        settings.set_default("format_version", flags::FORMAT_VERSION);
+    }
     Ok(settings)
 }
 

@@ -143,6 +143,14 @@ impl Settings {
         self
     }
 
+    /// The same without one setting, as if it had not been given and had no default.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.values.remove(name);
+        self.given.remove(name);
+        self
+    }
+
     /// Sets the caller's own default for a setting that was not given.
     pub fn set_default(&mut self, name: &'static str, value: &str) {
         if !self.given(name) {

@@ -56,6 +56,11 @@ pub const PLANS: &[ShippedPlan] = &[
         about: "two emulated volumes with known limits: what a comparison looks like (root)",
         text: include_str!("../plans/rehearsal.toml"),
     },
+    ShippedPlan {
+        name: "rocksdb-releases",
+        about: "seven releases of RocksDB from 5.18 to 11.8 on one disk: YCSB A C, 1 and 8 threads",
+        text: include_str!("../plans/rocksdb-releases.toml"),
+    },
 ];
 
 /// The shipped plan of this name.

@@ -139,6 +139,7 @@ pub const BINDINGS: &[Binding] = &[
         settings: &[
             ("rocksdb.optionsfile", "options_file"),
             ("rocksdb.wal_dir", "wal_dir"),
+            ("tailmark.library", "library"),
         ],
         password: None,
         defaults: &[],

@@ -53,6 +53,7 @@ Properties of tailmark:
   tailmark.semantics        faithful (YCSB's, the default) or correct
   tailmark.seed             seed of all random draws (default: a new one each time)
   tailmark.compressibility  share of a value that is not random, with semantics correct (default 0)
+  tailmark.library          another RocksDB than the embedded one: a version, library or jar
   rocksdb.SETTING           any setting of the driver (tailmark list drivers), such as
                             rocksdb.block_cache=1GiB; likewise for other databases
 

@@ -33,6 +33,8 @@ pub const ROWS: &[(&str, FlagKind, &str)] = &[
     ("keyrange_dist_d", Number, "0"),
     ("keyrange_num", Integer, "1"),
     ("keys_per_prefix", Integer, "0"),
+    // tailmark's own.
+    ("library", Text, ""),
     ("max_scan_distance", Integer, "0"),
     ("min_level_to_compress", Integer, "-1"),
     ("mix_get_ratio", Number, "1"),

@@ -22,6 +22,13 @@ fn shipped_plans_are_sorted_and_accepted() {
             assert!(error.contains("there is no driver"), "{error}");
             continue;
         }
+        if let Err(error) = &plan
+            && message(error).contains("get it with: tailmark rocksdb fetch")
+        {
+            // Only the releases are missing here.
+            assert_eq!(row.name, "rocksdb-releases");
+            continue;
+        }
         let plan = plan.unwrap_or_else(|error| panic!("{}: {}", row.name, message(&error)));
         assert!(plan.systems.len() >= 2, "{}", row.name);
     }

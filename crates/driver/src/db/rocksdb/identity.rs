@@ -9,7 +9,7 @@ use super::{
     kept,
     manifest::newest_log as newest_of_manifest,
     newest_options::NewestOptions,
-    wal,
+    note, wal,
 };
 use crate::Identity;
 use std::{
@@ -57,7 +57,7 @@ fn is_confirmed(place: &Path, id: &str) -> bool {
         return true; // It is being created or removed.
     };
     let head = head(&manifest).unwrap_or_default();
-    head.windows(id.len()).any(|part| part == id.as_bytes())
+    head.windows(id.len()).any(|part| part == id.as_bytes()) || note::is_newest(place)
 }
 
 fn has_others_options(place: &Path) -> bool {

@@ -39,7 +39,26 @@ fn escaped(name: &str) -> String {
     escaped
 }
 
+/// The name in a header.
+fn unescaped(escaped: &str) -> String {
+    let mut name = String::new();
+    let mut letters = escaped.chars();
+    while let Some(letter) = letters.next() {
+        name.push(match letter {
+            '\\' => match letters.next() {
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some(other) => other,
+                None => '\\',
+            },
+            letter => letter,
+        });
+    }
+    name
+}
+
 /// An options file.
+#[derive(Clone)]
 pub(super) struct Ini {
     /// The header and lines of each section. Lines before the first section have an empty header.
     sections: Vec<(String, Vec<String>)>,
@@ -109,6 +128,43 @@ impl Ini {
         }
     }
 
+    /// The names of the column families.
+    pub(super) fn families(&self) -> Vec<String> {
+        let headers = self.sections.iter().map(|(header, _)| header);
+        let names = headers.filter_map(|header| {
+            header
+                .strip_prefix("[CFOptions \"")?
+                .strip_suffix("\"]")
+                .map(unescaped)
+        });
+        names.collect()
+    }
+
+    /// The lines of one section.
+    pub(super) fn lines(&self, section: OptionsSection, table: &str) -> &[String] {
+        let at = self.find(&section.header(table));
+        at.map_or(&[], |at| &self.sections[at].1)
+    }
+
+    /// Keeps only some lines of the sections that settings write to.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(OptionsSection, &str) -> bool) {
+        for (header, lines) in &mut self.sections {
+            let section = match header.split([' ', ']']).next() {
+                Some("[DBOptions") => OptionsSection::Database,
+                Some("[CFOptions") => OptionsSection::Family,
+                Some("[TableOptions/BlockBasedTable") => OptionsSection::Table,
+                _ => continue,
+            };
+            lines.retain(|line| is_kept(section, line));
+        }
+    }
+
+    /// Whether any section has this line.
+    pub(super) fn has_line(&self, line: &str) -> bool {
+        let mut lines = self.sections.iter().flat_map(|(_, lines)| lines);
+        lines.any(|found| found == line)
+    }
+
     /// Whether a column family has options.
     pub(super) fn has_family(&self, table: &str) -> bool {
         self.find(&OptionsSection::Family.header(table)).is_some()
@@ -166,7 +222,8 @@ impl std::fmt::Display for Ini {
     }
 }
 
-fn key(line: &str) -> &str {
+/// The name of the option that a line sets.
+pub(super) fn key(line: &str) -> &str {
     line.split_once('=').map_or(line, |(key, _)| key).trim()
 }
 

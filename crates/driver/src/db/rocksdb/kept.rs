@@ -5,13 +5,15 @@
 //! formats. So a database of another program keeps its formats, and that program can still read it.
 
 use super::{
-    NAME, facts,
+    NAME,
+    capi::list_families,
+    facts,
     ini::{Ini, OptionsSection},
-    newest_options::{MAKER, is_tailmarks},
+    library::Library,
+    newest_options::{MAKER, is_tailmarks, maker},
     wal::LogDirectory,
 };
 use crate::{Access, Error, INPUT_BYTES_MAX, Params, Settings, error::BoxError, read_text};
-use rust_rocksdb::{DB, Options};
 use std::path::Path;
 
 /// The settings that decide who can read a table file. RocksDB's options have the same names.
@@ -129,6 +131,8 @@ pub(super) struct Existing<'a> {
     pub(super) place: &'a Path,
     /// The names of its column families.
     pub(super) families: Vec<String>,
+    /// What will open it.
+    library: &'static Library,
 }
 
 impl<'a> Existing<'a> {
@@ -136,13 +140,18 @@ impl<'a> Existing<'a> {
     /// opened together. A database without the table's family is refused before RocksDB recovers it
     /// and rewrites its files. If nothing was ever written to it, it may come from a killed load,
     /// and gets the family.
-    pub(super) fn look(place: &'a Path, table: &str, params: &Params) -> Result<Self, Error> {
+    pub(super) fn look(
+        place: &'a Path,
+        table: &str,
+        params: &Params,
+        library: &'static Library,
+    ) -> Result<Self, Error> {
         let failed = |source: BoxError| Error::Open {
             driver: NAME,
             place: place.display().to_string(),
             source,
         };
-        let families = DB::list_cf(&Options::default(), place).map_err(|e| failed(e.into()))?;
+        let families = list_families(library.functions, place).map_err(|e| failed(e.into()))?;
         match params.access {
             _ if families.iter().any(|family| family == table) => {}
             Access::Extend => {}
@@ -165,7 +174,11 @@ impl<'a> Existing<'a> {
                 return Err(failed(why.into()));
             }
         }
-        let existing = Self { place, families };
+        let existing = Self {
+            place,
+            families,
+            library,
+        };
         existing.refuse_foreign(&params.settings, params.access)?;
         Ok(existing)
     }
@@ -286,6 +299,7 @@ impl<'a> Existing<'a> {
             file: options_file(settings),
             settings,
             table,
+            version: &self.library.version,
         };
         kept.of_database(self.place, ini);
         let is_new = !self.families.iter().any(|family| family == table);
@@ -333,6 +347,8 @@ struct Kept<'a> {
     file: Option<Ini>,
     settings: &'a Settings,
     table: &'a str,
+    /// The version that opens the database.
+    version: &'a str,
 }
 
 impl Kept<'_> {
@@ -346,16 +362,17 @@ impl Kept<'_> {
             ini.set(OptionsSection::Database, "", &format!("{name}={value}"));
         };
         let theirs = |name| self.theirs.value(OptionsSection::Database, "", name);
-        let maker = match theirs(MAKER.0) {
-            _ if !self.is_others => MAKER.1,
+        let own = maker(self.version);
+        let maker = match theirs(MAKER) {
+            _ if !self.is_others => &own,
             // A copy gets the name of the host, which is RocksDB's default.
             _ if is_tailmarks(&self.theirs) == Some(false) => "__hostname__",
             Some(maker) => maker,
             // Left by a creation that was killed.
-            None if self.theirs.version().is_none() && is_new(place) => MAKER.1,
+            None if self.theirs.version().is_none() && is_new(place) => &own,
             None => "__hostname__",
         };
-        set(MAKER.0, maker);
+        set(MAKER, maker);
         if let Some(value) = theirs(IDENTIFIED) {
             set(IDENTIFIED, value);
         }

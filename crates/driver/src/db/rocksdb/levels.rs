@@ -1,7 +1,7 @@
 //! Compacts one level of the tree into the next one with files, like db_bench's `compact0`, so that
 //! later reads do not depend on the timing of compactions.
 
-use rust_rocksdb::{ColumnFamily, CompactionOptions, DB, Error, LiveFile};
+use super::capi::{Db, LiveFile};
 
 /// What a level was compacted into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,23 +16,30 @@ enum Compaction {
 
 /// Compacts the first level of `table` (`from` 0), or the next level with files (1). Returns a
 /// sentence about it.
+///
+/// # Errors
+/// If RocksDB fails, or if `version` cannot do it.
 pub(super) fn compact(
-    db: &DB,
-    (table, name): (&ColumnFamily, &str),
+    db: &Db,
+    (table, version): (&str, &str),
     from: u32,
     file_bytes: u64,
-) -> Result<String, Error> {
-    let mut files = db.live_files()?;
-    files.retain(|file| file.column_family_name == name);
+) -> Result<String, String> {
+    let cannot = || {
+        format!(
+            "RocksDB {version} has no call for it; use the embedded version, or compact all levels"
+        )
+    };
+    let mut files = db.live_files().ok_or_else(cannot)?;
+    files.retain(|file| file.family == table);
     Ok(match compaction(&files, from) {
         Compaction::Empty => format!("compact{from} found 0 files to compact"),
         Compaction::Last(level) => format!("compact{from} found no data beyond L{level}"),
         Compaction::Into(level, next) => {
             let names = files.iter().filter(|file| file.level == level);
             let names: Vec<_> = names.map(|file| file.name.clone()).collect();
-            let mut options = CompactionOptions::default();
-            options.set_output_file_size_limit(file_bytes);
-            db.compact_files_cf(table, &options, &names, next)?;
+            db.compact_files(&names, next, file_bytes)
+                .ok_or_else(cannot)??;
             let count = names.len();
             format!("compact{from} found {count} files to compact from L{level} to L{next}")
         }
@@ -58,17 +65,9 @@ mod tests {
 
     fn files(levels: &[i32]) -> Vec<LiveFile> {
         let file = |level: &i32| LiveFile {
-            column_family_name: "default".to_owned(),
+            family: "default".to_owned(),
             name: "/1.sst".to_owned(),
-            directory: String::new(),
-            size: 1,
             level: *level,
-            start_key: None,
-            end_key: None,
-            smallest_seqno: 0,
-            largest_seqno: 0,
-            num_entries: 1,
-            num_deletions: 0,
         };
         levels.iter().map(file).collect()
     }

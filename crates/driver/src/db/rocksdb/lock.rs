@@ -96,8 +96,7 @@ pub(super) fn locked(place: &Path) -> Error {
 }
 
 /// Whether the error means that another process, or another handle of this one, has the database.
-pub(super) fn is_lock(error: &rust_rocksdb::Error) -> bool {
-    let says = error.as_ref();
+pub(super) fn is_lock(says: &str) -> bool {
     says.contains("While lock file") || says.contains("lock hold by current process")
 }
 

@@ -1,20 +1,25 @@
 //! Embedded RocksDB, with the keys, records and column family of YCSB's binding.
 //!
-//! It uses `rust-rocksdb` instead of `rocksdb`, because that follows RocksDB's releases and has the
-//! options and statistics that plans need. The handle of the column family is looked up once and
-//! shared. A session adds its own options and buffer, so that an operation costs the same as the
-//! bare call.
+//! It calls RocksDB by a table of its C functions ([`capi`]). They are those of the RocksDB that is
+//! linked into the program by the crate `rust-rocksdb`, or of a library of another version
+//! ([`library`]). The handle of the column family is looked up once and shared. A session adds its
+//! own options and buffer, so that an operation costs the same as the bare call.
 
+mod capi;
 mod facts;
 mod files;
 mod identity;
 mod ini;
 mod io_uring;
 mod kept;
+mod known;
 mod levels;
+mod library;
+mod load;
 mod lock;
 mod manifest;
 mod newest_options;
+mod note;
 mod open;
 mod options;
 mod options_file;
@@ -36,15 +41,15 @@ use crate::{
 };
 use kept::Existing;
 pub use kept::is_kept;
+pub use known::options_for;
+pub use library::{RocksDbLibrary, cached, jar_name, libraries_directory, library_name, sha256};
 pub use newest_options::NewestOptions;
 
-use rust_rocksdb::statistics::Ticker;
-use rust_rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options,
-    ReadOptions, properties,
-};
+use capi::{Db, Options, ReadOptions, Table, WriteOptions};
+use library::Library;
 use std::{
     collections::BTreeMap,
+    ffi::{CString, c_void},
     path::PathBuf,
     sync::{Arc, Mutex},
     time::Duration,
@@ -91,6 +96,7 @@ pub struct RocksDb {
     options: Options,
     statistics: bool,
     raw: bool,
+    library: &'static Library,
     place: PathBuf,
     wal: Option<PathBuf>,
     /// Version and options if it is open only for reading. Then no file of it has them.
@@ -108,9 +114,8 @@ impl std::fmt::Debug for RocksDb {
 
 /// State shared by all sessions.
 struct Store {
-    /// The table's column family, in `db`: looked up once.
-    table: &'static ColumnFamily,
-    db: DB,
+    functions: &'static Table,
+    db: Db,
     /// Released after the database is closed.
     _log: Option<wal::Claim>,
     schema: Schema,
@@ -124,15 +129,18 @@ struct Store {
 }
 
 impl Store {
-    /// The options of reads of several records.
-    fn read_options(&self) -> ReadOptions {
-        let mut options = ReadOptions::default();
-        options.set_async_io(self.async_io);
-        options
-    }
-
     fn table_name(&self, raw: bool) -> &str {
         if raw { RAW_TABLE } else { &self.schema.table }
+    }
+
+    /// How a client reads.
+    fn read_options(&self) -> ReadOptions {
+        ReadOptions::new(self.functions, self.async_io)
+    }
+
+    /// How a client writes.
+    fn write_options(&self) -> WriteOptions {
+        WriteOptions::new(self.functions, self.sync, self.disable_wal)
     }
 }
 
@@ -152,11 +160,8 @@ impl RocksDb {
     pub fn open(params: &Params) -> Result<Self, Error> {
         let place = params.path(NAME)?;
         let settings = &params.settings;
-        let failed = |source: crate::error::BoxError| Error::Open {
-            driver: NAME,
-            place: place.display().to_string(),
-            source,
-        };
+        let library = Library::of(settings)?;
+        let failed = |source| open::failed(place, source);
         let exists = place.join("CURRENT").exists();
         let creates = params.access.creates() || params.access == Access::Extend;
         if !exists && !creates {
@@ -166,7 +171,7 @@ impl RocksDb {
             return Err(failed(super::HAS_APPEARED.into()));
         }
         let access = if exists {
-            open::access(place, params)?
+            open::access(place, params, &library.version)?
         } else {
             params.access
         };
@@ -177,27 +182,28 @@ impl RocksDb {
         } else {
             &params.data.schema.table
         };
-        let look = || Existing::look(place, table, params);
+        let look = || Existing::look(place, table, params, library);
         let existing = exists.then(look).transpose()?;
-        let loaded = options::load(settings, table, existing.as_ref());
+        let loaded = load::load(library, settings, table, existing.as_ref());
         let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
-        loaded.database.create_if_missing(creates);
         // Refuses a database that has appeared meanwhile.
-        loaded.database.set_error_if_exists(!exists);
-        loaded.database.create_missing_column_families(creates);
+        loaded.database.set_creation(creates, exists);
         let mut log = open::claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
         if creates {
             open::make(place).map_err(&failed)?;
         }
+        let is_own = !exists || NewestOptions::is_tailmarks_at(place);
         let _turn = open::turn(place, access, exists)?;
         let io_uring_refusal = io_uring::enable(settings.flag("async_io"));
-        let families = std::mem::take(&mut loaded.families);
-        let db = open::open_families(place, access, &loaded.database, families)?;
+        let db = open::open_families(place, access, &loaded, table)?;
+        if is_own && access != Access::Read && !library.is_embedded() {
+            note::write(place).map_err(|e| failed(e.into()))?;
+        }
         if let Some(log) = &mut log {
             log.note_logs().map_err(|e| failed(e.into()))?;
         }
         let store = Store {
-            table: handle(&db, table),
+            functions: library.functions,
             db,
             _log: log,
             overhead_bytes: record::overhead_bytes(&params.data.schema.fields),
@@ -210,10 +216,12 @@ impl RocksDb {
         };
         Ok(Self {
             store: Arc::new(store),
-            read_only: (access == Access::Read).then(|| version::read_only(&loaded.ini, table)),
+            read_only: (access == Access::Read)
+                .then(|| version::read_only(&loaded.ini, table, &library.version)),
             options: loaded.database,
             statistics: settings.flag("statistics"),
             raw,
+            library,
             place: place.to_owned(),
             wal: settings.text("wal_dir").map(PathBuf::from),
             semantics: params.semantics,
@@ -221,10 +229,20 @@ impl RocksDb {
         })
     }
 
-    /// The binding's own database, which the sessions use, and the column family of the table.
+    /// The handles of the database and of the table's column family, which the sessions use, for
+    /// direct calls of RocksDB's C functions.
     #[must_use]
-    pub fn bare(&self) -> (&DB, &ColumnFamily) {
-        (&self.store.db, self.store.table)
+    pub fn bare(&self) -> (*mut c_void, *mut c_void) {
+        self.store.db.handles()
+    }
+
+    /// Reads as the sessions do, without one: the lengths of values by their keys, 0 without one.
+    pub fn value_lengths(&self) -> impl Fn(&[u8]) -> usize {
+        let read = self.store.read_options();
+        move |key| {
+            let found = self.store.db.value_length(key, &read);
+            found.ok().flatten().unwrap_or_default()
+        }
     }
 
     /// One of RocksDB's own reports by name (`rocksdb.stats`, `rocksdb.levelstats`, ...), or
@@ -232,25 +250,14 @@ impl RocksDb {
     #[must_use]
     pub fn report(&self, name: &str) -> Option<String> {
         match name {
-            "statistics" => self.options.get_statistics(),
-            _ => self
-                .store
-                .db
-                .property_value_cf(self.store.table, name)
-                .ok()
-                .flatten(),
+            "statistics" => self.options.statistics(),
+            _ => self.store.db.table_property(&CString::new(name).ok()?),
         }
     }
 
     /// Compacts the whole table.
     pub fn compact(&self) {
-        let (all, store) = (None::<&[u8]>, &self.store);
-        let mut options = CompactOptions::default();
-        // Also tables already in the last level, but not those that this call put there.
-        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-        store
-            .db
-            .compact_range_cf_opt(store.table, all, all, &options);
+        self.store.db.compact();
     }
 
     /// Compacts the first level (0), or the next level with files (1), into the next one with
@@ -263,11 +270,11 @@ impl RocksDb {
         let options = facts::options_of(&self.place, name);
         let bytes = options.get("target_file_size_base");
         let bytes = bytes.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
-        levels::compact(&self.store.db, (self.store.table, name), from, bytes)
+        levels::compact(&self.store.db, (name, &self.library.version), from, bytes)
             .map_err(|e| self.failed("compact a level of", e))
     }
 
-    fn failed(&self, action: &'static str, source: rust_rocksdb::Error) -> Error {
+    fn failed(&self, action: &'static str, source: String) -> Error {
         Error::Database {
             action,
             driver: NAME,
@@ -281,12 +288,6 @@ impl RocksDb {
         let name = self.store.table_name(self.raw);
         let read_only = self.read_only.clone();
         read_only.unwrap_or_else(|| facts::options_of(&self.place, name))
-    }
-
-    fn flush_memtables(&self) -> Result<(), rust_rocksdb::Error> {
-        let mut wait = FlushOptions::default();
-        wait.set_wait(true);
-        self.store.db.flush_cf_opt(self.store.table, &wait)
     }
 
     /// What RocksDB's own log says about CRC32C when the database is opened.
@@ -311,17 +312,17 @@ impl Database for RocksDb {
             return Ok(());
         }
         if self.store.disable_wal {
-            self.flush_memtables()
+            self.store.db.flush()
         } else {
-            self.store.db.flush_wal(true)
+            self.store.db.sync_log()
         }
         .map_err(|e| self.failed("sync", e))
     }
 
     fn flush(&self, _stop: Stopped<'_>) -> Result<bool, Error> {
         if self.read_only.is_none() {
-            self.flush_memtables()
-                .map_err(|e| self.failed("flush", e))?;
+            let flushed = self.store.db.flush();
+            flushed.map_err(|e| self.failed("flush", e))?;
             self.sync()?;
         }
         Ok(true)
@@ -336,21 +337,25 @@ impl Database for RocksDb {
     }
 
     fn end_held_requests(&self) {
-        self.store.db.cancel_all_background_work(false);
+        self.store.db.cancel_background_work();
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
         let mut facts = self.options_of();
         let store = &self.store;
-        let capacity = properties::BLOCK_CACHE_CAPACITY;
-        if let Ok(Some(bytes)) = store.db.property_int_value_cf(store.table, capacity) {
+        if let Some(bytes) = store.db.table_number(c"rocksdb.block-cache-capacity") {
             facts.insert("block_cache_capacity".to_owned(), bytes.to_string());
         }
         facts.insert("semantics".to_owned(), self.semantics.name().to_owned());
         facts.insert("sync".to_owned(), store.sync.to_string());
         facts.insert("async_io".to_owned(), store.async_io.to_string());
         facts.insert("disable_wal".to_owned(), store.disable_wal.to_string());
-        facts.insert("build".to_owned(), processor::build());
+        match &self.library.loaded {
+            None => {
+                facts.insert("build".to_owned(), processor::build());
+            }
+            Some(loaded) => facts.extend(loaded.facts.clone()),
+        }
         if let Some(said) = self.crc32c() {
             facts.insert("crc32c".to_owned(), said);
         }
@@ -359,12 +364,19 @@ impl Database for RocksDb {
 
     fn remarks(&self) -> Vec<Remark> {
         let is_slow = self.crc32c().is_some_and(|s| processor::is_software(&s));
+        let remedy = if self.library.is_embedded() {
+            "Build tailmark with ./dev on a processor that has the instruction."
+        } else {
+            "Compare it only with versions that do the same, or use a library that was compiled \
+             for such a processor."
+        };
         let slow = is_slow.then(|| Remark {
             code: RemarkCode::SoftwareCrc,
-            text: "RocksDB computes CRC32C without the processor's instruction, which slows loads \
-                   and reads down. Build tailmark with ./dev on a processor that has the \
-                   instruction."
-                .to_owned(),
+            text: format!(
+                "RocksDB {} computes CRC32C without the processor's instruction, which slows loads \
+                 and reads down. {remedy}",
+                self.library.version
+            ),
         });
         let refused = self.io_uring_refusal.as_deref().map(io_uring::remark);
         slow.into_iter()
@@ -377,15 +389,9 @@ impl Database for RocksDb {
         if !self.statistics {
             return BTreeMap::new();
         }
-        Ticker::iter()
-            .map(|&ticker| {
-                (
-                    ticker.name().to_owned(),
-                    self.options.get_ticker_count(ticker),
-                )
-            })
-            .filter(|(_, count)| *count > 0)
-            .collect()
+        let mut counts = self.tickers();
+        counts.retain(|_, count| *count > 0);
+        counts
     }
 
     fn statistics(&self) -> Option<Vec<Statistic>> {
@@ -399,23 +405,6 @@ impl Database for RocksDb {
         }
         files
     }
-}
-
-/// The column family of this name, without the borrow of `db` that would prevent storing both in
-/// one struct.
-#[expect(
-    unsafe_code,
-    reason = "a lookup for each operation would be measured with it"
-)]
-fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
-    let handle = db
-        .cf_handle(table)
-        .expect("the table's column family was opened");
-    // SAFETY: the handle is on the heap, and `db` owns it until it is dropped: column families are
-    // created and dropped only through `&mut DB`, which does not exist. The store that keeps the
-    // result also keeps `db`. Both are private to this module, and sessions reach them through
-    // an `Arc` of the store.
-    unsafe { &*std::ptr::from_ref(handle) }
 }
 
 /// The most bytes needed: the encoded records times 1.3, plus the smaller of 16 write buffers and

@@ -4,6 +4,7 @@
 use super::{
     facts,
     ini::{Ini, OptionsSection},
+    note,
 };
 use crate::{INPUT_BYTES_MAX, read_text};
 use std::{
@@ -25,15 +26,20 @@ pub struct NewestOptions {
     pub is_copied: bool,
 }
 
-/// The creator of a database. Tailmark writes this in place of the host name, which RocksDB keeps
-/// among the options and in each table. A program that opens a database with the options that it
-/// finds copies it, so the version of RocksDB is part of it.
-pub(super) const MAKER: (&str, &str) = ("db_host_id", "tailmark-11.12.0");
+/// The option with the creator of a database. Tailmark writes its name in place of the host name,
+/// which RocksDB keeps among the options and in each table.
+pub(super) const MAKER: &str = "db_host_id";
+
+/// The name for a database that this version of RocksDB opens. A program that opens it with the
+/// options that it finds copies the name, so the version is part of it.
+pub(super) fn maker(version: &str) -> String {
+    format!("tailmark-{version}")
+}
 
 /// Whether tailmark wrote these options; `None` if they do not name it. Another program that copied
 /// its name did not write them.
 pub(super) fn is_tailmarks(ini: &Ini) -> Option<bool> {
-    let maker = ini.value(OptionsSection::Database, "", MAKER.0)?;
+    let maker = ini.value(OptionsSection::Database, "", MAKER)?;
     let version = maker.strip_prefix("tailmark-")?;
     Some(ini.version() == Some(version))
 }
@@ -52,7 +58,7 @@ impl NewestOptions {
         Ok(Some(Self {
             version: ini.version().map(str::to_owned),
             wal_dir: wal_dir(&ini).filter(|wal| !is_own(wal, place)),
-            is_tailmarks: is_tailmarks(&ini) == Some(true),
+            is_tailmarks: is_tailmarks(&ini).unwrap_or_else(|| note::is_newest(place)),
             is_copied: is_tailmarks(&ini) == Some(false),
         }))
     }

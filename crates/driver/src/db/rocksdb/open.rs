@@ -1,45 +1,55 @@
 //! Checks, claims and creates everything needed before a database is opened.
 
 use super::{
-    NAME, files, identity, lock, version,
+    NAME,
+    capi::{Db, Opening},
+    files, identity,
+    load::Loaded,
+    lock, version,
     wal::{Claim, LogDirectory},
 };
 use crate::{
     Access, Error, LockedFile, Params, db::HAS_APPEARED, error::BoxError, of_another_user,
 };
-use rust_rocksdb::{ColumnFamilyDescriptor, DB, Options};
 use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
+
+/// The error that a database cannot be opened.
+pub(super) fn failed(place: &Path, source: BoxError) -> Error {
+    Error::Open {
+        driver: NAME,
+        place: place.display().to_string(),
+        source,
+    }
+}
 
 pub(super) fn open_families(
     place: &Path,
     access: Access,
-    options: &Options,
-    families: Vec<ColumnFamilyDescriptor>,
-) -> Result<DB, Error> {
-    let opened = match access {
-        Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),
-        _ => DB::open_cf_descriptors(options, place, families),
+    loaded: &Loaded,
+    table: &str,
+) -> Result<Db, Error> {
+    let opening = match access {
+        Access::Read => Opening::Read,
+        _ => Opening::Write,
     };
-    opened.map_err(|e| {
+    let (options, families) = (&loaded.database, &loaded.families);
+    Db::open(options, place, families, table, opening).map_err(|e| {
         if lock::is_lock(&e) {
             lock::locked(place)
         } else {
-            Error::Open {
-                driver: NAME,
-                place: place.display().to_string(),
-                source: e.into(),
-            }
+            failed(place, e.into())
         }
     })
 }
 
 /// How an existing database is opened.
-pub(super) fn access(place: &Path, params: &Params) -> Result<Access, Error> {
-    version::access(place, params.access, &params.settings).map_err(|writer| Error::Upgrade {
+pub(super) fn access(place: &Path, params: &Params, opener: &str) -> Result<Access, Error> {
+    let access = version::access(place, params.access, &params.settings, opener);
+    access.map_err(|writer| Error::Upgrade {
         driver: NAME,
         place: place.display().to_string(),
         writer,
-        change: format!("writes to it with RocksDB {}", version::EMBEDDED),
+        change: format!("writes to it with RocksDB {opener}"),
     })
 }
 
@@ -55,11 +65,7 @@ pub(super) fn turn(
     }
     let turn = lock::turn(place)?;
     if !exists && place.join("CURRENT").exists() {
-        return Err(Error::Open {
-            driver: NAME,
-            place: place.display().to_string(),
-            source: HAS_APPEARED.into(),
-        });
+        return Err(failed(place, HAS_APPEARED.into()));
     }
     Ok(turn)
 }
@@ -69,11 +75,7 @@ pub(super) fn turn(
 pub(super) fn refuse_unsafe(place: &Path) -> Result<(), Error> {
     let unsafe_to_open =
         files::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
-    unsafe_to_open.map_err(|why| Error::Open {
-        driver: NAME,
-        place: place.display().to_string(),
-        source: why.into(),
-    })?;
+    unsafe_to_open.map_err(|why| failed(place, why.into()))?;
     lock::refuse_held(place)
 }
 

@@ -8,13 +8,15 @@
 //! overrides everything except a given setting.
 
 use super::{
+    capi::Options,
     ini::{Ini, OptionsSection},
     kept::{Existing, FORMAT, IDENTIFIED},
-    newest_options::MAKER,
+    known::is_known,
+    library::{self, Library},
+    newest_options::{MAKER, maker},
 };
 use crate::{INPUT_BYTES_MAX, Setting, SettingKind, Settings, read_text};
-use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::path::Path;
 
 /// A setting and its options.
 struct Row {
@@ -124,7 +126,7 @@ const ROWS: &[Row] = &[
     ),
     row(
         "checksum",
-        "checksum of a block; by default, an existing database keeps its own",
+        "checksum of a block; by default, an existing database or a library keeps its own",
         SettingKind::Choice(&["crc32c", "none", "xxh3", "xxhash", "xxhash64"]),
         "xxh3",
         Effect::Words(OptionsSection::Table, &["checksum={}"], CHECKSUMS),
@@ -170,7 +172,7 @@ const ROWS: &[Row] = &[
     ),
     row(
         "format_version",
-        "version of the table format; by default, an existing database keeps its own",
+        "version of the table format; by default, an existing database or a library keeps its own",
         SettingKind::Integer { min: 2, max: 7 },
         "7",
         Effect::Lines(OptionsSection::Table, &["format_version={}"]),
@@ -181,6 +183,14 @@ const ROWS: &[Row] = &[
          level sizes) as db_bench does",
         SettingKind::Choice(&["raw", "ycsb"]),
         "ycsb",
+        Effect::Other,
+    ),
+    row(
+        library::SETTING,
+        "another RocksDB than the embedded one: a version that `tailmark rocksdb fetch` got, or \
+         the path of a library or jar; `8.1.1 or embedded` if it may be missing",
+        SettingKind::Text,
+        "",
         Effect::Other,
     ),
     row(
@@ -241,6 +251,7 @@ pub(super) const STORED: &[&str] = &[
     "compression",
     "format_version",
     "layout",
+    library::SETTING,
     "options_file",
     "wal_dir",
     "write_buffer",
@@ -272,26 +283,17 @@ const fn settings() -> [Setting; ROWS.len()] {
     settings
 }
 
-/// The options for opening a database.
-pub(super) struct Loaded {
-    /// Options of the database.
-    pub(super) database: Options,
-    /// Options of each column family, including the table's.
-    pub(super) families: Vec<ColumnFamilyDescriptor>,
-    /// The text of the options.
-    pub(super) ini: Ini,
-}
-
-/// Makes options from checked settings for a table of this name, and for the existing database, if
-/// there is one.
+/// Makes the text of the options from checked settings for a table of this name, and for the
+/// existing database, if there is one.
 ///
 /// # Errors
-/// An error of RocksDB's parser or the file system.
-pub(super) fn load(
+/// If the options file cannot be read.
+pub(super) fn text(
+    library: &Library,
     settings: &Settings,
     table: &str,
     existing: Option<&Existing<'_>>,
-) -> Result<Loaded, String> {
+) -> Result<Ini, String> {
     let base = match settings.text("options_file") {
         Some(path) => read_text(Path::new(path), INPUT_BYTES_MAX)
             .map_err(|e| format!("failed to read options_file `{path}`: {e}"))?,
@@ -299,54 +301,36 @@ pub(super) fn load(
     };
     let mut ini = Ini::parse(&base);
     ini.add_family(table);
-    lay_over(settings, &mut ini, table);
+    lay_over(library, settings, &mut ini, table);
+    let given = ini.clone();
     match existing {
         Some(existing) => existing.keep(settings, &mut ini, table),
         None => {
-            let line = format!("{}={}", MAKER.0, MAKER.1);
+            let line = format!("{MAKER}={}", maker(&library.version));
             ini.set(OptionsSection::Database, "", &line);
             // It identifies the database, regardless of an options file of an older version.
             ini.set(OptionsSection::Database, "", &format!("{IDENTIFIED}=true"));
         }
     }
-
-    // The C API reads options only from a database directory, so the text is written to one.
-    let directory = tempfile::Builder::new()
-        .permissions(fs::Permissions::from_mode(0o700))
-        .tempdir()
-        .map_err(|e| e.to_string())?;
-    fs::write(directory.path().join("OPTIONS-000001"), ini.to_string())
-        .map_err(|e| e.to_string())?;
-    let env = Env::new().map_err(|e| e.to_string())?;
-    let cache = cache(settings);
-    let (mut database, families) =
-        Options::load_latest(directory.path(), env, false, cache).map_err(|e| e.to_string())?;
-    // RocksDB purges each of its directories. So directories come from the settings, never from
-    // an options file; an empty one is the directory of the database.
-    database.set_wal_dir(settings.text("wal_dir").unwrap_or(""));
-    database.set_db_log_dir("");
-    if settings.flag("statistics") {
-        database.enable_statistics();
+    // Options that are kept, or are tailmark's own, are not those of every version.
+    if !library.is_embedded() {
+        let defaults = Options::new(library.functions);
+        ini.retain(|section, line| given.has_line(line) || is_known(&defaults, section, line));
     }
-    match settings.integer("background_rate") {
-        None | Some(0) => {}
-        // The period and the fairness are RocksDB's defaults.
-        Some(bytes) => database.set_ratelimiter(bytes, 100_000, 10),
-    }
-    Ok(Loaded {
-        database,
-        families,
-        ini,
-    })
+    Ok(ini)
 }
 
-fn cache(settings: &Settings) -> Cache {
-    let bytes = block_cache(settings) as usize;
-    match settings.text("cache_kind") {
-        // 0: the cache finds the size of its entries itself. A cache of 0 bytes aborts the process.
-        Some("hyper_clock") if bytes > 0 => Cache::new_hyper_clock_cache(bytes, 0),
-        _ => Cache::new_lru_cache(bytes),
+/// The lines that a given setting sets, with their sections.
+pub(super) fn given_lines(settings: &Settings) -> Vec<(&'static str, OptionsSection, String)> {
+    let mut lines = Vec::new();
+    for row in ROWS.iter().filter(|row| settings.given(row.setting.name)) {
+        let name = row.setting.name;
+        let value = settings.text(name).unwrap_or_default();
+        for (section, line) in row.effect.lines(name, value) {
+            lines.push((name, section, line));
+        }
     }
+    lines
 }
 
 /// Whether records are stored raw.
@@ -412,30 +396,27 @@ fn base(settings: &Settings) -> String {
     )
 }
 
-/// Sets the options of the settings.
-fn lay_over(settings: &Settings, ini: &mut Ini, table: &str) {
+/// Sets the options of the settings. A loaded library keeps its own table format, unless one is
+/// given.
+fn lay_over(library: &Library, settings: &Settings, ini: &mut Ini, table: &str) {
     let over_file = settings.text("options_file").is_some();
     for row in ROWS {
         let name = row.setting.name;
         let Some(value) = settings.text(name) else {
             continue;
         };
-        let is_left =
-            FORMAT.contains(&name) && ini.value(OptionsSection::Table, table, name).is_none();
-        if over_file && !settings.given(name) && !is_left {
+        let is_format = FORMAT.contains(&name);
+        let is_left = is_format && ini.value(OptionsSection::Table, table, name).is_none();
+        let is_set = if is_format && !library.is_embedded() {
+            false
+        } else {
+            !over_file || is_left
+        };
+        if !is_set && !settings.given(name) {
             continue;
         }
-        match row.effect {
-            Effect::Lines(_, _) if name == "bloom_bits" && value == "0" => {
-                ini.set(OptionsSection::Table, table, "filter_policy=nullptr");
-            }
-            Effect::Lines(section, lines) => set_all(ini, section, table, lines, value),
-            Effect::Words(section, lines, words) => {
-                let word = words.iter().find(|(word, _)| *word == value);
-                let value = word.map_or(value, |(_, option)| option);
-                set_all(ini, section, table, lines, value);
-            }
-            Effect::Other => {}
+        for (section, line) in row.effect.lines(name, value) {
+            ini.set(section, table, &line);
         }
     }
     if block_cache(settings) == 0 {
@@ -443,9 +424,22 @@ fn lay_over(settings: &Settings, ini: &mut Ini, table: &str) {
     }
 }
 
-fn set_all(ini: &mut Ini, section: OptionsSection, table: &str, lines: &[&str], value: &str) {
-    for line in lines {
-        ini.set(section, table, &line.replace("{}", value));
+impl Effect {
+    /// The lines of a value, each with its section.
+    fn lines(&self, name: &str, value: &str) -> Vec<(OptionsSection, String)> {
+        let (section, lines, value) = match *self {
+            Self::Lines(section, _) if name == "bloom_bits" && value == "0" => {
+                return vec![(section, "filter_policy=nullptr".to_owned())];
+            }
+            Self::Lines(section, lines) => (section, lines, value),
+            Self::Words(section, lines, words) => {
+                let word = words.iter().find(|(word, _)| *word == value);
+                (section, lines, word.map_or(value, |(_, option)| option))
+            }
+            Self::Other => return Vec::new(),
+        };
+        let lines = lines.iter().map(|line| line.replace("{}", value));
+        lines.map(|line| (section, line)).collect()
     }
 }
 

@@ -1,6 +1,11 @@
 //! The user's options file: what it must not contain, and errors about it.
 
-use super::{NAME, ini::Ini, options, wal};
+use super::{
+    NAME,
+    ini::Ini,
+    library::{Library, SETTING},
+    load, wal,
+};
 use crate::{Error, INPUT_BYTES_MAX, Settings, read_text};
 use std::path::Path;
 
@@ -8,7 +13,9 @@ use std::path::Path;
 /// Other directories in it are refused.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     refuse_lines(settings)?;
-    options::load(settings, "usertable", None)
+    let library = Library::resolve(settings)?;
+    load::refuse_unknown(library, settings)?;
+    load::load(library, settings, "usertable", None)
         .map(drop)
         .map_err(|e| refused(settings, e))?;
     if let Some(wal) = wal::of_options_file(settings) {
@@ -54,14 +61,19 @@ fn refuse_lines(settings: &Settings) -> Result<(), Error> {
     })
 }
 
-/// Only an options file can be refused, because every other setting is checked by its row. Without
-/// one, the options could not be written.
+/// Only an options file can be refused, because every other setting is checked by its row and by the
+/// library. Without one, the options could not be written.
 pub(super) fn refused(settings: &Settings, why: String) -> Error {
     match settings.text("options_file") {
         Some(path) => Error::BadSetting {
             name: "options_file".to_owned(),
             value: path.to_owned(),
-            accepted: format!("an options file that RocksDB can read ({why})"),
+            accepted: match settings.text(SETTING) {
+                None => format!("an options file that RocksDB can read ({why})"),
+                Some(library) => {
+                    format!("an options file that RocksDB of library `{library}` can read ({why})")
+                }
+            },
         },
         None => Error::Database {
             action: "write the options of",

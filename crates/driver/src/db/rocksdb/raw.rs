@@ -6,28 +6,26 @@
 
 use super::{
     Store,
-    session::{failure, value_length},
+    capi::{Batch, ReadOptions, Walk, WriteOptions},
+    session::failure,
 };
 use crate::{
     Cause, Completion, Direction, Failure, Key, Keys, Operation, Outcome, Reply, Session, Special,
     Values,
 };
-use rust_rocksdb::{DB, DBRawIteratorWithThreadMode, ReadOptions, WriteBatch, WriteOptions};
 use std::sync::Arc;
 
 /// A seek reads this many bytes of each value on its way, as in db_bench.
 const LOOK_BYTES: usize = 256;
 
-type Iterator = DBRawIteratorWithThreadMode<'static, DB>;
-
 /// One client.
 pub(super) struct RawSession {
     /// The position of the walk of `Special::Next`. Declared before `store`, so that it is dropped
     /// first.
-    walk: Option<Iterator>,
+    walk: Option<Walk<'static>>,
     read: ReadOptions,
     write: WriteOptions,
-    batch: WriteBatch,
+    batch: Batch,
     /// The buffer for bytes that are read.
     look: [u8; LOOK_BYTES],
     store: Arc<Store>,
@@ -35,49 +33,41 @@ pub(super) struct RawSession {
 
 impl RawSession {
     pub(super) fn new(store: &Arc<Store>) -> Self {
-        let mut write = WriteOptions::default();
-        write.set_sync(store.sync);
-        write.disable_wal(store.disable_wal);
         Self {
             walk: None,
             read: store.read_options(),
-            write,
-            batch: WriteBatch::default(),
+            write: store.write_options(),
+            batch: Batch::new(store.functions),
             look: [0; LOOK_BYTES],
             store: Arc::clone(store),
         }
     }
 
     fn get(&self, key: Key<'_>) -> Reply {
-        let found = value_length(&self.store, key.name, &self.read)?;
+        let found = self.store.db.value_length(key.name, &self.read);
+        let found = found.map_err(failure)?;
         Ok(found.map_or_else(Outcome::default, |length| one(key.name, length)))
     }
 
     fn put(&self, key: Key<'_>, values: &Values<'_>) -> Reply {
         let store = &*self.store;
-        let put = store
-            .db
-            .put_cf_opt(store.table, key.name, values.bytes, &self.write);
+        let put = store.db.put(key.name, values.bytes, &self.write);
         put.map_err(failure)?;
         Ok(one(key.name, values.bytes.len()))
     }
 
     fn delete(&self, key: Key<'_>) -> Reply {
         let store = &*self.store;
-        store
-            .db
-            .delete_cf_opt(store.table, key.name, &self.write)
-            .map_err(failure)?;
+        store.db.delete(key.name, &self.write).map_err(failure)?;
         Ok(one(key.name, 0))
     }
 
     fn scan(&self, start: Key<'_>, records: u32) -> Reply {
         let store = &*self.store;
-        let options = store.read_options();
-        let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
+        let mut iterator = store.db.walk(store.read_options());
         let mut found = Outcome::default();
         iterator.seek(start.name);
-        while let Some((key, value)) = iterator.item() {
+        while let Some((key, value)) = iterator.record() {
             found.bytes += one(key, value.len()).bytes;
             found.records += 1;
             if found.records >= records {
@@ -90,23 +80,20 @@ impl RawSession {
     }
 
     fn read_many(&self, keys: Keys<'_>) -> Reply {
-        let store = &*self.store;
-        let values = store
-            .db
-            .batched_multi_get_cf_opt(store.table, keys.iter(), false, &self.read);
+        let keys: Vec<_> = keys.iter().collect();
         let mut found = Outcome::default();
-        for (key, value) in keys.iter().zip(values) {
-            if let Some(value) = value.map_err(failure)? {
-                found.records += 1;
-                found.bytes += one(key, value.len()).bytes;
-            }
-        }
+        let count = |at: usize, length| {
+            found.records += 1;
+            found.bytes += one(keys[at], length).bytes;
+        };
+        let read = self.store.db.get_many(&keys, &self.read, count);
+        read.map_err(failure)?;
         Ok(found)
     }
 
     /// Sends the content of the batch and empties it.
     fn send_batch(&mut self, records: usize, bytes: usize) -> Reply {
-        let sent = self.store.db.write_opt(&self.batch, &self.write);
+        let sent = self.store.db.write(&self.batch, &self.write);
         self.batch.clear();
         sent.map_err(failure)?;
         Ok(Outcome {
@@ -117,14 +104,14 @@ impl RawSession {
 
     fn insert_many(&mut self, keys: Keys<'_>, values: &Values<'_>) -> Reply {
         for (key, (_, value)) in keys.iter().zip(values.iter()) {
-            self.batch.put_cf(self.store.table, key, value);
+            self.store.db.put_later(&mut self.batch, key, value);
         }
         self.send_batch(keys.iter().len(), keys.names.len() + values.bytes.len())
     }
 
     fn delete_many(&mut self, keys: Keys<'_>) -> Reply {
         for key in keys.iter() {
-            self.batch.delete_cf(self.store.table, key);
+            self.store.db.delete_later(&mut self.batch, key);
         }
         self.send_batch(keys.iter().len(), keys.names.len())
     }
@@ -139,18 +126,17 @@ impl RawSession {
         let mut options = self.store.read_options();
         match (bound, direction) {
             (None, _) => {}
-            (Some(bound), Direction::Forward) => options.set_iterate_upper_bound(bound),
-            (Some(bound), Direction::Backward) => options.set_iterate_lower_bound(bound),
+            (Some(bound), Direction::Forward) => options.set_upper_bound(bound),
+            (Some(bound), Direction::Backward) => options.set_lower_bound(bound),
         }
-        let store = &*self.store;
-        let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
+        let mut iterator = self.store.db.walk(options);
         iterator.seek(start.name);
         let mut found = Outcome {
-            records: u32::from(iterator.key() == Some(start.name)),
+            records: u32::from(iterator.record().is_some_and(|(key, _)| key == start.name)),
             bytes: 0,
         };
         for _ in 0..records {
-            let Some((key, value)) = iterator.item() else {
+            let Some((key, value)) = iterator.record() else {
                 break;
             };
             let looked = value.len().min(LOOK_BYTES);
@@ -169,15 +155,15 @@ impl RawSession {
     /// The next record of a walk that starts at one end of the data and wraps to the other.
     fn next(&mut self, direction: Direction) -> Reply {
         match (&mut self.walk, direction) {
-            (Some(walk), Direction::Forward) if walk.valid() => walk.next(),
-            (Some(walk), Direction::Backward) if walk.valid() => walk.prev(),
+            (Some(walk), Direction::Forward) if walk.is_at_record() => walk.next(),
+            (Some(walk), Direction::Backward) if walk.is_at_record() => walk.prev(),
             (walk, Direction::Forward) => iterator(walk, &self.store).seek_to_first(),
             (walk, Direction::Backward) => iterator(walk, &self.store).seek_to_last(),
         }
         let Some(walk) = &self.walk else {
             return Ok(Outcome::default());
         };
-        match walk.item() {
+        match walk.record() {
             Some((key, value)) => Ok(one(key, value.len())),
             None => walk.status().map(|()| Outcome::default()).map_err(failure),
         }
@@ -221,14 +207,11 @@ impl Session for RawSession {
     unsafe_code,
     reason = "an iterator that stays open lies beside the store it walks"
 )]
-fn iterator<'a>(walk: &'a mut Option<Iterator>, store: &Arc<Store>) -> &'a mut Iterator {
-    let made = store
-        .db
-        .raw_iterator_cf_opt(store.table, store.read_options());
+fn iterator<'a>(walk: &'a mut Option<Walk<'static>>, store: &Arc<Store>) -> &'a mut Walk<'static> {
+    let made = store.db.walk(store.read_options());
     // SAFETY: the iterator borrows the database, which the store owns. The session that keeps the
     // iterator also keeps an `Arc` of the store, never replaces it, and drops it last.
-    let made =
-        unsafe { std::mem::transmute::<DBRawIteratorWithThreadMode<'_, DB>, Iterator>(made) };
+    let made = unsafe { std::mem::transmute::<Walk<'_>, Walk<'static>>(made) };
     walk.insert(made)
 }
 

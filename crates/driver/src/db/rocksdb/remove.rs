@@ -5,6 +5,7 @@ use super::{
     files::{IDENTITY, LOG_APART, REMOVING, is_mount, is_name, name, names_a_database},
     identity, lock,
     newest_options::NewestOptions,
+    note::NOTE,
     wal::LogDirectory,
 };
 use crate::{Confirm, Error, Params, error::BoxError, held::HeldDirectory};
@@ -20,7 +21,7 @@ use std::{
 /// Subdirectories of a database that have such files.
 const DIRECTORIES: &[&str] = &["archive", "lost"];
 /// Files that tailmark writes beside the database.
-const NOTES: [&str; 2] = [LOG_APART, REMOVING];
+const NOTES: [&str; 3] = [LOG_APART, NOTE, REMOVING];
 /// The directory that `mkfs` creates in a file system. It stays.
 const LOST_FOUND: &str = "lost+found";
 
@@ -74,7 +75,7 @@ fn remove_database(held: &HeldDirectory, place: &Path) -> Result<(), Error> {
     // RocksDB's own function, because it takes the lock. It must not know of a separate log
     // directory: it would remove every log there, including foreign ones.
     DB::destroy(&Options::default(), held.path()).map_err(|e| {
-        if lock::is_lock(&e) {
+        if lock::is_lock(e.as_ref()) {
             // It was opened meanwhile. Nothing was removed.
             let _ = fs::remove_file(&note);
             lock::locked(place)

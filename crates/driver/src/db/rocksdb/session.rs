@@ -4,12 +4,15 @@
 //! does. The value is decoded only if a single field is requested. Bytes are those of keys and
 //! field values, without the overhead of the encoding, so that drivers can be compared.
 
-use super::{Store, record};
+use super::{
+    Store,
+    capi::{ReadOptions, WriteOptions},
+    record,
+};
 use crate::{
     Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Reply, Session,
     Values,
 };
-use rust_rocksdb::{Error, ErrorKind, GetIntoBufferResult, ReadOptions, WriteOptions};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// One client.
@@ -23,13 +26,10 @@ pub(super) struct RocksDbSession {
 
 impl RocksDbSession {
     pub(super) fn new(store: &Arc<Store>) -> Self {
-        let mut write = WriteOptions::default();
-        write.set_sync(store.sync);
-        write.disable_wal(store.disable_wal);
         Self {
+            read: store.read_options(),
+            write: store.write_options(),
             store: Arc::clone(store),
-            read: ReadOptions::default(),
-            write,
             record: Vec::new(),
         }
     }
@@ -37,11 +37,14 @@ impl RocksDbSession {
     fn get(&self, key: Key<'_>, fields: Fields) -> Reply {
         let store = &*self.store;
         let found = match fields {
-            Fields::All => value_length(store, key.name, &self.read)?
+            Fields::All => store
+                .db
+                .value_length(key.name, &self.read)
+                .map_err(failure)?
                 .map(|length| Ok(whole_record(store, key.name, length))),
             Fields::One(_) => store
                 .db
-                .get_pinned_cf_opt(store.table, key.name, &self.read)
+                .get(key.name, &self.read)
                 .map_err(failure)?
                 .map(|value| outcome(store, key.name, &value, fields)),
         };
@@ -59,11 +62,7 @@ impl RocksDbSession {
     fn update(&mut self, key: Key<'_>, values: &Values<'_>) -> Reply {
         let store = &*self.store;
         let _guard = lock(store, key);
-        let Some(old) = store
-            .db
-            .get_pinned_cf_opt(store.table, key.name, &self.read)
-            .map_err(failure)?
-        else {
+        let Some(old) = store.db.get(key.name, &self.read).map_err(failure)? else {
             return Ok(Outcome::default());
         };
         let names = &store.schema.fields;
@@ -79,11 +78,10 @@ impl RocksDbSession {
     /// A new iterator each time, as in YCSB's binding, so that it sees earlier writes.
     fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
         let store = &*self.store;
-        let options = store.read_options();
-        let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
+        let mut iterator = store.db.walk(store.read_options());
         let mut found = Outcome::default();
         iterator.seek(start.name);
-        while let Some((key, value)) = iterator.item() {
+        while let Some((key, value)) = iterator.record() {
             found.bytes += outcome(store, key, value, fields)?.bytes;
             found.records += 1;
             if found.records >= records {
@@ -98,10 +96,7 @@ impl RocksDbSession {
     fn delete(&self, key: Key<'_>) -> Reply {
         let store = &*self.store;
         let _guard = lock(store, key);
-        store
-            .db
-            .delete_cf_opt(store.table, key.name, &self.write)
-            .map_err(failure)?;
+        store.db.delete(key.name, &self.write).map_err(failure)?;
         Ok(Outcome {
             records: 1,
             bytes: key.name.len() as u64,
@@ -133,10 +128,7 @@ impl Session for RocksDbSession {
 impl RocksDbSession {
     fn visit_fields(&self, key: Key<'_>, visit: FieldVisitor<'_>) -> Reply {
         let store = &*self.store;
-        let found = store
-            .db
-            .get_pinned_cf_opt(store.table, key.name, &self.read)
-            .map_err(failure)?;
+        let found = store.db.get(key.name, &self.read).map_err(failure)?;
         let Some(record) = found else {
             return Ok(Outcome::default());
         };
@@ -166,32 +158,10 @@ fn put(
     record: &[u8],
     options: &WriteOptions,
 ) -> Reply {
-    store
-        .db
-        .put_cf_opt(store.table, key.name, record, options)
-        .map_err(failure)?;
+    store.db.put(key.name, record, options).map_err(failure)?;
     Ok(Outcome {
         records: 1,
         bytes: (key.name.len() + values.bytes.len()) as u64,
-    })
-}
-
-/// Finds a value and returns its length. Without a buffer, the binding's Get neither copies nor
-/// allocates, whereas its pinned Get allocates.
-#[inline]
-pub(super) fn value_length(
-    store: &Store,
-    key: &[u8],
-    options: &ReadOptions,
-) -> Result<Option<usize>, Failure> {
-    let found = store
-        .db
-        .get_into_buffer_cf_opt(store.table, key, &mut [], options);
-    Ok(match found.map_err(failure)? {
-        GetIntoBufferResult::NotFound => None,
-        GetIntoBufferResult::Found(length) | GetIntoBufferResult::BufferTooSmall(length) => {
-            Some(length)
-        }
     })
 }
 
@@ -226,19 +196,18 @@ fn malformed() -> Failure {
     }
 }
 
+/// The category of an error is the beginning of its text (RocksDB's `Status::ToString`).
 #[cold]
-pub(super) fn failure(error: Error) -> Failure {
-    let cause = match error.kind() {
-        ErrorKind::Corruption => Cause::Corruption,
-        ErrorKind::IOError => Cause::Io,
-        ErrorKind::TimedOut => Cause::Timeout,
-        ErrorKind::Busy | ErrorKind::TryAgain | ErrorKind::Incomplete => Cause::Overloaded,
-        ErrorKind::ShutdownInProgress => Cause::Unavailable,
-        ErrorKind::NotSupported => Cause::Unsupported,
+pub(super) fn failure(message: String) -> Failure {
+    let kind = message.split([':', '(']).next().unwrap_or_default().trim();
+    let cause = match kind {
+        "Corruption" => Cause::Corruption,
+        "IO error" => Cause::Io,
+        "Operation timed out" => Cause::Timeout,
+        "Resource busy" | "Operation failed. Try again." | "Result incomplete" => Cause::Overloaded,
+        "Shutdown in progress" => Cause::Unavailable,
+        "Not implemented" => Cause::Unsupported,
         _ => Cause::Other,
     };
-    Failure {
-        cause,
-        message: error.into_string(),
-    }
+    Failure { cause, message }
 }

@@ -2,8 +2,8 @@
 
 use super::{NAME, RocksDb};
 use crate::{Error, Remark, RemarkCode, Settled, Stopped};
-use rust_rocksdb::properties;
 use std::{
+    ffi::CStr,
     fs::File,
     io::{BufRead, BufReader},
     path::Path,
@@ -37,12 +37,11 @@ impl RocksDb {
         timeout: Duration,
         stop: Stopped<'_>,
     ) -> Result<Settled, Error> {
-        let watch = |e| self.failed("watch", e);
-        let before = self.errors().map_err(watch)?;
+        let before = self.errors();
         let (end, mut quiet, mut stuck) = (Instant::now() + timeout, 0, 0);
         loop {
-            let work = self.work().map_err(watch)?;
-            let errors = self.errors().map_err(watch)?;
+            let work = self.work();
+            let errors = self.errors();
             quiet = if work == BackgroundWork::None {
                 quiet + 1
             } else {
@@ -78,7 +77,7 @@ impl RocksDb {
 
     /// The remark if background work failed and then continued.
     pub(super) fn remark_of_errors(&self) -> Option<Remark> {
-        let errors = self.errors().ok().filter(|errors| *errors > 0)?;
+        let errors = Some(self.errors()).filter(|errors| *errors > 0)?;
         Some(Remark {
             code: RemarkCode::BackgroundErrors,
             text: format!(
@@ -90,40 +89,35 @@ impl RocksDb {
     }
 
     /// Whether a flush or a compaction runs or waits.
-    fn work(&self) -> Result<BackgroundWork, rust_rocksdb::Error> {
-        let any = |names: [&properties::PropName; 2]| {
-            let mut running = names.into_iter().map(|name| self.number(name));
-            running.try_fold(false, |any, number| Ok(any || number? > 0))
+    fn work(&self) -> BackgroundWork {
+        let is_any = |names: [&CStr; 2]| {
+            let mut numbers = names
+                .map(|name| self.store.db.table_number(name))
+                .into_iter();
+            numbers.any(|number| number.unwrap_or(0) > 0)
         };
         let running = [
-            properties::NUM_RUNNING_FLUSHES,
-            properties::NUM_RUNNING_COMPACTIONS,
+            c"rocksdb.num-running-flushes",
+            c"rocksdb.num-running-compactions",
         ];
         let waiting = [
-            properties::MEM_TABLE_FLUSH_PENDING,
-            properties::COMPACTION_PENDING,
+            c"rocksdb.mem-table-flush-pending",
+            c"rocksdb.compaction-pending",
         ];
-        Ok(match (any(running)?, any(waiting)?) {
+        match (is_any(running), is_any(waiting)) {
             (true, _) => BackgroundWork::Runs,
             (false, true) => BackgroundWork::Waits,
             (false, false) => BackgroundWork::None,
-        })
-    }
-
-    fn number(&self, property: &properties::PropName) -> Result<u64, rust_rocksdb::Error> {
-        let store = &self.store;
-        let number = store.db.property_int_value_cf(store.table, property)?;
-        Ok(number.unwrap_or(0))
+        }
     }
 
     /// The number of failed flushes and compactions since the database was opened. RocksDB counts
     /// those of all column families in the default one.
-    fn errors(&self) -> Result<u64, rust_rocksdb::Error> {
-        let errors = self
-            .store
-            .db
-            .property_int_value(properties::BACKGROUND_ERRORS)?;
-        Ok(errors.unwrap_or(0))
+    fn errors(&self) -> u64 {
+        let errors = self.store.db.property(c"rocksdb.background-errors");
+        errors
+            .and_then(|text| text.trim().parse().ok())
+            .unwrap_or(0)
     }
 }
 

@@ -8,15 +8,14 @@
 
 use super::RocksDb;
 use crate::Statistic;
-use rust_rocksdb::{
-    properties::{self, PropName},
-    statistics::Ticker,
-};
+use std::{collections::BTreeMap, ffi::CStr};
 
 /// The report with the table of levels of the column family, without histograms.
-const OF_TABLE: &str = "rocksdb.cfstats-no-file-histogram";
+const OF_TABLE: &CStr = c"rocksdb.cfstats-no-file-histogram";
+/// The same with histograms.
+const OF_TABLE_BEFORE: &CStr = c"rocksdb.cfstats";
 /// The report with writes, log and stalls of the database.
-const OF_DATABASE: &str = "rocksdb.dbstats";
+const OF_DATABASE: &CStr = c"rocksdb.dbstats";
 /// The column of completed jobs in the table of levels.
 const JOBS: &str = "Comp(cnt)";
 /// The column of files. Files being compacted follow after a slash.
@@ -24,70 +23,85 @@ const FILES: &str = "Files";
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Gauges that are numbers of the column family.
-const GAUGES: [(&str, &PropName); 9] = [
+const GAUGES: [(&str, &CStr); 9] = [
     (
         "pending_compaction_bytes",
-        properties::ESTIMATE_PENDING_COMPACTION_BYTES,
+        c"rocksdb.estimate-pending-compaction-bytes",
     ),
-    ("running_compactions", properties::NUM_RUNNING_COMPACTIONS),
-    ("running_flushes", properties::NUM_RUNNING_FLUSHES),
-    ("write_stopped", properties::IS_WRITE_STOPPED),
+    ("running_compactions", c"rocksdb.num-running-compactions"),
+    ("running_flushes", c"rocksdb.num-running-flushes"),
+    ("write_stopped", c"rocksdb.is-write-stopped"),
     (
         "delayed_write_bytes_per_s",
-        properties::ACTUAL_DELAYED_WRITE_RATE,
+        c"rocksdb.actual-delayed-write-rate",
     ),
-    ("memtable_bytes", properties::CUR_SIZE_ALL_MEM_TABLES),
-    ("immutable_memtables", properties::NUM_IMMUTABLE_MEM_TABLE),
-    ("block_cache_bytes", properties::BLOCK_CACHE_USAGE),
-    ("sst_bytes", properties::TOTAL_SST_FILES_SIZE),
+    ("memtable_bytes", c"rocksdb.cur-size-all-mem-tables"),
+    ("immutable_memtables", c"rocksdb.num-immutable-mem-table"),
+    ("block_cache_bytes", c"rocksdb.block-cache-usage"),
+    ("sst_bytes", c"rocksdb.total-sst-files-size"),
 ];
 
 /// Counters, each the sum of some tickers.
-const TICKERS: [(&str, &[Ticker], f64); 10] = [
-    ("stall_s", &[Ticker::StallMicros], 1e-6),
+const TICKERS: [(&str, &[&str], f64); 10] = [
+    ("stall_s", &["rocksdb.stall.micros"], 1e-6),
     (
         "user_read_bytes",
-        &[Ticker::BytesRead, Ticker::IterBytesRead],
+        &["rocksdb.bytes.read", "rocksdb.db.iter.bytes.read"],
         1.0,
     ),
-    ("user_write_bytes", &[Ticker::BytesWritten], 1.0),
-    ("wal_write_bytes", &[Ticker::WalFileBytes], 1.0),
-    ("wal_syncs", &[Ticker::WalFileSynced], 1.0),
-    ("flush_write_bytes", &[Ticker::FlushWriteBytes], 1.0),
-    ("compaction_read_bytes", &[Ticker::CompactReadBytes], 1.0),
+    ("user_write_bytes", &["rocksdb.bytes.written"], 1.0),
+    ("wal_write_bytes", &["rocksdb.wal.bytes"], 1.0),
+    ("wal_syncs", &["rocksdb.wal.synced"], 1.0),
+    ("flush_write_bytes", &["rocksdb.flush.write.bytes"], 1.0),
+    (
+        "compaction_read_bytes",
+        &["rocksdb.compact.read.bytes"],
+        1.0,
+    ),
     (
         "background_write_bytes",
-        &[Ticker::FlushWriteBytes, Ticker::CompactWriteBytes],
+        &["rocksdb.flush.write.bytes", "rocksdb.compact.write.bytes"],
         1.0,
     ),
-    ("block_cache_hits", &[Ticker::BlockCacheHit], 1.0),
-    ("block_cache_misses", &[Ticker::BlockCacheMiss], 1.0),
+    ("block_cache_hits", &["rocksdb.block.cache.hit"], 1.0),
+    ("block_cache_misses", &["rocksdb.block.cache.miss"], 1.0),
 ];
 
 impl RocksDb {
     /// What was done since the database was opened, and the current state.
     pub(super) fn told(&self) -> Option<Vec<Statistic>> {
-        let mut told = of_table(&self.report(OF_TABLE)?)?;
+        let db = &self.store.db;
+        // Versions before 5.13 have only the report with histograms.
+        let of_levels = db.table_property(OF_TABLE);
+        let of_levels = of_levels.or_else(|| db.table_property(OF_TABLE_BEFORE));
+        let mut told = of_table(&of_levels?)?;
         for (name, property) in GAUGES {
-            let number = self
-                .store
-                .db
-                .property_int_value_cf(self.store.table, property);
-            if let Ok(Some(number)) = number {
+            if let Some(number) = db.table_number(property) {
                 told.push(Statistic::gauge(name, number as f64));
             }
         }
         if self.statistics {
+            let counts = self.tickers();
             told.retain(|one| TICKERS.iter().all(|(name, ..)| *name != one.name));
             told.extend(TICKERS.map(|(name, tickers, unit)| {
-                let counts = tickers.iter().map(|t| self.options.get_ticker_count(*t));
+                let counts = tickers.iter().filter_map(|ticker| counts.get(*ticker));
                 Statistic::counter(name, counts.sum::<u64>() as f64 * unit)
             }));
         } else {
-            let all = self.store.db.property_value(OF_DATABASE).ok().flatten();
-            told.extend(of_database(&all.unwrap_or_default()));
+            told.extend(of_database(&db.property(OF_DATABASE).unwrap_or_default()));
         }
         Some(told)
+    }
+
+    /// RocksDB's own counters by name. Their numbers differ between versions.
+    pub(super) fn tickers(&self) -> BTreeMap<String, u64> {
+        let report = self.options.statistics().unwrap_or_default();
+        let lines = report.lines().filter_map(|line| {
+            let (name, count) = line.split_once(" COUNT : ")?;
+            Some((name.to_owned(), count.trim().parse().ok()?))
+        });
+        // A line of a histogram has its percentiles first.
+        lines.filter(|(name, _)| !name.contains(' ')).collect()
     }
 }
 

@@ -9,9 +9,6 @@ use super::{facts, ini::Ini, kept, newest_options::NewestOptions};
 use crate::{Access, Settings};
 use std::{collections::BTreeMap, path::Path};
 
-/// The version of RocksDB in this program.
-pub(super) const EMBEDDED: &str = "11.12.0";
-
 /// A version, and what it can read from this program's RocksDB.
 struct Reader {
     version: [u32; 3],
@@ -71,10 +68,10 @@ fn parse(version: &str) -> Option<[u32; 3]> {
     Some([next()?, next()?, next()?])
 }
 
-/// Whether the version that wrote a database can read it after it was written here with these
-/// settings.
-fn stays_readable(version: &str, settings: &Settings) -> bool {
-    if parse(version) >= parse(EMBEDDED) {
+/// Whether the version that wrote a database can read it after `opener` wrote to it with these
+/// settings. An older opener than the embedded one may leave more readable than the table says.
+fn stays_readable(version: &str, settings: &Settings, opener: &str) -> bool {
+    if parse(version) >= parse(opener) {
         return true;
     }
     reader_of(version).is_some_and(|reader| {
@@ -90,7 +87,7 @@ fn stays_readable(version: &str, settings: &Settings) -> bool {
     })
 }
 
-/// How to open the database in `place` for this access.
+/// How to open the database in `place` for this access, with the version `opener` of RocksDB.
 ///
 /// # Errors
 /// The version that wrote it, if that version could not read it afterwards.
@@ -98,6 +95,7 @@ pub(super) fn access(
     place: &Path,
     requested: Access,
     settings: &Settings,
+    opener: &str,
 ) -> Result<Access, String> {
     let newest = NewestOptions::read(place)
         .ok()
@@ -113,11 +111,11 @@ pub(super) fn access(
             Ok(requested)
         }
         Access::Write | Access::Create | Access::CreateNew => match version {
-            Some(version) if stays_readable(version, settings) => Ok(requested),
+            Some(version) if stays_readable(version, settings, opener) => Ok(requested),
             Some(version) => Err(format!("RocksDB {version}")),
             None => Err("LevelDB or an unknown version of RocksDB".to_owned()),
         },
-        Access::ReadCompatible if newest.is_tailmarks && version == Some(EMBEDDED) => {
+        Access::ReadCompatible if newest.is_tailmarks && version == Some(opener) => {
             Ok(Access::Write)
         }
         Access::Read | Access::ReadCompatible => Ok(Access::Read),
@@ -140,19 +138,9 @@ pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
 }
 
 /// Version and options of a database that is open only for reading, for which no file has them.
-pub(super) fn read_only(ini: &Ini, table: &str) -> BTreeMap<String, String> {
+pub(super) fn read_only(ini: &Ini, table: &str, opener: &str) -> BTreeMap<String, String> {
     let mut facts = facts::noted(ini, table);
-    facts.insert("version".to_owned(), EMBEDDED.to_owned());
+    facts.insert("version".to_owned(), opener.to_owned());
     facts.insert("access".to_owned(), "read-only".to_owned());
     facts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{super::newest_options::MAKER, EMBEDDED};
-
-    #[test]
-    fn the_name_of_the_maker_has_the_version_of_this_program() {
-        assert_eq!(MAKER.1, format!("tailmark-{EMBEDDED}"));
-    }
 }

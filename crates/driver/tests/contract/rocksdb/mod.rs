@@ -2,6 +2,7 @@
 
 mod harm;
 mod kept;
+mod library;
 mod logs;
 mod settings;
 mod upgrade;

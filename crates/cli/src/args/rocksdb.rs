@@ -1,0 +1,43 @@
+//! The arguments of `tailmark rocksdb`.
+
+use super::TextFormat;
+use clap::Subcommand;
+
+/// `tailmark rocksdb`
+#[derive(Debug, clap::Args)]
+pub struct RocksDbArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: RocksDbCommand,
+}
+
+/// The subcommands of `tailmark rocksdb`.
+#[derive(Debug, Subcommand)]
+pub enum RocksDbCommand {
+    /// List the versions that database.library can name
+    List(ListVersionsArgs),
+    /// Get a version, by Maven from Maven Central or from a URL
+    Fetch(FetchArgs),
+}
+
+/// `tailmark rocksdb list`
+#[derive(Debug, clap::Args)]
+pub struct ListVersionsArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TextFormat,
+}
+
+/// `tailmark rocksdb fetch`
+#[derive(Debug, clap::Args)]
+pub struct FetchArgs {
+    /// The version, such as 8.1.1.1 (https://central.sonatype.com/artifact/org.rocksdb/rocksdbjni)
+    #[arg(value_name = "VERSION")]
+    pub version: String,
+    /// Where to get a jar or library instead: file:PATH, or https://... by curl
+    #[arg(long, value_name = "URL", requires = "sha256")]
+    pub url: Option<String>,
+    /// The SHA-256 digest of what is there
+    #[arg(long, value_name = "HEX")]
+    pub sha256: Option<String>,
+}
