@@ -206,42 +206,14 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
         tailmark(&opened, &workload, threads, budget)
     };
     for &threads in all_threads {
-        let gets = || {
-            let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
-            bare(threads, seconds, |client, stop| {
-                let mut stream = stream(&workload, RECORDS, client, &keys);
-                let mut operations = 0;
-                while !stop.load(Ordering::Relaxed) {
-                    let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
-                        panic!("reads only");
-                    };
-                    assert!(black_box(database.get(key.name)) > 0);
-                    operations += 1;
-                }
-                operations
-            })
-        };
-        let through_table = || {
-            let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
-            bare(threads, seconds, |client, stop| {
-                let mut stream = stream(&workload, RECORDS, client, &keys);
-                let (get, mut operations) = (opened.value_lengths(), 0);
-                while !stop.load(Ordering::Relaxed) {
-                    let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
-                        panic!("reads only");
-                    };
-                    assert!(black_box(get(key.name)) > 0);
-                    operations += 1;
-                }
-                operations
-            })
-        };
-        let name = format!("rocksdb, the driver's reads in cache, {threads} clients");
-        let direct: Vec<Run<'_>> = vec![
+        let gets = || get_in_a_loop(threads, seconds, || |key: &[u8]| database.get(key));
+        let through_table = || get_in_a_loop(threads, seconds, || opened.value_lengths());
+        let table: Vec<Run<'_>> = vec![
             ("through its table".into(), Box::new(through_table)),
             ("direct calls".into(), Box::new(gets)),
         ];
-        compare(&name, "ops/s", pairs, direct);
+        let what = format!("rocksdb, the driver's reads in cache, {threads} clients");
+        compare(&what, "ops/s", pairs, table);
         let mut runs = pair(|| ours(threads), gets);
         for program in programs() {
             let name = format!("{} readrandom", program.name);
@@ -258,6 +230,28 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
         ];
         compare("rocksdb, reads in cache, 256 clients", "ops/s", pairs, runs);
     }
+}
+
+/// Gets of random keys in a bare loop, each client by a function of its own that returns the length
+/// of a value; operations per second.
+fn get_in_a_loop<G: Fn(&[u8]) -> usize>(
+    threads: u32,
+    seconds: Duration,
+    new_get: impl Fn() -> G + Sync,
+) -> f64 {
+    let (keys, workload) = (Arc::new(KeySpace::new(RECORDS, RECORDS)), uniform_reads());
+    bare(threads, seconds, |client, stop| {
+        let mut stream = stream(&workload, RECORDS, client, &keys);
+        let (get, mut operations) = (new_get(), 0);
+        while !stop.load(Ordering::Relaxed) {
+            let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
+                panic!("reads only");
+            };
+            assert!(black_box(get(key.name)) > 0);
+            operations += 1;
+        }
+        operations
+    })
 }
 
 /// RocksDB's Get, called directly.

@@ -399,8 +399,8 @@ mod rocksdb {
                 Some(all),
                 "{verified}"
             );
-            let read = reference(&class_path, dir.path(), all, &["-t"]);
-            assert_eq!(value(&read, "[VERIFY], Return=OK, "), Some(all), "{read}");
+            let last = reference(&class_path, dir.path(), all, &["-t"]);
+            assert_eq!(value(&last, "[VERIFY], Return=OK, "), Some(all), "{last}");
         }
     }
 
