@@ -1,9 +1,9 @@
 //! Opens, creates and removes a data set.
 
-use super::{Dataset, State, Store, identity, marker};
-use crate::Error;
+use super::{Dataset, State, Store, holds_something, identity, marker, marker::failed};
+use crate::{Error, claimed::check_writable};
 use std::path::Path;
-use tailmark_driver::{Access, Database, Params};
+use tailmark_driver::{Access, Database, Driver, Params};
 
 impl Dataset<'_> {
     /// Opens the database and closes it again, so that problems with its place or settings show
@@ -22,6 +22,48 @@ impl Dataset<'_> {
             (State::Empty, Store::Device) => self.open_to_read().map(drop),
             (State::Empty, _) => self.make().map(drop),
             _ => self.open().map(drop),
+        }
+    }
+
+    /// Checks what [`Self::try_open`] checks, without writing, creating or removing anything.
+    ///
+    /// # Errors
+    /// As [`Self::try_open`].
+    pub fn check_open(&self) -> Result<(), Error> {
+        let state = self.state()?;
+        self.refuse_reload()?;
+        let Driver {
+            check_open,
+            check_destroy,
+            ..
+        } = self.system.driver;
+        if matches!(self.store, Store::File(_)) && self.is_written() {
+            check_writable(self.path()).map_err(failed("write", self.path()))?;
+        }
+        match (state, &self.store) {
+            (State::Empty, Store::File(_)) if holds_something(self.path()) => {
+                Ok(check_destroy(&self.params)?)
+            }
+            (State::Empty, Store::File(_)) => {
+                self.check_trial()?;
+                Ok(check_open(&self.params_to_create(true))?)
+            }
+            (State::Empty, Store::Server) => Ok(()),
+            (_, Store::File(_)) => Ok(check_open(&self.params)?),
+            (_, Store::Device) => self.open_to_read().map(drop),
+            _ => self.open().map(drop),
+        }
+    }
+
+    /// The parameters for creating the database, of which nothing may exist if it `is_new`.
+    fn params_to_create(&self, is_new: bool) -> Params {
+        Params {
+            access: if is_new {
+                Access::CreateNew
+            } else {
+                Access::Create
+            },
+            ..self.params.clone()
         }
     }
 
@@ -68,14 +110,7 @@ impl Dataset<'_> {
             self.refuse_replaced()?;
         }
         let is_new = self.forget_database()?;
-        let params = Params {
-            access: if is_nothing || is_new {
-                Access::CreateNew
-            } else {
-                Access::Create
-            },
-            ..self.params.clone()
-        };
+        let params = self.params_to_create(is_nothing || is_new);
         let database = (self.system.driver.open)(&params)?;
         if is_new {
             self.name_database()?;

@@ -92,11 +92,11 @@ impl Trial {
         }
     }
 
-    /// Creates the directory, or takes an empty one, or the rest of a killed run's trial.
+    /// The trial in a directory that is missing, empty, or the rest of a killed run's trial.
     ///
     /// # Errors
-    /// If another program keeps something there, or nothing can be created.
-    fn claim(directory: PathBuf, params: &Params, system: &SystemPlan) -> Result<Self, Error> {
+    /// If another program keeps something there.
+    fn look(directory: PathBuf, params: &Params, system: &SystemPlan) -> Result<Self, Error> {
         wal::refuse_link(system, &directory)?;
         let left = mark_of(system.driver, &directory);
         let made = left.as_ref().is_none_or(|left| left.made) && !is_empty(&directory);
@@ -110,14 +110,22 @@ impl Trial {
         }
         let trial = Self::new(directory, made, params);
         trial.check_removal(system.driver)?;
+        Ok(trial)
+    }
+
+    /// Creates the directory with its mark.
+    ///
+    /// # Errors
+    /// If something cannot be created.
+    fn claim(self) -> Result<Self, Error> {
         let text = serde_json::to_string(&Mark {
-            trial_of_study: params.study.clone(),
-            made,
+            trial_of_study: self.params.study.clone(),
+            made: self.made,
         });
         let text = text.expect("a mark is plain data");
-        let place = &trial.directory;
+        let place = &self.directory;
         create_dir_with(place, MARK, text.as_bytes()).map_err(failed("make", place))?;
-        Ok(trial)
+        Ok(self)
     }
 
     /// Whether it can be removed.
@@ -154,12 +162,7 @@ impl Dataset<'_> {
         if holds_something(self.path()) {
             return Ok(());
         }
-        let directory = directory(self.path());
-        let params = Params {
-            settings: wal::inside(self.system, &directory.join(DATA)),
-            ..self.params.clone()
-        };
-        let trial = Trial::claim(directory, &params, self.system)?;
+        let trial = self.check_trial()?.claim()?;
         let driver = self.system.driver;
         // A killed run may have left one.
         (driver.destroy)(&trial.params, &|data| refuse_records(driver, data))?;
@@ -167,5 +170,15 @@ impl Dataset<'_> {
         let removed = trial.remove(driver);
         made?;
         removed
+    }
+
+    /// The trial, if nothing is in its way. Changes nothing.
+    pub(super) fn check_trial(&self) -> Result<Trial, Error> {
+        let directory = directory(self.path());
+        let params = Params {
+            settings: wal::inside(self.system, &directory.join(DATA)),
+            ..self.params.clone()
+        };
+        Trial::look(directory, &params, self.system)
     }
 }

@@ -34,9 +34,9 @@ use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
-use kept::Existing;
 pub use kept::is_kept;
 pub use newest_options::NewestOptions;
+use open::Opening;
 
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
@@ -70,6 +70,7 @@ pub const DRIVER: Driver = Driver {
     entry: "rocksdb",
     check: options_file::check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
+    check_open: |params| Opening::look(params)?.check(),
     look: None,
     identity: identity::identity,
     destroy: remove::destroy,
@@ -150,51 +151,21 @@ impl RocksDb {
     /// # Errors
     /// If it does not exist and `params` do not say to create it, or if it is in use or broken.
     pub fn open(params: &Params) -> Result<Self, Error> {
-        let place = params.path(NAME)?;
+        let opening = Opening::look(params)?;
+        let (place, table, access) = (opening.place, opening.table, opening.access);
         let settings = &params.settings;
-        let failed = |source: crate::error::BoxError| Error::Open {
-            driver: NAME,
-            place: place.display().to_string(),
-            source,
-        };
-        let exists = place.join("CURRENT").exists();
-        let creates = params.access.creates() || params.access == Access::Extend;
-        if !exists && !creates {
-            return Err(failed("there is no RocksDB database".into()));
+        let failed = |why: String| open::failed(place, why.into());
+        let mut loaded = opening.options()?;
+        let mut log = opening.claim().map_err(failed)?;
+        if opening.creates {
+            open::make(place).map_err(|why| open::failed(place, why))?;
         }
-        if exists && params.access == Access::CreateNew {
-            return Err(failed(super::HAS_APPEARED.into()));
-        }
-        let access = if exists {
-            open::access(place, params)?
-        } else {
-            params.access
-        };
-        open::refuse_unsafe(place)?;
-        let raw = options::is_raw(settings);
-        let table = if raw {
-            RAW_TABLE
-        } else {
-            &params.data.schema.table
-        };
-        let look = || Existing::look(place, table, params);
-        let existing = exists.then(look).transpose()?;
-        let loaded = options::load(settings, table, existing.as_ref());
-        let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
-        loaded.database.create_if_missing(creates);
-        // Refuses a database that has appeared meanwhile.
-        loaded.database.set_error_if_exists(!exists);
-        loaded.database.create_missing_column_families(creates);
-        let mut log = open::claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
-        if creates {
-            open::make(place).map_err(&failed)?;
-        }
-        let _turn = open::turn(place, access, exists)?;
+        let _turn = open::turn(place, access, opening.exists)?;
         let io_uring_refusal = io_uring::enable(settings.flag("async_io"));
         let families = std::mem::take(&mut loaded.families);
         let db = open::open_families(place, access, &loaded.database, families)?;
         if let Some(log) = &mut log {
-            log.note_logs().map_err(|e| failed(e.into()))?;
+            log.note_logs().map_err(failed)?;
         }
         let store = Store {
             table: handle(&db, table),
@@ -213,7 +184,7 @@ impl RocksDb {
             read_only: (access == Access::Read).then(|| version::read_only(&loaded.ini, table)),
             options: loaded.database,
             statistics: settings.flag("statistics"),
-            raw,
+            raw: options::is_raw(settings),
             place: place.to_owned(),
             wal: settings.text("wal_dir").map(PathBuf::from),
             semantics: params.semantics,
