@@ -2,7 +2,8 @@
 //! a place or settings show before anything is measured.
 //!
 //! Its directory has a mark before it has a database, which never gets a record. So the rest of a
-//! killed run can be told from another program's data under that name, which is never removed.
+//! killed run can be told from another program's data under that name, which is never removed. A
+//! run that is killed before the mark leaves an empty directory.
 
 use super::{
     Dataset, Error, holds_something,
@@ -13,6 +14,7 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Access, Driver, Location, Params};
@@ -43,6 +45,9 @@ fn directory(data: &Path) -> PathBuf {
 /// The directory of the trial that a killed run of this study left next to this data, if there is one.
 pub(super) fn left_directory(driver: &Driver, data: &Path, study: &str) -> Option<PathBuf> {
     let directory = directory(data);
+    if is_empty(&directory) {
+        return Some(directory);
+    }
     let mark = mark_of(driver, &directory)?;
     (mark.trial_of_study == study && mark.made).then_some(directory)
 }
@@ -99,7 +104,7 @@ impl Trial {
     fn look(directory: PathBuf, params: &Params, system: &SystemPlan) -> Result<Self, Error> {
         wal::refuse_link(system, &directory)?;
         let left = mark_of(system.driver, &directory);
-        let made = left.as_ref().is_none_or(|left| left.made) && !is_empty(&directory);
+        let made = left.as_ref().is_none_or(|left| left.made);
         if is_real(&directory) && left.is_none() && !is_empty(&directory) {
             return Err(Error::ForeignData {
                 system: system.name.clone(),
@@ -136,18 +141,26 @@ impl Trial {
         Ok((driver.check_destroy)(&self.params)?)
     }
 
-    /// Removes the database, the mark and the directory; one that was there before stays.
+    /// Removes the database, the mark and the directory.
     ///
     /// # Errors
     /// If something cannot be removed.
     pub fn remove(&self, driver: &Driver) -> Result<(), Error> {
         (driver.destroy)(&self.params, &|data| refuse_records(driver, data))?;
         let mark = self.directory.join(MARK);
-        fs::remove_file(&mark).map_err(failed("remove", &mark))?;
-        if self.made {
-            fs::remove_dir(&self.directory).map_err(failed("remove", &self.directory))?;
+        match fs::remove_file(&mark) {
+            // The run was killed before it wrote one.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            removed => removed.map_err(failed("remove", &mark))?,
         }
-        Ok(())
+        if !self.made {
+            return Ok(());
+        }
+        match fs::remove_dir(&self.directory) {
+            // A file system is mounted there.
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => Ok(()),
+            removed => removed.map_err(failed("remove", &self.directory)),
+        }
     }
 }
 

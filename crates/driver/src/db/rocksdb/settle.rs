@@ -14,6 +14,10 @@ use std::{
 /// If this many readings, 100 ms apart, find waiting work but none running, none will run after an
 /// error.
 const STUCK: u32 = 10;
+/// If this many readings, 100 ms apart, find waiting work but none running and no error, none will
+/// run. RocksDB starts work at once, but reports some that it never starts: of a FIFO database with
+/// tables too large to merge, or if automatic compactions are off.
+const IDLE: u32 = 50;
 /// After an error, this many readings, 100 ms apart, must be quiet, because RocksDB waits a second
 /// before it retries.
 const RETRY: u32 = 20;
@@ -48,16 +52,16 @@ impl RocksDb {
             } else {
                 0
             };
-            stuck = if work == BackgroundWork::Waits && errors > 0 {
+            stuck = if work == BackgroundWork::Waits {
                 stuck + 1
             } else {
                 0
             };
             let enough = if errors > 0 { RETRY } else { 2 };
-            if quiet == enough {
+            if quiet == enough || (errors == 0 && stuck >= IDLE) {
                 return Ok(Settled::Yes);
             }
-            if stuck >= STUCK || errors - before >= FAILURES {
+            if (errors > 0 && stuck >= STUCK) || errors - before >= FAILURES {
                 return Err(Error::Database {
                     action: "wait for the background work of",
                     driver: NAME,
