@@ -193,11 +193,17 @@ fn a_dry_run_of_what_runs_ends_with_success() {
         "--adopt=overwrite --workload ycsb-a",
         "--system disk=new",
         "--system disk=new --driver file",
+        "--system disk=new --set database.wal_dir=logs",
     ] {
         let before = contents(dir.path());
         let dry = run(dir.path(), &format!("{flags} --dry-run"));
         assert_eq!(dry.status.code(), Some(0), "{flags}: {}", out(&dry));
-        assert!(contents(dir.path()) == before && !dir.path().join("new").exists());
+        assert!(contents(dir.path()) == before, "{flags}: a file changed");
+        assert!(
+            ["new", "logs", "out"]
+                .iter()
+                .all(|name| !dir.path().join(name).exists())
+        );
     }
     // A second dry run sees what the first run left.
     let new = "--system disk=new --set database.wal_dir=logs";

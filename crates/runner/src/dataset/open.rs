@@ -1,6 +1,6 @@
 //! Opens, creates and removes a data set.
 
-use super::{Dataset, State, Store, holds_something, identity, marker, marker::failed};
+use super::{Dataset, State, Store, holds_something, identity, marker, marker::failed, wal};
 use crate::{Error, claimed::check_writable};
 use std::path::Path;
 use tailmark_driver::{Access, Database, Driver, Params};
@@ -45,25 +45,25 @@ impl Dataset<'_> {
                 Ok(check_destroy(&self.params)?)
             }
             (State::Empty, Store::File(_)) => {
-                self.check_trial()?;
-                Ok(check_open(&self.params_to_create(true))?)
+                let trial = self.check_trial()?;
+                // The run creates missing directories of the log.
+                let mut directories = wal::directories(self.system);
+                let is_there = directories.all(|(_, directory)| directory.exists());
+                let base = if is_there {
+                    &self.params
+                } else {
+                    trial.params()
+                };
+                let params = Params {
+                    access: Access::CreateNew,
+                    ..base.clone()
+                };
+                Ok(check_open(&params)?)
             }
             (State::Empty, Store::Server) => Ok(()),
             (_, Store::File(_)) => Ok(check_open(&self.params)?),
             (_, Store::Device) => self.open_to_read().map(drop),
             _ => self.open().map(drop),
-        }
-    }
-
-    /// The parameters for creating the database, of which nothing may exist if it `is_new`.
-    fn params_to_create(&self, is_new: bool) -> Params {
-        Params {
-            access: if is_new {
-                Access::CreateNew
-            } else {
-                Access::Create
-            },
-            ..self.params.clone()
         }
     }
 
@@ -110,7 +110,14 @@ impl Dataset<'_> {
             self.refuse_replaced()?;
         }
         let is_new = self.forget_database()?;
-        let params = self.params_to_create(is_nothing || is_new);
+        let params = Params {
+            access: if is_nothing || is_new {
+                Access::CreateNew
+            } else {
+                Access::Create
+            },
+            ..self.params.clone()
+        };
         let database = (self.system.driver.open)(&params)?;
         if is_new {
             self.name_database()?;

@@ -133,6 +133,11 @@ impl Trial {
         Ok(self)
     }
 
+    /// The parameters of its database, which keeps everything in one directory.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// Whether it can be removed.
     ///
     /// # Errors

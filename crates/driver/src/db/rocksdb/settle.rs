@@ -43,25 +43,20 @@ impl RocksDb {
     ) -> Result<Settled, Error> {
         let watch = |e| self.failed("watch", e);
         let before = self.errors().map_err(watch)?;
-        let (end, mut quiet, mut stuck) = (Instant::now() + timeout, 0, 0);
+        let (end, mut quiet, mut stuck, mut idle) = (Instant::now() + timeout, 0, 0, 0);
+        let counted = |is: bool, before: u32| if is { before + 1 } else { 0 };
         loop {
             let work = self.work().map_err(watch)?;
             let errors = self.errors().map_err(watch)?;
-            quiet = if work == BackgroundWork::None {
-                quiet + 1
-            } else {
-                0
-            };
-            stuck = if work == BackgroundWork::Waits {
-                stuck + 1
-            } else {
-                0
-            };
+            let waits = work == BackgroundWork::Waits;
+            quiet = counted(work == BackgroundWork::None, quiet);
+            stuck = counted(waits && errors > 0, stuck);
+            idle = counted(waits && errors == 0, idle);
             let enough = if errors > 0 { RETRY } else { 2 };
-            if quiet == enough || (errors == 0 && stuck >= IDLE) {
+            if quiet == enough || idle >= IDLE {
                 return Ok(Settled::Yes);
             }
-            if (errors > 0 && stuck >= STUCK) || errors - before >= FAILURES {
+            if stuck >= STUCK || errors - before >= FAILURES {
                 return Err(Error::Database {
                     action: "wait for the background work of",
                     driver: NAME,
