@@ -175,8 +175,9 @@ fn a_logo_that_cannot_be_drawn_is_refused_before_anything_is_measured() {
     ] {
         let refused = run(file);
         assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
-        let named = format!("report.logo is `{file}`");
-        assert_says(&err(&refused), &[&named, "256 KiB and 4 megapixels", why]);
+        let named = format!("is `{file}`, but it must be a PNG or JPEG file");
+        let parts = ["report.logo", &named, "4 megapixels", why];
+        assert_says(&err(&refused), &parts);
         assert!(!err(&refused).contains('{'), "{}", err(&refused));
     }
 }

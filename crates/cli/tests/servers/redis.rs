@@ -192,7 +192,9 @@ fn a_dry_run_that_the_server_refuses_or_does_not_answer_is_refused() {
     let secret = dir.path().join("secret");
     std::fs::write(&secret, "wrong\n").unwrap();
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let flags = ["--set", "database.password_file=secret", "-o", "out"];
+    let login = ["--set", "database.user=default", "--set"];
+    let login = [&login[..], &["database.password_file=secret"]].concat();
+    let flags = [&login[..], &["-o", "out"]].concat();
     for part in ["WRONGPASS", "refused"] {
         let dry = run(
             dir.path(),
