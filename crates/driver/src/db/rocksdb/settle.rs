@@ -44,7 +44,7 @@ impl RocksDb {
         let watch = |e| self.failed("watch", e);
         let before = self.errors().map_err(watch)?;
         let (end, mut quiet, mut stuck, mut idle) = (Instant::now() + timeout, 0, 0, 0);
-        let counted = |is: bool, before: u32| if is { before + 1 } else { 0 };
+        let counted = |is: bool, so_far: u32| if is { so_far + 1 } else { 0 };
         loop {
             let work = self.work().map_err(watch)?;
             let errors = self.errors().map_err(watch)?;
