@@ -392,9 +392,9 @@ fn an_export_never_writes_over_a_study_or_its_journals() {
     fs::copy(&file, &other).unwrap();
     let link = dir.path().join("link");
     symlink(&file, &link).unwrap();
-    let ending = |file: &Path, ending: &str| PathBuf::from(format!("{}{ending}", file.display()));
+    let with = |of: &Path, ending: &str| PathBuf::from(format!("{}{ending}", of.display()));
     let endings = ["-journal", "-wal", "-shm"].into_iter();
-    let journals = endings.flat_map(|end| [ending(&file, end), ending(&other, end)]);
+    let journals = endings.flat_map(|end| [with(&file, end), with(&other, end)]);
     let journals: Vec<_> = journals.collect();
     for to in [&file, &other, &link].into_iter().chain(&journals) {
         let mut export = Command::new(PROGRAM);
