@@ -2,7 +2,6 @@
 
 use crate::args::ExportArgs;
 use anyhow::Context;
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
 use tailmark_console::{Console, Exit, Refused};
 use tailmark_study::{NewFile, Study, export::FORMATS, is_wrong_place};
 
@@ -19,11 +18,6 @@ pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
     match &args.out {
         Some(path) => {
             let failed = || format!("failed to write `{}`", path.display());
-            if is_same_file(path, study.path()) {
-                let name = path.display();
-                let why = format!("`{name}` is the study to export; name another file with -o");
-                return Err(Refused(why).into());
-            }
             let mut out = match NewFile::create(path) {
                 Err(why) if is_wrong_place(&why) => {
                     return Err(Refused(format!("{}: {why}", failed())).into());
@@ -36,9 +30,4 @@ pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
         None => console.write(|out| Ok((format.write)(&study, out)?))?,
     }
     Ok(Exit::Done)
-}
-
-fn is_same_file(path: &Path, other: &Path) -> bool {
-    let number = |file| fs::metadata(file).map(|found| (found.dev(), found.ino()));
-    matches!((number(path), number(other)), (Ok(one), Ok(other)) if one == other)
 }

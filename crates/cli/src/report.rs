@@ -7,7 +7,8 @@ use crate::{
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit, Refused};
 use tailmark_report::{
-    Data, Report, ReportFormat, read_studies, refuse_unknown_sections, write_data, write_history,
+    Data, Report, ReportFormat, read_studies, refuse_logo, refuse_unknown_sections, write_data,
+    write_history,
 };
 
 /// Writes the report and prints its path. A text without an output path is printed itself.
@@ -37,6 +38,7 @@ pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
 fn data(args: &ReportArgs) -> anyhow::Result<Data> {
     let settings = args.keys.settings(&args.set)?;
     refuse_unknown_sections(&settings)?;
+    refuse_logo(&settings)?;
     let data = read_studies(&args.studies)?;
     let data = if settings.redact {
         data.redacted()

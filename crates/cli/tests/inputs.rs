@@ -146,6 +146,43 @@ fn a_marker_of_gigabytes_is_refused_by_a_run_and_reported_by_its_dry_run() {
 }
 
 #[test]
+fn a_logo_that_cannot_be_drawn_is_refused_before_anything_is_measured() {
+    let dir = bench();
+    let run = |logo: &str| {
+        shell(
+            dir.path(),
+            &format!("{RUN} --set report.logo={logo} --dry-run"),
+        )
+    };
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../plan/src/tests/logo.png");
+    let whole = fs::read(source).unwrap();
+    assert_eq!(run(source).status.code(), Some(0), "{}", err(&run(source)));
+    let changed = |name: &str, from: usize, bytes: &[u8]| {
+        let mut picture = whole.clone();
+        picture[from..from + bytes.len()].copy_from_slice(bytes);
+        fs::write(dir.path().join(name), picture).unwrap();
+    };
+    // Its data, then its size.
+    changed("damaged", 60, b"no pixels");
+    changed("bomb", 16, &[0, 0, 0x80, 0, 0, 0, 0x80, 0]);
+    changed("flat", 16, &[0; 4]);
+    for (file, why) in [
+        ("damaged", "it is damaged"),
+        ("bomb", "it has 32,768 x 32,768 pixels"),
+        ("flat", "it has no size"),
+        ("pipe", "it is a pipe or a device"),
+        ("large", "it has more than"),
+    ] {
+        let refused = run(file);
+        assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+        let named = format!("is `{file}`, but it must be a PNG or JPEG file");
+        let parts = ["report.logo", &named, "4 megapixels", why];
+        assert_says(&err(&refused), &parts);
+        assert!(!err(&refused).contains('{'), "{}", err(&refused));
+    }
+}
+
+#[test]
 fn the_drop_in_echoes_no_secret_of_a_property() {
     let dir = TempDir::new().unwrap();
     let secrets = "-p mongodb.url=mongodb://u:hunter2@h/db -p db.passwd='hunter2 x' \

@@ -187,7 +187,7 @@ fn text(flags: &Flags, keeps: bool) -> anyhow::Result<String> {
             }
         }
         if section == OptionSection::Family {
-            extra(flags, &mut text)?;
+            extra(flags, keeps, &mut text)?;
         }
     }
     Ok(text)
@@ -220,7 +220,7 @@ fn value(flags: &Flags, name: &str) -> anyhow::Result<Option<String>> {
 }
 
 /// Options of the column family that several flags make together.
-fn extra(flags: &Flags, text: &mut String) -> anyhow::Result<()> {
+fn extra(flags: &Flags, keeps: bool, text: &mut String) -> anyhow::Result<()> {
     let min_level: i64 = flags.number("min_level_to_compress")?;
     if min_level >= 0 {
         let levels: i64 = flags.number("num_levels")?;
@@ -271,8 +271,24 @@ fn extra(flags: &Flags, text: &mut String) -> anyhow::Result<()> {
             universal.join(";")
         )?;
     }
+    let is_given = flags.given().any(|(name, _)| FIFO.contains(&name));
+    if is_given || !keeps {
+        let [size, merges] = FIFO;
+        writeln!(
+            text,
+            "compaction_options_fifo={{max_table_files_size={};allow_compaction={}}}",
+            flags.number::<u64>(size)?.saturating_mul(1 << 20),
+            flags.text(merges)
+        )?;
+    }
     Ok(())
 }
+
+/// The limits of FIFO compaction. As in db_bench, a database without a size keeps no table.
+const FIFO: [&str; 2] = [
+    "fifo_compaction_max_table_files_size_mb",
+    "fifo_compaction_allow_compaction",
+];
 
 #[cfg(test)]
 mod tests {
@@ -324,6 +340,15 @@ mod tests {
         }
         let own = lines("--num_levels=3", false);
         assert!(own.contains("\ncompaction_style=") && own.contains("\nWAL_ttl_seconds=0\n"));
+        let limits = |size: u64| {
+            format!(
+                "\ncompaction_options_fifo={{max_table_files_size={size};allow_compaction=true}}\n"
+            )
+        };
+        assert!(own.contains(&limits(0)), "{own}");
+        let fifo = "--fifo_compaction_max_table_files_size_mb=8192";
+        assert!(lines(fifo, true).contains(&limits(8 << 30)));
+        assert!(!kept.contains("compaction_options_fifo"), "{kept}");
     }
 
     #[test]

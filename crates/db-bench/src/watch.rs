@@ -18,7 +18,7 @@ use std::{
 use tailmark_console::Console;
 use tailmark_driver::db::RocksDb;
 use tailmark_engine::{IntervalStats, Live, Observer};
-use tailmark_study::refuse_block_device;
+use tailmark_study::refuse_output;
 
 /// Writes interval lines and rows of the report file as often as the flags say.
 pub struct Watch<'a> {
@@ -54,7 +54,7 @@ pub fn refuse_default_report(flags: &Flags) -> anyhow::Result<()> {
 /// Opens a file and empties it, without waiting for the reader of a pipe. Under the default name a
 /// link is refused, because another user may have planted it.
 fn create(path: &str, is_given: bool) -> io::Result<File> {
-    refuse_block_device(Path::new(path))?;
+    refuse_output(Path::new(path))?;
     let mut options = File::options();
     let options = options.write(true).create(true).truncate(true);
     let mut flags = OFlags::NONBLOCK;

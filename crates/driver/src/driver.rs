@@ -184,6 +184,9 @@ pub struct Driver {
     pub check: fn(&mut Settings) -> Result<(), Error>,
     /// Opens the database.
     pub open: fn(&Params) -> Result<Box<dyn Database>, Error>,
+    /// Checks that an embedded database can be opened so. It may be read, and nothing is written,
+    /// created or removed.
+    pub check_open: fn(&Params) -> Result<(), Error>,
     /// Looks at what a server holds; for servers only.
     pub look: Option<ServerLook>,
     /// Identifies the data set at a path. `None` if nothing is there. Only drivers with an

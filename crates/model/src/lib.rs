@@ -19,6 +19,7 @@ pub mod instant;
 pub mod interval;
 mod kind;
 mod login;
+mod logo;
 mod metric;
 mod metrics;
 pub mod number;
@@ -62,6 +63,7 @@ pub use histogram::{Latencies, new_latencies};
 pub use interval::coarsen;
 pub use kind::Kind;
 pub use login::Login;
+pub use logo::{LOGO_ACCEPTED, LOGO_BYTES_MAX, LOGO_PIXELS_MAX, Logo, LogoKind};
 pub use metric::{Metric, STATISTICS, Statistic, TimeBasis};
 pub use metrics::{Better, METRICS, MetricRow, READ_BYTES};
 pub use number::Ratios;
@@ -78,9 +80,7 @@ pub use private::PRIVATE_FACTS;
 pub use qos::Qos;
 pub use quantile::{QUANTILES, Quantile, quantile};
 pub use ranked_latencies::{Failed, RankedLatencies};
-pub use report_settings::{
-    Color, LOGO_BYTES_MAX, LatencyAxis, Logo, LogoKind, ReportSettings, Words,
-};
+pub use report_settings::{Color, LatencyAxis, ReportSettings, Words};
 pub use role::{PlanValue, Role, Scope, Secret, Subject};
 pub use series::{Series, SeriesKind, Span, gap_s};
 pub use server::{SERVER_CLOCK, subject_on_server};

@@ -1,6 +1,6 @@
 //! The report settings of a study, as its plan has them. They do not change what is measured.
 
-use crate::{Metric, Ratios};
+use crate::{Logo, Metric, Ratios};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 
@@ -49,50 +49,6 @@ pub struct ReportSettings {
     #[serde(default)]
     pub logo: Option<Logo>,
 }
-
-/// A small picture, with its content, so that a study needs no other file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Logo {
-    /// Where it was read from, as the plan has it.
-    pub path: String,
-    /// The bytes of the file in Base64.
-    pub base64: String,
-}
-
-/// The kind of a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogoKind {
-    /// `image/png`.
-    Png,
-    /// `image/jpeg`.
-    Jpeg,
-}
-
-impl LogoKind {
-    /// The kind of a whole picture, by how its bytes begin and end. `None` of anything else.
-    #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let is_png = bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.ends_with(b"IEND\xaeB`\x82");
-        let is_jpeg = bytes.starts_with(b"\xff\xd8\xff") && bytes.ends_with(b"\xff\xd9");
-        match (is_png, is_jpeg) {
-            (true, _) => Some(Self::Png),
-            (_, true) => Some(Self::Jpeg),
-            _ => None,
-        }
-    }
-
-    /// The name for browsers.
-    #[must_use]
-    pub const fn media_type(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-        }
-    }
-}
-
-/// The most bytes of a [`Logo`].
-pub const LOGO_BYTES_MAX: u64 = 256 << 10;
 
 /// How the axis of a latency is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

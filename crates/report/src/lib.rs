@@ -22,6 +22,7 @@ mod grid_cell;
 mod grid_name;
 mod headline;
 mod history;
+mod logo;
 mod measure;
 mod merge;
 mod mix;
@@ -47,6 +48,7 @@ pub use format::{
     write, write_data, write_studies,
 };
 pub use history::{History, PAGE as HISTORY_PAGE, write_history};
+pub use logo::refuse_logo;
 pub use section::{SECTIONS, Section, refuse_unknown as refuse_unknown_sections};
 pub use verdicts::{
     Condition, GateOutcome, Verdicts, VerdictsRequest, any_metric, band, metric, report_metric,

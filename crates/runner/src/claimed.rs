@@ -5,6 +5,7 @@
 //! points, and while two runs begin at the same time.
 
 use crate::Error;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::{
     fs::{self, File},
     io,
@@ -161,4 +162,22 @@ pub(crate) fn refuse_missing(system: &SystemPlan) -> Result<(), Error> {
             place: place.to_owned(),
         })
     }
+}
+
+/// Checks that this process may write to a file or directory or, if it is missing, create it in the
+/// last directory of its path that exists.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
+    let named = path
+        .ancestors()
+        .filter(|above| !above.as_os_str().is_empty());
+    let mut named = named.chain([Path::new(".")]);
+    let there = named.find(|above| above.exists());
+    let there = there.ok_or(io::ErrorKind::NotFound)?;
+    if there != path && !there.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(accessat(CWD, there, Access::WRITE_OK, AtFlags::EACCESS)?)
 }

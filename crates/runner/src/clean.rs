@@ -92,9 +92,9 @@ impl Cleaning {
             let has_loaded = loads.iter().any(|load| load.system == system.name)
                 || points.iter().all(|key| key.system != system.name);
             for (place, other_host) in places(&system.place, &hosts) {
-                if let Some(records) = inserted.get(&system.name) {
+                if let Some(inserts) = inserted.get(&system.name) {
                     may_be_left.push(place.clone());
-                    not_touched.push((place, left_in_adopted(*records)));
+                    not_touched.push((place, left_in_adopted(*inserts)));
                     continue;
                 }
                 match look_at(&system, &place, plan, &id) {
@@ -213,7 +213,7 @@ fn hosts(study: &Study) -> Result<Vec<String>, Error> {
     })
 }
 
-/// How many records the points of each system inserted into data that it adopted, where they did.
+/// How many inserts the points of each system sent to data that it adopted, where they did.
 fn inserted_into_adopted(study: &Study) -> Result<BTreeMap<String, u64>, Error> {
     let mut inserted = BTreeMap::new();
     study.each_point_total(|point| {
@@ -227,13 +227,13 @@ fn inserted_into_adopted(study: &Study) -> Result<BTreeMap<String, u64>, Error> 
     Ok(inserted)
 }
 
-/// Why a system's place is left alone in which its points inserted this many records. Those of
-/// warm-ups are not in the study.
-fn left_in_adopted(records: u64) -> String {
+/// Why a system's place is left alone to which its points sent this many inserts. Those of warm-ups
+/// are not in the study.
+fn left_in_adopted(inserts: u64) -> String {
     format!(
-        "left: {} or more that the study inserted into adopted data, from which tailmark removes \
-         nothing",
-        number::plural(records, "record")
+        "left: adopted data, from which tailmark removes nothing; the study sent it at least {}, \
+         each a new or an overwritten record",
+        number::plural(inserts, "insert")
     )
 }
 

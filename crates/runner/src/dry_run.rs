@@ -13,22 +13,22 @@ mod turns;
 mod work;
 
 use crate::{
-    claimed::refuse_missing,
     dataset::{Dataset, State},
     devices::refuse_one_device,
     earlier::{self, EarlierStudy},
     error::in_one_line,
     expect::Mismatches,
     order,
-    preflight::refuse_as_written,
+    preflight::{examine, refuse_as_written},
     prepare::is_to_come,
     steps::{DataState, Known},
-    sweep::search,
+    sweep::{check_directory, search},
 };
 use bytesize::ByteSize;
 use cost::totals;
 use std::{collections::BTreeSet, path::Path, time::Duration};
 use tailmark_driver::Place;
+use tailmark_engine::Stop;
 use tailmark_machine::Space;
 use tailmark_model::number;
 use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
@@ -107,7 +107,9 @@ impl Facts {
         let (known, finished) = studied.unwrap_or_default();
         let (order, notice) = order::in_effect(plan, &plan.systems.iter().collect::<Vec<_>>());
         let mut notices: Vec<String> = notice.into_iter().collect();
-        let refusal = refuse_as_written(plan).and_then(|()| refuse_one_device(plan).map(drop));
+        let refusal = refuse_as_written(plan)
+            .and_then(|()| refuse_one_device(plan).map(drop))
+            .and_then(|()| check_directory(plan, out));
         let earlier_studies = earlier::gather(plan, out);
         let finished = finished.into_iter().chain(std::iter::repeat(Vec::new()));
         let mismatches = Mismatches::from_systems(plan.systems.iter());
@@ -138,8 +140,8 @@ impl Facts {
 impl SystemFacts {
     /// Facts about the place of a system, and about the data there.
     fn of_place(plan: &Plan, system: &SystemPlan) -> Self {
-        let mut dataset = Dataset::new(plan, system);
-        let server = server::gather(system, &mut dataset);
+        let dataset = Dataset::new(plan, system);
+        let server = server::gather(system, &dataset);
         // A server may not run yet. Places that the run creates do not exist yet.
         let is_there = match system.driver.place {
             Place::Hosts => server.as_ref().is_some_and(|s| s.unreached.is_none()),
@@ -148,12 +150,15 @@ impl SystemFacts {
         let is_known = dataset.is_kept() && is_there;
         // An example place does not exist on this machine.
         let is_place = is_known && !system.placeholder;
-        let refused = if is_place {
-            refuse_missing(system)
-        } else {
-            Ok(())
+        let examined = || {
+            let state = examine(plan, system, &dataset, &Stop::new())?;
+            dataset.check_open().map(|()| state)
         };
-        let state = is_known.then(|| refused.and_then(|()| dataset.state()));
+        let state = match server.as_ref().and_then(|server| server.failure()) {
+            Some(why) => Some(Err(why)),
+            None if is_place => Some(examined().map_err(|error| in_one_line(&error))),
+            None => None,
+        };
         let place = system.location.path().filter(|_| is_place);
         let space = place.and_then(|place| tailmark_machine::space(place).ok());
         Self {
@@ -164,7 +169,7 @@ impl SystemFacts {
                 ..DataState::default()
             },
             adopted: matches!(state, Some(Ok(State::Adopted))),
-            refusal: state.and_then(Result::err).map(|error| in_one_line(&error)),
+            refusal: state.and_then(Result::err),
             available: space.as_ref().map(|space| space.available),
             present: dataset.present(),
             would_be: space.as_ref().and_then(|space| would_be(system, space)),

@@ -181,12 +181,10 @@ fn look(
     ) {
         if plan.dataset.adopt == Adopt::No {
             places.claim(system)?;
-        } else {
-            refuse_missing(system)?;
         }
-        dataset.check_directories(&mut places.made)?;
-        dataset.adopt(plan, stop)?;
-        match dataset.state()? {
+        let state = examine(plan, system, &dataset, stop)?;
+        dataset.make_directories(&mut places.made)?;
+        match state {
             State::Loaded | State::Adopted => {}
             State::Empty => {
                 refuse_overwrite(plan, system, &Unwatched)?;
@@ -203,6 +201,23 @@ fn look(
         }
     }
     Ok(())
+}
+
+/// Checks the place of a system and the data there by looking and reading, which changes nothing.
+/// Returns how much of the data set exists.
+///
+/// # Errors
+/// If the system cannot be measured.
+pub(crate) fn examine(
+    plan: &Plan,
+    system: &SystemPlan,
+    dataset: &Dataset<'_>,
+    stop: &Stop,
+) -> Result<State, Error> {
+    refuse_missing(system)?;
+    dataset.check_directories()?;
+    dataset.adopt(plan, stop)?;
+    dataset.state()
 }
 
 /// Checks the place and space of a system that only this process has. Returns the directories that

@@ -29,7 +29,7 @@ use crate::{
     steps::{Known, Ladders, Outlook, Steps},
 };
 use lock::lock;
-pub(crate) use lock::lock_existing;
+pub(crate) use lock::{check_directory, lock_existing};
 use notices::tell_points;
 use requested::MeasuredPoint;
 pub use resume::take_up;

@@ -8,7 +8,7 @@
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::{
     fs::{self, File, OpenOptions, Permissions},
-    io::{self, BufWriter, ErrorKind, Write},
+    io::{self, BufWriter, ErrorKind, Read, Write},
     os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
 };
@@ -41,7 +41,7 @@ impl NewFile {
     /// # Errors
     /// If nothing can be written there, or it is a block device.
     pub fn create(path: &Path) -> io::Result<Self> {
-        refuse_block_device(path)?;
+        refuse_output(path)?;
         let found = fs::metadata(path).ok();
         let is_stream = is_open_stream(path);
         if is_stream || found.as_ref().is_some_and(|found| !found.is_file()) {
@@ -80,11 +80,12 @@ impl NewFile {
     }
 }
 
-/// Refuses a block device as an output, because its content would be lost.
+/// Refuses an output whose content would be lost: a block device, a study or another SQLite
+/// database. The same holds for the journal of a database, which would then be rolled back.
 ///
 /// # Errors
 /// If it is one.
-pub fn refuse_block_device(path: &Path) -> io::Result<()> {
+pub fn refuse_output(path: &Path) -> io::Result<()> {
     let is_block_device = |found: fs::Metadata| found.file_type().is_block_device();
     if fs::metadata(path).is_ok_and(is_block_device) {
         return Err(io::Error::new(
@@ -92,7 +93,29 @@ pub fn refuse_block_device(path: &Path) -> io::Result<()> {
             "it is a block device; write to a file or a pipe",
         ));
     }
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if is_database(&real) || database_of(&real).is_some_and(|database| is_database(&database)) {
+        return Err(io::Error::new(
+            ErrorKind::AlreadyExists,
+            "it belongs to a study or another SQLite database; name another file",
+        ));
+    }
     Ok(())
+}
+
+/// The database to which a file with this name belongs, if it is one of SQLite's own.
+fn database_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let mut endings = ["-journal", "-wal", "-shm"].into_iter();
+    let database = endings.find_map(|ending| name.strip_suffix(ending))?;
+    Some(path.with_file_name(database))
+}
+
+fn is_database(path: &Path) -> bool {
+    let mut head = [0; 15];
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    let mut read = || File::open(path)?.read_exact(&mut head);
+    is_file && read().is_ok() && head == *b"SQLite format 3"
 }
 
 /// Whether a path leads to an open file of a process, such as `/dev/stdout`.

@@ -23,7 +23,7 @@ use std::{
 use tailmark_console::Console;
 use tailmark_engine::{IntervalStats, Observer, PhaseStart, Stop};
 use tailmark_model::{histogram, instant::since_1970};
-use tailmark_study::refuse_block_device;
+use tailmark_study::refuse_output;
 
 /// How long after a full second the work of all clients has arrived.
 const LATE: Duration = Duration::from_millis(100);
@@ -249,7 +249,7 @@ fn log_line(
         Some(log) => log,
         None => {
             let path = format!("{prefix}{group}.hdr");
-            refuse_block_device(Path::new(&path))?;
+            refuse_output(Path::new(&path))?;
             // Under the default name there may be a link that another user planted.
             let mut flags = OFlags::empty();
             flags.set(OFlags::NOFOLLOW, prefix.is_empty());

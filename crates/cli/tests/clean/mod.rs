@@ -164,7 +164,8 @@ fn clean_tells_records_in_adopted_data_and_never_touches_them() {
         let cleaned = clean(&study, more);
         assert_eq!(cleaned.status.code(), Some(3), "{}", err(&cleaned));
         let parts = [
-            "records or more that the study inserted into adopted data",
+            "adopted data, from which tailmark removes nothing",
+            "inserts, each a new or an overwritten record",
             "may be left at",
         ];
         assert_says(&out(&cleaned), &parts);

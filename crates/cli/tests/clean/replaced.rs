@@ -5,6 +5,7 @@ use super::clean;
 use rust_rocksdb::{DB, Options};
 use std::{
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -240,12 +241,14 @@ fn a_directory_in_the_place_of_a_trial_is_used_only_if_it_holds_nothing_of_other
         assert!(contents(&place) == before, "{text} {with}: a file changed");
         fs::remove_dir_all(&place).unwrap();
     }
-    // What a killed trial left is removed, whichever study it was for; an empty directory stays.
+    // What a killed trial left is removed, whichever study it was for, also before it had its mark.
     fs::create_dir_all(&trial).unwrap();
     succeeded(&run(&place, &study));
-    assert!(trial.is_dir());
+    assert!(!trial.exists());
     let own = newest_options(&place.join("rocksdb"));
+    fs::create_dir(&trial).unwrap();
     succeeded(&clean(&study, &["--yes"]));
+    assert!(!trial.exists());
     make_begun(&trial.join("data"), &own);
     fs::write(trial.join("made-by-tailmark"), mark(id)).unwrap();
     succeeded(&run(&place, &dir.path().join("other")));
@@ -379,17 +382,29 @@ fn the_sample_of_a_database_that_db_bench_made_is_read_at_once() {
 }
 
 #[test]
-fn an_export_never_replaces_the_study_that_it_reads() {
+fn an_export_never_writes_over_a_study_or_its_journals() {
     let dir = TempDir::new().unwrap();
     let (place, study) = (dir.path().join("place"), dir.path().join("study"));
     succeeded(&run(&place, &study));
     let file = study.join(Study::FILE);
     let before = fs::read(&file).unwrap();
-    let mut export = Command::new(PROGRAM);
-    export.arg("export").arg(&study).args(["--format", "csv"]);
-    let exported = export.arg("-o").arg(&file).output().unwrap();
-    refused(&exported, &["is the study to export", "another file"]);
-    assert!(fs::read(&file).unwrap() == before);
+    let other = dir.path().join("other.sqlite");
+    fs::copy(&file, &other).unwrap();
+    let link = dir.path().join("link");
+    symlink(&file, &link).unwrap();
+    let with = |of: &Path, ending: &str| PathBuf::from(format!("{}{ending}", of.display()));
+    let endings = ["-journal", "-wal", "-shm"].into_iter();
+    let journals = endings.flat_map(|end| [with(&file, end), with(&other, end)]);
+    let journals: Vec<_> = journals.collect();
+    for to in [&file, &other, &link].into_iter().chain(&journals) {
+        let mut export = Command::new(PROGRAM);
+        export.arg("export").arg(&study).args(["--format", "csv"]);
+        let exported = export.arg("-o").arg(to).output().unwrap();
+        assert_eq!(exported.status.code(), Some(2), "{}", to.display());
+        refused(&exported, &["belongs to a study", "another file"]);
+    }
+    assert!(fs::read(&file).unwrap() == before && fs::read(&other).unwrap() == before);
+    assert!(journals.iter().all(|journal| !journal.exists()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::{TAILMARK, own::Run};
 use std::{
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -178,6 +179,37 @@ fn another_run_finds_the_records_and_clean_removes_them_alone() {
     let removed = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
     assert!(removed.status.success(), "{}", err(&removed));
     assert_eq!(resp(&hosts, database, &["KEYS", "*"]), ["mine"]);
+}
+
+#[test]
+fn a_dry_run_that_the_server_refuses_or_does_not_answer_is_refused() {
+    let server = OwnServer::new(6387);
+    server.act("start");
+    let hosts = server.hosts();
+    let set = resp(&hosts, 0, &["CONFIG", "SET", "requirepass", "right"]);
+    assert_eq!(set, ["OK"]);
+    let dir = TempDir::new().unwrap();
+    let secret = dir.path().join("secret");
+    std::fs::write(&secret, "wrong\n").unwrap();
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let login = ["--set", "database.user=default", "--set"];
+    let login = [&login[..], &["database.password_file=secret"]].concat();
+    let flags = [&login[..], &["-o", "out"]].concat();
+    for part in ["Password authentication failed", "Connection refused"] {
+        let dry = run(
+            dir.path(),
+            &hosts,
+            0,
+            &[&flags[..], &["--dry-run"]].concat(),
+        );
+        assert_eq!(dry.status.code(), Some(2), "{}", out(&dry));
+        let parts = ["sends the server the password in", "cannot be run", part];
+        assert_says(&out(&dry), &parts);
+        let ran = run(dir.path(), &hosts, 0, &flags);
+        assert_eq!(ran.status.code(), Some(2), "{}", err(&ran));
+        assert_says(&err(&ran), &[part]);
+        server.act("kill");
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub const ROWS: &[(&str, FlagKind, &str)] = &[
     ("deletes", Integer, "-1"),
     ("disable_wal", Flag, "false"),
     ("duration", Integer, "0"),
+    ("fifo_compaction_allow_compaction", Flag, "true"),
+    ("fifo_compaction_max_table_files_size_mb", Integer, "0"),
     ("histogram", Flag, "false"),
     ("iter_k", Number, "2.5169999999999999"),
     ("iter_sigma", Number, "14.236000000000001"),

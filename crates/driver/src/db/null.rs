@@ -20,6 +20,7 @@ pub const DRIVER: Driver = Driver {
     entry: "",
     check: |_| Ok(()),
     open: |_| Ok(Box::new(Null)),
+    check_open: |_| Ok(()),
     look: None,
     identity: |_| Ok(None),
     destroy: |_, _| Ok(()),

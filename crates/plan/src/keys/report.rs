@@ -11,10 +11,11 @@ use crate::{
     units,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use std::{collections::BTreeMap, fs::File, io::Read, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+use tailmark_driver::{INPUT_BYTES_MAX, read_file};
 use tailmark_model::{
-    self as model, Color, Kind, LOGO_BYTES_MAX, LatencyAxis, Logo, LogoKind, Ratios,
-    ReportSettings, Words as AuthorWords,
+    self as model, Color, Kind, LatencyAxis, Logo, LogoKind, Ratios, ReportSettings,
+    Words as AuthorWords,
 };
 use tailmark_workload::Workload;
 use toml::Value;
@@ -100,7 +101,9 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
         .about("your text at the foot of each page")
         .sets(|plan| words(plan, AuthorWords::Footer)),
     PlanKey::new("report", "logo", REPORT, Text)
-        .about("your picture over the title, a PNG or JPEG file of at most 256 KiB")
+        .about(
+            "your picture over the title, a PNG or JPEG file of at most 256 KiB and 4 megapixels",
+        )
         .sets(|plan| Some(plan.report.logo.as_ref()?.path.clone())),
 ];
 
@@ -243,21 +246,13 @@ fn logo(keys: &TableReader<'_>) -> Result<Option<Logo>, Error> {
     let Some(path) = keys.optional::<String>("logo")? else {
         return Ok(None);
     };
-    let refused = |why: &str| {
-        let accepted = format!("a PNG or JPEG file of at most 256 KiB ({why})");
+    let refused = |why: String| {
+        let accepted = format!("{} ({why})", model::LOGO_ACCEPTED);
         keys.refuse_given("logo", accepted)
     };
-    let mut bytes = Vec::new();
-    let file = File::open(&path).map_err(|error| refused(&error.to_string()))?;
-    file.take(LOGO_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| refused(&error.to_string()))?;
-    if bytes.len() as u64 > LOGO_BYTES_MAX {
-        return Err(refused("it is larger"));
-    }
-    if LogoKind::from_bytes(&bytes).is_none() {
-        return Err(refused("it is another file, or incomplete"));
-    }
+    let bytes = read_file(Path::new(&path), INPUT_BYTES_MAX);
+    let bytes = bytes.map_err(|error| refused(error.to_string()))?;
+    LogoKind::from_bytes(&bytes).map_err(refused)?;
     let base64 = BASE64_STANDARD.encode(&bytes);
     Ok(Some(Logo { path, base64 }))
 }

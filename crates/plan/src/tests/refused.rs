@@ -299,7 +299,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     (
         "+[report]\nlogo = '/dev/zero'",
-        &["report.logo is `/dev/zero`", "it is larger"],
+        &["report.logo is `/dev/zero`", "not a regular file"],
     ),
     (
         "+[report]\nbaseline = 'nobody'",

@@ -13,7 +13,7 @@ pub mod terminal;
 use crate::{
     Block, Card, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow, author,
     draw::{self, Drawing},
-    findings,
+    findings, logo,
     section::{self, Rendered},
     sweep::SweepTable,
 };
@@ -171,7 +171,7 @@ impl Head {
             names: systems.chain(workloads).chain(titles).cloned().collect(),
             began_ms: data.headers.iter().map(|header| header.created_ms).max(),
             footer: author::footer(data),
-            logo: author::logo(data),
+            logo: logo::logo(data),
             is_brief: false,
         }
     }

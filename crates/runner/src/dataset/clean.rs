@@ -20,6 +20,7 @@ use tailmark_driver::{
     Access, DataSet, Database, Driver, Location, Made, Params, Place, Schema, Semantics, Setting,
     SettingKind, Settings,
     db::{erase_stamp, stamp},
+    is_rocksdb,
 };
 use tailmark_study::left_drafts;
 
@@ -111,7 +112,7 @@ impl NamedPlace<'_> {
         // For a device, only the stamp shows the owner.
         let has_data = |data: &Path| data.exists() && !matches!(store, Store::Device);
         if text.is_none() && !location.path().is_some_and(has_data) {
-            return Err(Untouched::Gone("there is no data set".to_owned()));
+            return Err(self.without_data(place, location.path().unwrap_or(place), study));
         }
         let marker = own(text.as_deref(), study)?;
         let data = location.path().unwrap_or(place);
@@ -140,6 +141,23 @@ impl NamedPlace<'_> {
             server: None,
             stamped: text,
             lines,
+        })
+    }
+
+    /// Why a place without a data set of a run is left alone.
+    fn without_data(&self, place: &Path, data: &Path, study: &str) -> Untouched {
+        if is_rocksdb(place) {
+            // Only the drop-ins use such a place.
+            let why = "it is a database without a marker: one of a drop-in or of another program, \
+                       which `clean` never removes";
+            return why.into();
+        }
+        Untouched::Gone(match trial::left_directory(self.driver, data, study) {
+            None => "there is no data set".to_owned(),
+            Some(left) => format!(
+                "there is no data set; the next run there removes `{}`, which a killed run left",
+                left.display()
+            ),
         })
     }
 

@@ -1,9 +1,9 @@
 //! Opens, creates and removes a data set.
 
-use super::{Dataset, State, Store, identity, marker};
-use crate::Error;
+use super::{Dataset, State, Store, holds_something, identity, marker, marker::failed, wal};
+use crate::{Error, claimed::check_writable};
 use std::path::Path;
-use tailmark_driver::{Access, Database, Params};
+use tailmark_driver::{Access, Database, Driver, Params};
 
 impl Dataset<'_> {
     /// Opens the database and closes it again, so that problems with its place or settings show
@@ -21,6 +21,48 @@ impl Dataset<'_> {
             (State::Empty, Store::Server) => Ok(()),
             (State::Empty, Store::Device) => self.open_to_read().map(drop),
             (State::Empty, _) => self.make().map(drop),
+            _ => self.open().map(drop),
+        }
+    }
+
+    /// Checks what [`Self::try_open`] checks, without writing, creating or removing anything.
+    ///
+    /// # Errors
+    /// As [`Self::try_open`].
+    pub fn check_open(&self) -> Result<(), Error> {
+        let state = self.state()?;
+        self.refuse_reload()?;
+        let Driver {
+            check_open,
+            check_destroy,
+            ..
+        } = self.system.driver;
+        if matches!(self.store, Store::File(_)) && self.is_written() {
+            check_writable(self.path()).map_err(failed("write", self.path()))?;
+        }
+        match (state, &self.store) {
+            (State::Empty, Store::File(_)) if holds_something(self.path()) => {
+                Ok(check_destroy(&self.params)?)
+            }
+            (State::Empty, Store::File(_)) => {
+                let trial = self.check_trial()?;
+                // The run creates missing directories of the log.
+                let mut directories = wal::directories(self.system);
+                let is_there = directories.all(|(_, directory)| directory.exists());
+                let base = if is_there {
+                    &self.params
+                } else {
+                    trial.params()
+                };
+                let params = Params {
+                    access: Access::CreateNew,
+                    ..base.clone()
+                };
+                Ok(check_open(&params)?)
+            }
+            (State::Empty, Store::Server) => Ok(()),
+            (_, Store::File(_)) => Ok(check_open(&self.params)?),
+            (_, Store::Device) => self.open_to_read().map(drop),
             _ => self.open().map(drop),
         }
     }

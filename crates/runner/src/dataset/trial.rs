@@ -2,7 +2,8 @@
 //! a place or settings show before anything is measured.
 //!
 //! Its directory has a mark before it has a database, which never gets a record. So the rest of a
-//! killed run can be told from another program's data under that name, which is never removed.
+//! killed run can be told from another program's data under that name, which is never removed. A
+//! run that is killed before the mark leaves an empty directory.
 
 use super::{
     Dataset, Error, holds_something,
@@ -13,6 +14,7 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Access, Driver, Location, Params};
@@ -43,6 +45,9 @@ fn directory(data: &Path) -> PathBuf {
 /// The directory of the trial that a killed run of this study left next to this data, if there is one.
 pub(super) fn left_directory(driver: &Driver, data: &Path, study: &str) -> Option<PathBuf> {
     let directory = directory(data);
+    if is_empty(&directory) {
+        return Some(directory);
+    }
     let mark = mark_of(driver, &directory)?;
     (mark.trial_of_study == study && mark.made).then_some(directory)
 }
@@ -92,14 +97,14 @@ impl Trial {
         }
     }
 
-    /// Creates the directory, or takes an empty one, or the rest of a killed run's trial.
+    /// The trial in a directory that is missing, empty, or the rest of a killed run's trial.
     ///
     /// # Errors
-    /// If another program keeps something there, or nothing can be created.
-    fn claim(directory: PathBuf, params: &Params, system: &SystemPlan) -> Result<Self, Error> {
+    /// If another program keeps something there.
+    fn look(directory: PathBuf, params: &Params, system: &SystemPlan) -> Result<Self, Error> {
         wal::refuse_link(system, &directory)?;
         let left = mark_of(system.driver, &directory);
-        let made = left.as_ref().is_none_or(|left| left.made) && !is_empty(&directory);
+        let made = left.as_ref().is_none_or(|left| left.made);
         if is_real(&directory) && left.is_none() && !is_empty(&directory) {
             return Err(Error::ForeignData {
                 system: system.name.clone(),
@@ -110,14 +115,27 @@ impl Trial {
         }
         let trial = Self::new(directory, made, params);
         trial.check_removal(system.driver)?;
+        Ok(trial)
+    }
+
+    /// Creates the directory with its mark.
+    ///
+    /// # Errors
+    /// If something cannot be created.
+    fn claim(self) -> Result<Self, Error> {
         let text = serde_json::to_string(&Mark {
-            trial_of_study: params.study.clone(),
-            made,
+            trial_of_study: self.params.study.clone(),
+            made: self.made,
         });
         let text = text.expect("a mark is plain data");
-        let place = &trial.directory;
+        let place = &self.directory;
         create_dir_with(place, MARK, text.as_bytes()).map_err(failed("make", place))?;
-        Ok(trial)
+        Ok(self)
+    }
+
+    /// The parameters of its database, which keeps everything in one directory.
+    pub fn params(&self) -> &Params {
+        &self.params
     }
 
     /// Whether it can be removed.
@@ -128,18 +146,26 @@ impl Trial {
         Ok((driver.check_destroy)(&self.params)?)
     }
 
-    /// Removes the database, the mark and the directory; one that was there before stays.
+    /// Removes the database, the mark and the directory.
     ///
     /// # Errors
     /// If something cannot be removed.
     pub fn remove(&self, driver: &Driver) -> Result<(), Error> {
         (driver.destroy)(&self.params, &|data| refuse_records(driver, data))?;
         let mark = self.directory.join(MARK);
-        fs::remove_file(&mark).map_err(failed("remove", &mark))?;
-        if self.made {
-            fs::remove_dir(&self.directory).map_err(failed("remove", &self.directory))?;
+        match fs::remove_file(&mark) {
+            // The run was killed before it wrote one.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            removed => removed.map_err(failed("remove", &mark))?,
         }
-        Ok(())
+        if !self.made {
+            return Ok(());
+        }
+        match fs::remove_dir(&self.directory) {
+            // A file system is mounted there.
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => Ok(()),
+            removed => removed.map_err(failed("remove", &self.directory)),
+        }
     }
 }
 
@@ -154,12 +180,7 @@ impl Dataset<'_> {
         if holds_something(self.path()) {
             return Ok(());
         }
-        let directory = directory(self.path());
-        let params = Params {
-            settings: wal::inside(self.system, &directory.join(DATA)),
-            ..self.params.clone()
-        };
-        let trial = Trial::claim(directory, &params, self.system)?;
+        let trial = self.check_trial()?.claim()?;
         let driver = self.system.driver;
         // A killed run may have left one.
         (driver.destroy)(&trial.params, &|data| refuse_records(driver, data))?;
@@ -167,5 +188,15 @@ impl Dataset<'_> {
         let removed = trial.remove(driver);
         made?;
         removed
+    }
+
+    /// The trial, if nothing is in its way. Changes nothing.
+    pub(super) fn check_trial(&self) -> Result<Trial, Error> {
+        let directory = directory(self.path());
+        let params = Params {
+            settings: wal::inside(self.system, &directory.join(DATA)),
+            ..self.params.clone()
+        };
+        Trial::look(directory, &params, self.system)
     }
 }

@@ -6,7 +6,7 @@
 //! own directory.
 
 use super::{Dataset, State};
-use crate::Error;
+use crate::{Error, claimed::check_writable};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -48,13 +48,12 @@ fn moved(system: &SystemPlan, to: impl Fn(&str, &Path) -> PathBuf) -> Settings {
 }
 
 impl Dataset<'_> {
-    /// Checks the separate directories, and creates those whose parent exists, adding them to
-    /// `made`.
+    /// Checks the place and the separate directories, and changes nothing.
     ///
     /// # Errors
     /// If one cannot be used, or contains log files of another database before the data set is
     /// started.
-    pub(crate) fn check_directories(&self, made: &mut Vec<PathBuf>) -> Result<(), Error> {
+    pub(crate) fn check_directories(&self) -> Result<(), Error> {
         let is_empty = self.state()? == State::Empty;
         let data = self
             .system
@@ -90,14 +89,16 @@ impl Dataset<'_> {
                     parent.display()
                 ));
             }
-            let ready = if directory.exists() {
-                Ok(())
-            } else {
-                made.push(directory.clone());
-                create_dir(&directory)
-            };
-            let used = ready.and_then(|()| tempfile::tempfile_in(&directory));
-            if let Err(error) = used {
+            if !directory.exists() && self.adopts {
+                return refuse(
+                    "it does not exist, and adopted data has its log there; mount its device, or \
+                     name the directory of its log"
+                        .to_owned(),
+                );
+            }
+            if self.is_written()
+                && let Err(error) = check_writable(&directory)
+            {
                 return refuse(format!("it cannot be used: {error}"));
             }
             let logs = logs(&directory);
@@ -115,10 +116,31 @@ impl Dataset<'_> {
         Ok(())
     }
 
+    /// Creates the missing separate directories, adding them to `made`.
+    ///
+    /// # Errors
+    /// If one cannot be created or written.
+    pub(crate) fn make_directories(&self, made: &mut Vec<PathBuf>) -> Result<(), Error> {
+        for (name, directory) in directories(self.system).filter(|_| self.is_written()) {
+            let ready = if directory.exists() {
+                Ok(())
+            } else {
+                made.push(directory.clone());
+                create_dir(&directory)
+            };
+            let used = ready.and_then(|()| tempfile::tempfile_in(&directory));
+            used.map_err(|error| {
+                let why = format!("it cannot be used: {error}");
+                refuse(self.system, name, &directory, why)
+            })?;
+        }
+        Ok(())
+    }
+
     /// Refuses to write to adopted data with a part in a directory that the plan does not name. The
     /// data names that directory itself, and a copy names the directory of the original.
     pub(super) fn refuse_unnamed_directories(&self) -> Result<(), Error> {
-        if !self.adopts || self.params.access == Access::Read {
+        if !self.adopts || !self.is_written() {
             return Ok(());
         }
         let settings = self.system.driver.settings.iter();
@@ -147,6 +169,11 @@ impl Dataset<'_> {
         let found = directory.ancestors().find(|above| is_rocksdb(above));
         let found = found.filter(|found| !self.adopts && *found != own);
         found.map(Path::to_owned)
+    }
+
+    /// Whether anything is written to its place, or created there.
+    pub(super) fn is_written(&self) -> bool {
+        self.params.access != Access::Read
     }
 
     /// Whether the data set has its own directory in this one already.

@@ -2,12 +2,9 @@
 //! and prints the statements that would be sent.
 
 use super::SystemFacts;
-use crate::{Error, dataset::Dataset, error::in_one_line};
+use crate::{dataset::Dataset, error::in_one_line};
 use tailmark_driver::{Look, Place};
 use tailmark_plan::{Adopt, Plan, Reload, SystemPlan};
-
-/// How long a dry run tries to connect, unless the plan sets it, milliseconds.
-const CONNECT_MS: &str = "1000";
 
 /// Facts about the server of a system.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,19 +12,36 @@ pub struct ServerFacts {
     /// What it holds. If it was not asked, what a server without the data set holds.
     pub look: Look,
     /// Why it was not asked, or did not answer.
-    pub unreached: Option<String>,
+    pub unreached: Option<Unreached>,
 }
 
-/// Looks at the server of a system; `None` if it has none, or its address is an example. A server
-/// that the plan's own service starts is not asked: it may not run yet, or another one may run in
-/// its place.
-pub(super) fn gather(system: &SystemPlan, dataset: &mut Dataset<'_>) -> Option<ServerFacts> {
+/// Why the content of a server is unknown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreached {
+    /// The plan's own service starts it. It may not run yet, or another one may run in its place.
+    NotAsked,
+    /// It did not answer, or refused.
+    Failed(String),
+}
+
+impl ServerFacts {
+    /// Why a run would be refused, if the server was asked.
+    pub(super) fn failure(&self) -> Option<String> {
+        match &self.unreached {
+            Some(Unreached::Failed(why)) => Some(why.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Looks at the server of a system; `None` if it has none, or its address is an example.
+pub(super) fn gather(system: &SystemPlan, dataset: &Dataset<'_>) -> Option<ServerFacts> {
     let look = system.driver.look.filter(|_| !system.placeholder)?;
-    let settings = &mut dataset.params.settings;
-    settings.set_default("connect_timeout_ms", CONNECT_MS);
     let found = match &system.service {
-        Some(_) => Err("the service of the plan starts it".to_owned()),
-        None => dataset.look_at_server().map_err(|error| why(&error)),
+        Some(_) => Err(Unreached::NotAsked),
+        None => dataset
+            .look_at_server()
+            .map_err(|error| Unreached::Failed(in_one_line(&error))),
     };
     Some(match found {
         Ok(seen) => ServerFacts {
@@ -39,10 +53,6 @@ pub(super) fn gather(system: &SystemPlan, dataset: &mut Dataset<'_>) -> Option<S
             unreached: Some(why),
         },
     })
-}
-
-fn why(error: &Error) -> String {
-    in_one_line(error)
 }
 
 /// Every statement that would change the server, except the operations.
@@ -58,8 +68,11 @@ pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
             "this dry run sends the server the password in `{file}`"
         ));
     }
-    if let Some(why) = unreached {
-        lines.push(format!("tailmark cannot tell what the server holds: {why}"));
+    if *unreached == Some(Unreached::NotAsked) {
+        lines.push(
+            "tailmark cannot tell what the server holds: the service of the plan starts it"
+                .to_owned(),
+        );
     }
     if plan.dataset.adopt != Adopt::No || known.refusal.is_some() {
         return lines;

@@ -1,7 +1,11 @@
 //! The run directory, which only one run at a time may use.
 
-use crate::{Error, devices::refuse_one_device, prepare};
-use std::{fs, path::Path};
+use super::resume;
+use crate::{
+    Error, claimed::check_writable, devices::refuse_one_device, prepare, servers::Servers,
+    service::refuse_foreign_logs,
+};
+use std::{fs, io, path::Path};
 use tailmark_driver::LockedFile;
 use tailmark_plan::{Adopt, Plan};
 use tailmark_study::left_drafts;
@@ -28,6 +32,20 @@ pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<St
         let _ = fs::remove_file(draft);
     }
     Ok((lock, one_device))
+}
+
+/// Checks by looking that this plan can use a run directory. Nothing is created or locked.
+///
+/// # Errors
+/// If it cannot be written, or holds a study of another plan or foreign files.
+pub(crate) fn check_directory(plan: &Plan, out: &Path) -> Result<(), Error> {
+    let usable = match fs::metadata(out) {
+        Ok(found) if !found.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
+        _ => check_writable(out),
+    };
+    usable.map_err(|source| unwritable("write", out, source))?;
+    resume::study_of(plan, out)?;
+    refuse_foreign_logs(plan, out, &Servers::default())
 }
 
 fn lock_directory(out: &Path) -> Result<LockedFile, Error> {

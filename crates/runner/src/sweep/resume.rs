@@ -16,12 +16,9 @@ pub(super) fn known<'a>(
     plan: &'a Plan,
     out: &Path,
 ) -> Result<(Cow<'a, Plan>, Option<Study>), Error> {
-    if !Study::exists(out) {
+    let Some((study, started)) = study_of(plan, out)? else {
         return Ok((Cow::Borrowed(plan), None));
-    }
-    let study = Study::open_read_only(out)?;
-    let started = study.header()?;
-    refuse_changed_plan(plan, &started, study.has_trials()?, out)?;
+    };
     let mut plan = plan.clone();
     take_up(&mut plan, &study)?;
     let writable = Study::open(out)?;
@@ -31,6 +28,20 @@ pub(super) fn known<'a>(
         writable.set_plan(&keys, settings)?;
     }
     Ok((Cow::Owned(plan), Some(writable)))
+}
+
+/// The study in a run directory, and its header; `None` if there is none.
+///
+/// # Errors
+/// If it cannot be read, or is of another plan.
+pub(super) fn study_of(plan: &Plan, out: &Path) -> Result<Option<(Study, Header)>, Error> {
+    if !Study::exists(out) {
+        return Ok(None);
+    }
+    let study = Study::open_read_only(out)?;
+    let started = study.header()?;
+    refuse_changed_plan(plan, &started, study.has_trials()?, out)?;
+    Ok(Some((study, started)))
 }
 
 /// Makes a plan resume a study: every rank marks its data with the study's id, and objects that it

@@ -18,7 +18,7 @@ use std::{
 };
 use tailmark_console::{Closed, closed};
 use tailmark_model::{Phase, histogram, new_latencies};
-use tailmark_study::{NewFile, refuse_block_device};
+use tailmark_study::{NewFile, refuse_output};
 
 impl Call {
     /// Writes the final block.
@@ -108,7 +108,7 @@ impl Call {
 /// and a missing one is not created. A pipe or a terminal is not checked.
 pub(super) fn try_write(path: &Path) -> anyhow::Result<()> {
     let failed = || format!("failed to write `{}`", path.display());
-    refuse_block_device(path).with_context(failed)?;
+    refuse_output(path).with_context(failed)?;
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => bail!("`{}` is a directory", path.display()),
         Ok(found) if !found.is_file() => Ok(()),

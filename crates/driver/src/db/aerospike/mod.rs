@@ -51,6 +51,7 @@ pub const DRIVER: Driver = Driver {
     entry: "",
     check: settings::check,
     open: |params| Ok(Box::new(Aerospike::open(params)?)),
+    check_open: |_| Ok(()),
     look: Some(ServerLook {
         at: look,
         of_empty: look_of_empty,

@@ -50,6 +50,7 @@ pub const DRIVER: Driver = Driver {
     entry: "",
     check: settings::check,
     open: |params| Ok(Box::new(Cassandra::open(params)?)),
+    check_open: |_| Ok(()),
     look: Some(ServerLook {
         at: look,
         of_empty: |params| {

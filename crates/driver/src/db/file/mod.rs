@@ -87,6 +87,7 @@ pub const DRIVER: Driver = Driver {
     entry: "slots.dat",
     check,
     open: |params| Ok(Box::new(Slots::open(params)?)),
+    check_open: open::check,
     look: None,
     identity: open::identity,
     destroy,

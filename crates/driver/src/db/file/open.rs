@@ -8,7 +8,10 @@ use crate::{
     error::BoxError,
 };
 use rustix::{
-    fs::{AtFlags, CWD, FallocateFlags, OFlags, RenameFlags, StatxFlags, major, minor},
+    fs::{
+        Access as Allowed, AtFlags, CWD, FallocateFlags, OFlags, RenameFlags, StatxFlags, accessat,
+        major, minor,
+    },
     io::Errno,
 };
 use std::{
@@ -43,6 +46,24 @@ pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
         opened = prepare(params, place, false);
     }
     opened.map_err(|refusal| refusal.into_error(place))
+}
+
+/// Checks that the place of `params` can be opened so, by opening it to read.
+pub(super) fn check(params: &Params) -> Result<(), Error> {
+    let place = params.path(NAME)?;
+    if params.access.creates() && !place.exists() {
+        return Ok(());
+    }
+    let read = Params {
+        access: Access::Read,
+        ..params.clone()
+    };
+    open(&read, params.settings.flag("direct"))?;
+    if params.access == Access::Read {
+        return Ok(());
+    }
+    let writable = accessat(CWD, place, Allowed::WRITE_OK, AtFlags::EACCESS);
+    writable.map_err(|e| Refusal::Io(e.into()).into_error(place))
 }
 
 /// Ensures that no other program uses a file.

@@ -39,11 +39,11 @@ use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
-use kept::Existing;
 pub use kept::is_kept;
 pub use known::options_for;
 pub use library::{RocksDbLibrary, cached, jar_name, libraries_directory, library_name, sha256};
 pub use newest_options::NewestOptions;
+use open::Opening;
 
 use capi::{Db, Options, ReadOptions, Table, WriteOptions};
 use library::Library;
@@ -75,6 +75,7 @@ pub const DRIVER: Driver = Driver {
     entry: "rocksdb",
     check: options_file::check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
+    check_open: |params| Opening::look(params)?.check(),
     look: None,
     identity: identity::identity,
     destroy: remove::destroy,
@@ -158,49 +159,25 @@ impl RocksDb {
     /// # Errors
     /// If it does not exist and `params` do not say to create it, or if it is in use or broken.
     pub fn open(params: &Params) -> Result<Self, Error> {
-        let place = params.path(NAME)?;
+        let opening = Opening::look(params)?;
+        let (place, table, access) = (opening.place, opening.table, opening.access);
         let settings = &params.settings;
-        let library = Library::of(settings)?;
-        let failed = |source| open::failed(place, source);
-        let exists = place.join("CURRENT").exists();
-        let creates = params.access.creates() || params.access == Access::Extend;
-        if !exists && !creates {
-            return Err(failed("there is no RocksDB database".into()));
+        let failed = |why: String| open::failed(place, why.into());
+        let library = opening.library;
+        let loaded = opening.options()?;
+        let mut log = opening.claim().map_err(failed)?;
+        if opening.creates {
+            open::make(place).map_err(|why| open::failed(place, why))?;
         }
-        if exists && params.access == Access::CreateNew {
-            return Err(failed(super::HAS_APPEARED.into()));
-        }
-        let access = if exists {
-            open::access(place, params, &library.version)?
-        } else {
-            params.access
-        };
-        open::refuse_unsafe(place)?;
-        let raw = options::is_raw(settings);
-        let table = if raw {
-            RAW_TABLE
-        } else {
-            &params.data.schema.table
-        };
-        let look = || Existing::look(place, table, params, library);
-        let existing = exists.then(look).transpose()?;
-        let loaded = load::load(library, settings, table, existing.as_ref());
-        let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
-        // Refuses a database that has appeared meanwhile.
-        loaded.database.set_creation(creates, exists);
-        let mut log = open::claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
-        if creates {
-            open::make(place).map_err(&failed)?;
-        }
-        let is_own = !exists || NewestOptions::is_tailmarks_at(place);
-        let _turn = open::turn(place, access, exists)?;
+        let is_own = !opening.exists || NewestOptions::is_tailmarks_at(place);
+        let _turn = open::turn(place, access, opening.exists)?;
         let io_uring_refusal = io_uring::enable(settings.flag("async_io"));
         let db = open::open_families(place, access, &loaded, table)?;
         if is_own && access != Access::Read && !library.is_embedded() {
-            note::write(place).map_err(|e| failed(e.into()))?;
+            note::write(place).map_err(|why| open::failed(place, why.into()))?;
         }
         if let Some(log) = &mut log {
-            log.note_logs().map_err(|e| failed(e.into()))?;
+            log.note_logs().map_err(failed)?;
         }
         let store = Store {
             functions: library.functions,
@@ -220,7 +197,7 @@ impl RocksDb {
                 .then(|| version::read_only(&loaded.ini, table, &library.version)),
             options: loaded.database,
             statistics: settings.flag("statistics"),
-            raw,
+            raw: options::is_raw(settings),
             library,
             place: place.to_owned(),
             wal: settings.text("wal_dir").map(PathBuf::from),

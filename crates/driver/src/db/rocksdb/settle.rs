@@ -14,6 +14,10 @@ use std::{
 /// If this many readings, 100 ms apart, find waiting work but none running, none will run after an
 /// error.
 const STUCK: u32 = 10;
+/// If this many readings, 100 ms apart, find waiting work but none running and no error, none will
+/// run. RocksDB starts work at once, but reports some that it never starts: of a FIFO database with
+/// tables too large to merge, or if automatic compactions are off.
+const IDLE: u32 = 50;
 /// After an error, this many readings, 100 ms apart, must be quiet, because RocksDB waits a second
 /// before it retries.
 const RETRY: u32 = 20;
@@ -38,22 +42,17 @@ impl RocksDb {
         stop: Stopped<'_>,
     ) -> Result<Settled, Error> {
         let before = self.errors();
-        let (end, mut quiet, mut stuck) = (Instant::now() + timeout, 0, 0);
+        let (end, mut quiet, mut stuck, mut idle) = (Instant::now() + timeout, 0, 0, 0);
+        let counted = |is: bool, so_far: u32| if is { so_far + 1 } else { 0 };
         loop {
             let work = self.work();
             let errors = self.errors();
-            quiet = if work == BackgroundWork::None {
-                quiet + 1
-            } else {
-                0
-            };
-            stuck = if work == BackgroundWork::Waits && errors > 0 {
-                stuck + 1
-            } else {
-                0
-            };
+            let waits = work == BackgroundWork::Waits;
+            quiet = counted(work == BackgroundWork::None, quiet);
+            stuck = counted(waits && errors > 0, stuck);
+            idle = counted(waits && errors == 0, idle);
             let enough = if errors > 0 { RETRY } else { 2 };
-            if quiet == enough {
+            if quiet == enough || idle >= IDLE {
                 return Ok(Settled::Yes);
             }
             if stuck >= STUCK || errors - before >= FAILURES {

@@ -7,6 +7,7 @@
 //! it, and none of it is removed.
 
 mod files;
+mod held;
 
 pub(super) use files::logs;
 
@@ -16,7 +17,8 @@ use super::{
     newest_options::{NewestOptions, wal_dir},
 };
 use crate::{INPUT_BYTES_MAX, Settings, held::HeldDirectory, read_text};
-use files::{LogFile, highest_number, holds_records, missing_is_fine, number, real};
+use files::{LogFile, highest_number, holds_records, number, real};
+use held::HeldLog;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -188,19 +190,7 @@ impl LogDirectory {
     /// if only the last part of its path is missing.
     pub(super) fn claim(self, exists: bool) -> Result<Claim, String> {
         let made = self.make()?;
-        let (found, present) = (self.marker()?, logs(&self.directory)?);
-        if let Some(marker) = &found {
-            self.refuse_other_owner(marker)?;
-        }
-        let foreign = match &found {
-            _ if !exists => present.clone(),
-            Some(marker) if self.is_of_database(marker) => self.foreign(marker, &present),
-            _ if self.is_named_by_its_database() && !self.note().exists() => BTreeSet::new(),
-            _ => present.clone(),
-        };
-        self.refuse_foreign(&foreign)?;
-        self.refuse_tables()?;
-        refuse_other_than_files(&self.directory)?;
+        let (found, present) = self.look(exists)?;
         let marker = Marker {
             version: 1,
             database: self.database.clone(),
@@ -222,6 +212,32 @@ impl LogDirectory {
             opened: false,
             is_new: !exists,
         })
+    }
+
+    /// Checks that [`Self::claim`] would succeed, without a change.
+    pub(super) fn check(&self, exists: bool) -> Result<(), String> {
+        self.look(exists).map(drop)
+    }
+
+    /// The marker and the names of the log files, if the database may use the directory.
+    fn look(&self, exists: bool) -> Result<(Option<Marker>, BTreeSet<String>), String> {
+        if !self.is_there()? {
+            return Ok((None, BTreeSet::new()));
+        }
+        let (found, present) = (self.marker()?, logs(&self.directory)?);
+        if let Some(marker) = &found {
+            self.refuse_other_owner(marker)?;
+        }
+        let foreign = match &found {
+            _ if !exists => present.clone(),
+            Some(marker) if self.is_of_database(marker) => self.foreign(marker, &present),
+            _ if self.is_named_by_its_database() && !self.note().exists() => BTreeSet::new(),
+            _ => present.clone(),
+        };
+        self.refuse_foreign(&foreign)?;
+        self.refuse_tables()?;
+        refuse_other_than_files(&self.directory)?;
+        Ok((found, present))
     }
 
     /// A file in a database's own directory, which says that this directory must have a [`MARKER`].
@@ -298,6 +314,21 @@ impl LogDirectory {
 
     /// Creates the directory if it is missing. Returns whether it was.
     fn make(&self) -> Result<bool, String> {
+        if self.is_there()? {
+            return Ok(false);
+        }
+        let mut directory = fs::DirBuilder::new();
+        let made = directory.mode(0o755).create(&self.directory);
+        let shown = self.directory.display();
+        made.map(|()| true)
+            .map_err(|e| format!("failed to create wal_dir `{shown}`: {e}"))
+    }
+
+    /// Whether the directory exists.
+    ///
+    /// # Errors
+    /// If it cannot be used, or is missing and cannot be created.
+    fn is_there(&self) -> Result<bool, String> {
         let shown = self.directory.display();
         let above = self.directory.parent().unwrap_or(Path::new("/"));
         let mut around = self.directory.ancestors();
@@ -310,15 +341,11 @@ impl LogDirectory {
         }
         match fs::metadata(&self.directory) {
             Ok(found) if !found.is_dir() => Err(format!("wal_dir `{shown}` is not a directory")),
-            Ok(_) => Ok(false),
+            Ok(_) => Ok(true),
             Err(_) if self.directory.is_symlink() => Err(format!(
                 "wal_dir `{shown}` is a symbolic link to something that does not exist"
             )),
-            Err(_) if above.is_dir() => fs::DirBuilder::new()
-                .mode(0o755)
-                .create(&self.directory)
-                .map(|()| true)
-                .map_err(|e| format!("failed to create wal_dir `{shown}`: {e}")),
+            Err(_) if above.is_dir() => Ok(false),
             Err(_) => Err(format!(
                 "wal_dir `{shown}` does not exist, and neither does `{}`: create it, or mount its \
                  device, first",
@@ -425,40 +452,6 @@ impl LogDirectory {
     }
 }
 
-/// A log directory that is held.
-pub(super) struct HeldLog<'a> {
-    log: &'a LogDirectory,
-    held: HeldDirectory,
-}
-
-impl HeldLog<'_> {
-    /// Removes these log files, the marker, and the directory if this program created it.
-    pub(super) fn remove(self, files: &BTreeSet<String>) -> io::Result<()> {
-        let Self { log, held } = self;
-        if !held.is_at(&log.directory) {
-            return Err(io::Error::other(
-                "another directory has replaced its wal_dir",
-            ));
-        }
-        let made = log.marker().ok().flatten().map(|marker| marker.made);
-        for file in files {
-            missing_is_fine(fs::remove_file(held.path().join(file)))?;
-        }
-        if let Some(made) = made {
-            for draft in drafts(held.path()) {
-                missing_is_fine(fs::remove_file(draft))?;
-            }
-            missing_is_fine(fs::remove_file(held.path().join(MARKER)))?;
-            let _ = fs::remove_dir(held.path().join(ARCHIVE));
-            if made {
-                // The directory stays if it holds anything else.
-                let _ = fs::remove_dir(&log.directory);
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Claim {
     /// Records the current log files once the database is open: all of them belong to it.
     pub(super) fn note_logs(&mut self) -> Result<(), String> {
@@ -502,17 +495,4 @@ impl Drop for Claim {
         // If that fails, the log looks like that of a killed process.
         let _ = self.log.write(marker);
     }
-}
-
-/// Drafts that killed writers of the marker left.
-fn drafts(directory: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let is_draft = |entry: &fs::DirEntry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let random = name.strip_prefix(DRAFT.0);
-        let random = random.and_then(|rest| rest.strip_suffix(DRAFT.1));
-        random.is_some_and(|random| random.len() == RANDOM)
-    };
-    entries.filter(is_draft).map(|entry| entry.path())
 }

@@ -11,7 +11,7 @@ mod table;
 mod tree;
 
 use super::{Report, ReportFile, ReportFormat};
-use crate::{Error, Section, draw::printable};
+use crate::{Error, Section, draw::printable, logo::image};
 use blocks::Writer;
 use emit::Running;
 
@@ -44,7 +44,7 @@ pub fn document(report: &Report) -> Result<Vec<u8>, Error> {
     let (first, further): (Vec<_>, Vec<_>) = all.partition(|(section, _)| is_first(section));
     let mut writer = Writer::new(report.paper()?, is_brief);
     let logo = report.head.logo.as_ref();
-    if let Some(image) = logo.and_then(|(kind, bytes)| picture::image(*kind, bytes)) {
+    if let Some(image) = logo.and_then(|(kind, bytes)| image(*kind, bytes)) {
         writer.logo(image);
     }
     writer.masthead(report.head.kicker, &title, &report.head.facts);

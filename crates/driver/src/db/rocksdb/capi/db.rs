@@ -3,7 +3,7 @@
 mod flush;
 
 use super::{
-    Batch, Handle, LiveFile, Opening, Options, ReadOptions, Table, Value, Walk, WriteOptions,
+    Batch, Handle, LiveFile, OpenFor, Options, ReadOptions, Table, Value, Walk, WriteOptions,
     checked, path, taken,
 };
 use std::{
@@ -37,7 +37,7 @@ impl Db {
         place: &Path,
         families: &[(String, Options)],
         table: &str,
-        opening: Opening,
+        open_for: OpenFor,
     ) -> Result<Self, String> {
         let functions = options.functions;
         let names: Vec<CString> = families
@@ -54,8 +54,8 @@ impl Db {
         let handle = checked(functions, |error| {
             // SAFETY: each array has `count` elements, and the texts end in NUL.
             unsafe {
-                match opening {
-                    Opening::Write => (functions.rocksdb_open_column_families)(
+                match open_for {
+                    OpenFor::Writing => (functions.rocksdb_open_column_families)(
                         options.handle,
                         directory.as_ptr(),
                         count,
@@ -64,7 +64,7 @@ impl Db {
                         handles.as_mut_ptr(),
                         error,
                     ),
-                    Opening::Read => (functions.rocksdb_open_for_read_only_column_families)(
+                    OpenFor::Reading => (functions.rocksdb_open_for_read_only_column_families)(
                         options.handle,
                         directory.as_ptr(),
                         count,
@@ -84,6 +84,31 @@ impl Db {
             families: handles,
             place: place.to_owned(),
         })
+    }
+
+    /// Opens a new database with these options in memory, and closes it. Nothing is checked if the
+    /// version has no file system in memory.
+    pub(in super::super) fn try_in_memory(
+        mut options: Options,
+        families: &[(String, Options)],
+        table: &str,
+    ) -> Result<(), String> {
+        let functions = options.functions;
+        let Some(new_env) = functions.rocksdb_create_mem_env else {
+            return Ok(());
+        };
+        // SAFETY: the handle is alive.
+        let env = unsafe { new_env() };
+        // SAFETY: both handles are alive, and the environment outlives the database.
+        unsafe { (functions.rocksdb_options_set_env)(options.handle, env) };
+        options.set_directories("");
+        options.set_creation(true, false);
+        let place = Path::new("/database");
+        let opened = Self::open(&options, place, families, table, OpenFor::Writing).map(drop);
+        drop(options);
+        // SAFETY: nothing uses it any more.
+        unsafe { (functions.rocksdb_env_destroy)(env) };
+        opened
     }
 
     /// The handles of the database and of its table, for direct calls of C functions.

@@ -24,11 +24,11 @@ use table::{ErrorOut, Handle};
 
 /// How a database is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(super) enum OpenFor {
     /// For reading and writing.
-    Write,
+    Writing,
     /// Only for reading: no file of it changes.
-    Read,
+    Reading,
 }
 
 /// A table file.

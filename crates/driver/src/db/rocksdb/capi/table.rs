@@ -98,6 +98,7 @@ table! {
         rocksdb_options_set_error_if_exists(Handle, c_uchar);
         rocksdb_options_set_wal_dir(Handle, Bytes);
         rocksdb_options_set_db_log_dir(Handle, Bytes);
+        rocksdb_options_set_env(Handle, Handle);
         rocksdb_options_set_ratelimiter(Handle, Handle);
         rocksdb_ratelimiter_create(i64, i64, i32) -> Handle;
         rocksdb_ratelimiter_destroy(Handle);
@@ -171,6 +172,7 @@ table! {
     optional {
         rocksdb_load_latest_options(Bytes, Handle, bool, Handle, *mut Handle, *mut usize,
             *mut *mut *mut c_char, *mut *mut Handle, ErrorOut);
+        rocksdb_create_mem_env() -> Handle;
         rocksdb_cache_create_hyper_clock(usize, usize) -> Handle;
         rocksdb_batched_multi_get_cf(Handle, Handle, Handle, usize, *const Bytes, *const usize,
             *mut Handle, *mut *mut c_char, bool);

@@ -10,7 +10,7 @@ mod find;
 pub use find::{cached, jar_name, libraries_directory, library_name};
 
 use super::{
-    capi::{Db, Opening, Options, Table},
+    capi::{Db, OpenFor, Options, Table},
     facts, processor,
 };
 use crate::{Error, Settings};
@@ -247,7 +247,13 @@ fn log_of_empty_database(functions: &'static Table) -> Result<String, String> {
     options.set_creation(true, false);
     let families = [(super::RAW_TABLE.to_owned(), Options::new(functions))];
     let place = folder.path();
-    Db::open(&options, place, &families, super::RAW_TABLE, Opening::Write)?;
+    Db::open(
+        &options,
+        place,
+        &families,
+        super::RAW_TABLE,
+        OpenFor::Writing,
+    )?;
     facts::head_of_log(place).map_err(|e| format!("failed to read its log: {e}"))
 }
 
