@@ -57,12 +57,13 @@ impl<'a> There<'a> {
                 if !has_devices && request.machine == MachineRequest::default() {
                     continue;
                 }
-                let looked = server
-                    .look_at(&request)
-                    .map_err(|error| match stop.requested() {
-                        true => stopped(&format!("`{}` was looked at", server.name()), &error),
-                        false => failed(system, error),
-                    })?;
+                let looked = server.look_at(&request).map_err(|error| {
+                    if stop.requested() {
+                        stopped(&format!("`{}` was looked at", server.name()), &error)
+                    } else {
+                        failed(system, error)
+                    }
+                })?;
                 let each = looked.devices.iter().map(|device| DeviceThere {
                     system: system.name.clone(),
                     login: server.login().to_owned(),
