@@ -22,10 +22,19 @@ pub fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Exit> {
     })?;
     match args.format {
         CompareFormat::Text => {
-            let lines = verdicts.page().lines(screen::of(&io::stdout()));
+            let mut lines = verdicts.gate_lines();
+            if !lines.is_empty() {
+                lines.push(String::new());
+            }
+            lines.extend(verdicts.page().lines(screen::of(&io::stdout())));
             console.write(|out| Ok(writeln!(out, "{}", lines.join("\n"))?))?;
         }
-        CompareFormat::Md => console.say(&verdicts.page().markdown())?,
+        CompareFormat::Md => {
+            let lines = verdicts.gate_lines().into_iter();
+            let lines: String = lines.map(|line| format!("- {line}\n")).collect();
+            let gap = if lines.is_empty() { "" } else { "\n" };
+            console.say(&format!("{lines}{gap}{}", verdicts.page().markdown()))?;
+        }
         CompareFormat::Html => console.write(|out| Ok(out.write_all(&verdicts.page().html())?))?,
         CompareFormat::Json => {
             let document = serde_json::to_string_pretty(&verdicts.document())?;
@@ -33,9 +42,9 @@ pub fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Exit> {
         }
     }
     Ok(match verdicts.outcome() {
-        None | Some(GateOutcome::NotShown) => Exit::Done,
-        Some(GateOutcome::CannotTell) if args.allow_cannot_tell => Exit::Done,
-        Some(GateOutcome::CannotTell) => Exit::CannotTell,
-        Some(GateOutcome::Shown) => Exit::Shown,
+        None | Some(GateOutcome::Pass) => Exit::Done,
+        Some(GateOutcome::Unsure) if args.allow_unsure => Exit::Done,
+        Some(GateOutcome::Unsure) => Exit::Unsure,
+        Some(GateOutcome::Fail) => Exit::GateFailed,
     })
 }

@@ -14,10 +14,10 @@ pub enum Exit {
     /// Everything was measured, but there are points that failed; or a check found problems; or a
     /// study may have left something that could not be removed.
     Errors = 3,
-    /// A gate of a comparison failed: its condition is shown.
-    Shown = 4,
+    /// A gate of a comparison failed.
+    GateFailed = 4,
     /// The existing runs cannot decide whether a gate fails.
-    CannotTell = 5,
+    Unsure = 5,
     /// Stopped by Ctrl-C or a closed terminal; the same command resumes.
     Interrupted = 130,
 }

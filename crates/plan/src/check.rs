@@ -4,6 +4,7 @@ use super::{
     AbortLimit, Consent, DataSetPlan, DefaultInputs, Error, General, MachinePlan, MachineSettings,
     Plan, RawPlan, Reload, Sweep, SystemPlan, assumed, db_bench, effective,
     keys::{Systems, data, report, slo},
+    notices,
     rate::refuse_unknown_peak,
     reader::TableReader,
     units::{self, timed},
@@ -18,12 +19,15 @@ impl RawPlan {
     /// The effective plan.
     ///
     /// # Errors
-    /// Names the first key that is wrong, its value, what is accepted, and the line in the file.
+    /// Names each key that is wrong, its value, what is accepted, and the line in the file.
     pub fn check(&self) -> Result<Plan, Error> {
-        self.checked().map_err(|error| self.locate(error))
+        let mut plan = self.checked().map_err(|error| self.with_others(error))?;
+        plan.own_notices = notices::notices(self, &plan);
+        Ok(plan)
     }
 
-    fn checked(&self) -> Result<Plan, Error> {
+    /// The effective plan without its notices, or its first error.
+    pub(super) fn checked(&self) -> Result<Plan, Error> {
         let top = TableReader::top(self)?;
         let general = General::read(&top)?;
         let scale = general.scale;
@@ -73,6 +77,7 @@ impl RawPlan {
             begun_on: BTreeSet::new(),
             settings: MachineSettings::read(&top)?,
             consent: Consent::default(),
+            own_notices: Vec::new(),
         };
         plan.header.plan = effective::keys(&plan);
         plan.header.settings = effective::settings(&plan);

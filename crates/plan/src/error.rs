@@ -1,6 +1,6 @@
 //! Errors in plans. Each names the key, the value and what is accepted.
 
-use std::{io, path::PathBuf};
+use std::{error::Error as _, io, path::PathBuf};
 use tailmark_driver::Location;
 
 /// An error in a plan. Nothing has been done yet.
@@ -33,12 +33,20 @@ pub enum Error {
         message: String,
     },
     /// An error with its place in the plan file.
-    #[error("{place}: {error}")]
+    #[error("{place}: {}", with_causes(error))]
     At {
         /// The plan and the line.
         place: String,
         /// The error.
         error: Box<Error>,
+    },
+    /// Several errors, in the order of the file.
+    #[error("{}", listed(*count, errors))]
+    Several {
+        /// How many were found.
+        count: usize,
+        /// The first of them.
+        errors: Vec<Error>,
     },
     /// What `--set` was given is not `KEY=VALUE`.
     #[error("--set is `{given}`, but it must be KEY=VALUE, such as `dataset.records=100k`")]
@@ -151,4 +159,40 @@ pub enum Error {
         /// The reason.
         source: tailmark_workload::Error,
     },
+}
+
+impl Error {
+    /// The key that it is about, with the flag that set it, if it is about one.
+    pub(super) fn key(&self) -> Option<&str> {
+        match self {
+            Self::UnknownKey { key, .. }
+            | Self::BadValue { key, .. }
+            | Self::Missing { key, .. }
+            | Self::NotThere { key, .. }
+            | Self::Driver { key, .. }
+            | Self::Workload { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+}
+
+/// Each error with its cause in a line of its own.
+fn listed(count: usize, errors: &[Error]) -> String {
+    let mut lines = vec![match errors.len() {
+        shown if shown < count => format!("the plan has {count} errors; the first {shown}:"),
+        _ => format!("the plan has {count} errors:"),
+    }];
+    lines.extend(errors.iter().map(with_causes));
+    lines.join("\n")
+}
+
+/// An error and its causes in one line.
+fn with_causes(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text += &format!(": {inner}");
+        cause = inner.source();
+    }
+    text
 }

@@ -137,6 +137,27 @@ const TABLES: &[&str] = &[
     "dataset", "sweep", "machine", "report", "prepare", "slo", "abort", "system",
 ];
 
+/// A value of another program, in lower case without `_` and `-`, and what to write in a plan.
+const VALUES: &[(&str, &str)] = &[
+    ("workloada", "ycsb-a"),
+    ("workloadb", "ycsb-b"),
+    ("workloadc", "ycsb-c"),
+    ("workloadd", "ycsb-d"),
+    ("workloade", "ycsb-e"),
+    ("workloadf", "ycsb-f"),
+    // fio and asbench.
+    ("random", "uniform"),
+    ("rand", "uniform"),
+];
+
+/// What to write instead of a value that a key does not know: `; write ... instead`, if it is a word
+/// of another program.
+pub(super) fn value_hint(given: &str) -> Option<String> {
+    let word = given.to_lowercase().replace(['_', '-'], "");
+    let (_, write) = VALUES.iter().find(|(foreign, _)| *foreign == word)?;
+    Some(format!("; write `{write}` instead"))
+}
+
 /// What to write instead of a key that is not in its table: `; write ... instead`, if it is a word
 /// of another program, or a key of another table.
 pub(super) fn hint(given: &str) -> Option<String> {
@@ -156,6 +177,7 @@ mod tests {
     use crate::{KeyFlag, SETTING_FLAGS};
     use std::collections::BTreeSet;
     use tailmark_driver::db::DRIVERS;
+    use tailmark_workload::Distribution;
 
     #[test]
     fn every_hint_names_keys_and_flags_that_exist() {
@@ -192,6 +214,17 @@ mod tests {
         let records = Some("; write `dataset.records` instead".to_owned());
         for spelling in ["record_count", "RECORDCOUNT", "record-count"] {
             assert_eq!(hint(spelling), records);
+        }
+    }
+
+    #[test]
+    fn every_value_to_write_is_a_workload_or_a_distribution() {
+        for (word, write) in VALUES {
+            let is_workload = tailmark_workload::find(write).is_ok();
+            assert!(is_workload || Distribution::parse(write).is_ok(), "{write}");
+            assert!(tailmark_workload::find(word).is_err() && Distribution::parse(word).is_err());
+            let hint = format!("; write `{write}` instead");
+            assert_eq!(value_hint(&word.to_uppercase()), Some(hint));
         }
     }
 

@@ -22,6 +22,7 @@ mod keys;
 mod limits;
 mod lines;
 mod logins;
+mod notices;
 mod points;
 mod rate;
 mod raw;
@@ -89,6 +90,17 @@ pub struct Plan {
     pub settings: MachineSettings,
     /// The consent of the user who runs it. A plan that was just read has none.
     pub consent: Consent,
+    /// Notices about the plan as written; see [`Self::notices`].
+    pub own_notices: Vec<String>,
+}
+
+impl Plan {
+    /// What is accepted but may not be what was meant.
+    pub fn notices(&self) -> impl Iterator<Item = String> {
+        let own = self.own_notices.iter().cloned();
+        own.chain(self.machine.limit_notice())
+            .chain(self.machine.too_little())
+    }
 }
 
 impl Plan {

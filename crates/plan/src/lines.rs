@@ -57,19 +57,40 @@ impl Lines {
         }
     }
 
+    /// The line of a key, or of the name of its `[[...]]` table.
+    pub(super) fn of(&self, key: &str) -> Option<usize> {
+        let own = self.of_key.get(key);
+        let named = || self.of_key.get(&format!("{key}.name"));
+        own.or_else(named).copied()
+    }
+
+    /// `plan.toml, line 3`
+    pub(super) fn place(&self, key: &str) -> Option<String> {
+        self.of(key).map(|line| self.at(line))
+    }
+
+    /// The line of the key that an error is about. If the key is missing, that of its table.
+    pub(super) fn of_error(&self, error: &Error) -> Option<usize> {
+        let key = error.key()?;
+        match error {
+            Error::Missing { .. } => self.of(key.rsplit_once('.')?.0),
+            _ => self.of(key),
+        }
+    }
+
     /// An error about a key of the text, with its place.
     pub(super) fn locate(&self, error: Error) -> Error {
-        let key = match &error {
-            Error::UnknownKey { key, .. } | Error::BadValue { key, .. } => key,
-            _ => return error,
-        };
-        match self.of_key.get(key) {
+        match self.of_error(&error) {
             Some(line) => Error::At {
-                place: format!("{}, line {line}", self.name),
+                place: self.at(line),
                 error: Box::new(error),
             },
             None => error,
         }
+    }
+
+    fn at(&self, line: usize) -> String {
+        format!("{}, line {line}", self.name)
     }
 }
 

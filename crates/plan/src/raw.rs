@@ -1,6 +1,7 @@
 //! A plan as written: TOML from a file or a shipped plan, with command-line flags merged into the
 //! same table, so that one check serves every source.
 
+mod errors;
 mod flags;
 
 use super::{
@@ -319,6 +320,19 @@ impl RawPlan {
     /// An error about a key of the file, with its line.
     pub(super) fn locate(&self, error: Error) -> Error {
         self.lines.locate(error)
+    }
+
+    /// `plan.toml, line 3: ` if a key stands in the file.
+    pub(super) fn place(&self, key: &str) -> String {
+        let place = self.lines.place(key);
+        place.map_or_else(String::new, |place| format!("{place}: "))
+    }
+
+    /// The plan without a key at the top.
+    pub(super) fn without(&self, key: &str) -> Self {
+        let mut without = self.clone();
+        without.table.remove(key);
+        without
     }
 
     pub(super) fn table(&self) -> &Table {

@@ -71,6 +71,13 @@ impl<'a> TableReader<'a> {
         let items = match self.table.get(name) {
             None => return Ok(Vec::new()),
             Some(Value::Array(items)) => items,
+            Some(Value::Table(_)) => {
+                return Err(Error::BadValue {
+                    key: self.label(name),
+                    value: format!("[{name}]"),
+                    accepted: format!("a list of tables; write `[[{name}]]` instead"),
+                });
+            }
             Some(other) => return Err(self.refuse(name, other)),
         };
         let mut readers: Vec<(String, TableReader<'a>)> = Vec::new();

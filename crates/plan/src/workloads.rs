@@ -1,6 +1,6 @@
 //! The workloads of a plan: by name, custom ones, and their distributions.
 
-use super::{DefaultInputs, Error, reader::TableReader, units};
+use super::{DefaultInputs, Error, hints::value_hint, reader::TableReader, units};
 use std::sync::Arc;
 use tailmark_driver::did_you_mean;
 use tailmark_workload::{
@@ -43,7 +43,8 @@ impl Workloads {
                     key: sweep.label("workloads"),
                     name: name.clone(),
                     table: "workload",
-                    hint: did_you_mean(name, known.iter().copied()),
+                    hint: value_hint(name)
+                        .unwrap_or_else(|| did_you_mean(name, known.iter().copied())),
                     known: known.join(", "),
                 });
             };
@@ -120,9 +121,16 @@ fn distribution(
     key: &'static str,
 ) -> Result<Option<Distribution>, Error> {
     let named = |name: &str| {
-        let error = |source| Error::Workload {
-            key: reader.label(key),
-            source,
+        let error = |source| match value_hint(name) {
+            Some(hint) => Error::BadValue {
+                key: reader.label(key),
+                value: name.to_owned(),
+                accepted: format!("the name of a distribution{hint}"),
+            },
+            None => Error::Workload {
+                key: reader.label(key),
+                source,
+            },
         };
         Distribution::parse(name).map_err(error)
     };

@@ -6,7 +6,7 @@ use crate::{Data, SystemConditions, grid_name::UNKNOWN};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use tailmark_model::{ALLOW_ERRORS, Fact, Point, PointKey, ResolvedRate, System, number};
 use tailmark_stats::{
-    Conditions,
+    Conditions, RunConditions,
     comparison::RunsRead,
     conditions::{ConditionName, Part, plan_conditions, short},
 };
@@ -211,9 +211,7 @@ impl Data {
     /// Everything that shapes a system's numbers.
     fn conditions_of(&self, system: &System) -> Conditions {
         let points = self.points.iter().filter(|p| p.key.system == system.name);
-        let runs = points.map(|Point { key, phase }| {
-            (key.workload.as_str(), phase.started_ms, phase.read_bytes())
-        });
+        let runs = points.map(RunConditions::from);
         let header = self.headers.first();
         let mut conditions = Conditions::over_runs(header, system, &self.facts, runs);
         conditions.set(Part::Title, "title", self.title_of(system));

@@ -180,16 +180,16 @@ fn a_figure_has_verdicts_and_gates() {
     };
     assert_eq!(
         outcome("write_amplification worse by 10%"),
-        Some(GateOutcome::Shown)
+        Some(GateOutcome::Fail)
     );
     assert_eq!(
         outcome("write_amplification better by 10%"),
-        Some(GateOutcome::NotShown)
+        Some(GateOutcome::Pass)
     );
     // It was not sampled.
     assert_eq!(
         outcome("read_amplification worse by 10%"),
-        Some(GateOutcome::CannotTell)
+        Some(GateOutcome::Unsure)
     );
     assert_eq!(metric().text(Bounded::exact(0.5)), "0.50");
 }

@@ -260,9 +260,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
             limits.join(" or ")
         ));
     }
-    let notices = plan.machine.limit_notice().into_iter();
-    let notices = notices.chain(plan.machine.too_little());
-    lines.extend(notices.map(|notice| format!("  {notice}")));
+    lines.extend(plan.notices().map(|notice| format!("  {notice}")));
     let prepared = crate::prepare::dry_run(plan, None, out);
     lines.extend(prepared.lines.iter().map(|line| format!("  {line}")));
     for own in &work.systems {

@@ -255,8 +255,7 @@ fn of_order_and_machine(
 
 /// The notices about a plan and its systems.
 fn notices(plan: &Plan, of_systems: Vec<String>, servers: &Servers, ranks: &Ranks) -> Vec<String> {
-    let of_plan = plan.machine.limit_notice().into_iter();
-    let of_plan = of_plan.chain(plan.machine.too_little());
+    let of_plan = plan.notices();
     let of_others = servers
         .notices()
         .into_iter()

@@ -15,7 +15,7 @@ use std::{
 use tailmark_engine::{Silent, Stop};
 use tailmark_model::finding::BACKGROUND_RATE_NOT_MET;
 use tailmark_plan::RawPlan;
-use tailmark_stats::slo::{Answer, Status, Trial, Verdict};
+use tailmark_stats::slo::{Answer, Slo, Status, Verdict};
 use tailmark_study::{Study, searches};
 
 /// A database whose answer is known.
@@ -178,8 +178,8 @@ fn what_drifts_is_not_found() {
     }
 }
 
-/// The trials of a search beside one writer that is due so often, and takes 2 ms each time.
-fn beside_a_writer(limit: &str, background_rate: u32) -> Vec<Trial> {
+/// A search beside one writer that is due so often, and takes 2 ms each time; its answer.
+fn beside_a_writer(limit: &str, background_rate: u32) -> (Slo, Answer) {
     let text = plan("constant 2ms", limit, 1, "min_rate = 100\nmax_rate = 1000")
         .replace("'ycsb-c'", "'readwhilewriting'")
         .replace(
@@ -189,7 +189,24 @@ fn beside_a_writer(limit: &str, background_rate: u32) -> Vec<Trial> {
     let dir = tempfile::tempdir().unwrap();
     search(&text, dir.path());
     let study = Study::open_read_only(dir.path()).unwrap();
-    searches(&study).unwrap().unwrap().1.remove(0).trials
+    let (settings, mut searches) = searches(&study).unwrap().unwrap();
+    let slo = searches.remove(0);
+    let answer = slo.answer(&settings);
+    (slo, answer)
+}
+
+#[test]
+fn a_search_that_holds_at_no_rate_says_that_the_background_rate_was_not_kept() {
+    // Reads take 2 ms too.
+    let (slo, answer) = beside_a_writer("p99 read < 1ms", 1_000);
+    assert_eq!(answer.status, Status::NotAtAnyRate);
+    let trials = slo.trials.len();
+    let expected =
+        format!("background clients did not keep their rate in {trials} of {trials} trials");
+    assert_eq!(slo.background_text(), Some(expected));
+    let (kept, at_no_rate) = beside_a_writer("p99 read < 1ms", 400);
+    assert_eq!(at_no_rate.status, Status::NotAtAnyRate);
+    assert_eq!(kept.background_text(), None);
 }
 
 #[test]
@@ -198,14 +215,14 @@ fn a_background_writer_that_cannot_keep_its_rate_is_not_blamed_on_the_system() {
         ("p99 insert < 10ms", Verdict::ClientLimit),
         ("p99 read < 10ms", Verdict::Pass),
     ] {
-        for trial in beside_a_writer(limit, 1_000) {
+        for trial in beside_a_writer(limit, 1_000).0.trials {
             assert_eq!(trial.verdict, verdict, "{limit}: {:?}", trial.evidence);
             assert!(BACKGROUND_RATE_NOT_MET.is_among(&trial.findings));
             let why = trial.evidence.unwrap_or_default();
             let is_named = why.contains("background clients cannot keep their rate");
             assert_eq!(is_named, verdict == Verdict::ClientLimit, "{why}");
         }
-        for trial in beside_a_writer(limit, 400) {
+        for trial in beside_a_writer(limit, 400).0.trials {
             assert_eq!(
                 trial.verdict,
                 Verdict::Pass,

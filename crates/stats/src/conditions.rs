@@ -2,9 +2,13 @@
 //! identity. Studies of a system are merged if their conditions are equal. Differences between two
 //! systems are listed next to their comparison.
 
+mod runs;
 #[cfg(test)]
 mod tests;
 
+pub use runs::RunConditions;
+
+use runs::Runs;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -78,10 +82,6 @@ const AGE_HOURS: f64 = 1.0;
 /// Free space is unequal if it differs by more than this fraction of the higher value.
 const FREE_PART: f64 = 0.1;
 
-/// Reads are unequal if the sizes that they found differ by more than this fraction of the higher
-/// value.
-const READ_PART: f64 = 0.02;
-
 /// The source of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
@@ -114,8 +114,8 @@ pub struct Conditions {
     age_h: Option<f64>,
     /// Bytes that were free at the start, and their text.
     free: Option<(f64, String)>,
-    /// Bytes that a read of each workload found: the sum over its runs, and the number of runs.
-    read_bytes: BTreeMap<String, (f64, u32)>,
+    /// What its runs add.
+    runs: Runs,
 }
 
 /// A difference between the two systems of a comparison.
@@ -245,28 +245,24 @@ impl Conditions {
         self.named.insert((part, name.to_owned()), value.into());
     }
 
-    /// The conditions of a system over its runs, each given by workload, start and what a read
-    /// found.
+    /// The conditions of a system over its runs.
     pub fn over_runs<'r>(
         header: Option<&Header>,
         system: &System,
         facts: &[Fact],
-        runs: impl Iterator<Item = (&'r str, Option<u64>, Option<f64>)> + Clone,
+        runs: impl Iterator<Item = RunConditions<'r>> + Clone,
     ) -> Self {
-        let first_run = runs.clone().filter_map(|(_, started_ms, _)| started_ms);
+        let first_run = runs.clone().filter_map(|run| run.started_ms);
         let mut conditions = Self::new(header, system, facts, first_run.min());
-        for (workload, _, bytes) in runs {
-            conditions.add_read_bytes(workload, bytes);
+        for run in runs {
+            conditions.add_run(&run);
         }
         conditions
     }
 
-    /// Adds the size that a read of a workload's run found, if it is known.
-    pub fn add_read_bytes(&mut self, workload: &str, bytes: Option<f64>) {
-        if let Some(bytes) = bytes {
-            let (sum, runs) = self.read_bytes.entry(workload.to_owned()).or_default();
-            (*sum, *runs) = (*sum + bytes, *runs + 1);
-        }
+    /// Adds what a run found.
+    pub fn add_run(&mut self, run: &RunConditions<'_>) {
+        self.runs.add(run);
     }
 
     /// The value of a condition.
@@ -345,28 +341,11 @@ impl Conditions {
             .collect();
         unequal.extend(self.unequal_age(other));
         unequal.extend(self.unequal_space(other));
-        unequal.extend(self.unequal_reads(other));
-        unequal
-    }
-
-    /// Workloads whose reads found records of different size. Drivers count differently, so two
-    /// drivers are not compared.
-    fn unequal_reads(&self, other: &Self) -> Vec<Inequality> {
+        // Drivers count bytes differently.
         let driver = (Part::System, "driver".to_owned());
-        if self.get(&driver) != other.get(&driver) {
-            return Vec::new();
-        }
-        let mean = |(sum, runs): &(f64, u32)| sum / f64::from(*runs);
-        let both = self.read_bytes.iter().filter_map(|(workload, a)| {
-            let (a, b) = (mean(a), mean(other.read_bytes.get(workload)?));
-            let text = |bytes: f64| Some(number::count(bytes.round() as u64));
-            ((a - b).abs() > READ_PART * a.max(b)).then(|| Inequality {
-                name: format!("bytes a read of {workload}"),
-                a: text(a),
-                b: text(b),
-            })
-        });
-        both.collect()
+        let is_same_driver = self.get(&driver) == other.get(&driver);
+        unequal.extend(self.runs.unequal(&other.runs, is_same_driver));
+        unequal
     }
 
     fn unequal_age(&self, other: &Self) -> Option<Inequality> {

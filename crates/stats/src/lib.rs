@@ -13,6 +13,6 @@ pub mod steady;
 mod worst;
 
 pub use comparison::{Comparison, Run, Verdict, comparisons};
-pub use conditions::{Conditions, Inequality};
+pub use conditions::{Conditions, Inequality, RunConditions};
 pub use slo::Verdict as TrialVerdict;
 pub use worst::{Unusual, WATCHED, WORST, Watched, WorstSecond, worst_seconds};

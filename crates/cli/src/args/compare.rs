@@ -25,12 +25,12 @@ pub struct CompareArgs {
     /// Metric to show; repeatable; default: ops, mean, p99 and p99.9
     #[arg(long = "metric", value_name = "METRIC", value_parser = metric)]
     pub metrics: Vec<Metric>,
-    /// Exit with 4 if shown, 5 if the runs cannot tell; repeatable
+    /// Exit with 4 if it is met, 5 if that is unsure; repeatable
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     pub fail_if: Vec<Condition>,
-    /// Exit with 0, not 5, if the runs cannot tell
+    /// Exit with 0, not 5, if it is unsure
     #[arg(long)]
-    pub allow_cannot_tell: bool,
+    pub allow_unsure: bool,
     /// Ratios this close to 1 count as equal; default: the plan's
     #[arg(long, value_name = "PERCENT", value_parser = band)]
     pub equivalence: Option<f64>,

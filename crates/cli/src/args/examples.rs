@@ -15,8 +15,8 @@ Exit codes:
   1    something failed during the work; finished points are kept
   2    the arguments, the plan or a place in it are wrong; nothing was measured
   3    run: the study holds failed points (--retry-failed); check: problems found
-  4    compare: a condition of --fail-if is shown
-  5    compare: the runs cannot tell (0 with --allow-cannot-tell)
+  4    compare: FAIL, a condition of --fail-if is met
+  5    compare: UNSURE (0 with --allow-unsure)
   130  stopped by Ctrl-C, SIGTERM or a closed terminal; the same command resumes";
 
 pub const RUN: &str = "\
@@ -74,10 +74,11 @@ Examples:
 
 A condition is METRIC worse|better|differs by N% [in WORKLOAD]. It is checked at every point that
 both have, or only at the peaks: `peak ops worse by 3%`.
-  shown (exit code 4)        the difference is that large at some point, and p, adjusted for all
-                             points of the metric, is under 0.05
-  not shown (exit code 0)    one-sided 95 % bounds rule it out at every point
-  cannot tell (exit code 5)  otherwise; the output says how many repeats would help";
+  FAIL (exit code 4)    the difference is that large at some point, and p, adjusted for all points
+                        of the metric, is under 0.05
+  PASS (exit code 0)    one-sided 95 % bounds rule it out at every point
+  UNSURE (exit code 5)  otherwise: too much noise, too few repeats, or a finding such as
+                        machine-busy that may be the cause";
 
 pub const DEVICE: &str = "\
 Examples:

@@ -21,10 +21,12 @@ pub fn searched(slo: &Slo, settings: &SloSettings) -> Vec<String> {
         }
         Next::Done(answer) => {
             let quick = if settings.quick { ", quick search" } else { "" };
+            let missed = slo.background_text();
+            let missed = missed.map_or_else(String::new, |missed| format!("; {missed}"));
             let (target, rates, remark) = (settings.target(), answer.rates(), answer.remark());
             vec![
                 format!("{name}: {last}"),
-                format!("{name}: {target}: {rates} ({remark}{quick})"),
+                format!("{name}: {target}: {rates} ({remark}{quick}{missed})"),
             ]
         }
     }

@@ -70,7 +70,7 @@ fn runs_without_noise_decide_no_gate() {
         &gate[..],
     ];
     let output = compared(dir.path(), &args.concat());
-    assert_gate(&output, 5, "cannot tell: ops worse by 10%");
+    assert_gate(&output, 5, "UNSURE: ops worse by 10%");
     let said = out(&output).replace("\n  ", " ");
     assert!(said.contains("so their noise is unknown"), "{said}");
 }
@@ -133,5 +133,5 @@ fn a_bound_of_three_runs_decides_no_gate() {
         "mean read better by 30%",
     ];
     let output = compared(dir.path(), &[&pair[..], &gate[..]].concat());
-    assert_gate(&output, 5, "cannot tell: mean read better by 30%");
+    assert_gate(&output, 5, "UNSURE: mean read better by 30%");
 }

@@ -7,6 +7,7 @@
 
 mod bounds;
 mod consistency;
+mod gates;
 mod hostile;
 
 use serde_json::{Value, json};
@@ -84,23 +85,19 @@ fn a_true_slowdown_of_a_fifth_is_shown_in_operations_and_in_latency() {
         "mean read differs by 5%",
     ] {
         let gate = compared(dir.path(), &["out", "--fail-if", condition]);
-        let line = format!("shown: {condition} (at 2 of 2 points)");
+        let line = format!("FAIL: {condition} (at 2 of 2 points)");
         assert_gate(&gate, 4, &line);
     }
     let peak = compared(dir.path(), &["out", "--fail-if", "peak ops worse by 5%"]);
-    assert_gate(&peak, 4, "shown: peak ops worse by 5% (at 1 of 1 peak)");
+    assert_gate(&peak, 4, "FAIL: peak ops worse by 5% (at 1 of 1 peak)");
     // Seen from the other side it is a gain, and no loss of any size.
     let turned = ["out", "--system", "fast", "--fail-if", "ops worse by 5%"];
     let turned = compared(dir.path(), &turned);
-    assert_gate(
-        &turned,
-        0,
-        "not shown: ops worse by 5% (ruled out at 2 points)",
-    );
+    assert_gate(&turned, 0, "PASS: ops worse by 5% (ruled out at 2 points)");
     assert!(out(&turned).contains("A is better"), "{}", out(&turned));
     let better = ["out", "--baseline", "slow", "--fail-if", "ops better by 5%"];
     let better = compared(dir.path(), &better);
-    assert_gate(&better, 4, "shown: ops better by 5%");
+    assert_gate(&better, 4, "FAIL: ops better by 5%");
 }
 
 #[test]
@@ -115,18 +112,14 @@ fn equal_systems_are_ruled_out_to_differ_by_a_fifth_but_not_by_a_thousandth() {
         "p99 read worse by 20%",
     ];
     let both = compared(dir.path(), &both);
+    assert_gate(&both, 0, "PASS: ops worse by 20% (ruled out at 2 points)");
     assert_gate(
         &both,
         0,
-        "not shown: ops worse by 20% (ruled out at 2 points)",
-    );
-    assert_gate(
-        &both,
-        0,
-        "not shown: p99 read worse by 20% (ruled out at 2 points)",
+        "PASS: p99 read worse by 20% (ruled out at 2 points)",
     );
     let fine = compared(dir.path(), &["out", "--fail-if", "ops differs by 0.1%"]);
-    assert_gate(&fine, 5, "cannot tell: ops differs by 0.1%");
+    assert_gate(&fine, 5, "UNSURE: ops differs by 0.1%");
     // The outcomes of several are the worst of them.
     let with = [
         "out",
@@ -144,13 +137,13 @@ fn three_repeats_cannot_tell_however_large_the_difference() {
     measured(dir.path(), "out", &[("slow", SLOW), ("fast", FAST)], 3, &[]);
     let args = ["out", "--fail-if", "ops worse by 5%"];
     let gate = compared(dir.path(), &args);
-    assert_gate(&gate, 5, "cannot tell: ops worse by 5% (at 2 of 2 points)");
+    assert_gate(&gate, 5, "UNSURE: ops worse by 5% (at 2 of 2 points)");
     assert_gate(&gate, 5, "ycsb-c zipfian, 2 threads: ");
     let said = out(&gate);
     assert!(said.contains("3 and 3 runs are too few: "), "{said}");
     assert!(said.contains("There is no verdict"), "{said}");
-    let allowed = compared(dir.path(), &[&args[..], &["--allow-cannot-tell"]].concat());
-    assert_gate(&allowed, 0, "cannot tell: ops worse by 5%");
+    let allowed = compared(dir.path(), &[&args[..], &["--allow-unsure"]].concat());
+    assert_gate(&allowed, 0, "UNSURE: ops worse by 5%");
 }
 
 #[test]
@@ -158,13 +151,13 @@ fn noise_of_a_third_cannot_tell_a_twentieth_and_says_how_many_repeats_would() {
     let dir = TempDir::new().unwrap();
     measured(dir.path(), "out", &[("a", NOISY), ("b", NOISY)], 5, &[]);
     let text = compared(dir.path(), &["out", "--fail-if", "ops worse by 5%"]);
-    assert_gate(&text, 5, "cannot tell: ops worse by 5%");
+    assert_gate(&text, 5, "UNSURE: ops worse by 5%");
     let args = ["out", "--fail-if", "ops worse by 20%", "--format", "json"];
     let gate = compared(dir.path(), &args);
     assert_eq!(gate.status.code(), Some(5), "{}", out(&gate));
     let said: Value = serde_json::from_slice(&gate.stdout).unwrap();
     let gates = said["gates"].as_array().unwrap();
-    assert_eq!(gates[0]["outcome"], "cannot tell");
+    assert_eq!(gates[0]["outcome"], "unsure");
     let points = gates[0]["points"].as_array().unwrap();
     assert_eq!(points.len(), 2);
     // (t(0.9875) + z(0.9) with what it takes for an unknown noise) noise sqrt(2 / n) is the logarithm
@@ -204,7 +197,7 @@ fn two_studies_compare_each_system_with_itself() {
         "ops worse by 5%",
     ];
     let gate = compared(dir.path(), &args);
-    assert_gate(&gate, 4, "shown: ops worse by 5% (at 2 of 4 points)");
+    assert_gate(&gate, 4, "FAIL: ops worse by 5% (at 2 of 4 points)");
     assert_gate(&gate, 4, "a, ycsb-c zipfian, 2 threads: ");
     assert_gate(&gate, 4, "unequal-conditions: a, model constant 250us");
     let alone = [
@@ -216,11 +209,7 @@ fn two_studies_compare_each_system_with_itself() {
         "ops worse by 20%",
     ];
     let alone = compared(dir.path(), &alone);
-    assert_gate(
-        &alone,
-        0,
-        "not shown: ops worse by 20% (ruled out at 2 points)",
-    );
+    assert_gate(&alone, 0, "PASS: ops worse by 20% (ruled out at 2 points)");
     assert!(
         !out(&alone).contains("unequal-conditions"),
         "{}",
@@ -232,7 +221,7 @@ fn two_studies_compare_each_system_with_itself() {
         dir.path(),
         &[&across[..], &["--fail-if", "ops worse by 5%"]].concat(),
     );
-    assert_gate(&across, 4, "shown: ops worse by 5% (at 2 of 2 points)");
+    assert_gate(&across, 4, "FAIL: ops worse by 5% (at 2 of 2 points)");
 }
 
 #[test]
@@ -330,7 +319,7 @@ fn markdown_is_tables_of_as_many_cells_in_every_row() {
         assert_eq!(row.replace("\\|", "").matches('|').count(), 9, "{row}");
     }
     assert!(said.contains("\n- A: slow\\|er in out"), "{said}");
-    assert!(said.contains("\n### shown: ops worse by 5%"), "{said}");
+    assert!(said.contains("\n### FAIL: ops worse by 5%"), "{said}");
     assert!(said.contains("| A is worse |"), "{said}");
 }
 
@@ -344,11 +333,9 @@ fn a_point_that_only_one_has_is_named_and_one_of_which_a_run_failed_cannot_tell(
         dir.path(),
         &["branch", "base", "--fail-if", "ops worse by 20%"],
     );
-    assert_gate(
-        &some,
-        0,
-        "not shown: ops worse by 20% (ruled out at 1 point)",
-    );
+    assert_gate(&some, 0, "PASS: ops worse by 20% (ruled out at 1 point)");
+    let left_out = "2 of 3 points are not compared: only A has it (1), only B has it (1).";
+    assert_gate(&some, 0, left_out);
     assert_gate(&some, 0, "ycsb-c zipfian, 2 threads: only A has it");
     assert_gate(&some, 0, "ycsb-c zipfian, 8 threads: only B has it");
     let plan = format!(
@@ -364,11 +351,7 @@ fn a_point_that_only_one_has_is_named_and_one_of_which_a_run_failed_cannot_tell(
         dir.path(),
         &["failing", "branch", "--fail-if", "ops worse by 20%"],
     );
-    assert_gate(
-        &failed,
-        5,
-        "cannot tell: ops worse by 20% (at 2 of 2 points)",
-    );
+    assert_gate(&failed, 5, "UNSURE: ops worse by 20% (at 2 of 2 points)");
     assert_gate(&failed, 5, "ycsb-c zipfian, 4 threads: a run of A failed");
     let peak = ["failing", "branch", "--fail-if", "peak ops worse by 20%"];
     let peak = compared(dir.path(), &peak);
@@ -378,7 +361,7 @@ fn a_point_that_only_one_has_is_named_and_one_of_which_a_run_failed_cannot_tell(
     assert_gate(
         &none,
         5,
-        "cannot tell: p99 scan worse by 5% (no point was measured for both)",
+        "UNSURE: p99 scan worse by 5% (no point was measured for both)",
     );
 }
 
@@ -390,11 +373,7 @@ fn numbers_that_are_bounds_or_not_known_cannot_tell() {
     let rate = ["--threads", "16", "--rate", "20k"];
     measured(dir.path(), "out", &systems, 4, &rate);
     let gate = compared(dir.path(), &["out", "--fail-if", "p99 read worse by 5%"]);
-    assert_gate(
-        &gate,
-        5,
-        "cannot tell: p99 read worse by 5% (at 1 of 1 point)",
-    );
+    assert_gate(&gate, 5, "UNSURE: p99 read worse by 5% (at 1 of 1 point)");
     assert_gate(
         &gate,
         5,
@@ -407,7 +386,7 @@ fn numbers_that_are_bounds_or_not_known_cannot_tell() {
     assert_gate(
         &tail,
         5,
-        "cannot tell: p99.999 read worse by 5% (at 1 of 1 point)",
+        "UNSURE: p99.999 read worse by 5% (at 1 of 1 point)",
     );
     assert!(
         out(&tail).contains("the rate was not reached"),
@@ -416,7 +395,7 @@ fn numbers_that_are_bounds_or_not_known_cannot_tell() {
     );
     // How much is done in a second is known.
     let throughput = compared(dir.path(), &["out", "--fail-if", "ops worse by 50%"]);
-    assert_gate(&throughput, 4, "shown: ops worse by 50% (at 1 of 1 point)");
+    assert_gate(&throughput, 4, "FAIL: ops worse by 50% (at 1 of 1 point)");
 }
 
 #[test]
@@ -425,6 +404,7 @@ fn what_is_not_there_is_refused_with_what_is() {
     let three = [("a", FAST), ("b", FAST), ("c", FAST)];
     measured(dir.path(), "three", &three, 1, &[]);
     measured(dir.path(), "other", &[("d", FAST)], 1, &[]);
+    measured(dir.path(), "other2", &[("d", FAST)], 1, &["--seed", "2"]);
     for (args, words) in [
         (&["three"][..], &["--system and --baseline", "a, b, c"][..]),
         (
@@ -434,6 +414,17 @@ fn what_is_not_there_is_refused_with_what_is() {
         (
             &["three", "--system", "x", "--baseline", "a"],
             &["--system is `x`", "a, b, c"],
+        ),
+        (
+            &["other", "other2", "--fail-if", "ops worse by 5% in ycbs-c"],
+            &[
+                "no compared point has workload `ycbs-c`",
+                "did you mean `ycsb-c`?",
+            ],
+        ),
+        (
+            &["three", "--fail-if", "p99.9 raed worse by 5%"],
+            &["did you mean `p99.9 read`?"],
         ),
         (
             &["three", "--system", "a", "--baseline", "a"],

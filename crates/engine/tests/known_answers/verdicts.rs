@@ -116,6 +116,8 @@ fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
         values: [(Metric::OPS_PER_SEC, Bounded::exact(ops))].into(),
         is_rate_met: true,
         read_bytes: None,
+        background_kept: None,
+        disturbances: Vec::new(),
     };
     let mut runs = Vec::new();
     for (threads, (a, b)) in points.iter().enumerate() {

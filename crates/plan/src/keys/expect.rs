@@ -57,7 +57,7 @@ pub struct Expect {
     pub transport: Option<String>,
     /// The machine of its server relative to the clients.
     pub client_host: Option<ClientHost>,
-    /// The beginning of the version of its embedded database: `8.1`.
+    /// The beginning of the version of its database: `8.1`.
     pub version: Option<String>,
 }
 

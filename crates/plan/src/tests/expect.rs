@@ -126,3 +126,20 @@ fn shipped_plans_expect_what_their_studies_say() {
         }
     }
 }
+
+#[test]
+fn the_version_of_a_server_can_be_expected() {
+    for (driver, place) in [
+        ("cassandra", "contact_points = '127.0.0.1:9042'"),
+        ("aerospike", "contact_points = '127.0.0.1:3000'"),
+        ("rocksdb", "path = '/x'"),
+    ] {
+        let text = system(driver, &format!("{place}\nexpect.version = '8.1'"));
+        assert_eq!(
+            plan(&text).systems[0].expect.version.as_deref(),
+            Some("8.1")
+        );
+    }
+    let refused = check(&system("file", "path = '/x'\nexpect.version = '8.1'")).unwrap_err();
+    assert_says(&message(&refused), &["expect.version", "opens no database"]);
+}

@@ -2,10 +2,12 @@
 
 mod assumed;
 mod effective;
+mod errors;
 mod expect;
 mod flags;
 mod hosts;
 mod ladder;
+mod notices;
 mod orders;
 mod places;
 mod prepare;

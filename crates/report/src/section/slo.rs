@@ -102,7 +102,11 @@ fn answer_row(search: &Search) -> TableRow {
     };
     let evidence = slo.trials.iter().rev().find_map(|t| t.evidence.as_ref());
     let evidence = evidence.filter(|_| answer.status == Status::ClientLimit);
-    let found = Cell::new(answer.remark());
+    let remark = match slo.background_text() {
+        Some(missed) => format!("{}; {missed}", answer.remark()),
+        None => answer.remark().to_owned(),
+    };
+    let found = Cell::new(remark);
     let found = match (evidence, settings.quick) {
         (Some(evidence), _) => found.with_detail(evidence.clone()),
         (None, true) => found.with_detail(settings.quick_remark()),

@@ -2,7 +2,7 @@
 
 use super::{
     Verdicts,
-    gate::{Gate, GateOutcome, Judged, Reason},
+    gate::{Disturbance, Gate, GateOutcome, Judged, Reason},
     sides::{Pair, Subject},
 };
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     section::Rendered,
     section::{RATIO, metric_cell, probability},
 };
+use std::collections::BTreeMap;
 use tailmark_model::{Bounded, Metric, finding::UNEQUAL_CONDITIONS, number};
 use tailmark_stats::{
     Comparison,
@@ -43,11 +44,11 @@ pub fn page(verdicts: &Verdicts) -> Report {
         ..Head::default()
     };
     let mut sections: Rendered = vec![
+        (&GATES, gates(verdicts)),
         (&SIDES, vec![Block::Statements(sides(verdicts))]),
         (&VERDICTS, tables(verdicts)),
-        (&SKIPPED, statements(skipped(verdicts))),
+        (&SKIPPED, skipped(verdicts)),
         (&UNEQUAL, unequal(verdicts)),
-        (&GATES, gates(verdicts)),
     ];
     sections.retain(|(_, blocks)| !blocks.is_empty());
     Report::with_sections(head, sections)
@@ -228,12 +229,31 @@ fn change(share: f64) -> String {
     }
 }
 
-fn skipped(verdicts: &Verdicts) -> Vec<String> {
+/// How many points are left out and why, and which.
+fn skipped(verdicts: &Verdicts) -> Vec<Block> {
+    let skipped = verdicts.skipped();
+    let mut reasons: BTreeMap<&str, u32> = BTreeMap::new();
+    for out in &skipped {
+        *reasons.entry(out.reason).or_default() += 1;
+    }
     let line = |out: &super::Skipped<'_>| {
         let point = verdicts.name(out.pair, &out.point.to_string());
         format!("{point}: {}", out.reason)
     };
-    verdicts.skipped().iter().map(line).collect()
+    let mut blocks = statements(skipped.iter().map(line).collect());
+    if !blocks.is_empty() {
+        let reasons = reasons
+            .iter()
+            .map(|(reason, count)| format!("{reason} ({count})"));
+        let about = format!(
+            "{} of {} are not compared: {}.",
+            skipped.len(),
+            number::plural(verdicts.points_of_either() as u64, "point"),
+            reasons.collect::<Vec<_>>().join(", ")
+        );
+        blocks.insert(0, Block::Text(Text::plain(about)));
+    }
+    blocks
 }
 
 fn unequal(verdicts: &Verdicts) -> Vec<Block> {
@@ -253,13 +273,19 @@ fn unequal(verdicts: &Verdicts) -> Vec<Block> {
 fn gates(verdicts: &Verdicts) -> Vec<Block> {
     let about = "Bounds are one-sided, 95 %; p is adjusted for all points of a metric.";
     let mut blocks = vec![Block::Text(Text::plain(about))];
+    let is_doubted = verdicts.gates.iter().any(is_doubtful);
+    if is_doubted
+        || (verdicts.are_of_two_studies() && verdicts.outcome() == Some(GateOutcome::Fail))
+    {
+        blocks.push(Block::Text(Text::plain(IN_TURNS)));
+    }
     for (index, gate) in verdicts.gates.iter().enumerate() {
         blocks.push(Block::Heading {
             anchor: format!("gate-{index}"),
             title: head(gate),
             about: String::new(),
         });
-        if gate.outcome != GateOutcome::NotShown {
+        if gate.outcome != GateOutcome::Pass {
             blocks.extend(statements(lines(verdicts, gate)));
         }
     }
@@ -268,6 +294,39 @@ fn gates(verdicts: &Verdicts) -> Vec<Block> {
     } else {
         blocks
     }
+}
+
+/// What tells a change of the systems from a change of the machine.
+const IN_TURNS: &str = "A machine that changes between the runs looks like a system that changed. \
+                        To tell them apart, measure in turns on an idle machine: before, after, \
+                        before, after. Both differences must be there, and none between the two \
+                        measurements of one side.";
+
+/// Whether something besides the systems may have caused what a gate looks for.
+fn is_doubtful(gate: &Gate) -> bool {
+    let mut judged = gate.judged.iter();
+    judged.any(|judged| judged.reason == Reason::Disturbed)
+}
+
+/// One line for each gate: its outcome, the condition, and the figures of the point that decides.
+pub fn gate_lines(verdicts: &Verdicts) -> Vec<String> {
+    let line = |gate: &Gate| {
+        let distance = |judged: &&Judged| {
+            let compared = judged.comparison.as_ref();
+            compared.map_or(f64::INFINITY, |c| gate.condition.distance(c.ratio.value))
+        };
+        let by_distance = |a: &&Judged, b: &&Judged| distance(a).total_cmp(&distance(b));
+        // The largest difference if the condition is met, otherwise the closest to it.
+        let decides = match gate.outcome {
+            GateOutcome::Fail => decisive(gate).max_by(by_distance),
+            _ => decisive(gate).min_by(by_distance),
+        };
+        match decides {
+            Some(judged) => format!("{}: {}", head(gate), reasoned(verdicts, gate, judged)),
+            None => head(gate),
+        }
+    };
+    verdicts.gates.iter().map(line).collect()
 }
 
 /// The points by which a gate has its outcome.
@@ -288,21 +347,25 @@ fn head(gate: &Gate) -> String {
     let head = format!("{}: {}", gate.outcome.name(), gate.condition);
     match gate.outcome {
         _ if all == 0 => format!("{head} (no {what} was measured for both)"),
-        GateOutcome::NotShown => format!("{head} (ruled out at {of_all})"),
+        GateOutcome::Pass => format!("{head} (ruled out at {of_all})"),
         _ => format!("{head} (at {} of {of_all})", decisive(gate).count()),
     }
 }
 
 /// Why, at each of the points that decide.
 fn lines(all: &Verdicts, gate: &Gate) -> Vec<String> {
-    let line = |judged: &Judged| {
-        let place = match &judged.point {
-            Some(point) => point.to_string(),
-            None => format!("{} {}, peaks", judged.workload, judged.distribution),
-        };
-        format!("{}: {}", all.name(&judged.pair, &place), why(gate, judged))
+    decisive(gate)
+        .map(|judged| reasoned(all, gate, judged))
+        .collect()
+}
+
+/// A place with the reason for the outcome there.
+fn reasoned(all: &Verdicts, gate: &Gate, judged: &Judged) -> String {
+    let place = match &judged.point {
+        Some(point) => point.to_string(),
+        None => format!("{} {}, peaks", judged.workload, judged.distribution),
     };
-    decisive(gate).map(line).collect()
+    format!("{}: {}", all.name(&judged.pair, &place), why(gate, judged))
 }
 
 fn why(gate: &Gate, judged: &Judged) -> String {
@@ -312,11 +375,21 @@ fn why(gate: &Gate, judged: &Judged) -> String {
     let found = comparison.map(|comparison| improvement(metric, comparison.ratio));
     let found = found.unwrap_or_default();
     match (judged.reason, comparison) {
-        (Reason::Met, Some(comparison)) => {
+        (Reason::Met | Reason::Disturbed, Some(comparison)) => {
             let p = comparison.p_adjusted.map_or_else(String::new, probability);
             let interval = comparison.interval.map(|ends| interval(metric, ends));
             let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
-            format!("{found}{interval}, p {p}")
+            let may_be_why = match &disturbances(comparison, &judged.disturbances)[..] {
+                [] => String::new(),
+                causes => format!("; but {} may be the cause", causes.join(", ")),
+            };
+            format!("{found}{interval}, p {p}{may_be_why}")
+        }
+        (Reason::RuledOut, Some(comparison)) => {
+            format!(
+                "{found}; anything beyond {} is ruled out",
+                beyond(gate, comparison)
+            )
         }
         (Reason::TooFewRuns, Some(comparison)) => {
             let runs = format!("{} and {} runs", comparison.runs_a, comparison.runs_b);
@@ -357,6 +430,31 @@ fn why(gate: &Gate, judged: &Judged) -> String {
             None => "one of them has no peak: its points failed or reached 0 ops/s".to_owned(),
         },
         _ => format!("{metric} of some run is unknown or 0: too few samples, or none"),
+    }
+}
+
+/// Findings with the runs that have them: `machine-busy in 2 of 5 runs of A`.
+fn disturbances(comparison: &Comparison, found: &[Disturbance]) -> Vec<String> {
+    let runs = |have: usize, of: usize, side: &str| {
+        (have > 0).then(|| format!("{have} of {of} runs of {side}"))
+    };
+    let of_both = |own: &Disturbance| {
+        let a = runs(own.runs_a, comparison.runs_a, "A");
+        let b = runs(own.runs_b, comparison.runs_b, "B");
+        let sides: Vec<String> = a.into_iter().chain(b).collect();
+        format!("{} in {}", own.code, sides.join(" and "))
+    };
+    found.iter().map(of_both).collect()
+}
+
+/// The one-sided bounds on the sides of a condition.
+fn beyond(gate: &Gate, comparison: &Comparison) -> String {
+    let (at_least, at_most) = comparison.one_sided.unwrap_or((0.0, f64::INFINITY));
+    let end = |ratio| improvement(gate.condition.metric, Bounded::exact(ratio));
+    match (gate.condition.low(), gate.condition.high()) {
+        (Some(_), Some(_)) => format!("{} and {}", end(at_least), end(at_most)),
+        (Some(_), None) => end(at_least),
+        _ => end(at_most),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A condition of a gate as typed: `p99.9 read worse by 5%`.
 
+use super::near::did_you_mean;
 use std::{fmt, ops::RangeInclusive};
 use tailmark_model::Metric;
 
@@ -143,8 +144,11 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     }
     let metric = Metric::from_name(text).filter(|metric| metric.ranks());
     metric.ok_or_else(|| {
+        let ranking = Metric::all().filter(|known| known.ranks());
+        let names = ranking.map(|known| known.row().name).chain(["ops"]);
+        let hint = did_you_mean(text, names);
         format!(
-            "`{text}` is not a metric to compare: `ops`, {}",
+            "`{text}` is not a metric to compare{hint}; known: `ops`, {}",
             Metric::accepted()
         )
     })
@@ -224,6 +228,8 @@ mod tests {
             ("by 5%", "worse|better|differs"),
             ("worse by 5%", "worse|better|differs"),
             ("p98 read worse by 5%", "p99.9"),
+            ("p99.9 raed worse by 5%", "did you mean `p99.9 read`?"),
+            ("opps worse by 5%", "did you mean `ops`?"),
             ("p99 reads worse by 5%", "read-modify-write"),
             ("peak p99 read worse by 5%", "peak ops"),
             ("ops worse by 5", "`5%`"),

@@ -1,14 +1,15 @@
-//! The outcome of a condition, given the runs: met, not met, or undecided.
+//! The outcome of a condition, given the runs: pass, fail or unsure.
 //!
 //! A gate that noise can open is useless. So if the runs leave room for what the condition forbids,
-//! the outcome is undecided.
+//! the outcome is unsure. It is also unsure if something besides the systems may have caused the
+//! difference.
 
 use super::{Verdicts, condition::Condition, sides::Pair};
 use std::collections::BTreeSet;
 use tailmark_model::{Metric, PointName, number};
 use tailmark_stats::{
     Comparison,
-    comparison::{Place, Verdict},
+    comparison::{DISTURBANCES, Place, Verdict},
     statistics::{RUNS_MIN, SIGNIFICANCE, noise, smallest_difference, smallest_ruled_out},
 };
 
@@ -18,21 +19,21 @@ const REPEATS_MAX: usize = 1000;
 /// The outcome of a condition, in rising weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GateOutcome {
-    /// It is ruled out with 95 % confidence.
-    NotShown,
+    /// The condition is ruled out with 95 % confidence.
+    Pass,
     /// Neither.
-    CannotTell,
-    /// It is met, with p adjusted under 0.05.
-    Shown,
+    Unsure,
+    /// It is met, with p adjusted under 0.05, in runs that nothing disturbed.
+    Fail,
 }
 
 impl GateOutcome {
-    /// In words.
+    /// The first word of the output.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::NotShown => "not shown",
-            Self::CannotTell => "cannot tell",
-            Self::Shown => "shown",
+            Self::Pass => "PASS",
+            Self::Unsure => "UNSURE",
+            Self::Fail => "FAIL",
         }
     }
 }
@@ -42,6 +43,8 @@ impl GateOutcome {
 pub enum Reason {
     /// The difference is as large, and shown.
     Met,
+    /// The same, but runs have findings of something else that may have caused it.
+    Disturbed,
     /// The runs leave no room for it.
     RuledOut,
     /// The noise is large enough to hide it, or the value is close to the condition.
@@ -66,9 +69,9 @@ pub enum Reason {
 impl Reason {
     const fn outcome(self) -> GateOutcome {
         match self {
-            Self::Met => GateOutcome::Shown,
-            Self::RuledOut => GateOutcome::NotShown,
-            _ => GateOutcome::CannotTell,
+            Self::Met => GateOutcome::Fail,
+            Self::RuledOut => GateOutcome::Pass,
+            _ => GateOutcome::Unsure,
         }
     }
 }
@@ -93,6 +96,17 @@ impl Repeats {
     }
 }
 
+/// A finding that makes a comparison doubtful, and the number of runs of each side that have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disturbance {
+    /// The name of the finding.
+    pub code: &'static str,
+    /// Runs of the first.
+    pub runs_a: usize,
+    /// Runs of the second.
+    pub runs_b: usize,
+}
+
 /// The outcome at one point, or at the peaks of a workload.
 #[derive(Debug, Clone)]
 pub struct Judged {
@@ -110,12 +124,34 @@ pub struct Judged {
     pub comparison: Option<Comparison>,
     /// The number of repeats that would decide it, if more would help.
     pub repeats: Option<Repeats>,
+    /// What else may have caused a difference that meets the condition.
+    pub disturbances: Vec<Disturbance>,
 }
 
 impl Judged {
     /// The outcome.
     pub const fn outcome(&self) -> GateOutcome {
         self.reason.outcome()
+    }
+
+    /// The same, but unsure if it is met by runs that something disturbed.
+    fn with_disturbances(mut self, verdicts: &Verdicts) -> Self {
+        let compared = self.comparison.as_ref();
+        let compared = compared.and_then(|comparison| verdicts.points.compared(comparison));
+        if let (Reason::Met, Some([a, b])) = (self.reason, compared) {
+            let of_both = DISTURBANCES.iter().map(|code| Disturbance {
+                code: code.name,
+                runs_a: a.with_finding(code.name),
+                runs_b: b.with_finding(code.name),
+            });
+            self.disturbances = of_both
+                .filter(|found| found.runs_a + found.runs_b > 0)
+                .collect();
+            if !self.disturbances.is_empty() {
+                self.reason = Reason::Disturbed;
+            }
+        }
+        self
     }
 }
 
@@ -140,6 +176,7 @@ pub fn judge(condition: &Condition, verdicts: &Verdicts) -> Gate {
     let pairs = verdicts.pairs.iter();
     let mut judged: Vec<_> = pairs
         .flat_map(|pair| at(condition, pair, verdicts))
+        .map(|judged| judged.with_disturbances(verdicts))
         .collect();
     let only = condition.workload.as_deref();
     judged.retain(|judgement| only.is_none_or(|only| only == judgement.workload));
@@ -147,7 +184,7 @@ pub fn judge(condition: &Condition, verdicts: &Verdicts) -> Gate {
     Gate {
         condition: condition.clone(),
         // If nothing was compared, the outcome is unknown.
-        outcome: outcome.unwrap_or(GateOutcome::CannotTell),
+        outcome: outcome.unwrap_or(GateOutcome::Unsure),
         judged,
     }
 }
@@ -196,6 +233,7 @@ fn at_points(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Jud
             reason,
             comparison: comparison.cloned(),
             repeats,
+            disturbances: Vec::new(),
         });
     }
     found
@@ -243,6 +281,7 @@ fn at_peaks(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Judg
             reason,
             comparison: comparison.cloned(),
             repeats,
+            disturbances: Vec::new(),
         }
     });
     judged.collect()

@@ -65,7 +65,7 @@ fn subject(subject: &Subject) -> Value {
 fn gate(gate: &Gate) -> Value {
     json!({
         "condition": gate.condition.to_string(),
-        "outcome": gate.outcome.name(),
+        "outcome": gate.outcome.name().to_lowercase(),
         "points": gate.judged.iter().map(judged).collect::<Vec<_>>(),
     })
 }
@@ -81,9 +81,10 @@ fn judged(judged: &Judged) -> Value {
         "threads": judged.point.as_ref().map(|point| point.threads),
         "rate": judged.point.as_ref().and_then(PointName::target_rate),
         "place": if judged.point.is_some() { "point" } else { "peak" },
-        "outcome": judged.outcome().name(),
+        "outcome": judged.outcome().name().to_lowercase(),
         "reason": match judged.reason {
             Reason::Met => "met",
+            Reason::Disturbed => "disturbed",
             Reason::RuledOut => "ruled out",
             Reason::Noise => "noise",
             Reason::TooFewRuns => "too few runs",
@@ -101,5 +102,10 @@ fn judged(judged: &Judged) -> Value {
             Repeats::About(count) => Some(count),
             Repeats::More => None,
         }),
+        "disturbances": judged.disturbances.iter().map(|found| json!({
+            "code": found.code,
+            "runs_a": found.runs_a,
+            "runs_b": found.runs_b,
+        })).collect::<Vec<_>>(),
     })
 }

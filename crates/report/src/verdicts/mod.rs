@@ -5,6 +5,7 @@ mod blocks;
 mod condition;
 mod gate;
 mod json;
+mod near;
 mod points;
 mod sides;
 
@@ -17,7 +18,7 @@ use points::Points;
 use serde_json::Value;
 use sides::{Pair, Sides};
 use std::{collections::BTreeSet, path::PathBuf};
-use tailmark_model::{Metric, PointName, Statistic};
+use tailmark_model::{Metric, PointName, Statistic, printable};
 use tailmark_stats::{
     Comparison, Inequality, Run,
     comparison::{Place, comparisons},
@@ -75,6 +76,7 @@ impl Verdicts {
     pub fn new(request: &VerdictsRequest) -> Result<Self, Error> {
         let sides = Sides::open(request)?;
         let mut runs = sides.runs()?;
+        refuse_unknown_workload(&request.fail_if, &runs)?;
         let unequal_of = |(index, pair)| {
             let unequal = sides.unequal(pair, &runs).into_iter();
             unequal.map(move |inequality| (index, inequality))
@@ -113,6 +115,12 @@ impl Verdicts {
         self.gates.iter().map(|gate| gate.outcome).max()
     }
 
+    /// One line for each condition: `FAIL: ops worse by 5% (...): −20 %, p 0.001`.
+    #[must_use]
+    pub fn gate_lines(&self) -> Vec<String> {
+        blocks::gate_lines(self)
+    }
+
     /// The page for people.
     #[must_use]
     pub fn page(&self) -> Report {
@@ -141,6 +149,21 @@ impl Verdicts {
         self.comparisons.iter().filter(is_asked_for).collect()
     }
 
+    /// Whether A and B are from different studies, which do not take turns.
+    fn are_of_two_studies(&self) -> bool {
+        let mut pairs = self.pairs.iter();
+        pairs.any(|pair| pair.a.study != pair.b.study)
+    }
+
+    /// The number of points that either side of a pair has, over all pairs.
+    fn points_of_either(&self) -> usize {
+        let of_pair = |pair: &Pair| {
+            let [a, b] = [&pair.a, &pair.b].map(|side| self.points.names(&side.label));
+            a.union(&b).count()
+        };
+        self.pairs.iter().map(of_pair).sum()
+    }
+
     /// The points that only one side has, or whose runs failed.
     fn skipped(&self) -> Vec<Skipped<'_>> {
         let mut found = Vec::new();
@@ -166,6 +189,26 @@ impl Verdicts {
         }
         found
     }
+}
+
+/// Refuses a condition for a workload that no study has.
+fn refuse_unknown_workload(conditions: &[Condition], runs: &[Run]) -> Result<(), Error> {
+    let known: BTreeSet<&str> = runs.iter().map(|run| run.key.workload.as_str()).collect();
+    for condition in conditions {
+        let Some(name) = condition.workload.as_deref() else {
+            continue;
+        };
+        if !known.contains(name) {
+            let hint = near::did_you_mean(name, known.iter().copied());
+            let known: Vec<String> = known.iter().map(|own| printable(own).into()).collect();
+            return Err(Error::Refused(format!(
+                "--fail-if is `{condition}`, but no compared point has workload `{name}`{hint}; \
+                 workloads: {}",
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A comparison in the order in which it was asked for. `None` if it was not asked for.

@@ -34,6 +34,12 @@ impl PointRuns {
         values.len() == self.0.len() && values.iter().any(|value| !value.is_exact())
     }
 
+    /// The number of runs with a finding that makes comparisons doubtful.
+    pub fn with_finding(&self, code: &str) -> usize {
+        let runs = self.0.iter();
+        runs.filter(|run| run.disturbances.contains(&code)).count()
+    }
+
     /// Whether all of them reached their rate, if they have one.
     pub fn met_their_rate(&self) -> bool {
         self.0.iter().all(|run| run.is_rate_met)

@@ -1,12 +1,12 @@
 //! The sides of a comparison: two systems of a study, or the systems that two studies have in
 //! common.
 
-use super::VerdictsRequest;
+use super::{VerdictsRequest, near::did_you_mean};
 use crate::{Data, Error, compared};
 use std::path::{Path, PathBuf};
 use tailmark_model::{Header, printable};
 use tailmark_stats::{
-    Conditions, Inequality, Run,
+    Conditions, Inequality, Run, RunConditions,
     comparison::{all_pairs, equivalence},
 };
 use tailmark_study::Study;
@@ -142,7 +142,7 @@ impl Sides {
             let data = &self.sources[subject.source].data;
             let system = data.systems.iter().find(|s| s.name == subject.system)?;
             let own = runs.iter().filter(|run| run.key.system == subject.label);
-            let own = own.map(|run| (run.key.workload.as_str(), run.started_ms, run.read_bytes));
+            let own = own.map(RunConditions::from);
             let header = data.headers.first();
             Some(Conditions::over_runs(header, system, &data.facts, own))
         };
@@ -186,9 +186,11 @@ impl Source {
         if self.data.systems.iter().any(|system| system.name == name) {
             Ok(name.to_owned())
         } else {
+            let names = self.data.systems.iter().map(|system| system.name.as_str());
             Err(Error::Refused(format!(
-                "{flag} is `{name}`, but {}",
-                self.said()
+                "{flag} is `{name}`, but {}{}",
+                self.said(),
+                did_you_mean(name, names)
             )))
         }
     }

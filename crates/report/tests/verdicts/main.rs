@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod bounds;
+mod gates;
 #[path = "../sections/mod.rs"]
 mod sections;
 mod studies;

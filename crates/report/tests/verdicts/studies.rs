@@ -120,7 +120,7 @@ fn two_devices_of_a_study_are_unequal_in_their_settings_alone() {
 }
 
 /// A study file with this data.
-fn stored(data: &Data, dir: &Path) -> PathBuf {
+pub(super) fn stored(data: &Data, dir: &Path) -> PathBuf {
     let study = Study::create(dir, &data.headers[0], &data.systems).unwrap();
     for point in &data.points {
         study.add_point(point).unwrap();

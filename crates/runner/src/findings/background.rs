@@ -3,6 +3,7 @@
 use super::{PointContext, rate};
 use tailmark_model::{Kind, KindResult, Phase, Sentence, Unit, finding::LATE_KINDS, number};
 use tailmark_plan::requests_per_operation;
+use tailmark_stats::comparison::{BACKGROUND_DONE, BACKGROUND_DUE};
 use tailmark_workload::{GroupClients, Workload};
 
 /// The share of due requests that may be missing.
@@ -64,11 +65,11 @@ fn of_workload(phase: &Phase, workload: &Workload, threads: u32) -> Option<Sente
         "Find out where the system stalled, or lower sweep.background_rate"
     };
     let sentence = Sentence::new(format!(
-        "Background clients did {{Requests done}} of the {{Requests due}} requests that were due by \
+        "Background clients did {{{BACKGROUND_DONE}}} of the {{{BACKGROUND_DUE}}} requests that were due by \
          the end, so the load beside this point was lighter than planned. {why}."
     ))
-    .count("Requests done", done.round() as u64)
-    .count("Requests due", due.round() as u64);
+    .count(BACKGROUND_DONE, done.round() as u64)
+    .count(BACKGROUND_DUE, due.round() as u64);
     if !are_too_few {
         return Some(sentence);
     }

@@ -187,10 +187,22 @@ fn code_of(remark: RemarkCode) -> &'static FindingCode {
     finding::find(remark.name()).expect("every code of a remark has a row, which a test looks up")
 }
 
+/// Findings that the clients' machine disturbed a point. Nothing waits for it in virtual time.
+const OF_MACHINE: &[FindingCode] = &[
+    finding::CLIENT_SATURATED,
+    finding::DATABASE_SATURATED,
+    finding::MACHINE_BUSY,
+    finding::OTHER_LOAD,
+    finding::STEAL,
+];
+
 /// Findings of the rules, and remarks of the database itself.
 #[must_use]
 pub fn all_findings(point: &PointContext<'_>, database: &dyn Database) -> Vec<Finding> {
     let mut found = findings(point);
+    if database.virtual_clock().is_some() {
+        found.retain(|finding| !OF_MACHINE.iter().any(|code| code.is_of(finding)));
+    }
     found.extend(remarks(database));
     found
 }

@@ -73,6 +73,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
     Plan {
         slo: None,
         abort: Vec::new(),
+        own_notices: Vec::new(),
         general: General {
             // All places are directories of one file system.
             same_device: true,

@@ -2,9 +2,33 @@
 
 use std::collections::BTreeMap;
 use tailmark_model::{
-    Bounded, Header, Metric, Point, PointKey,
-    finding::{CLIENT_SATURATED, RATE_NOT_MET},
+    Bounded, FindingCode, Header, Metric, Observed, Phase, Point, PointKey,
+    finding::{
+        BACKGROUND_RATE_NOT_MET, CLIENT_SATURATED, DEVICE_THROTTLED, MACHINE_BUSY, NODES_DOWN,
+        OTHER_LOAD, RATE_NOT_MET, SERVER_CHANGED, SETTINGS_LEFT, STEAL, WOKEN_LATE,
+    },
 };
+
+/// Findings of something besides the system that changes its numbers. A difference between runs may
+/// be due to it.
+pub const DISTURBANCES: &[FindingCode] = &[
+    BACKGROUND_RATE_NOT_MET,
+    CLIENT_SATURATED,
+    DEVICE_THROTTLED,
+    MACHINE_BUSY,
+    NODES_DOWN,
+    OTHER_LOAD,
+    SERVER_CHANGED,
+    SETTINGS_LEFT,
+    STEAL,
+    WOKEN_LATE,
+];
+
+/// Evidence of `background-rate-not-met`: the requests that background clients did by the end, and
+/// those that were due by then.
+pub const BACKGROUND_DONE: &str = "Requests done";
+/// See [`BACKGROUND_DONE`].
+pub const BACKGROUND_DUE: &str = "Requests due";
 
 /// The numbers of one run of a point.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +49,10 @@ pub struct Run {
     pub is_rate_met: bool,
     /// Mean bytes that a read found; see [`tailmark_model::Phase::read_bytes`].
     pub read_bytes: Option<f64>,
+    /// The share of its background clients' rate that was kept, if they missed it.
+    pub background_kept: Option<f64>,
+    /// The names of its findings among [`DISTURBANCES`].
+    pub disturbances: Vec<&'static str>,
 }
 
 impl Run {
@@ -43,6 +71,12 @@ impl Run {
                 .collect(),
             is_rate_met: !RATE_NOT_MET.is_among(&point.phase.findings),
             read_bytes: point.phase.read_bytes(),
+            background_kept: background_kept(&point.phase),
+            disturbances: DISTURBANCES
+                .iter()
+                .filter(|code| code.is_among(&point.phase.findings))
+                .map(|code| code.name)
+                .collect(),
         }
     }
 
@@ -53,4 +87,20 @@ impl Run {
             ..Self::from_point(point, header.settings.allow_errors)
         }
     }
+}
+
+/// The share of the background clients' rate that was kept, 0 to 1; `None` if they kept it, or if
+/// there are none.
+pub fn background_kept(phase: &Phase) -> Option<f64> {
+    let mut findings = phase.findings.iter();
+    let found = findings.find(|finding| BACKGROUND_RATE_NOT_MET.is_of(finding))?;
+    let number = |name: &str| {
+        let seen = found.evidence.iter().find(|seen| seen.name == name)?;
+        match seen.value {
+            Observed::Number(number) => Some(number),
+            Observed::Text(_) => None,
+        }
+    };
+    let (done, due) = (number(BACKGROUND_DONE)?, number(BACKGROUND_DUE)?);
+    (due > 0.0).then(|| (done / due).clamp(0.0, 1.0))
 }

@@ -22,6 +22,8 @@ pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<
         values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(ops * factor))]),
         is_rate_met: true,
         read_bytes: None,
+        background_kept: None,
+        disturbances: Vec::new(),
     };
     (1..).zip([0.99, 1.0, 1.01, 1.0]).map(run).collect()
 }
@@ -101,4 +103,17 @@ fn a_bound_is_worse_only_where_its_values_as_they_stand_are_shown_to_be() {
         );
         assert_eq!(open.ratio.bound, Bound::AtLeast);
     }
+}
+
+#[test]
+fn the_documentation_names_the_findings_that_make_a_gate_unsure() {
+    let document = include_str!("../../../../docs/CLI.md");
+    let (_, named) = document
+        .split_once("Findings that may be the cause")
+        .unwrap();
+    let (named, _) = named.split_once("[A gate for").unwrap();
+    let documented: Vec<&str> = named.split('`').skip(1).step_by(2).collect();
+    let names: Vec<&str> = DISTURBANCES.iter().map(|code| code.name).collect();
+    assert!(names.is_sorted());
+    assert_eq!(documented, names);
 }

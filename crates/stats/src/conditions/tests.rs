@@ -39,6 +39,38 @@ fn said(a: &Conditions, b: &Conditions, is_same_system: bool) -> Vec<String> {
     unequal.iter().map(ToString::to_string).collect()
 }
 
+/// A run with what its reads found and what its background clients kept.
+fn run(workload: &str, read_bytes: Option<f64>, background_kept: Option<f64>) -> RunConditions<'_> {
+    RunConditions {
+        workload,
+        started_ms: None,
+        read_bytes,
+        background_kept,
+    }
+}
+
+#[test]
+fn a_background_rate_that_one_of_two_missed_is_an_unequal_condition() {
+    let conditions = |kept: [Option<f64>; 2]| {
+        let mut conditions = Conditions::new(None, &system("a", "1GiB"), &[], None);
+        for kept in kept {
+            conditions.add_run(&run("readwhilewriting", None, kept));
+        }
+        conditions
+    };
+    let (kept, missed) = (conditions([None; 2]), conditions([Some(0.25), None]));
+    assert_eq!(
+        said(&kept, &missed, false),
+        ["background rate of readwhilewriting kept against 62.5% kept"]
+    );
+    // Both missed the same part of it.
+    assert_eq!(said(&missed, &missed, false), [""; 0]);
+    assert_eq!(
+        said(&kept, &conditions([Some(0.995), None]), false),
+        [""; 0]
+    );
+}
+
 const TEN: &str = "2026-11-22T10:00:00Z";
 
 #[test]
@@ -48,7 +80,7 @@ fn reads_that_find_records_of_another_size_are_unequal_conditions() {
         driver.clone_into(&mut system.driver);
         let mut conditions = Conditions::new(None, &system, &[], None);
         for (workload, bytes) in reads {
-            conditions.add_read_bytes(workload, *bytes);
+            conditions.add_run(&run(workload, *bytes, None));
         }
         conditions
     };

@@ -1,7 +1,7 @@
 //! Searches in words, the same in reports, on the terminal and for other programs.
 
 use super::{Answer, Slo, Status, Trial, TrialResult, Verdict};
-use tailmark_model::{Bounded, number};
+use tailmark_model::{Bounded, finding::BACKGROUND_RATE_NOT_MET, number};
 
 impl Answer {
     /// The highest rate at which the limits hold: `12,300 to 12,900 ops/s`.
@@ -105,6 +105,17 @@ impl Slo {
             (None, Some(high)) => format!("below {}", number::ops(high)),
             (None, None) => "anywhere".to_owned(),
         }
+    }
+
+    /// That background clients did not keep their rate, if they did not: limits were judged beside
+    /// a lighter load than planned.
+    pub fn background_text(&self) -> Option<String> {
+        let missed = |trial: &&Trial| BACKGROUND_RATE_NOT_MET.is_among(&trial.findings);
+        let missed = self.trials.iter().filter(missed).count();
+        (missed > 0).then(|| {
+            let of = number::plural(self.trials.len() as u64, "trial");
+            format!("background clients did not keep their rate in {missed} of {of}")
+        })
     }
 }
 

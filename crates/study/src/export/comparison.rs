@@ -102,6 +102,8 @@ mod tests {
             values: BTreeMap::from([(Metric::OPS_PER_SEC, Bounded::exact(*value))]),
             is_rate_met: true,
             read_bytes: None,
+            background_kept: None,
+            disturbances: Vec::new(),
         };
         (1..).zip(ops).map(run).collect()
     }

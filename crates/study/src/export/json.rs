@@ -98,7 +98,7 @@ fn unequal(
         let first_run = Some(*first_runs.get(name)?);
         let mut conditions = Conditions::new(Some(header), system, facts, first_run);
         for run in runs.iter().filter(|run| run.key.system == name) {
-            conditions.add_read_bytes(&run.key.workload, run.read_bytes);
+            conditions.add_run(&run.into());
         }
         Some(conditions)
     };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::findings::{SweepContext, findings, tests::with_context};
+use crate::findings::{SweepContext, all_findings, findings, tests::with_context};
 use tailmark_driver::Settled;
 use tailmark_model::{Phase, Series, SeriesKind::Counter};
 use tailmark_plan::RawPlan;
@@ -232,4 +232,39 @@ fn ranks_are_saturated_by_the_clients_of_each_machine() {
     let together = |share| [part(0, "a", Some(share)), part(1, "a", None)];
     assert_eq!(rank(&together(0.47)), Some(0));
     assert_eq!(rank(&together(0.40)), None);
+}
+
+#[test]
+fn a_busy_machine_disturbs_no_point_in_virtual_time() {
+    let busy = Recorded {
+        client: 0.30,
+        others: 0.50,
+        steal: 0.15,
+        ..IDLE
+    };
+    let codes = |driver: &str| {
+        let found = with_context(driver, phase(busy), |point| {
+            let database = (point.driver.open)(point.params).unwrap();
+            all_findings(point, database.as_ref())
+        });
+        found
+            .into_iter()
+            .map(|finding| finding.code)
+            .collect::<Vec<_>>()
+    };
+    let real = codes("sim-tasks");
+    let disturbed = ["machine-busy", "steal"];
+    assert!(
+        disturbed
+            .iter()
+            .all(|code| real.iter().any(|own| own == code)),
+        "{real:?}"
+    );
+    let simulated = codes("sim");
+    assert!(
+        !simulated
+            .iter()
+            .any(|own| disturbed.contains(&own.as_str())),
+        "{simulated:?}"
+    );
 }
