@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 use support::{
-    Run, bare, compare,
+    Program, Run, bare, compare,
     measured::{self, Budget, stream, uniform_reads},
     pair, programs,
 };
@@ -49,7 +49,8 @@ fn main() {
         memory();
     }
     if wanted("null") {
-        null(pairs, seconds);
+        support::null::uniform(pairs, seconds);
+        support::null::zipfian(pairs, seconds);
     }
     let scratch = std::env::temp_dir().join(format!("tailmark-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).unwrap();
@@ -82,55 +83,6 @@ fn tailmark(
         budget,
     )
     .ops_per_sec()
-}
-
-/// The null driver against a hand-written loop of key, hash, two clock readings and a histogram.
-fn null(pairs: usize, seconds: Duration) {
-    let database = open("null", Path::new("/"), &[]);
-    let workload = uniform_reads();
-    let ours = || 1e9 / tailmark(database.as_ref(), &workload, 1, Budget::Time(seconds));
-    let by_hand = || {
-        1e9 / bare(1, seconds, |_, stop| {
-            let clock = quanta::Clock::new();
-            let mut histogram = hdrhistogram::Histogram::<u32>::new(3).unwrap();
-            let (mut random, mut name, mut operations) = (1_u64, [0_u8; 23], 0);
-            while !stop.load(Ordering::Relaxed) {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                let mut left = fnv(random % RECORDS);
-                let mut at = name.len();
-                while left > 0 {
-                    at -= 1;
-                    name[at] = b'0' + (left % 10) as u8;
-                    left /= 10;
-                }
-                let start = clock.raw();
-                black_box(&name[at..]);
-                histogram
-                    .record(clock.delta_as_nanos(start, clock.raw()))
-                    .unwrap();
-                operations += 1;
-            }
-            operations
-        })
-    };
-    compare(
-        "null, uniform reads, 1 client",
-        "ns/op",
-        pairs,
-        pair(ours, by_hand),
-    );
-}
-
-fn fnv(number: u64) -> u64 {
-    let hash = number
-        .to_le_bytes()
-        .iter()
-        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
-        });
-    (hash as i64).unsigned_abs()
 }
 
 const CACHED: &[(&str, &str)] = &[("block_cache", "4GiB"), ("compression", "none")];
@@ -269,9 +221,10 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
             })
         };
         let mut runs = pair(|| ours(threads), gets);
-        for (name, program) in programs() {
+        for program in programs() {
+            let name = format!("{} readrandom", program.name);
             let theirs = move || db_bench(&program, scratch, threads, seconds);
-            runs.push((format!("{name} readrandom"), Box::new(theirs)));
+            runs.push((name, Box::new(theirs)));
         }
         let name = format!("rocksdb, reads in cache, {threads} clients");
         compare(&name, "ops/s", pairs, runs);
@@ -287,10 +240,11 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
 
 /// The same reads by `db_bench`: keys and values as long as ours, the same options, a data set of
 /// which every key is found, and a run before that fills the cache; operations per second.
-fn db_bench(program: &str, scratch: &Path, threads: u32, seconds: Duration) -> f64 {
-    let place = scratch.join(format!("db_bench-{}", program.replace('/', "-")));
+fn db_bench(program: &Program, scratch: &Path, threads: u32, seconds: Duration) -> f64 {
+    let place = scratch.join(format!("db_bench-{}", program.name));
     let run = |arguments: &[&str]| {
-        let out = std::process::Command::new(program)
+        let out = program
+            .command()
             .args([
                 "--key_size=23",
                 "--value_size=4152",

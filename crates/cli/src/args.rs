@@ -7,75 +7,18 @@ mod device;
 pub use compare::{CompareArgs, CompareFormat};
 pub use device::{DeviceArgs, DeviceCommand, ListDevicesArgs, PrepareDeviceArgs, ShowDeviceArgs};
 
-use crate::key_flags::{KeyFlags, ReportFlags};
+use crate::key_flags::{DATA, DEVICES, KeyFlags, REPORT, RUN, ReportFlags};
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::{net::SocketAddr, path::PathBuf};
 use tailmark_model::Metric;
 use tailmark_plan::Consent;
 use tailmark_report::any_metric;
 
-const EXAMPLES: &str = "\
-Examples:
-  tailmark run quickstart
-      this directory's disk against /dev/shm, in less than five minutes
-  tailmark run PLAN.toml -o study
-      the plan in a file; run the same command again to resume
-  tailmark run --system disk=/mnt/nvme0/t --system ram=/dev/shm/t --workload ycsb-a,ycsb-c \\
-      --records 100k --threads 1,4,16 --duration 5s -o study
-      the same from flags alone
-  tailmark report study -o page
-  tailmark report study --format terminal | less
-  tailmark compare study base --fail-if 'p99.9 read worse by 5%'
-  tailmark export study --format csv -o study.csv
-  tailmark check PLAN.toml
-  tailmark device list
-  tailmark list drivers
-
-Exit codes:
-  0    success
-  1    something failed during the work; finished points are kept
-  2    the arguments, the plan or a place in it are wrong; nothing was measured
-  3    run: the study holds failed points (--retry-failed); check: problems found
-  4    compare: a condition of --fail-if is shown
-  5    compare: the runs cannot tell (0 with --allow-cannot-tell)
-  130  stopped by Ctrl-C, SIGTERM or a closed terminal; the same command resumes";
-
-const CHECK_EXAMPLES: &str = "\
-Examples:
-  tailmark check
-      only the machine
-  tailmark check PLAN.toml && tailmark run PLAN.toml
-  tailmark check --system disk=/mnt/nvme0/t --records 10M --format json
-
-Changes nothing. Watches the machine for two seconds, so let it be idle.
-Exit code 0: no problems, perhaps remarks; 3: problems found.";
-
-const CLEAN_EXAMPLES: &str = "\
-Examples:
-  tailmark clean quickstart
-      lists what the quickstart left; removes nothing
-  tailmark clean study --yes
-      removes what the run in the directory `study` made; the study and its report stay
-  tailmark clean PLAN.toml -o study --results --yes
-      the study and its report too
-
-Removes data only if a marker beside it names this study. Prints the rest as `not touched`.
-Exit code 3: something of the study may be left there.";
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  tailmark run quickstart --dry-run
-  tailmark run quickstart --system disk=/mnt/nvme0/tailmark --scale 10 --duration 60s
-  tailmark run micron-7400-rocksdb --scale 0.001 --system 'Micron 7400=/mnt/a' \\
-      --system 'Micron 7300=/mnt/b' -o study
-  tailmark run --system disk=/mnt/nvme0/t --threads 8 --rate 20k --set database.block_cache=1GiB
-
-DIR/study.sqlite is the study, DIR/report.html the report. Ctrl-C ends the run and keeps finished
-points; the same command resumes. A second Ctrl-C exits at once.";
+mod examples;
 
 /// Qualify storage for NoSQL databases: measure, compare and report
 #[derive(Debug, Parser)]
-#[command(name = "tailmark", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "tailmark", version, after_help = examples::ALL, max_term_width = 100)]
 pub struct Args {
     /// Log each step; TAILMARK_LOG=runner=debug,remote=debug chooses parts
     #[arg(short = 'v', long)]
@@ -101,6 +44,7 @@ pub enum Command {
     /// List, show and prepare block devices
     Device(DeviceArgs),
     /// Restore settings and mounts that a killed run left changed
+    #[command(after_help = examples::RESTORE)]
     Restore,
     /// List what a run made; remove it with --yes
     Clean(CleanArgs),
@@ -126,37 +70,38 @@ pub enum Command {
 
 /// `tailmark run`
 #[derive(Debug, clap::Args)]
-#[command(after_help = RUN_EXAMPLES, allow_negative_numbers = true)]
+#[command(after_help = examples::RUN, allow_negative_numbers = true)]
 pub struct RunArgs {
     /// What is run.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Run directory; resumes an unfinished run of the same plan. Default: study-PLAN, or
-    /// study-TIME without a plan
-    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    /// Run directory, new or to resume; default: study-PLAN
+    #[arg(
+        short = 'o', long = "output", value_name = "DIR", help_heading = RUN, display_order = 0
+    )]
     pub out: Option<PathBuf>,
+    /// Print every step, time and space; change nothing
+    #[arg(long, help_heading = RUN, display_order = 1)]
+    pub dry_run: bool,
     /// Measure failed points again
-    #[arg(long, display_order = KeyFlags::order(27))]
+    #[arg(long, help_heading = RUN, display_order = 2)]
     pub retry_failed: bool,
+    /// Serve the growing report to a browser; others need its token
+    #[arg(
+        long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "127.0.0.1:0", help_heading = RUN, display_order = 3
+    )]
+    pub live: Option<SocketAddr>,
     /// What may be erased before.
     #[command(flatten)]
     pub consent: ConsentArgs,
-    /// Print every step, time and space; change nothing
-    #[arg(long, display_order = KeyFlags::order(28))]
-    pub dry_run: bool,
-    /// Formats of the report, such as html,pdf,png (`tailmark list formats`)
+    /// Formats (`tailmark list formats`)
     #[arg(
         long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html,brief",
-        value_parser = report_formats(), display_order = KeyFlags::order(29)
+        value_parser = report_formats(), hide_possible_values = true, help_heading = REPORT,
+        display_order = 0
     )]
     pub formats: Vec<String>,
-    /// Serve the growing report to a browser, on a free port of this machine or at an address;
-    /// others need the printed token
-    #[arg(
-        long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "127.0.0.1:0", display_order = KeyFlags::order(29)
-    )]
-    pub live: Option<SocketAddr>,
 }
 
 /// A plan, and what is changed of it.
@@ -165,30 +110,28 @@ pub struct PlanArgs {
     /// A plan file, or the name of a shipped plan (`tailmark list plans`)
     #[arg(value_name = "PLAN")]
     pub name: Option<String>,
-    /// A system under test: a directory, block device or contact points. Repeat it to compare.
-    /// Replaces the systems of the plan; one of the same name keeps its other keys
-    #[arg(long = "system", value_name = "NAME=WHERE")]
+    /// A directory, device or contact points; repeat it to compare
+    #[arg(long = "system", value_name = "NAME=WHERE", help_heading = DATA, display_order = 0)]
     pub systems: Vec<String>,
     /// The flags that stand for keys of the plan.
     #[command(flatten)]
     pub keys: KeyFlags,
-    /// Any key of the plan (`tailmark list keys`), such as database.block_cache=64MiB
-    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(24))]
+    /// Any key of the plan (`tailmark list keys`)
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = RUN, display_order = 99)]
     pub set: Vec<String>,
 }
 
-/// What whoever prepares devices agrees to.
+/// The consent to erase and prepare devices.
 #[derive(Debug, Default, clap::Args)]
 pub struct ConsentArgs {
-    /// Erase, prepare or overwrite the device with this serial number, as the plan says: all data
-    /// on it is lost. Repeat it for each device
-    #[arg(long, value_name = "SERIAL", display_order = KeyFlags::order(25))]
+    /// Erase or overwrite the device with this serial number
+    #[arg(long, value_name = "SERIAL", help_heading = DEVICES)]
     pub erase: Vec<String>,
-    /// Also overwrite this foreign signature (use the name printed by the refusal)
-    #[arg(long, value_name = "SIGNATURE", display_order = KeyFlags::order(25))]
+    /// Also overwrite this foreign signature, as the refusal names it
+    #[arg(long, value_name = "NAME", help_heading = DEVICES)]
     pub overwrite_signature: Vec<String>,
-    /// Trust that this program, whose open files are hidden, does not use the device
-    #[arg(long, value_name = "PROGRAM", display_order = KeyFlags::order(25))]
+    /// Trust that this program with hidden files does not use it
+    #[arg(long, value_name = "PROGRAM", help_heading = DEVICES)]
     pub trust_program: Vec<String>,
 }
 
@@ -205,7 +148,7 @@ impl ConsentArgs {
 
 /// `tailmark clean`
 #[derive(Debug, clap::Args)]
-#[command(after_help = CLEAN_EXAMPLES)]
+#[command(after_help = examples::CLEAN)]
 pub struct CleanArgs {
     /// A run directory, or the plan of the run
     #[arg(value_name = "PLAN|STUDY")]
@@ -223,51 +166,55 @@ pub struct CleanArgs {
 
 /// `tailmark report`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::REPORT)]
 pub struct ReportArgs {
     /// Run directories; several give one report
     #[arg(required = true, value_name = "DIR")]
     pub studies: Vec<PathBuf>,
-    /// Directory to write to; `terminal` prints to standard output without it
+    /// Directory to write to; without it, `terminal` prints
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// Formats, such as html,pdf,png (`tailmark list formats`)
+    /// Formats (`tailmark list formats`)
     #[arg(
         long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html",
-        value_parser = report_formats()
+        value_parser = report_formats(), hide_possible_values = true
     )]
     pub formats: Vec<String>,
-    /// What the report is about. Default: as the plan of the first study says it.
+    /// Settings of the report; default: those of the plan of the first study.
     #[command(flatten)]
     pub keys: ReportFlags,
-    /// Any key of the table report (`tailmark list keys`), such as report.at_rate=40k
-    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(26))]
+    /// Any key of the table `report` (`tailmark list keys`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Compare each system with itself in this earlier study
-    #[arg(long, value_name = "DIR", display_order = KeyFlags::order(26))]
+    #[arg(long, value_name = "DIR")]
     pub against: Option<PathBuf>,
 }
 
 /// `tailmark history`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::HISTORY)]
 pub struct HistoryArgs {
     /// Folder with studies, up to two levels below; the page is FOLDER/index.html
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// Metric to follow besides the peaks, such as 'p99.9 read'; repeat it for more. Default:
-    /// report.metric of each plan
+    /// Metric to follow; repeatable; default: report.metric
     #[arg(long = "metric", value_name = "METRIC", value_parser = any_metric)]
     pub metrics: Vec<Metric>,
 }
 
 /// `tailmark check`
 #[derive(Debug, clap::Args)]
-#[command(after_help = CHECK_EXAMPLES, allow_negative_numbers = true)]
+#[command(after_help = examples::CHECK, allow_negative_numbers = true)]
 pub struct CheckArgs {
     /// The plan whose places are looked at too.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text", display_order = KeyFlags::order(30))]
+    /// Output format: text or json
+    #[arg(
+        long, value_enum, default_value = "text", hide_possible_values = true, help_heading = RUN,
+        display_order = 0
+    )]
     pub format: TextFormat,
 }
 
@@ -282,12 +229,13 @@ pub enum TextFormat {
 
 /// `tailmark export`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::EXPORT)]
 pub struct ExportArgs {
     /// Run directory
     #[arg(value_name = "DIR")]
     pub study: PathBuf,
-    /// Format
-    #[arg(long, value_parser = export_formats())]
+    /// Format (`tailmark list formats`)
+    #[arg(long, value_parser = export_formats(), hide_possible_values = true)]
     pub format: String,
     /// File to write. Default: standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]
@@ -299,6 +247,7 @@ pub struct ExportArgs {
 
 /// `tailmark import`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::IMPORT)]
 pub struct ImportArgs {
     /// Format of the files
     #[arg(value_parser = import_formats())]
@@ -309,26 +258,28 @@ pub struct ImportArgs {
     /// Directory of the study, new or existing
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub out: PathBuf,
-    /// Name of the system. Default: the first word of the file name
+    /// Name of the system; default: first word of the file name
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub system: Option<String>,
-    /// Name of the workload. Default: from the command line in the file
+    /// Name of the workload; default: as the file says
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub workload: Option<String>,
-    /// Thread count. Default: from the command line in the file, or the file name
+    /// Thread count; default: as the file or its name says
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,
     /// Title of a new study
     #[arg(long, value_name = "TEXT", value_parser = name)]
     pub title: Option<String>,
-    /// How keys were drawn, such as uniform. Default: from the file
+    /// How keys were drawn; default: as the file says
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub distribution: Option<String>,
-    /// The database, such as rocksdb. Default: the program that wrote the file
+    /// The database; default: the program that wrote the file
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub driver: Option<String>,
-    /// Unit of the values in histogram logs (hlog); ns if tailmark exported them
-    #[arg(long, value_name = "UNIT", value_parser = import_units())]
+    /// Unit of hlog values: ns (by tailmark), us or ms
+    #[arg(
+        long, value_name = "UNIT", value_parser = import_units(), hide_possible_values = true
+    )]
     pub unit: Option<String>,
 }
 
@@ -360,9 +311,10 @@ pub struct DbBenchArgs {
 
 /// `tailmark list`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::LIST)]
 pub struct ListArgs {
-    /// What to list. Default: everything
-    #[arg(value_enum)]
+    /// What to list; default: everything
+    #[arg(value_enum, hide_possible_values = true)]
     pub kind: Option<ListKind>,
     /// Print Markdown tables, as in docs/REFERENCE.md
     #[arg(long)]
@@ -402,6 +354,7 @@ pub enum ListKind {
 
 /// `tailmark completions`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::COMPLETIONS)]
 pub struct CompletionsArgs {
     /// Shell
     #[arg(value_enum)]
@@ -410,6 +363,7 @@ pub struct CompletionsArgs {
 
 /// `tailmark man`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::MAN)]
 pub struct ManArgs {
     /// Write one page per command into this directory
     #[arg(short = 'o', long = "output", value_name = "DIR")]
@@ -458,5 +412,57 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Args::command().debug_assert();
+    }
+
+    /// The words of a command in an example; what a shell would do with its output is left out.
+    fn words(line: &str) -> Vec<String> {
+        let line = line
+            .split([' '])
+            .take_while(|word| !["|", "&&", ">"].contains(word));
+        let line = line.collect::<Vec<_>>().join(" ");
+        let mut words = vec![String::new()];
+        for (index, part) in line.split('\'').enumerate() {
+            let mut own = part.split(' ');
+            let is_quoted = index % 2 == 1;
+            let first = if is_quoted { Some(part) } else { own.next() };
+            words
+                .last_mut()
+                .unwrap()
+                .push_str(first.unwrap_or_default());
+            if !is_quoted {
+                words.extend(own.map(ToOwned::to_owned));
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn every_example_of_a_help_is_accepted() {
+        let program = Args::command();
+        let commands = program.get_subcommands();
+        let all = commands.flat_map(|own| std::iter::once(own).chain(own.get_subcommands()));
+        let helps = std::iter::once(&program)
+            .chain(all)
+            .filter_map(|own| own.get_after_help());
+        let mut accepted = 0;
+        for help in helps {
+            let help = help.to_string().replace("\\\n", "");
+            for line in help.lines().filter(|line| line.starts_with("  tailmark ")) {
+                let parsed = Args::try_parse_from(words(line));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+                accepted += 1;
+            }
+        }
+        assert!(accepted > 30, "{accepted}");
+    }
+
+    #[test]
+    fn the_help_of_list_names_every_kind() {
+        for kind in ListKind::value_variants() {
+            let name = kind.to_possible_value().unwrap();
+            let named = format!("  {} ", name.get_name());
+            assert!(examples::LIST.contains(&named), "{named}");
+        }
     }
 }

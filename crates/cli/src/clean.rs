@@ -2,7 +2,6 @@
 
 use crate::{
     args::{CleanArgs, PlanArgs},
-    exit::Refused,
     key_flags::KeyFlags,
     run::{default_out, raw_plan},
 };
@@ -11,7 +10,7 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
 };
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_model::printable;
 use tailmark_plan::Plan;
 use tailmark_runner::{Cleaning, Results};
@@ -34,7 +33,7 @@ pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
     };
     let cleaning = Cleaning::look(&out, plan.as_ref(), results)?;
     for (place, why) in &cleaning.not_touched {
-        // What a study names may be a text of several lines.
+        // A name in a study may have several lines.
         console.say(&printable(&format!("not touched: {place} ({why})")))?;
     }
     let may_be_left = cleaning.may_be_left.join(", ");

@@ -3,12 +3,11 @@
 
 use crate::{
     args::{DeviceArgs, DeviceCommand, ListDevicesArgs, ShowDeviceArgs, TextFormat},
-    exit::Refused,
     screen,
 };
 use serde_json::{Value, json};
 use std::{io, path::Path};
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_machine::{BlockDevice, DeviceUse, device_facts, device_named, devices, places_of};
 use tailmark_model::{Fact, json_text, number, printable};
 use tailmark_report::{Cell, Column, Table, TableRow, text_table};
@@ -113,7 +112,7 @@ fn shown(name: &str) -> Result<Vec<BlockDevice>, Refused> {
 fn row(usage: &DeviceUse) -> TableRow {
     let device = &usage.device;
     let is_part = device.name != device.disk;
-    // What a partition has of its disk stands there.
+    // Facts that a partition shares with its disk are shown there.
     let own = |text: Option<&str>| text.filter(|_| !is_part).unwrap_or_default().to_owned();
     let points = usage
         .mount_points

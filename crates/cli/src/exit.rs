@@ -1,25 +1,11 @@
 //! The exit code for an error.
 
-use std::fmt;
-use tailmark_console::{Closed, Exit, closed};
+use tailmark_console::{Closed, Exit, Refused, closed};
 use tailmark_plan as plan;
 use tailmark_prepare as prepare;
 use tailmark_report as report;
 use tailmark_runner as runner;
 use tailmark_study as study;
-
-/// A usage error that no crate below can detect: the requested item does not exist. It lists the
-/// existing ones.
-#[derive(Debug)]
-pub struct Refused(pub String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
 
 /// The exit code of an error.
 pub fn of(error: &anyhow::Error) -> Exit {
@@ -52,14 +38,12 @@ pub fn of(error: &anyhow::Error) -> Exit {
                         | report::Error::UnknownSection { .. }
                         | report::Error::NothingInCommon { .. }
                         | report::Error::NoPointInCommon { .. }
+                        | report::Error::UnknownFormat { .. }
                         | report::Error::NoStudies { .. }
                         | report::Error::Files(study::Error::ForeignFile { .. })
                 )
             )
-            || matches!(
-                cause.downcast_ref(),
-                Some(study::Error::Missing { .. } | study::Error::ForeignFile { .. })
-            )
+            || cause.downcast_ref().is_some_and(study::Error::is_usage)
             || cause.downcast_ref().is_some_and(runner::Error::is_usage)
     });
     if is_usage { Exit::Usage } else { Exit::Failed }

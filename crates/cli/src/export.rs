@@ -1,10 +1,10 @@
 //! `tailmark export`: writes a study for other programs.
 
 use crate::args::ExportArgs;
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
-use tailmark_console::{Console, Exit};
-use tailmark_study::{NewFile, Study, export::FORMATS};
+use tailmark_console::{Console, Exit, Refused};
+use tailmark_study::{NewFile, Study, export::FORMATS, is_wrong_place};
 
 /// Writes the study in the format asked for.
 pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
@@ -19,12 +19,17 @@ pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
     match &args.out {
         Some(path) => {
             let failed = || format!("failed to write `{}`", path.display());
-            ensure!(
-                !is_same_file(path, study.path()),
-                "`{}` is the study to export; name another file with -o",
-                path.display()
-            );
-            let mut out = NewFile::create(path).with_context(failed)?;
+            if is_same_file(path, study.path()) {
+                let name = path.display();
+                let why = format!("`{name}` is the study to export; name another file with -o");
+                return Err(Refused(why).into());
+            }
+            let mut out = match NewFile::create(path) {
+                Err(why) if is_wrong_place(&why) => {
+                    return Err(Refused(format!("{}: {why}", failed())).into());
+                }
+                created => created.with_context(failed)?,
+            };
             (format.write)(&study, &mut out).with_context(failed)?;
             out.finish().with_context(failed)?;
         }

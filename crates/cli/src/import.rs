@@ -8,7 +8,7 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
 };
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_model::{Fact, Header, Load, PointKey, System, secret::own_command};
 use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_study::{
@@ -24,8 +24,8 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let format = find(&args.format)?;
     let mut left = BYTES_MAX;
     let read = |path: &std::path::PathBuf| {
-        let bytes = contents(path, left);
-        let bytes = bytes.with_context(|| format!("failed to read `{}`", path.display()))?;
+        let unreadable = |why| Refused(format!("failed to read `{}`: {why}", path.display()));
+        let bytes = contents(path, left).map_err(unreadable)?;
         left -= bytes.len() as u64;
         anyhow::Ok(Source {
             path: path.clone(),
@@ -58,6 +58,10 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     let origin = Origin {
         format: format.name,
+        file: sources
+            .first()
+            .filter(|_| sources.len() == 1)
+            .map(|source| source.path.as_path()),
         title: args.title.as_deref(),
         driver: args.driver.as_deref(),
     };
@@ -94,11 +98,13 @@ fn unit_ns(name: &str) -> Option<u64> {
     known.map(|(_, ns)| *ns)
 }
 
-/// Where results come from, as the user says.
+/// The source of the results, as given by the user.
 #[derive(Clone, Copy)]
 struct Origin<'a> {
     /// The format of the files.
     format: &'a str,
+    /// The only file, if there is one.
+    file: Option<&'a Path>,
     /// The title of a new study.
     title: Option<&'a str>,
     /// The database.
@@ -137,7 +143,7 @@ fn add_all(
                 add(&study, imported, origin)?;
                 study.set_facts(&[content])
             })?;
-            // What could not be read again is not written.
+            // Text that could not be read again is not written.
             study.loads()?;
             study.points().map(drop)
         })
@@ -201,7 +207,7 @@ struct Contents {
     /// The contents of each system, by their digests.
     facts: Vec<Fact>,
     places: Vec<Place>,
-    /// What this import has read so far, from which file.
+    /// The results read so far, each with its file.
     read: Vec<(PathBuf, String, Place)>,
 }
 
@@ -288,7 +294,10 @@ fn add(study: &Study, imported: Imported, origin: Origin<'_>) -> Result<(), Erro
 fn header(origin: Origin<'_>, all: &[Imported]) -> Header {
     let title = match origin.title {
         Some(title) => title.to_owned(),
-        None => format!("Imported from {}", origin.format),
+        None => match origin.file.and_then(Path::file_stem) {
+            Some(stem) => stem.to_string_lossy().into_owned(),
+            None => format!("Imported from {}", origin.format),
+        },
     };
     let mut header = Header::without_plan(title, own_command());
     let of_study = all.first().and_then(|first| first.of_study.as_ref());

@@ -3,18 +3,34 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use tailmark_model::ReportSettings;
-use tailmark_plan::{Accept, Error, KEYS, KeyFlag, PlanKey, RawPlan, report_settings};
+use tailmark_plan::{
+    Accept, Error, KEYS, KeyFlag, PlanKey, RawPlan, SETTING_FLAGS, report_settings,
+};
+
+/// The groups of flags in the help.
+pub const DATA: &str = "Systems and data";
+pub const DEVICES: &str = "Devices: all data on them is lost";
+pub const LOAD: &str = "What to measure";
+pub const REPORT: &str = "Report";
+pub const RUN: &str = "Run";
+/// Flags of a group that stand for no key come before its keys, up to this many, or after them all.
+const FIRST_PLACE: usize = 10;
+
+/// The group of a key's flag.
+fn group(key: &PlanKey) -> &'static str {
+    match key.table {
+        "database" | "dataset" => DATA,
+        "sweep" | "slo" => LOAD,
+        _ if key.is_of_reports() => REPORT,
+        _ => RUN,
+    }
+}
 
 /// The given flags: each key with its value, in the order of the help.
 #[derive(Debug, Clone, Default)]
 pub struct KeyFlags(Vec<(&'static PlanKey, String)>);
 
 impl KeyFlags {
-    /// The position of a flag in the help: after `--output` and `--system`.
-    pub const fn order(place: usize) -> usize {
-        place + 2
-    }
-
     /// Puts the given flags into a plan.
     pub fn set(&self, plan: &mut RawPlan) -> Result<(), Error> {
         self.0
@@ -98,7 +114,8 @@ fn given(
 
 /// Every flag with its key, in the order of the help.
 fn flags() -> impl Iterator<Item = (&'static PlanKey, KeyFlag)> {
-    let flags = KEYS.iter().filter_map(|key| Some((key, key.flag?)));
+    let keys = KEYS.iter().chain(SETTING_FLAGS);
+    let flags = keys.filter_map(|key| Some((key, key.flag?)));
     let mut flags: Vec<_> = flags.collect();
     flags.sort_by_key(|(_, flag)| flag.place);
     flags.into_iter()
@@ -113,7 +130,8 @@ fn arg(key: &PlanKey, flag: KeyFlag) -> Arg {
     let arg = Arg::new(id(flag))
         .long(id(flag))
         .help(flag.help)
-        .display_order(KeyFlags::order(flag.place));
+        .help_heading(group(key))
+        .display_order(FIRST_PLACE + flag.place);
     match flag.value {
         "" => arg.action(ArgAction::SetTrue),
         // With `=`, so that a plan after the flag is not its value.

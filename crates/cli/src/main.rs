@@ -88,7 +88,7 @@ fn main() -> ExitCode {
 fn misunderstood(requested: &clap::Error, console: &Console) -> Exit {
     if requested.use_stderr() {
         let_first_speak();
-        // It quotes words of the command line, which may be for a terminal to obey.
+        // It quotes the command line, which may hold terminal control sequences.
         console.warn(requested.render().to_string().trim_end());
         return Exit::Usage;
     }

@@ -3,11 +3,11 @@
 
 use crate::{
     args::{PlanArgs, PrepareDeviceArgs},
-    exit::{self, Refused},
+    exit,
     key_flags::KeyFlags,
     run::raw_plan,
 };
-use tailmark_console::{Console, Exit, listen};
+use tailmark_console::{Console, Exit, Refused, listen};
 use tailmark_engine::{Observer, Stop};
 use tailmark_model::printable;
 use tailmark_prepare::LeftChanges;
@@ -25,7 +25,7 @@ pub fn prepare(args: &PrepareDeviceArgs, console: &Console) -> anyhow::Result<Ex
     plan.consent = args.consent.consent();
     if args.dry_run {
         let here = std::path::Path::new(".");
-        let lines = tailmark_runner::dry_run_prepare(&plan, Some(&args.system), here);
+        let lines = tailmark_runner::dry_run_prepare(&plan, Some(&args.system), here).lines;
         if lines.is_empty() {
             let system = &args.system;
             let why = format!("the plan prepares no device of a system `{system}`");

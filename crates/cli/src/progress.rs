@@ -1,10 +1,12 @@
 //! The progress of a run. On a terminal: a bar for the whole sweep and a live line for the current
 //! phase. Elsewhere: one plain line for each load and point.
 
+mod searches;
 mod words;
 
 use crate::point_name::{name, threads};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use searches::Searches;
 use std::{
     io::IsTerminal,
     sync::{Mutex, MutexGuard},
@@ -12,18 +14,22 @@ use std::{
 };
 use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
-use tailmark_model::{Load, Point, SloSettings, number, printable, printable_lines};
+use tailmark_model::{Load, Metric, Point, SloSettings, number, printable, printable_lines};
 use tailmark_plan::Plan;
 use tailmark_stats::slo::Slo;
-use words::{failed, measured, searched};
+use words::{failed, fitted, measured, metric_of, searched};
 
 /// The bar moves within a point, in thousandths of one.
 const PARTS: u64 = 1_000;
+/// The width of a line about a point on a terminal.
+const COLUMNS: usize = 80;
 
 /// Shows the progress that the runner reports.
 pub struct Progress {
     console: Console,
     screen: Option<Screen>,
+    /// What the study is about.
+    metric: Option<Metric>,
     state: Mutex<State>,
 }
 
@@ -44,11 +50,12 @@ struct State {
     systems_left: usize,
     /// The expected duration of a point, with its warm-up; `None` while unknown.
     point_expected: Option<Duration>,
-    /// Of the points and loads finished so far.
+    /// The time of the points and loads finished so far.
     points_time: Duration,
     points_measured: u32,
     loads_time: Duration,
     loads_measured: u32,
+    searches: Searches,
     /// When the load or the point in progress began.
     began: Option<Instant>,
     phase: Option<Running>,
@@ -70,6 +77,7 @@ impl Progress {
         let sweep = &plan.sweep;
         let state = State {
             systems_left: plan.systems.len(),
+            searches: Searches::new(plan),
             point_expected: sweep
                 .duration
                 .map(|duration| duration + sweep.warmup.longest()),
@@ -81,6 +89,7 @@ impl Progress {
         Self {
             console: console.clone(),
             screen,
+            metric: metric_of(plan),
             state: Mutex::new(state),
         }
     }
@@ -132,7 +141,7 @@ impl Screen {
                 .progress_chars("=> ")
         };
         let sweep = all.add(ProgressBar::new(0));
-        sweep.set_style(style("[{bar:32}] {msg}"));
+        sweep.set_style(style("[{bar:16}] {msg}"));
         let live = all.add(ProgressBar::new_spinner());
         live.set_style(style("{spinner} {wide_msg}"));
         live.enable_steady_tick(Duration::from_millis(250));
@@ -141,7 +150,7 @@ impl Screen {
 }
 
 impl State {
-    /// Of the points, in thousandths.
+    /// The completed part of all points, in thousandths.
     fn position(&self) -> u64 {
         let part = match &self.phase {
             Some(phase) if phase.kind == PhaseKind::Measure => phase.part().unwrap_or(0.0),
@@ -158,14 +167,27 @@ impl State {
 
     fn summary(&self) -> String {
         let (done, points) = (self.points_done, self.all_points());
-        match self.left() {
-            Some(left) => {
-                let left = number::rounded(Duration::from_secs(left.as_secs()));
-                let or_more = if self.has_more { " or more" } else { "" };
-                format!("{done} of {points} points, {left}{or_more} left")
-            }
-            None => format!("{done} of {points} points"),
-        }
+        let searches = &self.searches;
+        let search = match searches.trials {
+            0 => String::new(),
+            trials => format!(
+                ", search {} of {}: trial {}",
+                searches.done + 1,
+                searches.all,
+                trials + 1
+            ),
+        };
+        let left = self.left().map_or_else(String::new, |left| {
+            let left = number::rounded(Duration::from_secs(left.as_secs()));
+            let or_more = if self.has_more { " or more" } else { "" };
+            let at_most = if searches.most().is_zero() {
+                ""
+            } else {
+                " at most"
+            };
+            format!(", {left}{or_more} left{at_most}")
+        });
+        format!("{done} of {points} points{search}{left}")
     }
 
     /// The remaining time, based on points and loads so far; `None` while unknown.
@@ -176,16 +198,19 @@ impl State {
                 .phase
                 .as_ref()
                 .filter(|phase| phase.kind == PhaseKind::Measure)?;
-            // What fails takes of the budget too.
+            // Failed operations use the budget too.
             let rate = phase.live.ops_per_sec + phase.live.errors_per_sec;
             let operations = phase.operations?;
             (rate > 0.0).then(|| Duration::from_secs_f64(operations as f64 / rate))
         };
-        let point = mean(self.points_time, self.points_measured)
-            .or(self.point_expected)
-            .or_else(by_rate)?;
-        let load = mean(self.loads_time, self.loads_measured).unwrap_or_default();
         let points_left = self.points.saturating_sub(self.points_done);
+        let point = match points_left {
+            0 => Duration::ZERO,
+            _ => mean(self.points_time, self.points_measured)
+                .or(self.point_expected)
+                .or_else(by_rate)?,
+        };
+        let load = mean(self.loads_time, self.loads_measured).unwrap_or_default();
         let expected = point.saturating_mul(points_left as u32)
             + load.saturating_mul(self.systems_left as u32);
         let in_load = self
@@ -205,6 +230,7 @@ impl State {
             }
             None => expected.saturating_sub(elapsed.min(point)),
         })
+        .map(|left| left.saturating_add(self.searches.most()))
     }
 }
 
@@ -339,6 +365,7 @@ impl Observer for Progress {
     fn trial_finished(&self, slo: &Slo, settings: &SloSettings) {
         let mut state = self.state();
         (state.began, state.phase) = (None, None);
+        state.searches.add(slo, settings);
         self.draw(&state);
         drop(state);
         searched(slo, settings)
@@ -361,11 +388,9 @@ impl Observer for Progress {
         let count = format!("[{}/{}]", state.points_done, state.all_points());
         self.draw(&state);
         drop(state);
-        self.line(&format!(
-            "{count} {}: {}",
-            name(&point.key),
-            measured(&point.phase)
-        ));
+        let (name, result) = (name(&point.key), measured(&point.phase, self.metric));
+        let columns = self.screen.as_ref().map_or(usize::MAX, |_| COLUMNS);
+        self.line(&fitted(&count, &name, &result, columns));
     }
 }
 
@@ -421,6 +446,30 @@ mod tests {
         assert_eq!(state.summary(), "3 of 4+ points, 4s or more left");
         state.has_more = false;
         assert_eq!(state.summary(), "3 of 4 points, 4s left");
+    }
+
+    #[test]
+    fn trials_of_a_search_are_shown_with_the_time_left() {
+        let mut state = State {
+            points: 4,
+            points_done: 4,
+            point_expected: Some(Duration::from_secs(4)),
+            searches: Searches {
+                all: 2,
+                each: Duration::from_secs(2_400),
+                left: Duration::from_secs(2_400),
+                ..Searches::default()
+            },
+            ..State::default()
+        };
+        assert_eq!(state.summary(), "4 of 4 points, 1h 20m left at most");
+        (state.searches.trials, state.searches.left) = (3, Duration::from_secs(600));
+        assert_eq!(
+            state.summary(),
+            "4 of 4 points, search 1 of 2: trial 4, 50m left at most"
+        );
+        (state.searches.trials, state.searches.done) = (0, 2);
+        assert_eq!(state.summary(), "4 of 4 points, 0s left");
     }
 
     #[test]

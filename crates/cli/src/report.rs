@@ -2,11 +2,10 @@
 
 use crate::{
     args::{HistoryArgs, ReportArgs},
-    exit::Refused,
     screen,
 };
 use std::{io, path::Path};
-use tailmark_console::{Console, Exit};
+use tailmark_console::{Console, Exit, Refused};
 use tailmark_report::{
     Data, Report, ReportFormat, read_studies, refuse_unknown_sections, write_data, write_history,
 };
@@ -77,7 +76,10 @@ fn to_directory(
     out: &Path,
     console: &Console,
 ) -> anyhow::Result<()> {
-    let written = write_data(&data(args)?, formats, out)?;
+    let written = write_data(&data(args)?, formats, out).map_err(|error| match error {
+        tailmark_report::Error::Files(file) if file.is_usage() => Refused::because(file.into()),
+        other => other.into(),
+    })?;
     written.headline.iter().for_each(|line| console.warn(line));
     let mut paths = written.paths.iter();
     paths.try_for_each(|path| console.say(&path.display().to_string()))

@@ -66,10 +66,15 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     plan.retry_failed = args.retry_failed;
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
-        for line in tailmark_runner::dry_run(&plan, &out, &facts) {
-            console.say(&printable(&line))?;
+        let dry_run = tailmark_runner::dry_run(&plan, &out, &facts);
+        for line in &dry_run.lines {
+            console.say(&printable(line))?;
         }
-        return Ok(Exit::Done);
+        return Ok(if dry_run.can_run {
+            Exit::Done
+        } else {
+            Exit::Usage
+        });
     }
     // Until here nothing was begun, and a signal ends the program at once.
     listen(&stop, console, LeftChanges::of_this_process)?;
@@ -86,7 +91,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         Ok(ran?)
     });
     progress.finish();
-    // What ended the run is reported first, and decides the exit code.
+    // The error that ended the run is printed first, and decides the exit code.
     let exit = match &done {
         Ok(summary) => {
             let exit = conclude(&plan, summary, &out, args.out.is_some(), console);
@@ -117,9 +122,9 @@ fn say_report(
             Ok(exit)
         }
         Ok(Some(page)) => {
-            let digest = page.digest(screen::of(&io::stderr()));
+            let digest = page.digest(screen::wide(&io::stderr()));
             digest.iter().for_each(|line| console.warn_styled(line));
-            // Whoever read it may have gone; the run has not failed for that.
+            // A reader that is gone is not a failure of the run.
             let mut paths = page.paths.iter();
             match paths.try_for_each(|path| console.say(&path.display().to_string())) {
                 Err(error) if closed(&error).is_none() => Err(error),
@@ -191,7 +196,7 @@ impl ClaimedDirectory {
             let made = tailmark_study::owner::create_dir(path);
             made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
         };
-        // One that cannot be made at all is the run's to refuse.
+        // If none can be created, the run reports the error.
         let free = (1..).map(name).find(|path| !is_taken(path));
         Self(free.unwrap_or_else(|| wanted.to_owned()))
     }

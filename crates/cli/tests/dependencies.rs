@@ -33,6 +33,7 @@ const SEVERAL_VERSIONS: &[&str] = &[
     "font-types",
     "getrandom",
     "hashbrown",
+    "imagesize",
     "indexmap",
     "itertools",
     "miniz_oxide",

@@ -11,7 +11,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 use tailmark_testing::{assert_says, err, out};
 use tempfile::TempDir;
@@ -62,13 +62,13 @@ fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
     for mix in ["readproportion=1", "updateproportion=1"] {
         for upgrade in ["", "--upgrade"] {
             let run = ycsb(dir, "run", &format!("-p {mix} {upgrade}"));
-            assert_eq!(code(&run), Some(1), "{}", err(&run));
+            assert_eq!(code(&run), Some(2), "{}", err(&run));
             let parts = ["no column family `usertable`, only `default`", "name the"];
             assert_says(&err(&run), &parts);
         }
     }
     let load = ycsb(dir, "load", "");
-    assert_eq!(code(&load), Some(1), "{}", err(&load));
+    assert_eq!(code(&load), Some(2), "{}", err(&load));
     assert_says(&err(&load), &["adds the column family", "--upgrade"]);
     assert!(files(dir) == before, "a file changed");
     // Its own program, which knows of no column family, can open it.
@@ -132,7 +132,7 @@ fn db_bench_uses_a_database_with_foreign_files_and_removes_none() {
     // Without the flag it would remove the database first.
     let fresh = "db-bench --db=db --num=500 --benchmarks=fillrandom,readrandom";
     let refused = tailmark(dir, fresh);
-    assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+    assert_eq!(code(&refused), Some(2), "{}", err(&refused));
     assert_says(
         &err(&refused),
         &["does not belong to this database; move it elsewhere"],
@@ -158,7 +158,7 @@ fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it
     let before = files(dir);
     let fill = "db-bench --db=db --num=500 --benchmarks=fillrandom";
     let refused = tailmark(dir, fill);
-    assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+    assert_eq!(code(&refused), Some(2), "{}", err(&refused));
     assert_says(
         &err(&refused),
         &["holds a database of another program", "--use_existing_db=0"],
@@ -176,7 +176,7 @@ fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it
     // Used by another program, it is that program's.
     drop(DB::open(&options, dir.join("db")).unwrap());
     let foreign = tailmark(dir, fill);
-    assert_eq!(code(&foreign), Some(1), "{}", err(&foreign));
+    assert_eq!(code(&foreign), Some(2), "{}", err(&foreign));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_load_of_ycsb_writes_no_file_that_a_link_in_its_directory_names() {
     assert!(fifo.success());
     let piped = ycsb(dir.path(), "load", "");
     for refused in [&linked, &piped] {
-        assert_eq!(code(refused), Some(1), "{refused:?}");
+        assert_eq!(code(refused), Some(2), "{refused:?}");
         assert_says(
             &err(refused),
             &["CF_NAMES` is a link, a pipe or a directory"],
@@ -209,7 +209,7 @@ fn a_load_of_ycsb_leaves_a_list_of_families_without_a_database() {
     fs::create_dir(dir.path().join("db")).unwrap();
     fs::write(&names, "mine\n").unwrap();
     let refused = ycsb(dir.path(), "load", "");
-    assert_eq!(code(&refused), Some(1), "{refused:?}");
+    assert_eq!(code(&refused), Some(2), "{refused:?}");
     assert_says(&err(&refused), &["of a database that is missing"]);
     assert_eq!(fs::read_to_string(&names).unwrap(), "mine\n");
     assert!(!dir.path().join("db/CURRENT").exists());
@@ -229,14 +229,14 @@ fn db_bench_writes_nothing_where_the_call_says_that_it_reads() {
             "readrandom,compact",
         ] {
             let refused = tailmark(dir.path(), &line(list));
-            assert_eq!(code(&refused), Some(1), "{refused:?}");
+            assert_eq!(code(&refused), Some(2), "{refused:?}");
             assert_says(&err(&refused), &["opens the database read-only"]);
         }
         let fresh = tailmark(
             dir.path(),
             &format!("db-bench --db=db {flag} --benchmarks=fillseq"),
         );
-        assert_eq!(code(&fresh), Some(1), "{fresh:?}");
+        assert_eq!(code(&fresh), Some(2), "{fresh:?}");
         let read = tailmark(dir.path(), &line("readrandom"));
         assert!(!err(&read).contains("has no effect"), "{read:?}");
         assert_eq!(files(dir.path()), before);
@@ -249,7 +249,7 @@ fn db_bench_takes_no_address_for_a_directory() {
     for address in ["127.0.0.1:9042", "db1:9042"] {
         let line = format!("db-bench --db={address} --benchmarks=fillrandom --num=10");
         let refused = tailmark(dir.path(), &line);
-        assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+        assert_eq!(code(&refused), Some(2), "{}", err(&refused));
         assert_says(&err(&refused), &["--db", address, "directory"]);
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -279,26 +279,28 @@ fn a_directory_that_an_options_file_names_keeps_the_database_of_others() {
         let line = format!("{section}\n  {key} = {}\n", prod.display());
         let text = text.replace(&format!("{plain}\n"), &line);
         fs::write(dir.join("o.ini"), text).unwrap();
-        for (call, expected) in [
-            (run.to_owned(), 2),
-            (format!("{run} --dry-run"), 2),
-            (
-                format!("ycsb load rocksdb {core} -p rocksdb.dir=new -p rocksdb.optionsfile=o.ini"),
-                2,
-            ),
-            (
-                "db-bench --db=new --num=100 --benchmarks=fillseq --options_file=o.ini".to_owned(),
-                1,
-            ),
+        for call in [
+            run.to_owned(),
+            format!("{run} --dry-run"),
+            format!("ycsb load rocksdb {core} -p rocksdb.dir=new -p rocksdb.optionsfile=o.ini"),
+            "db-bench --db=new --num=100 --benchmarks=fillseq --options_file=o.ini".to_owned(),
         ] {
             let refused = tailmark(dir, &call);
-            assert_eq!(code(&refused), Some(expected), "{call}: {}", err(&refused));
+            assert_eq!(code(&refused), Some(2), "{call}: {}", err(&refused));
             let parts = ["o.ini", key, prod.to_str().unwrap(), "a copy of the file"];
             assert_says(&err(&refused), &parts);
             assert!(!dir.join("new/CURRENT").exists(), "{call}");
             assert!(files(dir) == before, "{call}: a file changed");
         }
     }
+    // Nor is a database made that nothing identifies.
+    let text = "[Version]\nrocksdb_version=8.1.1\noptions_file_version=1.1\n[DBOptions]\n\
+                write_identity_file=false\n[CFOptions \"default\"]\n";
+    fs::write(dir.join("o.ini"), text).unwrap();
+    let refused = tailmark(dir, run);
+    assert_eq!(code(&refused), Some(2), "{}", err(&refused));
+    assert_says(&err(&refused), &["write_identity_file", "IDENTITY"]);
+    assert!(!dir.join("new/CURRENT").exists());
 }
 
 /// Every file of the directory `db` and below it, and what is in it; but for RocksDB's lock, which is
@@ -344,7 +346,7 @@ fn a_directory_with_files_of_a_database_but_no_current_is_left_as_it_is() {
             tailmark(dir, &format!("{bench}=readrandom")),
             tailmark(dir, &format!("{bench}=overwrite --use_existing_db=1")),
         ] {
-            assert_eq!(code(&output), Some(1), "{}", err(&output));
+            assert_eq!(code(&output), Some(2), "{}", err(&output));
             assert!(all_files(dir) == before, "{names:?}: {}", err(&output));
         }
         let load = ycsb(dir, "load", "");
@@ -371,7 +373,7 @@ fn db_bench_leaves_the_log_directory_of_another_database() {
             dir,
             &format!("db-bench --num=10 --benchmarks=fillseq {more}"),
         );
-        assert_eq!(code(&bench), Some(1), "{more}: {}", err(&bench));
+        assert_eq!(code(&bench), Some(2), "{more}: {}", err(&bench));
         assert!(all_files(dir) == before, "{more}: {}", err(&bench));
     }
     let reopened = DB::open(&options, dir.join("theirs")).unwrap();
@@ -400,7 +402,7 @@ fn a_database_that_is_in_use_is_refused_and_no_file_of_it_changes() {
         tailmark(dir, &format!("{bench}=readrandom --use_existing_db=1")),
         tailmark(dir, &format!("{bench}=overwrite --use_existing_db=1")),
     ] {
-        assert_eq!(code(&output), Some(1), "{}", err(&output));
+        assert_eq!(code(&output), Some(2), "{}", err(&output));
         assert_says(&err(&output), &["in use by another process"]);
         assert!(all_files(dir) == before, "{}", err(&output));
     }
@@ -433,6 +435,43 @@ fn a_file_that_a_call_does_not_name_is_not_written_over() {
     // Logs of its own are written again.
     for action in ["load", "run", "run"] {
         assert_eq!(code(&ycsb(dir, action, logs)), Some(0), "{action}");
+    }
+}
+
+#[test]
+fn of_calls_that_begin_at_once_in_one_directory_each_has_it_whole_or_changes_nothing() {
+    for _ in 0..3 {
+        let dir = TempDir::new().unwrap();
+        let begin = |_| {
+            let mut tailmark = Command::new(env!("CARGO_BIN_EXE_tailmark"));
+            tailmark
+                .args(["db-bench", "--db=db", "--num=20000", "--benchmarks=fillseq"])
+                .current_dir(dir.path())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            tailmark.spawn().unwrap()
+        };
+        let begun: Vec<_> = (0..4).map(begin).collect();
+        let ended: Vec<_> = begun
+            .into_iter()
+            .map(|run| run.wait_with_output().unwrap())
+            .collect();
+        assert!(ended.iter().any(|run| code(run) == Some(0)), "{ended:?}");
+        for run in ended.iter().filter(|run| code(run) != Some(0)) {
+            let said = err(run);
+            assert_eq!(code(run), Some(2), "{said}");
+            let is_told = [
+                "in use by another process",
+                "another program created",
+                "holds a database of another program",
+            ];
+            assert!(is_told.iter().any(|why| said.contains(why)), "{said}");
+        }
+        // RocksDB renames the log of what it does when it opens a database that is there.
+        let names = fs::read_dir(dir.path().join("db")).unwrap();
+        let mut names = names.map(|entry| entry.unwrap().file_name());
+        let old = names.find(|name| name.to_string_lossy().starts_with("LOG.old"));
+        assert_eq!(old, None);
     }
 }
 

@@ -6,7 +6,7 @@
 )]
 
 use serde_json::Value;
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, process::Stdio};
 use tailmark_testing::{Program, err, out};
 use tempfile::TempDir;
 
@@ -187,6 +187,40 @@ fn a_figure_that_could_not_be_read_again_leaves_the_study_as_it_was() {
     assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
     assert!(err(&refused).contains("duration_s"), "{}", err(&refused));
     assert_eq!(export(&dir)["points"], before["points"]);
+}
+
+#[test]
+fn first_imports_that_begin_at_once_are_all_in_the_study() {
+    let dir = TempDir::new().unwrap();
+    let log = fs::read_to_string(shared("inputs/db_bench.txt")).unwrap();
+    let begin = |number: u32| {
+        // The same file twice would be one run.
+        let name = format!("run{number}.log");
+        fs::write(dir.path().join(&name), format!("{log}\n{number}\n")).unwrap();
+        let args = [
+            "import", "db_bench", &name, "-o", "study", "--system", &name,
+        ];
+        let mut import = TAILMARK.command(dir.path(), &args);
+        import.stdout(Stdio::piped()).stderr(Stdio::piped());
+        import.spawn().unwrap()
+    };
+    let begun: Vec<_> = (0..4).map(begin).collect();
+    for import in begun {
+        let ended = import.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{}", err(&ended));
+    }
+    assert_eq!(export(&dir)["points"].as_array().unwrap().len(), 4 * 2);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_wrong_usage() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("notes.txt"), "no results").unwrap();
+    for (file, why) in [("missing.log", "No such file"), ("notes.txt", "notes.txt")] {
+        let refused = TAILMARK.run(dir.path(), &["import", "ycsb", file, "-o", "study"]);
+        assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+        assert!(err(&refused).contains(why), "{}", err(&refused));
+    }
 }
 
 #[test]

@@ -108,6 +108,25 @@ fn a_report_file_that_is_a_pipe_has_a_reader_or_is_refused() {
 }
 
 #[test]
+fn a_pipe_or_a_log_of_another_program_in_the_place_of_a_log_is_refused_at_once() {
+    let dir = bench();
+    let call = "$T ycsb load basic -p workload=site.ycsb.workloads.CoreWorkload -p recordcount=10 \
+                -p measurementtype=hdrhistogram -p hdrhistogram.fileoutput=true";
+    // As asbench writes them.
+    let theirs = "#[StartTime: 1700000000.000 (seconds since epoch)]\n";
+    fs::write(dir.path().join("write.hdr"), theirs).unwrap();
+    let foreign = shell(dir.path(), call);
+    assert_eq!(foreign.status.code(), Some(2), "{}", err(&foreign));
+    assert_says(&err(&foreign), &["write.hdr", "another program"]);
+    let left = fs::read_to_string(dir.path().join("write.hdr")).unwrap();
+    assert_eq!(left, theirs);
+    fs::rename(dir.path().join("pipe"), dir.path().join("write.hdr")).unwrap();
+    let piped = shell(dir.path(), call);
+    assert_eq!(piped.status.code(), Some(2), "{}", err(&piped));
+    assert_says(&err(&piped), &["write.hdr", "output.path"]);
+}
+
+#[test]
 fn a_marker_of_gigabytes_is_refused_by_a_run_and_reported_by_its_dry_run() {
     let dir = bench();
     let place = dir.path().join("place");

@@ -158,6 +158,7 @@ const ADVICE: &[(&str, &str)] = &[
     ("model/src/finding.rs", "sweep.warmup"),
     ("report/src/section/method.rs", "sweep.allow_errors"),
     ("stats/src/slo/blame.rs", "slo.threads"),
+    ("stats/src/slo/blame.rs", "sweep.background_rate"),
 ];
 
 /// Rust files below a folder, apart from tests.

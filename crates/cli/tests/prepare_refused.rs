@@ -36,8 +36,8 @@ fn a_directory_to_mount_on_that_holds_something_is_refused_before_the_device_is_
         assert_refused(&bench, &mounted, &["`other` (tmpfs) is mounted on it"]);
     }
     // A dry run says it too.
-    let said = bench.done(&format!("echo mine > mounted/file\n{RUN} --dry-run"));
-    assert_says(&said, &["against it (place): ", "it is not empty"]);
+    let said = bench.ended(&format!("echo mine > mounted/file\n{RUN} --dry-run"), 2);
+    assert_says(&said, &["objection (place): ", "it is not empty"]);
 }
 
 #[test]
@@ -127,10 +127,10 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
     assert_refused(&bench, &half, &[&refused, &destroy]);
     let agreed = format!("{half} {destroy}");
     for (flags, against) in [(run, true), (&agreed, false)] {
-        let said = bench.done(&format!("{flags} --dry-run"));
+        let said = bench.ended(&format!("{flags} --dry-run"), if against { 2 } else { 0 });
         let first = said.lines().next().unwrap();
         assert_eq!(first, format!("OVERWRITES {holds}"), "{said}");
-        assert_eq!(said.contains("against it (serial)"), against, "{said}");
+        assert_eq!(said.contains("objection (serial)"), against, "{said}");
         assert_eq!(said.contains("no objection"), !against, "{said}");
     }
     assert!(fs::read(bench.device.path()).unwrap() == before);
@@ -155,8 +155,8 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
         &again,
         &["stacked", over.trim().trim_start_matches("/dev/")],
     );
-    let planned = bench.done(&format!("{again} --dry-run"));
-    assert_says(&planned, &["against it (stacked)"]);
+    let planned = bench.ended(&format!("{again} --dry-run"), 2);
+    assert_says(&planned, &["objection (stacked)"]);
     bench.done(&format!("losetup --detach {over}"));
     bench.done(&again);
 }
@@ -196,7 +196,7 @@ fn preparing_says_first_what_is_lost() {
     // A run without consent leaves it as it is, and one with consent does not.
     let unasked = bench.done("$tailmark run plan.toml --dry-run");
     assert!(!unasked.contains("OVERWRITES"), "{unasked}");
-    let asked = bench.done(&format!("{RUN} --dry-run"));
+    let asked = bench.ended(&format!("{RUN} --dry-run"), 2);
     assert!(asked.starts_with(&first), "{asked}");
 }
 

@@ -17,7 +17,6 @@ pub struct Alone {
 
 impl Alone {
     /// This process.
-    #[must_use]
     pub fn new() -> Self {
         let (outgoing, incoming) = unbounded();
         Self { outgoing, incoming }
@@ -53,7 +52,7 @@ impl Cluster for Alone {
             received_ns: now,
         };
         let sent = self.outgoing.send(message);
-        sent.expect("the receiver is this one's own");
+        sent.expect("a process alone receives its own messages");
     }
 
     fn receive(&self, timeout: Duration) -> Option<Message> {

@@ -22,7 +22,6 @@ pub struct Clock {
 
 impl Clock {
     /// Its reading `elapsed_ns` after the machine's clock read `start_ns`.
-    #[must_use]
     pub fn at_ns(self, start_ns: u64, elapsed_ns: u64) -> u64 {
         let gained = (elapsed_ns as f64 * self.drift_ppm / 1e6).round() as i64;
         (start_ns + elapsed_ns).saturating_add_signed(self.ahead_ns + gained)
@@ -60,7 +59,6 @@ pub struct Rank {
 }
 
 /// A job with a rank for each of these clocks.
-#[must_use]
 pub fn ranks(clocks: &[Clock]) -> Vec<Rank> {
     let (inboxes, receivers): (Vec<_>, Vec<_>) = clocks.iter().map(|_| unbounded()).unzip();
     let job = Arc::new(Job {
@@ -85,7 +83,6 @@ impl Rank {
     }
 
     /// Who has ended the job, and why.
-    #[must_use]
     pub fn aborted(&self) -> Option<Aborted> {
         self.job.aborted.get().cloned()
     }

@@ -29,7 +29,6 @@ pub struct Exchange {
 
 impl Exchange {
     /// What an answer to this request carries in its body: the two instants of the request.
-    #[must_use]
     pub fn answer(request: &Message) -> [u8; 16] {
         let mut carried = [0; 16];
         carried[..8].copy_from_slice(&request.sent_ns.to_le_bytes());
@@ -38,7 +37,6 @@ impl Exchange {
     }
 
     /// The exchange that ends with this answer, which carried that.
-    #[must_use]
     pub fn new(carried: [u8; 16], answer: &Message) -> Self {
         let carried = u128::from_le_bytes(carried);
         Self {
@@ -50,14 +48,12 @@ impl Exchange {
     }
 
     /// How long the request and the answer were on their way together, in ns.
-    #[must_use]
     pub fn round_trip_ns(&self) -> u64 {
         let there_and_back = self.answer_received_ns.saturating_sub(self.request_sent_ns);
         there_and_back.saturating_sub(self.answer_sent_ns.saturating_sub(self.request_received_ns))
     }
 
     /// What it shows about the other clock.
-    #[must_use]
     pub fn measurement(&self) -> Measurement {
         let mid = |from: u64, to: u64| from + to.saturating_sub(from) / 2;
         let leader_ns = mid(self.request_sent_ns, self.answer_received_ns);
@@ -84,14 +80,12 @@ pub struct Measurement {
 
 impl Measurement {
     /// The best of a burst: that with the least round trip.
-    #[must_use]
     pub fn best(burst: &[Exchange]) -> Option<Self> {
         let best = burst.iter().min_by_key(|exchange| exchange.round_trip_ns());
         best.map(Exchange::measurement)
     }
 
     /// By how much the other clock is ahead, in ns.
-    #[must_use]
     pub fn offset_ns(&self) -> i64 {
         signed(self.leader_ns, self.other_ns)
     }
@@ -115,7 +109,7 @@ pub struct ClockLine {
 
 /// The clock of an instant.
 #[derive(Debug, Clone, Copy)]
-enum Of {
+enum Axis {
     Leader,
     Other,
 }
@@ -132,38 +126,34 @@ impl ClockLine {
     }
 
     /// The measurements, in order.
-    #[must_use]
     pub fn measurements(&self) -> &[Measurement] {
         &self.measurements
     }
 
     /// The other clock's reading at this reading of the leader's; `None` without measurements.
-    #[must_use]
     pub fn other_at(&self, leader_ns: u64) -> Option<At> {
-        self.convert(leader_ns, Of::Leader)
+        self.convert(leader_ns, Axis::Leader)
     }
 
     /// The leader's reading at this reading of the other clock; `None` without measurements.
-    #[must_use]
     pub fn leader_at(&self, other_ns: u64) -> Option<At> {
-        self.convert(other_ns, Of::Other)
+        self.convert(other_ns, Axis::Other)
     }
 
     /// By how much the other clock gains on the leader's from the first measurement to the last, in
     /// parts per million; nothing before the second.
-    #[must_use]
     pub fn drift_ppm(&self) -> Option<f64> {
         let (first, last) = (self.measurements.first()?, self.measurements.last()?);
-        (first != last).then(|| slope(Of::Leader, first, last) * 1e6)
+        (first != last).then(|| slope(Axis::Leader, first, last) * 1e6)
     }
 
-    fn convert(&self, ns: u64, of: Of) -> Option<At> {
+    fn convert(&self, ns: u64, axis: Axis) -> Option<At> {
         let (first, last) = (self.measurements.first()?, self.measurements.last()?);
-        let after = self.measurements.partition_point(|m| axes(of, m).0 <= ns);
+        let after = self.measurements.partition_point(|m| axes(axis, m).0 <= ns);
         Some(match after {
-            0 => beyond(of, ns, first, self.reach(first)),
-            n if n == self.measurements.len() => beyond(of, ns, last, self.reach(last)),
-            n => between(of, ns, &self.measurements[n - 1], &self.measurements[n]),
+            0 => beyond(axis, ns, first, self.reach(first)),
+            n if n == self.measurements.len() => beyond(axis, ns, last, self.reach(last)),
+            n => between(axis, ns, &self.measurements[n - 1], &self.measurements[n]),
         })
     }
 
@@ -183,52 +173,52 @@ impl ClockLine {
 }
 
 /// The instants of the source clock and of the target clock.
-const fn axes(of: Of, measurement: &Measurement) -> (u64, u64) {
-    match of {
-        Of::Leader => (measurement.leader_ns, measurement.other_ns),
-        Of::Other => (measurement.other_ns, measurement.leader_ns),
+const fn axes(axis: Axis, measurement: &Measurement) -> (u64, u64) {
+    match axis {
+        Axis::Leader => (measurement.leader_ns, measurement.other_ns),
+        Axis::Other => (measurement.other_ns, measurement.leader_ns),
     }
 }
 
 /// By how much the clock that is converted to gains on the other, as a part of one.
-fn slope(of: Of, from: &Measurement, to: &Measurement) -> f64 {
-    let ((x0, y0), (x1, y1)) = (axes(of, from), axes(of, to));
+fn slope(axis: Axis, from: &Measurement, to: &Measurement) -> f64 {
+    let ((x0, y0), (x1, y1)) = (axes(axis, from), axes(axis, to));
     let (dx, dy) = (signed(x0, x1), signed(y0, y1));
     (dy - dx) as f64 / dx as f64
 }
 
 /// From one measurement, with the clock gaining so much.
-fn along(of: Of, ns: u64, from: &Measurement, slope: f64) -> u64 {
-    let (x, y) = axes(of, from);
+fn along(axis: Axis, ns: u64, from: &Measurement, slope: f64) -> u64 {
+    let (x, y) = axes(axis, from);
     let dx = signed(x, ns);
     y.saturating_add_signed(dx + (dx as f64 * slope).round() as i64)
 }
 
 /// Between two measurements: if both are wrong in one direction, so is the value between them, but
 /// by no more than the worse of them.
-fn between(of: Of, ns: u64, from: &Measurement, to: &Measurement) -> At {
+fn between(axis: Axis, ns: u64, from: &Measurement, to: &Measurement) -> At {
     At {
-        ns: along(of, ns, from, slope(of, from, to)),
+        ns: along(axis, ns, from, slope(axis, from, to)),
         bound_ns: from.bound_ns.max(to.bound_ns) + 1,
     }
 }
 
 /// Before the first or after the last measurement: the measured drift is extrapolated, and its
 /// uncertainty widens the bound with the distance.
-fn beyond(of: Of, ns: u64, end: &Measurement, other: Option<&Measurement>) -> At {
+fn beyond(axis: Axis, ns: u64, end: &Measurement, other: Option<&Measurement>) -> At {
     let max = DRIFT_PPM_MAX / 1e6;
     let (slope, unknown) = other.map_or((0.0, max), |other| {
         let span = other.leader_ns.abs_diff(end.leader_ns) as f64;
         let unknown = (end.bound_ns + other.bound_ns) as f64 / span;
         if unknown < max {
-            (slope(of, end, other), unknown)
+            (slope(axis, end, other), unknown)
         } else {
             (0.0, max)
         }
     });
-    let distance = axes(of, end).0.abs_diff(ns) as f64;
+    let distance = axes(axis, end).0.abs_diff(ns) as f64;
     At {
-        ns: along(of, ns, end, slope),
+        ns: along(axis, ns, end, slope),
         bound_ns: end.bound_ns + (distance * unknown).ceil() as u64 + 1,
     }
 }

@@ -29,7 +29,6 @@ const LAUNCHERS: &[(&str, &str, &str)] = &[
 const FIRST_SPEAKS: Duration = Duration::from_secs(3);
 
 /// The launcher that started this process, if any.
-#[must_use]
 pub fn launched() -> Option<Launched> {
     launched_by(|name| std::env::var(name).ok())
 }
@@ -48,7 +47,6 @@ fn launched_by(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
 
 /// Whether this process is the first of its job, or the only one, by what its launcher says. What all
 /// of them would say alike this one says.
-#[must_use]
 pub fn is_first() -> bool {
     launched().is_none_or(|launched| launched.rank == 0)
 }
@@ -65,30 +63,36 @@ pub fn let_first_speak() {
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)]) -> Option<(&'static str, u32)> {
+    fn launched(variables: &[(&str, &str)]) -> Option<(&'static str, u32)> {
         let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
-        let launched = launched_by(|name| find(name).map(|(_, value)| (*value).to_owned()))?;
-        Some((launched.launcher, launched.size))
+        let found = launched_by(|name| find(name).map(|(_, value)| (*value).to_owned()))?;
+        Some((found.launcher, found.size))
     }
 
     #[test]
     fn a_plain_start_has_no_launcher() {
-        assert_eq!(of(&[]), None);
+        assert_eq!(launched(&[]), None);
         // A batch script of Slurm has this one, and is one process.
-        assert_eq!(of(&[("SLURM_NTASKS", "8")]), None);
+        assert_eq!(launched(&[("SLURM_NTASKS", "8")]), None);
     }
 
     #[test]
     fn each_launcher_tells_how_many_processes_there_are() {
-        assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "4")]), Some(("mpirun", 4)));
-        assert_eq!(of(&[("PMI_SIZE", "3")]), Some(("mpirun", 3)));
-        assert_eq!(of(&[("SLURM_STEP_NUM_TASKS", "2")]), Some(("srun", 2)));
+        assert_eq!(
+            launched(&[("OMPI_COMM_WORLD_SIZE", "4")]),
+            Some(("mpirun", 4))
+        );
+        assert_eq!(launched(&[("PMI_SIZE", "3")]), Some(("mpirun", 3)));
+        assert_eq!(
+            launched(&[("SLURM_STEP_NUM_TASKS", "2")]),
+            Some(("srun", 2))
+        );
     }
 
     #[test]
     fn mpirun_within_slurm_counts_before_srun() {
         let both = [("SLURM_STEP_NUM_TASKS", "2"), ("OMPI_COMM_WORLD_SIZE", "8")];
-        assert_eq!(of(&both), Some(("mpirun", 8)));
+        assert_eq!(launched(&both), Some(("mpirun", 8)));
     }
 
     #[test]
@@ -105,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_of_processes_says_nothing() {
-        assert_eq!(of(&[("PMI_SIZE", "")]), None);
-        assert_eq!(of(&[("PMI_SIZE", "0")]), None);
+        assert_eq!(launched(&[("PMI_SIZE", "")]), None);
+        assert_eq!(launched(&[("PMI_SIZE", "0")]), None);
     }
 }

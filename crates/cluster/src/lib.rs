@@ -66,7 +66,6 @@ pub struct Message {
 }
 
 /// `CLOCK_MONOTONIC` of this host, in ns.
-#[must_use]
 pub fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let part = |part: i64| u64::try_from(part).unwrap_or_default();
@@ -74,7 +73,6 @@ pub fn monotonic_ns() -> u64 {
 }
 
 /// The name of this host.
-#[must_use]
 pub fn host_name() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().into_owned()

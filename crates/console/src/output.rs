@@ -43,7 +43,6 @@ impl fmt::Debug for Console {
 
 impl Console {
     /// The program's own standard output and standard error.
-    #[must_use]
     pub fn standard() -> Self {
         Self {
             is_standard: true,
@@ -52,7 +51,6 @@ impl Console {
     }
 
     /// Writes to these in their place.
-    #[must_use]
     pub fn new(out: impl Write + Send + 'static, err: impl Write + Send + 'static) -> Self {
         let shared = |to: Box<dyn Write + Send>| Arc::new(Mutex::new(to));
         Self {
@@ -76,7 +74,7 @@ impl Console {
     /// Lets `act` write to standard output.
     ///
     /// # Errors
-    /// That of `act`, or if standard output cannot be written.
+    /// The error of `act`, or if standard output cannot be written.
     pub fn write(
         &self,
         act: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
@@ -156,7 +154,6 @@ impl Write for Watched<'_> {
 }
 
 /// Whether what went wrong is only that the reader of standard output went away.
-#[must_use]
 pub fn closed(error: &anyhow::Error) -> Option<Closed> {
     error
         .chain()

@@ -23,7 +23,7 @@ mod watch;
 use anyhow::{Context, anyhow, bail};
 use flags::{Asked, Flags};
 use std::path::PathBuf;
-use tailmark_console::{Console, Exit, listen};
+use tailmark_console::{Console, Exit, Refused, listen};
 use tailmark_driver::{Driver, Location};
 use tailmark_engine::Stop;
 
@@ -32,8 +32,8 @@ use tailmark_engine::Stop;
 /// # Errors
 /// Names what is wrong, before anything is measured if possible.
 pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
-    let (own, words) = take_out(words)?;
-    let flags = Flags::parse(&words)?;
+    let (own, words) = take_out(words).map_err(Refused::because)?;
+    let flags = Flags::parse(&words).map_err(Refused::because)?;
     match flags.requested {
         Some(Asked::Help) => return help(console),
         Some(Asked::Version) => {
@@ -51,7 +51,10 @@ pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
         .for_each(|warning| console.warn(&format!("warning: {warning}")));
     let stop = Stop::new();
     listen(&stop, console, || None)?;
-    run::BenchmarkRun::new(&flags, own, stop, console.clone())?.run()
+    let run = run::BenchmarkRun::new(&flags, own, stop, console.clone());
+    let mut run = run.map_err(Refused::because)?;
+    let entries = run.open().map_err(Refused::because)?;
+    run.run(&entries)
 }
 
 /// What db_bench does not have.

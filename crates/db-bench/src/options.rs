@@ -115,6 +115,7 @@ pub fn settings(
         ("block_cache", &cache),
         ("cache_kind", cache_kind),
         ("background_rate", rate),
+        ("async_io", flags.text("async_io")),
         ("sync", flags.text("sync")),
         ("disable_wal", flags.text("disable_wal")),
         ("statistics", flags.text("statistics")),

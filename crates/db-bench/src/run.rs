@@ -15,25 +15,20 @@ use super::{
     watch::{Watch, refuse_default_report},
 };
 use anyhow::{bail, ensure};
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_console::{Console, Exit};
 use tailmark_driver::{
     Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings, db::RocksDb,
 };
 use tailmark_engine::{Spec, Stop, Terms};
-use tailmark_model::{Kind, Phase, PointKey};
+use tailmark_model::{Kind, Phase, PointKey, instant::since_1970};
 use tailmark_report::write_studies;
 use tailmark_runner::{
     PointContext,
     capture::Watched,
     point::{self, CallStudy, Measured},
 };
-use tailmark_workload::{KeySpace, Workload};
+use tailmark_workload::{KeySpace, Workload, assign_groups};
 
 /// One call of db_bench.
 pub struct BenchmarkRun<'a> {
@@ -131,19 +126,16 @@ impl<'a> BenchmarkRun<'a> {
         })
     }
 
-    /// Runs the list.
+    /// The list of benchmarks, with the database open.
     ///
     /// # Errors
     /// If a benchmark is unknown, or the database refuses.
-    pub fn run(mut self) -> anyhow::Result<Exit> {
+    pub fn open(&mut self) -> anyhow::Result<Vec<ListedBenchmark>> {
         let entries = self.entries()?;
         refuse_default_report(self.flags)?;
         self.seed = match self.flags.number("seed")? {
             0_i64 => {
-                let seed = SystemTime::now()
-                    .duration_since(UNIX_EPOCH)
-                    .unwrap_or_default();
-                let seed = seed.as_micros() as u64;
+                let seed = since_1970().as_micros() as u64;
                 self.console
                     .say(&format!("Set seed to {seed} because --seed was 0"))?;
                 seed
@@ -167,6 +159,14 @@ impl<'a> BenchmarkRun<'a> {
             self.params.access = Access::CreateNew;
         }
         self.open_with(&self.params.clone())?;
+        Ok(entries)
+    }
+
+    /// Runs the list.
+    ///
+    /// # Errors
+    /// If the database refuses, or a file cannot be written.
+    pub fn run(mut self, entries: &[ListedBenchmark]) -> anyhow::Result<Exit> {
         let version = self
             .database()?
             .facts()
@@ -174,7 +174,7 @@ impl<'a> BenchmarkRun<'a> {
             .unwrap_or_default();
         self.console.warn(&text::environment(&version));
         self.console.say(&text::header(self.flags)?)?;
-        for entry in &entries {
+        for entry in entries {
             match entry.action {
                 Action::Tool(tool) => self.use_tool(tool)?,
                 Action::Measure(measure) => self.measure(entry, &measure)?,
@@ -351,9 +351,7 @@ impl<'a> BenchmarkRun<'a> {
         let measured = point::measure(&spec, &watched, &watch, &ends)?;
         let phase = &measured.phase;
         watch.end(Duration::from_secs_f64(phase.elapsed_s()));
-        let background =
-            phase_clients(workload, measurement.threads) - u64::from(measurement.threads);
-        self.clients += u64::from(measurement.threads) + background;
+        self.clients += assign_groups(workload, measurement.threads).len() as u64;
         let result = BenchmarkResult::new(phase, measure, workload, measurement.threads);
         let message = if measure.needs.is_small() {
             format!("({} ops)", data.records)
@@ -404,11 +402,6 @@ fn checked(
     let mut settings = Settings::check(driver, given, data, 1.0)?;
     settings.set_default("format_version", flags::FORMAT_VERSION);
     Ok(settings)
-}
-
-/// Clients of a phase, background clients included.
-fn phase_clients(workload: &Workload, threads: u32) -> u64 {
-    tailmark_workload::assign_groups(workload, threads).len() as u64
 }
 
 /// The point of a repeat. A sinusoidal rate is not the fixed rate in a point's name.

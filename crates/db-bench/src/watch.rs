@@ -35,8 +35,6 @@ pub struct Watch<'a> {
     state: Mutex<State>,
 }
 
-/// Opens a file and empties it, without waiting for the reader of a pipe. Under the default name a link
-/// is refused, because another user may have planted it.
 /// Refuses to write the report of `--report_interval_seconds` over a file that the call does not name.
 ///
 /// # Errors
@@ -53,6 +51,8 @@ pub fn refuse_default_report(flags: &Flags) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Opens a file and empties it, without waiting for the reader of a pipe. Under the default name a
+/// link is refused, because another user may have planted it.
 fn create(path: &str, is_given: bool) -> io::Result<File> {
     refuse_block_device(Path::new(path))?;
     let mut options = File::options();

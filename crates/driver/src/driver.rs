@@ -84,8 +84,8 @@ pub enum Access {
     Extend,
     /// It is read and, if it is embedded, left unchanged. A missing database is an error.
     Read,
-    /// As `Read` if another version wrote it. Otherwise the database may do its background work
-    /// meanwhile, as in production.
+    /// As `Read` if another program or version wrote it. Otherwise the database may do its
+    /// background work meanwhile, as in production.
     ReadCompatible,
 }
 
@@ -164,6 +164,9 @@ pub struct Driver {
     pub port: Option<u16>,
     /// How its clients are run.
     pub clients: Clients,
+    /// The requests that each thread keeps in flight, if settings ask for that. Each is then a
+    /// client of its own, and a task. `None`: the clients are the threads.
+    pub depth: fn(&Settings) -> Option<u32>,
     /// The supported kinds of request.
     pub supports: &'static [OperationKind],
     /// Whether it can do what db_bench alone asks for: several records in one request, and iterators.
@@ -211,6 +214,20 @@ pub struct Driver {
     pub reshapes: fn(&Settings) -> bool,
     /// The semantics that the settings imply, if they do. The plan must not contradict them.
     pub semantics: fn(&Settings) -> Option<Semantics>,
+}
+
+impl Driver {
+    /// How its clients are run with these settings.
+    #[must_use]
+    pub fn clients(&self, settings: &Settings) -> Clients {
+        (self.depth)(settings).map_or(self.clients, |_| Clients::Tasks)
+    }
+
+    /// The number of clients for that many threads.
+    #[must_use]
+    pub fn client_count(&self, settings: &Settings, threads: u32) -> u32 {
+        threads.saturating_mul((self.depth)(settings).unwrap_or(1))
+    }
 }
 
 impl std::fmt::Debug for Driver {

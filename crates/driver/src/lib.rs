@@ -4,6 +4,7 @@
 //! a [`Session`], an open database is a [`Database`], and a [`Driver`] is a row of [`db::DRIVERS`]
 //! that opens one. Nothing here knows a clock, a workload or a study.
 
+mod allocator;
 mod data;
 pub mod db;
 mod driver;
@@ -24,6 +25,7 @@ mod settings;
 mod virtual_clock;
 mod wake_queue;
 
+pub use allocator::{allocator_facts, allocator_remark};
 pub use data::{DataSet, Schema};
 pub use driver::{
     Access, Clients, Confirm, Driver, Identity, Params, Place, Semantics, ServerLook,

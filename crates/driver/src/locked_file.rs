@@ -37,7 +37,7 @@ impl Deref for LockedFile {
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        // Where that fails, closing the file does it.
+        // If that fails, closing the file unlocks it.
         let _ = self.0.unlock();
     }
 }

@@ -131,12 +131,16 @@ pub struct Remark {
 /// test of `runner` checks that each code is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemarkCode {
+    /// The memory allocator has settings from outside.
+    AllocatorSettings,
     /// Flushes or compactions failed.
     BackgroundErrors,
     /// Reads and writes went through the page cache against the plan.
     BufferedIo,
     /// The database dropped records because its memory was full.
     DataEvicted,
+    /// The database could not use io_uring.
+    IoUringRefused,
     /// Nodes of a cluster accepted no connection.
     NodesDown,
     /// The database keeps its data only in memory.
@@ -147,10 +151,12 @@ pub enum RemarkCode {
 
 impl RemarkCode {
     /// Every code.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
+        Self::AllocatorSettings,
         Self::BackgroundErrors,
         Self::BufferedIo,
         Self::DataEvicted,
+        Self::IoUringRefused,
         Self::NodesDown,
         Self::NotPersistent,
         Self::SoftwareCrc,
@@ -160,9 +166,11 @@ impl RemarkCode {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::AllocatorSettings => "allocator-settings",
             Self::BackgroundErrors => "background-errors",
             Self::BufferedIo => "buffered-io",
             Self::DataEvicted => "data-evicted",
+            Self::IoUringRefused => "io-uring-refused",
             Self::NodesDown => "nodes-down",
             Self::NotPersistent => "not-persistent",
             Self::SoftwareCrc => "software-crc",

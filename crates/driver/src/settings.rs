@@ -169,7 +169,6 @@ impl Settings {
     }
 
     /// The error that a setting's value is not accepted.
-    #[cfg(feature = "net")]
     pub(crate) fn refuse(&self, name: &str, accepted: &str) -> Error {
         Error::BadSetting {
             name: name.to_owned(),

@@ -4,7 +4,7 @@
 use crate::{clock::Tick, deal::Deal};
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tailmark_model::{Arrivals, Latencies, new_latencies};
+use tailmark_model::{Arrivals, Latencies, histogram, new_latencies};
 use tailmark_workload::Poisson;
 
 /// If more operations than these were not taken, only a sample of them is examined.
@@ -114,7 +114,6 @@ impl Spacing {
 impl ArrivalSequence {
     /// A sequence of `rate` operations per second. If they are even, the first is due at 0. It ends
     /// after `operations` that are due at `measure` or later.
-    #[must_use]
     pub fn new(
         arrivals: Arrivals,
         rate: f64,
@@ -220,7 +219,6 @@ impl ArrivalSequence {
     }
 
     /// Whether all have been given out.
-    #[must_use]
     pub fn is_spent(&self) -> bool {
         self.left() == 0
     }
@@ -238,7 +236,6 @@ impl ArrivalSequence {
 
     /// When the last operation of a bounded sequence is due and, on average, the next one would be;
     /// `None` until it has been given out.
-    #[must_use]
     pub fn end(&self) -> Option<Tick> {
         let operations = self.operations.filter(|_| self.is_spent())?;
         match &self.source {
@@ -256,15 +253,13 @@ impl ArrivalSequence {
     /// Takes all remaining arrivals that are due before `end`. Returns the ages at `now` of those
     /// in the measured part. If there are very many, the ages are those of [`SAMPLES`] of them,
     /// evenly spaced.
-    #[must_use]
     pub fn take_left(&self, end: Tick, now: Tick) -> Latencies {
         self.skip_warmup();
         let mut ages = new_latencies();
         let mut add = |due: Tick, n: u64| {
             let age = now.saturating_sub(due);
             if due >= self.measure && n > 0 {
-                ages.record_n(age, n)
-                    .expect("a histogram that grows takes any value");
+                histogram::record(&mut ages, age, n);
             }
         };
         for _ in 0..SAMPLES {
@@ -273,8 +268,7 @@ impl ArrivalSequence {
                 None => return ages,
             }
         }
-        // Of a Poisson process as many are left as are due on average, and they are as evenly
-        // spaced as their number is large.
+        // The rest of a Poisson process is counted at its average, and spaced evenly.
         let Some(from) = self.next().filter(|due| *due < end) else {
             return ages;
         };
@@ -284,7 +278,7 @@ impl ArrivalSequence {
         let length = left as f64 / self.rate * 1e9;
         let part = |i: u64| (left as f64 * i as f64 / SAMPLES as f64) as u64;
         for i in 0..SAMPLES {
-            // The last of each part is the youngest: at least that old they all are.
+            // The last of each part is the youngest, so all are at least that old.
             let due = from + (length * (i + 1) as f64 / SAMPLES as f64) as u64;
             add(due.min(end), part(i + 1) - part(i));
         }
@@ -388,7 +382,7 @@ mod tests {
 
     #[test]
     fn no_more_is_left_than_was_to_be_measured() {
-        // 1,000,000 are due in the warm-up, and no client took any.
+        // 1,000,000 are due in the warm-up; no client took any.
         for arrivals in Arrivals::ALL {
             let sequence = ArrivalSequence::new(arrivals, 1e6, S, Some(2_500_000), 1);
             let left = sequence.take_left(10 * S, 10 * S).len();
@@ -410,12 +404,12 @@ mod tests {
         let sequence = || ArrivalSequence::new(Arrivals::Even, 1_000.0, S, None, 1);
         let taken = sequence();
         (0..1_500).for_each(|_| _ = taken.next());
-        // Due from 1,500 ms on, until 2,000.
+        // Due from 1,500 ms to 2,000 ms.
         let ages = taken.take_left(2 * S, 12 * S);
         assert_eq!(ages.len(), 500);
         let near = |value: u64, expected: u64| value.abs_diff(expected) <= expected / 1_000;
         assert!(near(ages.min(), 10_001_000_000) && near(ages.max(), 10_500_000_000));
-        // Those of the warm-up are none.
+        // Operations due in the warm-up do not count.
         assert_eq!(sequence().take_left(2 * S, 2 * S).len(), 1_000);
     }
 

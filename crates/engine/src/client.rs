@@ -74,7 +74,7 @@ impl<R: Record, C: Clock> Client<R, C> {
         let mut now = self.clock.now();
         self.pulse.busy(now);
         while let Some(due) = self.pacer.next(now).await {
-            // Of both halves of a read-modify-write and of the pair: all are measured or none.
+            // Either both halves of a read-modify-write and the pair are measured, or none of them.
             let is_measured = self.pacer.is_measured();
             if is_measured && let Some(next) = self.measured.take() {
                 self.stream.follow(*next);
@@ -151,7 +151,6 @@ async fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
 
 /// The kind of result for a request.
 #[inline]
-#[must_use]
 pub const fn recorded_as(requested: OperationKind) -> Kind {
     match requested {
         OperationKind::Read => Kind::Read,

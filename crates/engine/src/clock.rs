@@ -5,7 +5,7 @@
 //! of their time and its rate) is in the factors, so that they run the same instructions as a
 //! single process.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tailmark_driver::VirtualClock;
 
 /// Nanoseconds since the clock's origin.
@@ -59,10 +59,9 @@ impl Factor {
 
 impl MonotonicClock {
     /// A clock that starts now, at 0.
-    #[must_use]
     pub fn start() -> Self {
         let counter = quanta::Clock::new();
-        // As it was calibrated.
+        // The rate found by calibration.
         const MANY: u64 = 1 << 52;
         Self {
             counted: counter.raw(),
@@ -73,7 +72,6 @@ impl MonotonicClock {
     }
 
     /// A clock through two known pairs of counter value and time in nanoseconds.
-    #[must_use]
     pub fn through(from: Reading, to: Reading) -> Self {
         let counts = to.counted.saturating_sub(from.counted);
         Self {
@@ -87,10 +85,8 @@ impl MonotonicClock {
     /// Whether it runs at about the speed that the calibration of the counter gives. A clock
     /// through two readings does not if the machine slept between them, because it stood still
     /// meanwhile.
-    #[must_use]
     pub fn is_plausible(&self) -> bool {
-        // By how much a calibration may be wrong, and a clock that follows a time service go faster
-        // or slower.
+        // Allows for errors of calibration, and for a time service that changes the rate.
         const APART: f64 = 0.001;
         let ns_per_count = |clock: &Self| {
             let shift = f64::from(clock.factor.shift).exp2();
@@ -104,7 +100,7 @@ impl MonotonicClock {
 impl Clock for MonotonicClock {
     #[inline]
     fn now(&self) -> Tick {
-        // Counters of two processors may differ by a little.
+        // The counters of two processors may differ slightly.
         let counts = self.counter.raw().saturating_sub(self.counted);
         self.origin + self.factor.ns(counts)
     }
@@ -129,7 +125,6 @@ pub struct Reading {
 impl Reading {
     /// Reads both clocks at once, as the quickest of several attempts. The error is half of the
     /// time that it took (some tens of nanoseconds).
-    #[must_use]
     pub fn new(now_ns: impl Fn() -> u64) -> Self {
         let counter = quanta::Clock::new();
         quickest(|| {
@@ -156,29 +151,18 @@ impl Clock for VirtualClock {
 }
 
 /// A duration as nanoseconds, at most 584 years.
-#[must_use]
 pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// How far the wall clock was set forward between two readings that far apart, milliseconds;
 /// negative if it was set back.
-#[must_use]
 pub fn clock_step_ms(before_ms: u64, after_ms: u64, elapsed: Duration) -> i64 {
     let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
     after_ms
         .wrapping_sub(before_ms)
         .wrapping_sub(elapsed_ms)
         .cast_signed()
-}
-
-/// Milliseconds since 1970, UTC.
-#[must_use]
-pub fn unix_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -200,10 +184,10 @@ mod tests {
 
     #[test]
     fn counts_of_any_length_are_nanoseconds() {
-        // Of 5 GHz, 1 GHz (the kernel's clock), 24 MHz and 1 MHz.
+        // 5 GHz, 1 GHz (the kernel's clock), 24 MHz and 1 MHz.
         for (ns, counts) in [(1, 5), (1, 1), (125, 3), (1_000, 1)] {
             let factor = Factor::new(ns, counts);
-            // A year in counts is right to some nanoseconds.
+            // A year in counts is exact to a few nanoseconds.
             let year = 31_536_000_000_000_000 / ns * counts;
             let expected = u128::from(year) * u128::from(ns) / u128::from(counts);
             let off = u128::from(factor.ns(year)).abs_diff(expected);
@@ -214,14 +198,14 @@ mod tests {
 
     #[test]
     fn a_clock_goes_through_what_was_read_of_another() {
-        // The other clock says hours, and goes twice as fast.
+        // The other clock shows hours, and runs twice as fast.
         let machine = MonotonicClock::start();
         let other = || 7_200_000_000_000 + 2 * machine.now();
         let from = Reading::new(other);
         std::thread::sleep(Duration::from_millis(50));
         let clock = MonotonicClock::through(from, Reading::new(other));
         std::thread::sleep(Duration::from_millis(50));
-        // Of 50 ms 2 us are 40 parts in a million, far more than readings are wrong by.
+        // 2 us in 50 ms are 40 parts per million, far more than the error of readings.
         let (before, now, after) = (other(), clock.now(), other());
         assert!(
             before <= now + 2_000 && now <= after + 2_000,

@@ -31,7 +31,7 @@ pub fn collect<C: Clock>(
     loop {
         let left = Duration::from_nanos(collection.next().saturating_sub(clock.now()));
         match received.recv_timeout(left) {
-            // The client that gets the emptied stats back may have ended meanwhile.
+            // The client that owns the emptied stats may have ended.
             Ok(snapshot) => drop(give_back.send(collection.take(snapshot))),
             Err(RecvTimeoutError::Disconnected) => return collection.end(),
             Err(RecvTimeoutError::Timeout) => {}
@@ -64,7 +64,7 @@ impl<'a, C: Clock> Collection<'a, C> {
             collector: Collector::new(),
             silence: Silence::default(),
             reported: (0, 0),
-            // The end of the warm-up, or else that of the first interval.
+            // The end of the warm-up, or of the first interval without one.
             next: if is_warmed_up {
                 measure + recorder::INTERVAL_NS + nanos(REPORT_DELAY)
             } else {
@@ -187,7 +187,7 @@ pub fn sample(sampler: &mut dyn Sampler, clock: &impl Clock, measure: Tick, done
         let second = recorder::INTERVAL_NS;
         let wait = second - (now + second - measure % second) % second;
         std::thread::park_timeout(Duration::from_nanos(wait));
-        // Woken at a full second, or by the end of the phase.
+        // It wakes at a full second, or at the end of the phase.
         if !done.load(Ordering::Relaxed) && clock.now() >= now + wait {
             sampler.sample(&now_s, false);
         }

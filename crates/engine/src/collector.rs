@@ -12,7 +12,7 @@ use super::{
 use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
 use tailmark_model::{
-    ErrorCount, Interval, IntervalKind, Kind, LagCauses, Latencies, Packed, Phase, StartLag,
+    ErrorCount, Interval, IntervalKind, Kind, LagCauses, Packed, Phase, StartLag, histogram::add,
     new_latencies, printable, qos::Blocks,
 };
 
@@ -43,7 +43,6 @@ pub struct Collector {
 
 impl Collector {
     /// An empty collector.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             seconds: 1,
@@ -69,26 +68,22 @@ impl Collector {
     }
 
     /// Operations so far, failed operations among them, and failed requests.
-    #[must_use]
     pub const fn counts(&self) -> (u64, u64, u64) {
         (self.totals.operations, self.totals.failed, self.errors)
     }
 
     /// Whether operations were done, or given up, after the planned end.
-    #[must_use]
     pub const fn has_overrun(&self) -> bool {
         self.totals.drained + self.totals.drained_failed + self.totals.censored > 0
     }
 
     /// When the last operation was done, nanoseconds after `measure`.
-    #[must_use]
     pub const fn done_ns(&self, measure: Tick) -> u64 {
         self.last_done.saturating_sub(measure)
     }
 
     /// The 99th percentile over all kinds that are sent, of the newest interval that all clients
     /// have probably passed; nanoseconds.
-    #[must_use]
     pub fn recent_p99(&self) -> u64 {
         let Some((_, stats)) = self.open.iter().rev().nth(usize::from(self.open.len() > 1)) else {
             return 0;
@@ -111,7 +106,6 @@ impl Collector {
     }
 
     /// All intervals that are no longer open.
-    #[must_use]
     pub fn closed(&self) -> Vec<&Interval> {
         let is_whole = |slot: u32| self.is_old((slot + 1) * self.seconds - 1);
         let whole = self.closed.iter().filter(|(slot, _)| is_whole(**slot));
@@ -209,7 +203,7 @@ impl Collector {
                 ages.response.add_to(failed);
             }
             if kind == Kind::ReadModifyWrite {
-                continue; // those of a pair are those of its halves
+                continue; // the halves of a pair are counted already
             }
             let cause = failures.cause.name();
             let counts = &mut self.totals.errors;
@@ -220,7 +214,7 @@ impl Collector {
                     kind,
                     cause: cause.to_owned(),
                     count: failures.count,
-                    // A server's own words.
+                    // The text of a server.
                     example: printable(&failures.example).into_owned(),
                 }),
             }
@@ -243,7 +237,6 @@ impl Collector {
 
     /// Finishes a phase whose measured part was that long, nanoseconds. Seconds without completed
     /// operations become intervals too, also before the first completion and after the last one.
-    #[must_use]
     pub fn finish(mut self, length_ns: u64) -> Phase {
         let slots = |seconds: u32| length_ns.div_ceil(u64::from(seconds) * INTERVAL_NS) as usize;
         while slots(self.seconds) > INTERVALS_MAX {
@@ -262,8 +255,8 @@ impl Collector {
             let whole_s = interval.length_s;
             interval.length_s = (end_s - interval.start_s).clamp(0.0, whole_s);
             match intervals.last_mut() {
-                // A fraction of an interval tells no rate: it is added to the one before, as is
-                // what background clients did after its end.
+                // A fraction of an interval shows no rate. It is added to the previous one, with
+                // the work of background clients after its end.
                 Some(before) if interval.length_s < whole_s / 2.0 => {
                     let length_s = before.length_s + interval.length_s;
                     before.merge(&interval);
@@ -292,18 +285,7 @@ impl Collector {
 fn empty(slot: u32, seconds: u32) -> Interval {
     let length_s = f64::from(seconds) * (INTERVAL_NS as f64 / 1e9);
     let start_s = f64::from(slot) * length_s;
-    Interval {
-        start_s,
-        length_s,
-        operations: 0,
-        failed: 0,
-        kinds: BTreeMap::new(),
-    }
-}
-
-fn add(into: &mut Latencies, from: &Latencies) {
-    into.add(from)
-        .expect("a histogram that grows takes any other");
+    Interval::empty(start_s, length_s)
 }
 
 #[cfg(test)]
@@ -340,7 +322,7 @@ mod tests {
                 collector.take(reads(interval, 10 + client, 1_000));
             }
         }
-        collector.take(reads(0, 7, 90_000)); // a client that was stalled for long
+        collector.take(reads(0, 7, 90_000)); // a client that stalled for a long time
         let collected = collector.finish(20 * INTERVAL_NS);
         assert_eq!(collected.operations, 20 * 33 + 7);
         assert_eq!(collected.kinds[&Kind::Read].service.len(), 20 * 33 + 7);
@@ -401,7 +383,7 @@ mod tests {
         let p50 = blocks.find(|block| block.quantile.name == "p50").unwrap();
         let p99 = blocks.find(|block| block.quantile.name == "p99").unwrap();
         assert_eq!((p99.blocks, p99.samples_min), (2_500, 1_000_000));
-        // Two seconds are one block: of an interval of 8 they would be a quarter.
+        // Two seconds are one block; they would be a quarter of an interval of 8.
         assert!(
             p50.worst.ns.abs_diff(100_000_000) < 1_000_000,
             "{}",

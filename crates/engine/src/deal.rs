@@ -13,10 +13,9 @@ pub struct Deal {
 
 impl Deal {
     /// The deal for one of several processes, given the number of clients of each.
-    #[must_use]
     pub fn new(process: usize, clients: &[u64]) -> Self {
-        // Its k-th of n is due as if n were spread over the round by themselves: at (k + 1/2) / n. The
-        // numerators and denominators are doubled.
+        // The k-th of n is due as if the n were spread over the round alone: at (k + 1/2) / n.
+        // Numerators and denominators are doubled.
         let due = |(owner, &n): (usize, &u64)| (0..n).map(move |k| (2 * k + 1, n, owner));
         let mut dealt: Vec<_> = clients.iter().enumerate().flat_map(due).collect();
         dealt.sort_by(|(k, n, owner), (other_k, other_n, other)| {
@@ -31,7 +30,6 @@ impl Deal {
 
     /// The number of this process's `own`-th arrival among all, both counted from 0.
     #[inline]
-    #[must_use]
     pub fn number(&self, own: u64) -> u64 {
         let each = self.places.len() as u64;
         let place = self.places[(own % each) as usize];
@@ -41,7 +39,6 @@ impl Deal {
     }
 
     /// How many arrivals of this process precede that number among all.
-    #[must_use]
     pub fn before(&self, number: u64) -> u64 {
         let place = number % self.round;
         let within = self.places.partition_point(|own| *own < place) as u64;

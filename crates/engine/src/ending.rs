@@ -117,7 +117,7 @@ impl Ending {
     /// to what the system can do.
     fn with_open_start(&self, measure: Tick, planned: u64, done: u64, operations: u64) -> Length {
         let is_late = |left: &&Left| left.done.saturating_sub(measure) > planned;
-        // Each client had one operation under way at the most.
+        // Each client had at most one operation in flight.
         let late = self.left().iter().filter(is_late).count() as u64;
         let late = late.min(operations);
         let whole = done.max(planned);

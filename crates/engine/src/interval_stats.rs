@@ -82,7 +82,6 @@ pub struct LagCounts {
 
 impl KindStats {
     /// Requests that failed; for a read-modify-write, pairs.
-    #[must_use]
     pub fn errors(&self) -> u64 {
         self.failures.iter().map(|f| f.count).sum()
     }
@@ -157,7 +156,6 @@ impl IntervalStats {
     /// Empty stats with memory for requests of these kinds, and for response time and lag if these
     /// are kept. Allocating on the measured path would cost each client's first operations some
     /// microseconds.
-    #[must_use]
     pub fn ready(kinds: &[Kind], keep: Keep) -> Self {
         let mut stats = Self::default();
         let room = || LatencyCounts::with_room(READY_NS);
@@ -178,17 +176,15 @@ impl IntervalStats {
     }
 
     /// Whether nothing was recorded.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut kinds = self.kinds.iter().flatten();
-        // Operations of background clients are counted by kind alone.
+        // Operations of background clients are counted only by kind.
         let is_empty =
             |kind: &KindStats| kind.count + kind.errors() == 0 && kind.censored.is_none();
         self.operations + self.censored == 0 && kinds.all(|kind| is_empty(kind))
     }
 
     /// Requests that failed. Pairs do not count.
-    #[must_use]
     pub fn errors(&self) -> u64 {
         let is_sent = |kind: &Kind| *kind != Kind::ReadModifyWrite;
         let sent = Kind::ALL.into_iter().filter(is_sent);

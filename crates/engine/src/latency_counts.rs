@@ -5,7 +5,7 @@
 //! flush the processor's caches. So counts are in bucket groups, one per power of two. A client
 //! fills only a few, and only those are read.
 
-use tailmark_model::{Latencies, new_latencies};
+use tailmark_model::{Latencies, histogram, new_latencies};
 
 /// Counts in a bucket group. The first group has one count for each value below 1,024. Group `s`
 /// has the values from 2^(9 + s) on, 2^(s - 1) of them per count: at most one part in 1,024.
@@ -22,7 +22,6 @@ pub struct LatencyCounts {
 
 impl LatencyCounts {
     /// With memory for latencies up to this one, nanoseconds.
-    #[must_use]
     pub fn with_room(largest: u64) -> Self {
         let mut counts = Self::default();
         counts.record(largest);
@@ -60,7 +59,6 @@ impl LatencyCounts {
     }
 
     /// Whether nothing was counted.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.used == 0
     }
@@ -102,15 +100,12 @@ impl LatencyCounts {
         for group in groups(self.used) {
             let counted = self.counts[range(group)].iter().zip(0_u64..);
             for (&count, within) in counted.filter(|(count, _)| **count > 0) {
-                latencies
-                    .record_n(value(group, within), count.into())
-                    .expect("a histogram that grows takes any value");
+                histogram::record(latencies, value(group, within), count.into());
             }
         }
     }
 
     /// As a histogram with 64-bit counts.
-    #[must_use]
     pub fn latencies(&self) -> Latencies {
         let mut latencies = new_latencies();
         self.add_to(&mut latencies);
@@ -163,7 +158,7 @@ mod tests {
     fn counts_are_in_the_places_of_an_hdr_histogram() {
         let (all, all_latencies) = recorded(values());
         assert_eq!(all.latencies(), all_latencies);
-        // Each on its own, too: none may lend another its place.
+        // Each one alone as well, so that none hides the error of another.
         for value in values() {
             let (counts, latencies) = recorded([value].into_iter());
             assert_eq!(counts.latencies(), latencies, "{value}");

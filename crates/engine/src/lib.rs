@@ -32,7 +32,7 @@ mod threads;
 mod timer;
 
 pub use client::recorded_as;
-pub use clock::{Clock, MonotonicClock, Reading, Tick, clock_step_ms, unix_ms};
+pub use clock::{Clock, MonotonicClock, Reading, Tick, clock_step_ms};
 pub use collection::Sampler;
 pub use error::Error;
 pub use interval_stats::{Failures, IntervalStats, KindStats, LagCounts, LatencyPair};
@@ -57,7 +57,7 @@ use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stopped::Stops;
 use tailmark_driver::{Clients, Stage};
-use tailmark_model::Phase;
+use tailmark_model::{Phase, instant};
 use tailmark_workload::Seed;
 
 /// The most spare stats beyond one per recorder. Rarely do more processors than these start a new
@@ -106,7 +106,7 @@ fn measure(
     let (full, received) = unbounded();
     let (give_back, empty) = unbounded();
     let streams = context.streams()?;
-    // One for each recorder to fill, and some to go on with while those are merged.
+    // One for each recorder to fill, and spare ones while those are merged.
     let (recorders, kinds) = (context.recorders(), context.kinds());
     for _ in 0..recorders + recorders.min(SPARE_STATS) {
         let stats = IntervalStats::ready(&kinds, context.keep());
@@ -119,10 +119,10 @@ fn measure(
             Clients::Threads => context.spawn(scope, streams, &channels),
             Clients::Tasks => tasks::spawn(&context, scope, streams, &channels),
         };
-        // What clients hold of it closes it when the last one ends.
+        // The last client that ends closes it.
         drop(channels);
         if let Err(error) = spawned {
-            // Those that wait for the start go home.
+            // Clients that wait for the start return.
             let _ = context.start.set(None);
             return Err(error);
         }
@@ -131,12 +131,13 @@ fn measure(
             return Err(Error::NotStarted);
         };
         let shared_clock = &context.clock;
-        let started_ms = unix_ms() + measure.saturating_sub(shared_clock.now()) / 1_000_000;
+        let started_ms =
+            instant::unix_ms() + measure.saturating_sub(shared_clock.now()) / 1_000_000;
         let mut first_sample = || {
             let now_s = || (shared_clock.now() as f64 - measure as f64) / 1e9;
             sampler.sample(&now_s, false);
         };
-        // Before clients begin; those of several processes are told early, and wait for the instant.
+        // Before clients begin. Those of several processes get the start early, and wait for it.
         if spec.part.is_none() {
             first_sample();
         }
@@ -240,7 +241,7 @@ fn result<C: Clock>(
         }
     }
     if spec.arrivals.is_none() {
-        // Only clients with a schedule of their own can be late.
+        // Only clients with their own schedule can be late.
         phase.start_lag = phase.start_lag.take().filter(|lag| lag.all.max() > 0);
         if let Some(lag) = &mut phase.start_lag {
             lag.causes = None;

@@ -47,7 +47,6 @@ pub struct Budget {
 impl Budget {
     /// A budget for `clients` clients, which take from it in batches, so that the counter is
     /// rarely touched and the clients still end together.
-    #[must_use]
     pub fn new(operations: u64, clients: u32) -> Self {
         let batch = (operations / (u64::from(clients) * 100)).clamp(1, 1024);
         Self {
@@ -111,7 +110,6 @@ pub enum Schedule {
 
 impl Schedule {
     /// The schedule of client `client` of `clients` at `rate` operations per second over all.
-    #[must_use]
     pub fn new(rate: f64, client: u32, clients: u32) -> Self {
         let step_ns = 1e9 / rate;
         Self::Even {
@@ -122,7 +120,6 @@ impl Schedule {
     }
 
     /// The same at a sinusoidal rate with this mean.
-    #[must_use]
     pub fn sinusoidal(mean: f64, sine: SineRate, client: u32, clients: u32) -> Self {
         Self::Sinusoidal {
             mean,
@@ -175,7 +172,6 @@ struct Instants {
 
 impl End {
     /// At this instant; `Tick::MAX` for never.
-    #[must_use]
     pub fn at(tick: Tick) -> Self {
         let instants = Instants {
             end: AtomicU64::new(tick),
@@ -277,7 +273,6 @@ pub struct Pacer<C> {
 
 impl<C: Clock> Pacer<C> {
     /// A pacer for one client.
-    #[must_use]
     pub fn new(pace: Pace<C>) -> Self {
         Self {
             pace,
@@ -371,7 +366,7 @@ impl<C: Clock> Pacer<C> {
         if due >= self.pace.end.tick() || (waits && !self.wait(due).await) {
             return None;
         }
-        // What was due while it was to be awake and slept is as late as that made it.
+        // Operations that came due while it overslept are late by that much.
         let was_free = waits || due < self.woken;
         if waits {
             self.woken = self.pace.clock.now();

@@ -55,7 +55,6 @@ impl PhaseEnd {
     }
 
     /// How long after the start of the measured part an instant is.
-    #[must_use]
     pub const fn since(&self, tick: Tick) -> Duration {
         Duration::from_nanos(tick.saturating_sub(self.measure))
     }
@@ -133,7 +132,7 @@ mod tests {
     fn a_machine_that_slept_since_the_beginning_is_compared_again() {
         let began = Instant::now() - Duration::from_secs(10);
         let reading = Reading::new(|| nanos(began.elapsed()));
-        // Of nine seconds in which the counter went on its clock knows nothing.
+        // Its clock missed nine seconds in which the counter ran.
         let slept = reading.with(reading.ns - 9_000_000_000);
         is_as_fast(&Machine(began, slept, 0.0));
     }

@@ -107,7 +107,6 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder whose measured part starts at `measure`. It hands stats to `full` and takes empty
     /// ones from `empty`, or creates them if there are none.
-    #[must_use]
     pub fn new(
         measure: Tick,
         keep: Keep,
@@ -303,7 +302,7 @@ impl Record for Recorder {
         let empty = self.empty.try_recv().unwrap_or_default();
         let stats = std::mem::replace(&mut self.stats, empty);
         let (interval, last_done) = (self.interval, self.last_done);
-        // The collector outlives every client; were it gone, the phase has failed already.
+        // The collector outlives every client. If it is gone, the phase has already failed.
         let _ = self.full.send(Snapshot {
             interval,
             stats,

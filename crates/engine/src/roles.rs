@@ -54,7 +54,7 @@ impl Roles {
     pub fn new(workload: &Workload, clients: u32, rate: Option<f64>) -> Self {
         let assigned = assign_groups(workload, clients);
         let group = |index: usize| &workload.groups[index];
-        // Those without a rate of their own share that of the point.
+        // Groups without their own rate share the rate of the point.
         let fellows = |a: usize, b: usize| {
             a == b
                 || [a, b]
@@ -186,7 +186,7 @@ impl Roles {
 
     /// The guard of a running client. The clients of the point end at `end`.
     pub fn completion(&self, role: Role, end: &End) -> Option<CompletionGuard> {
-        // Made only where it is kept: one that is dropped counts as a client that has ended.
+        // Made only if it is kept: dropping one counts as a client that has ended.
         (!role.is_background).then(|| CompletionGuard {
             running: Arc::clone(&self.running),
             ending: Arc::clone(&self.ending),
@@ -223,7 +223,7 @@ fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<Arri
 /// Poisson process, which is again a Poisson process.
 fn arrivals_of_point(spec: &Spec<'_>, group: usize, first: &Role) -> Option<ArrivalSequence> {
     let (rate, arrivals) = spec.rate.zip(spec.arrivals)?;
-    // By client of the point, over all processes.
+    // By client of the point, across all processes.
     let mut groups = assign_groups(spec.workload, spec.threads);
     groups.retain(|index| !spec.workload.groups[*index].is_background());
     let own_clients = |part: Part<'_>| part.first as usize..(part.first + part.threads) as usize;

@@ -40,7 +40,6 @@ pub type SharedPulse = Arc<CachePadded<Pulse>>;
 
 impl Pulse {
     /// The pulse of a client that is not running yet.
-    #[must_use]
     pub fn shared() -> SharedPulse {
         Arc::new(CachePadded::new(Self {
             succeeded: AtomicU64::new(0),
@@ -82,7 +81,6 @@ pub struct Look {
 
 impl Look {
     /// Reads all pulses now.
-    #[must_use]
     pub fn at(clock: &impl Clock, pulses: &[SharedPulse]) -> Self {
         let mut look = Self {
             now: 0,
@@ -126,7 +124,7 @@ impl Silence {
     /// Takes a look; `end` is when clients stop sending operations.
     pub fn look(&mut self, look: &Look, end: Tick) {
         if self.found.is_some() {
-            return; // what is answered while the last requests come in changes nothing
+            return; // answers to the last requests change nothing
         }
         let fails = look.failed > self.failed;
         self.failed = look.failed;
@@ -160,13 +158,11 @@ impl Silence {
     }
 
     /// Whether to end the phase, because requests fail and none has succeeded for too long.
-    #[must_use]
     pub const fn ends_phase(&self) -> bool {
         matches!(self.found, Some(Found::Failing(_)))
     }
 
     /// The finding, if any.
-    #[must_use]
     pub fn finding(&self) -> Option<Finding> {
         let (ns, what) = match self.found? {
             Found::Failing(ns) => (ns, "while others failed, so this point was ended early"),
@@ -312,7 +308,7 @@ mod tests {
 
     #[test]
     fn time_in_which_nothing_is_due_is_no_silence() {
-        // One operation each 20 s, done at once.
+        // One operation every 20 s, done at once.
         let done = |second: u64| (second / 20 * 200 + 1, 0, None);
         assert_eq!(text(&looked(30, 60, done)), "");
         // One of them fails.

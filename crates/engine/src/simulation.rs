@@ -40,7 +40,7 @@ pub fn run(
             session,
         });
     }
-    let started_ms = crate::unix_ms();
+    let started_ms = tailmark_model::instant::unix_ms();
     let measure = Clock::now(&clock) + nanos(spec.warmup);
     if let Some(duration) = spec.duration {
         context.end.plan(measure.saturating_add(nanos(duration)));

@@ -104,7 +104,6 @@ pub struct Part<'a> {
 impl Part<'_> {
     /// The first client of a process, and how many clients it has, of that many over all processes.
     /// The first processes take the remainder.
-    #[must_use]
     pub const fn clients(threads: u32, process: u32, processes: u32) -> (u32, u32) {
         let (each, rest) = (threads / processes, threads % processes);
         let least = if process < rest { process } else { rest };
@@ -112,7 +111,6 @@ impl Part<'_> {
     }
 
     /// The operations of that many clients from `first` on, of that many over all clients.
-    #[must_use]
     pub fn operations(operations: u64, clients: (u32, u32), threads: u32) -> u64 {
         let (first, own) = clients;
         let shares = (first..first + own).map(|client| share(operations, client, threads));
@@ -130,7 +128,6 @@ pub trait Enough: Sync {
 
 impl<'a> Spec<'a> {
     /// One client thread in a closed loop, without an end, a warm-up or a name.
-    #[must_use]
     pub fn new(
         database: &'a dyn Database,
         workload: &'a Arc<Workload>,
@@ -155,7 +152,6 @@ impl<'a> Spec<'a> {
     }
 
     /// The number of clients of this process.
-    #[must_use]
     pub fn own_threads(&self) -> u32 {
         self.part.map_or(self.threads, |part| part.threads)
     }
@@ -167,7 +163,6 @@ impl<'a> Spec<'a> {
     }
 
     /// The operations of this process, if they are bounded.
-    #[must_use]
     pub fn own_operations(&self) -> Option<u64> {
         self.part.map_or(self.operations, |part| part.operations)
     }

@@ -92,19 +92,19 @@ impl Drop for Priority {
 #[expect(unsafe_code, reason = "no crate of ours has a safe form of it")]
 fn scheduling() -> Option<Scheduling> {
     let (mut policy, mut parameters) = (0, MaybeUninit::uninit());
-    // SAFETY: both are written to, and are there until it returns.
+    // SAFETY: the call writes to both, and both live until it returns.
     let told = unsafe {
         let thread = libc::pthread_self();
         libc::pthread_getschedparam(thread, &raw mut policy, parameters.as_mut_ptr())
     };
-    // SAFETY: it was written if the call succeeded.
+    // SAFETY: the call succeeded, so it has written the value.
     (told == 0).then(|| (policy, unsafe { parameters.assume_init() }))
 }
 
 /// Sets the scheduling of this thread; false if that is not permitted.
 #[expect(unsafe_code, reason = "no crate of ours has a safe form of it")]
 fn schedule((policy, parameters): Scheduling) -> bool {
-    // SAFETY: the parameters are read, and are there until it returns.
+    // SAFETY: the call reads the parameters, which live until it returns.
     unsafe { libc::pthread_setschedparam(libc::pthread_self(), policy, &raw const parameters) == 0 }
 }
 

@@ -17,13 +17,11 @@ struct Shared {
 
 impl Stop {
     /// A stop that is not requested.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// A stop for a part of this one: requested together with it, or separately.
-    #[must_use]
     pub fn child(&self) -> Self {
         let child = Self::new();
         let children = &self.0.children;
@@ -49,7 +47,6 @@ impl Stop {
 
     /// Whether it was requested.
     #[inline]
-    #[must_use]
     pub fn requested(&self) -> bool {
         self.0.requested.load(Ordering::Relaxed)
     }

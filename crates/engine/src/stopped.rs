@@ -64,7 +64,7 @@ impl Look {
         let waited = self.waited.zip(before.waited);
         let waited = waited.map_or(0, |(now, then)| now.saturating_sub(then));
         let ran = self.ran.saturating_sub(before.ran);
-        // Until the stop, and from its end to this look, every processor may have been used.
+        // Before and after the stop, every processor may have been in use.
         let is_idle = ran <= 2 * cpus * look;
         if late >= LATE_NS && waited < late / 2 && is_idle {
             late
@@ -209,7 +209,7 @@ mod tests {
         let done = AtomicBool::new(false);
         let stops = thread::scope(|scope| {
             let watch = scope.spawn(|| Stops::watch(&clock, &done, || ()));
-            // As clients do on a database that stalls.
+            // Clients do the same when a database stalls.
             thread::sleep(Duration::from_millis(1500));
             done.store(true, Ordering::Relaxed);
             watch.thread().unpark();

@@ -98,7 +98,7 @@ async fn run<C: Clock + 'static>(
     }
     let _ = report.send(Ok(()));
     drop(report);
-    // Nothing that the clients need is going on meanwhile.
+    // The clients need nothing else to run meanwhile.
     let Some(measure) = context.await_start() else {
         return;
     };

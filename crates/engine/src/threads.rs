@@ -30,7 +30,7 @@ impl<C: Clock> PhaseContext<'_, C> {
                 channels.clone(),
             );
             let client = move || {
-                // Sleeps of a schedule end on time; where this is refused they end 50 us late.
+                // Sleeps end on time. If the kernel refuses this, they end 50 us late.
                 let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
                 if let Some(measure) = self.await_start() {
                     let is_background = self.roles.role(index).is_background;

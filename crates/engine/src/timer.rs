@@ -62,7 +62,7 @@ impl RuntimeTimer {
     /// Wakes due clients, forever. Runs as a task next to the clients.
     pub async fn run(&self) {
         loop {
-            // It fails only where the runtime is gone.
+            // It fails only if the runtime is gone.
             let Ok(mut ready) = self.timer.readable().await else {
                 return;
             };
@@ -105,7 +105,7 @@ impl RuntimeTimer {
     }
 
     fn arm(&self, at: Tick, now: Tick) {
-        // No time at all would disarm it.
+        // A time of zero would disarm it.
         let left = at.saturating_sub(now).max(1);
         let it_value = Timespec {
             tv_sec: (left / 1_000_000_000) as i64,
@@ -140,7 +140,7 @@ impl Future for Until<'_> {
         if (self.timer.now)() >= self.at {
             return Poll::Ready(());
         }
-        // Only the timer wakes a client that waits, so one entry is enough.
+        // Only the timer wakes a waiting client, so one entry is enough.
         if !std::mem::replace(&mut self.entered, true) {
             self.timer.enter(self.at, context.waker().clone());
         }
@@ -166,7 +166,7 @@ mod tests {
             let timer = RuntimeTimer::new(&clock).unwrap();
             let running = Rc::clone(&timer);
             tokio::task::spawn_local(async move { running.run().await });
-            // Late enough that all of them wait by then.
+            // Late enough for all of them to be waiting.
             let start = clock.now() + 500_000_000;
             let wait = |ms: u64| {
                 let (timer, woken, clock) = (Rc::clone(&timer), Rc::clone(&woken), clock.clone());

@@ -3,7 +3,6 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Whether a host is this machine: all its addresses are. None where its name is not known.
-#[must_use]
 pub fn is_this_machine(host: &str) -> Option<bool> {
     let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, 0)],

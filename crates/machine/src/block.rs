@@ -63,14 +63,12 @@ pub struct BlockDevice {
 
 impl BlockDevice {
     /// Reads the device of a number below `/sys`.
-    #[must_use]
     pub fn of_number(sys: &Path, major: u32, minor: u32) -> Option<Self> {
         let link = sys.join(format!("dev/block/{major}:{minor}"));
         Self::read(&fs::canonicalize(link).ok()?, major, minor)
     }
 
     /// Reads a device of `/sys/class/block`.
-    #[must_use]
     pub fn of_name(sys: &Path, name: &str) -> Option<Self> {
         let directory = fs::canonicalize(sys.join("class/block").join(name)).ok()?;
         let number = sysfs::text(&directory.join("dev"))?;
@@ -112,7 +110,6 @@ impl BlockDevice {
     }
 
     /// Its type in a word or two: `partition`, `LVM`, `raid1`, `loop`, `NVMe namespace`, `disk`.
-    #[must_use]
     pub fn kind(&self) -> &str {
         /// Prefixes of device mapper identifiers.
         const MAPPED: &[(&str, &str)] = &[
@@ -139,7 +136,6 @@ impl BlockDevice {
 
     /// The disks at the bottom of a device mapper or RAID device; empty if it is not built on
     /// others.
-    #[must_use]
     pub fn member_disks(&self) -> Vec<Self> {
         let mut disks: Vec<Self> = Vec::new();
         let mut pending = self.members.clone();
@@ -161,13 +157,11 @@ impl BlockDevice {
 
 /// The block device that holds an existing file or directory, or the path's own; `None` if there is
 /// none (tmpfs, network file systems, a missing path).
-#[must_use]
 pub fn block_device_of(path: &Path) -> Option<BlockDevice> {
     device_of(path, OVERLAYS_MAX)
 }
 
 /// Whether the path is a block device.
-#[must_use]
 pub fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }

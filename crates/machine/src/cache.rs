@@ -22,14 +22,12 @@ pub enum CacheDrop {
 }
 
 /// Whether this process may drop the caches of the whole machine.
-#[must_use]
 pub fn can_drop_caches() -> bool {
     rustix::fs::access(DROP_CACHES, Access::WRITE_OK).is_ok()
 }
 
 /// Writes dirty pages, then drops the caches of the whole machine or, if that is not permitted,
 /// only cached pages of these files and devices.
-#[must_use]
 pub fn drop_caches(files: &[PathBuf]) -> CacheDrop {
     rustix::fs::sync();
     let refused = match fs::write(DROP_CACHES, "3") {
@@ -47,7 +45,6 @@ pub fn drop_caches(files: &[PathBuf]) -> CacheDrop {
 
 /// Advises the kernel to drop cached pages of these files and devices. Missing files need no
 /// advice.
-#[must_use]
 pub fn forget_all(files: &[PathBuf]) -> CacheDrop {
     let (mut advised, mut failure) = (0, None);
     for file in files {

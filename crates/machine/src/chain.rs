@@ -14,7 +14,6 @@ const DEVICES_MAX: usize = 256;
 /// Every device below a place, each once: first the one that holds it, and after each the devices
 /// that it is built on. A missing place counts as where it would be created. Loop devices are
 /// followed through their files.
-#[must_use]
 pub fn chain(place: &Path) -> Vec<BlockDevice> {
     top(place).map_or_else(Vec::new, |top| below(Path::new(SYS), top))
 }
@@ -46,7 +45,6 @@ pub fn below(sys: &Path, top: BlockDevice) -> Vec<BlockDevice> {
 
 /// The disks of a place, with loop devices counted as disks. A plan's expectations of its device
 /// apply to these.
-#[must_use]
 pub fn disks(place: &Path) -> Vec<BlockDevice> {
     top(place).map_or_else(Vec::new, |top| {
         if top.members.is_empty() {

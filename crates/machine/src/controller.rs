@@ -29,7 +29,6 @@ fn disk(name: &str) -> Option<(u32, String)> {
 
 /// The devices that a place stands for: the namespaces of an NVMe controller (`/dev/nvme0`),
 /// otherwise the place itself.
-#[must_use]
 pub fn places_of(place: &Path) -> Vec<PathBuf> {
     let device = place.strip_prefix("/dev").ok().and_then(Path::to_str);
     let controller = device.filter(|name| is_controller(name));
@@ -58,7 +57,6 @@ pub fn controllers_of(sys: &Path, disk: &str) -> Vec<String> {
 
 impl BlockDevice {
     /// Bytes of the whole device. For an NVMe namespace, those of all namespaces of its controller.
-    #[must_use]
     pub fn controller_bytes(&self) -> Option<u64> {
         controller_bytes(Path::new(SYS), &self.disk)
     }

@@ -25,14 +25,12 @@ pub struct DeviceUse {
 }
 
 /// Every block device that has a size, by disk: each disk, then its partitions.
-#[must_use]
 pub fn devices() -> Vec<DeviceUse> {
     let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
     devices_of(Path::new(SYS), &mount::mounts(), &swaps)
 }
 
 /// The device that a name stands for: `nvme0n1`, `/dev/nvme0n1`, or a directory on it.
-#[must_use]
 pub fn device_named(name: &str) -> Option<BlockDevice> {
     let is_name = !name.contains('/');
     let own = is_name

@@ -18,7 +18,6 @@ use bytesize::ByteSize;
 use tailmark_model::Fact;
 
 /// The name of this machine.
-#[must_use]
 pub fn hostname() -> String {
     let uname = rustix::system::uname();
     uname.nodename().to_string_lossy().into_owned()

@@ -43,13 +43,11 @@ pub use space::{Space, space};
 pub use tuning::{governors, huge_pages, swapped, thermal_throttles};
 
 /// CPUs that this process may run on: affinity and CPU quotas are taken into account; at least 1.
-#[must_use]
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Processors that this process may run on by its affinity, whatever a quota leaves of them; at least 1.
-#[must_use]
 pub fn processors() -> usize {
     let allowed = rustix::thread::sched_getaffinity(None);
     allowed
@@ -57,8 +55,12 @@ pub fn processors() -> usize {
         .max(1)
 }
 
+/// The kernel's identifier of this boot.
+pub fn boot_id() -> Option<String> {
+    sysfs::text(std::path::Path::new("/proc/sys/kernel/random/boot_id"))
+}
+
 /// Whether this process acts as root.
-#[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

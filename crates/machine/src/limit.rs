@@ -116,7 +116,6 @@ impl MemoryLimit {
     }
 
     /// Its description, for the facts of a study.
-    #[must_use]
     pub fn describe(&self) -> String {
         let version = match self.version {
             Version::V1 => 1,
@@ -129,7 +128,6 @@ impl MemoryLimit {
     }
 
     /// The directory of the control group.
-    #[must_use]
     pub fn group(&self) -> &Path {
         &self.group
     }
@@ -194,7 +192,6 @@ pub struct LeftGroup {
 
 impl LeftGroup {
     /// What to say of it: nothing where another hand ended the run.
-    #[must_use]
     pub fn notice(&self) -> Option<String> {
         let limit = self.limit.map(|limit| format!(" of {}", ByteSize(limit)));
         (self.killed > 0).then(|| {
@@ -209,7 +206,6 @@ impl LeftGroup {
 }
 
 /// Removes the groups that killed runs left around this process. Returns a line for each.
-#[must_use]
 pub fn remove_left_groups() -> Vec<LeftGroup> {
     let Some(hierarchy) = Hierarchy::of_memory() else {
         return Vec::new();
@@ -276,7 +272,6 @@ fn killed(version: Version, group: &Path) -> u64 {
 
 /// The control groups that killed runs left in the group of this process and above it. A process
 /// in one keeps the kernel from removing it.
-#[must_use]
 pub fn left_groups() -> Vec<PathBuf> {
     let Some(hierarchy) = Hierarchy::of_memory() else {
         return Vec::new();

@@ -13,7 +13,6 @@ pub struct Memory {
 }
 
 /// The memory that this process may use; zeros if the kernel does not say.
-#[must_use]
 pub fn memory() -> Memory {
     let machine = machine();
     let limit = Hierarchy::of_memory()

@@ -64,7 +64,6 @@ impl Mount {
     }
 
     /// The value of an option `name=value`.
-    #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options
             .iter()
@@ -72,7 +71,6 @@ impl Mount {
     }
 
     /// A name that is the same for every mount of one file system and describes it.
-    #[must_use]
     pub fn file_system(&self) -> String {
         format!("{} on {} ({})", self.kind, self.source, self.device)
     }
@@ -100,7 +98,6 @@ pub fn mount_at(path: &Path) -> Option<Mount> {
 }
 
 /// The file system that contains a path, or would if it does not exist yet.
-#[must_use]
 pub fn mount_of(path: &Path) -> Option<Mount> {
     mount_at(&existing(path).ok()?)
 }

@@ -36,7 +36,6 @@ pub struct PcieLink {
 
 impl PcieLink {
     /// Whether it is slower or narrower than the device can.
-    #[must_use]
     pub const fn is_degraded(self) -> bool {
         self.current.generation < self.most.generation || self.current.width < self.most.width
     }
@@ -70,7 +69,6 @@ impl fmt::Display for LinkSpeed {
 
 impl BlockDevice {
     /// The PCI Express link of a disk; `None` if there is none, or it is unknown.
-    #[must_use]
     pub fn pcie_link(&self) -> Option<PcieLink> {
         link(Path::new(SYS), &self.disk)
     }

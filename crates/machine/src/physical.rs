@@ -24,7 +24,6 @@ const IN_MEMORY: &[&str] = &["devtmpfs", "ramfs", "tmpfs"];
 /// The names of a place's disks, such as `nvme0n1`; for NVMe, of their controllers. A missing place
 /// counts as where it would be created. A file system with unknown devices (a network's) counts as
 /// a device. Empty if the place is in memory or cannot be examined.
-#[must_use]
 pub fn physical_devices(place: &Path) -> BTreeSet<String> {
     let mut devices = BTreeSet::new();
     if let Ok(place) = existing(place) {

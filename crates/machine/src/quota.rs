@@ -16,7 +16,6 @@ pub struct CpuQuota {
 }
 
 /// The part of the processors that this process may use, and how often that held it up.
-#[must_use]
 pub fn cpu_quota() -> Option<CpuQuota> {
     Some(CpuQuota::read(&Hierarchy::from_controller("cpu")?))
 }
@@ -69,7 +68,6 @@ fn throttled(hierarchy: &Hierarchy) -> Duration {
 }
 
 /// The device limits of this process, as the kernel writes them, each after its name.
-#[must_use]
 pub fn io_limits() -> Vec<String> {
     Hierarchy::from_controller("blkio").map_or_else(Vec::new, |hierarchy| limits_of(&hierarchy))
 }

@@ -26,7 +26,6 @@ fn cpus(base: &Path) -> Vec<PathBuf> {
 
 /// The number of processors for each frequency governor; empty if the kernel does not control
 /// frequencies, as in most virtual machines.
-#[must_use]
 pub fn governors() -> BTreeMap<String, usize> {
     governors_of(Path::new(CPUS))
 }
@@ -42,7 +41,6 @@ fn governors_of(base: &Path) -> BTreeMap<String, usize> {
 
 /// How often cores throttled for their temperature since the machine was started; `None` if it does
 /// not say.
-#[must_use]
 pub fn thermal_throttles() -> Option<u64> {
     throttles_of(Path::new(CPUS))
 }
@@ -55,14 +53,12 @@ fn throttles_of(base: &Path) -> Option<u64> {
 }
 
 /// Bytes of memory that are swapped out; `None` without swap.
-#[must_use]
 pub fn swapped() -> Option<u64> {
     let info = Meminfo::current().ok()?;
     (info.swap_total > 0).then(|| info.swap_total.saturating_sub(info.swap_free))
 }
 
 /// When memory is put into huge pages: `always`, `madvise`, `never`.
-#[must_use]
 pub fn huge_pages() -> Option<String> {
     let text = sysfs::text(Path::new("/sys/kernel/mm/transparent_hugepage/enabled"))?;
     Some(sysfs::chosen(&text).to_owned())

@@ -25,7 +25,6 @@ pub struct DeviceBandwidth {
 
 impl DeviceBandwidth {
     /// Reads and writes together.
-    #[must_use]
     pub fn total(self) -> f64 {
         self.read + self.written
     }
@@ -37,7 +36,6 @@ const MB: f64 = 1e6;
 impl Phase {
     /// The bandwidth of devices and database. Device bandwidth comes from the series, so it is
     /// unknown if the phase was read without them.
-    #[must_use]
     pub fn bandwidth(&self) -> Bandwidth {
         let disks = self.sampled("disk");
         let device = disks.rate("read_bytes").zip(disks.rate("write_bytes"));
@@ -53,7 +51,6 @@ impl Phase {
     }
 
     /// The bandwidth of each watched device, by name.
-    #[must_use]
     pub fn device_bandwidths(&self) -> Vec<(&str, DeviceBandwidth)> {
         let of_disks = || self.series.iter().filter(|s| s.probe == "disk");
         let rate = |name: &str, subject: &str| {
@@ -72,9 +69,7 @@ impl Phase {
     /// Bytes of keys and values by the end of the measured part, if they are known. A
     /// read-modify-write counts through its two halves.
     fn database_bytes_in_time(&self) -> Option<u64> {
-        let kinds = self.kinds.iter();
-        let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-        let halves = || halves.clone().map(|(_, result)| result);
+        let halves = || Kind::sent(&self.kinds);
         // An import may know of operations, and of no kind how many.
         let has_found = halves().any(|result| result.count > result.not_found)
             || halves().all(|result| result.count == 0) && self.operations > self.failed;

@@ -33,7 +33,6 @@ pub struct BlockValue {
     /// Nanoseconds.
     pub ns: u64,
     /// Whether it is a lower bound, because too many requests of the block failed.
-    #[serde(default)]
     pub is_at_least: bool,
     /// When the block began, seconds since the start of the phase.
     pub start_s: f64,
@@ -41,7 +40,6 @@ pub struct BlockValue {
 
 impl BlockValue {
     /// The value, nanoseconds.
-    #[must_use]
     pub const fn bounded(self) -> Bounded {
         if self.is_at_least {
             Bounded::at_least(self.ns as f64)
@@ -51,7 +49,6 @@ impl BlockValue {
     }
 
     /// The order of blocks: a lower bound is above every known value.
-    #[must_use]
     pub const fn rank(self) -> (bool, u64) {
         (self.is_at_least, self.ns)
     }
@@ -71,7 +68,6 @@ impl BlockValue {
 
 impl BlockQos {
     /// Whether each block has enough samples to draw its value as certain.
-    #[must_use]
     pub fn is_solid(&self) -> bool {
         let beyond = samples_beyond(self.samples_min, self.quantile.value);
         beyond >= SAMPLES_SOLID

@@ -16,7 +16,6 @@ pub enum Bound {
 
 impl Bound {
     /// The sign before a printed number: `≥ `, `≤ ` or nothing.
-    #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Exact => "",
@@ -37,7 +36,6 @@ impl Bound {
 
     /// The bound of a number that rises with two others; `None` if they are bounded on different
     /// sides.
-    #[must_use]
     pub fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Exact, bound) | (bound, Self::Exact) => Some(bound),
@@ -57,7 +55,6 @@ pub struct Bounded {
 
 impl Bounded {
     /// An exact number.
-    #[must_use]
     pub const fn exact(value: f64) -> Self {
         Self {
             value,
@@ -66,7 +63,6 @@ impl Bounded {
     }
 
     /// A lower bound of the true number.
-    #[must_use]
     pub const fn at_least(value: f64) -> Self {
         Self {
             value,
@@ -75,7 +71,6 @@ impl Bounded {
     }
 
     /// An upper bound of the true number.
-    #[must_use]
     pub const fn at_most(value: f64) -> Self {
         Self {
             value,
@@ -85,7 +80,6 @@ impl Bounded {
 
     /// The mean of several numbers; `None` if there are none or they are bounded on different
     /// sides.
-    #[must_use]
     pub fn mean(values: &[Self]) -> Option<Self> {
         let mut bounds = values.iter().map(|bounded| bounded.bound);
         let bound = bounds.try_fold(Bound::Exact, Bound::and)?;
@@ -97,14 +91,12 @@ impl Bounded {
     }
 
     /// Whether the number is exact.
-    #[must_use]
     pub fn is_exact(self) -> bool {
         self.bound == Bound::Exact
     }
 
     /// Text: the sign of the bound, then the number as `write` formats it. Only [`crate::number`]
     /// calls this, with a number rounded so that the bound stays true.
-    #[must_use]
     pub(crate) fn text(self, write: fn(f64) -> String) -> String {
         format!("{}{}", self.bound.sign(), write(self.value))
     }

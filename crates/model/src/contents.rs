@@ -128,7 +128,6 @@ impl Default for KindResult {
 
 impl KindResult {
     /// Bytes of requests done by the end of the measured part.
-    #[must_use]
     pub const fn bytes_in_time(&self) -> u64 {
         self.bytes.saturating_sub(self.drained_bytes)
     }
@@ -136,13 +135,11 @@ impl KindResult {
     /// Response time of completed requests: its own histogram at a fixed rate, otherwise service
     /// time. Reports state [`KindResult::ranked_response`], which includes requests that were never
     /// done.
-    #[must_use]
     pub fn response(&self) -> &Latencies {
         self.response.as_ref().unwrap_or(&self.service)
     }
 
     /// Everything known about service time.
-    #[must_use]
     pub fn ranked_service(&self) -> RankedLatencies<'_> {
         let ages = self.censored.as_deref().map(|censored| &censored.service);
         match &self.summary {
@@ -162,7 +159,6 @@ impl KindResult {
 
     /// Everything known about response time: its own histogram at a fixed rate, otherwise service
     /// time.
-    #[must_use]
     pub fn ranked_response(&self) -> RankedLatencies<'_> {
         match (&self.response, &self.response_summary, &self.censored) {
             (None, Some(numbers), _) => self.summed_up(numbers),
@@ -177,7 +173,6 @@ impl KindResult {
     }
 
     /// Whether response time differs from service time.
-    #[must_use]
     pub fn has_response(&self) -> bool {
         self.response.is_some()
             || self.response_summary.is_some()
@@ -200,7 +195,6 @@ impl KindResult {
 
 impl TimeBasis {
     /// Everything known about latencies by this clock.
-    #[must_use]
     pub fn latencies(self, result: &KindResult) -> RankedLatencies<'_> {
         match self {
             Self::Service => result.ranked_service(),
@@ -225,7 +219,6 @@ pub struct IntervalKind {
 impl IntervalKind {
     /// Everything known about its unpacked latencies. The interval keeps no ages of failed
     /// requests.
-    #[must_use]
     pub fn known<'a>(&self, unpacked: &'a Latencies) -> RankedLatencies<'a> {
         RankedLatencies::new(unpacked).with_failed(Failed {
             count: self.errors,
@@ -295,7 +288,6 @@ pub struct Phase {
 
 impl Phase {
     /// Seconds until the last operation was done, or until the planned end if that was later.
-    #[must_use]
     pub fn elapsed_s(&self) -> f64 {
         let last = self.intervals.last();
         last.map_or(0.0, |last| last.start_s + last.length_s)
@@ -303,15 +295,12 @@ impl Phase {
     }
 
     /// The total time for which clients waited for answers, including failures, nanoseconds.
-    #[must_use]
     pub fn busy_ns(&self) -> f64 {
         // The halves of a read-modify-write are among reads and updates.
-        let kinds = self.kinds.iter();
-        let requests = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
         let sum = |latencies: &Latencies| latencies.mean() * latencies.len() as f64;
-        let busy = requests
-            .map(|(_, result)| sum(&result.service) + result.failed.as_ref().map_or(0.0, sum));
-        busy.sum()
+        let busy =
+            |result: &KindResult| sum(&result.service) + result.failed.as_ref().map_or(0.0, sum);
+        Kind::sent(&self.kinds).map(busy).sum()
     }
 }
 
@@ -354,7 +343,6 @@ impl Warmup {
     pub const EDGE: Duration = Duration::from_secs(1);
 
     /// Its length, seconds.
-    #[must_use]
     pub const fn length_s(&self) -> f64 {
         self.phase.duration_s
     }
@@ -385,7 +373,6 @@ pub struct RankPart {
     /// Operations among them that failed.
     pub failed: u64,
     /// Successful operations that were done after the end of the measured part.
-    #[serde(default)]
     pub drained: u64,
     /// How long its part took, seconds.
     pub duration_s: f64,
@@ -401,9 +388,7 @@ pub struct RankPart {
     /// How busy the processors of its machine were, 0 to 1; `None` if this process did not watch
     /// its machine.
     pub cpu_busy: Option<f64>,
-    /// The share that the threads of its clients had of them, 0 to 1; `None` as above, and in older
-    /// studies.
-    #[serde(default)]
+    /// The share that the threads of its clients had of them, 0 to 1; `None` as above.
     pub cpu_client: Option<f64>,
     /// Quantiles of the response time of all its requests, as pairs of a share of requests and
     /// nanoseconds.

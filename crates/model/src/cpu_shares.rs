@@ -29,7 +29,6 @@ pub(crate) const CPU_S: [&str; 2] = ["user_s", "system_s"];
 
 impl CpuShares {
     /// A share relative to the time that interrupts left to processes.
-    #[must_use]
     pub fn of_processes(&self, share: f64) -> f64 {
         share / (1.0 - self.interrupts).max(f64::EPSILON)
     }
@@ -38,7 +37,6 @@ impl CpuShares {
 impl Phase {
     /// What kept the processors of the clients' machine busy in the measured part; `None` if they,
     /// or this process, were not sampled.
-    #[must_use]
     pub fn cpu_shares(&self) -> Option<CpuShares> {
         let (busy_s, all_s) = self.cpu_times(None, is_busy)?;
         let times = |is_meant| Some(self.cpu_times(None, is_meant)?.0);

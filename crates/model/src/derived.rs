@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 impl Phase {
     /// Mean bytes of keys and values per read that found a record; `None` if there was no such
     /// read, or if bytes were not counted.
-    #[must_use]
     pub fn read_bytes(&self) -> Option<f64> {
         let reads = self.kinds.get(&Kind::Read)?;
         let found = reads.count.saturating_sub(reads.not_found);
@@ -33,7 +32,6 @@ pub struct Sampled<'a> {
 
 impl Phase {
     /// The samples of a probe.
-    #[must_use]
     pub const fn sampled(&self, probe: &'static str) -> Sampled<'_> {
         Sampled { phase: self, probe }
     }
@@ -83,31 +81,26 @@ impl Phase {
     }
 
     /// The share of the time of all processors that was not idle.
-    #[must_use]
     pub fn cpu_busy(&self) -> Option<f64> {
         self.cpu_share(None, is_busy)
     }
 
     /// The same for the host of a server.
-    #[must_use]
     pub fn server_cpu_busy(&self, server: &str) -> Option<f64> {
         self.cpu_share(Some(server), is_busy)
     }
 
     /// The share of the time of all processors that went to other guests of the host.
-    #[must_use]
     pub fn cpu_steal(&self) -> Option<f64> {
         self.cpu_share(None, |name| name == "steal_s")
     }
 
     /// The same for the host of a server.
-    #[must_use]
     pub fn server_cpu_steal(&self, server: &str) -> Option<f64> {
         self.cpu_share(Some(server), |name| name == "steal_s")
     }
 
     /// The hosts of servers with samples, each once.
-    #[must_use]
     pub fn servers(&self) -> BTreeSet<&str> {
         self.series.iter().filter_map(Series::server).collect()
     }
@@ -167,27 +160,23 @@ impl Sampled<'_> {
     }
 
     /// Change per second of a counter, summed over all subjects that were sampled.
-    #[must_use]
     pub fn rate(&self, name: &str) -> Option<f64> {
         self.sum(name, |series| self.rate_of(series))
     }
 
     /// The mean of a gauge in the measured part, summed over all subjects.
-    #[must_use]
     pub fn mean(&self, name: &str) -> Option<f64> {
         self.sum(name, |series| self.mean_of(series))
     }
 
     /// Like [`Self::rate`], but summed over known values only: for statements that hold whatever
     /// the others did.
-    #[must_use]
     pub fn known_rate(&self, name: &str) -> Option<f64> {
         let known = self.named(name).filter_map(|series| self.rate_of(series));
         known.reduce(|a, b| a + b)
     }
 
     /// Like [`Self::mean`], but summed over known values only.
-    #[must_use]
     pub fn known_mean(&self, name: &str) -> Option<f64> {
         let known = self.named(name).filter_map(|series| self.mean_of(series));
         known.reduce(|a, b| a + b)

@@ -46,14 +46,12 @@ impl fmt::Display for Fault {
 
 impl Phase {
     /// Operations that succeeded.
-    #[must_use]
     pub const fn succeeded(&self) -> u64 {
         self.operations.saturating_sub(self.failed)
     }
 
     /// The text of the finding `errors`: that requests failed, how many, and the most frequent
     /// cause. `None` if no failure has a cause.
-    #[must_use]
     pub fn failures_in_words(&self) -> Option<Sentence> {
         let first = self.errors.iter().max_by_key(|cause| cause.count)?;
         let cause = format!("{} {} ({})", first.kind.name(), first.cause, first.example);
@@ -69,47 +67,40 @@ impl Phase {
 
     /// Successful operations per second, over the whole duration. Operations done after its end are
     /// excluded.
-    #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
         let in_time = self.succeeded().saturating_sub(self.drained);
         rate(in_time, self.duration_s)
     }
 
     /// Failed operations per second, defined likewise.
-    #[must_use]
     pub fn errors_per_sec(&self) -> f64 {
         rate(self.failed_in_time(), self.duration_s)
     }
 
     /// Operations done by the end of the measured part, including failures: devices and processors
     /// had worked for these.
-    #[must_use]
     pub const fn operations_in_time(&self) -> u64 {
         let drained = self.drained.saturating_add(self.drained_failed);
         self.operations.saturating_sub(drained)
     }
 
     /// Operations among them that failed.
-    #[must_use]
     pub const fn failed_in_time(&self) -> u64 {
         self.failed.saturating_sub(self.drained_failed)
     }
 
     /// Failed requests over all kinds that are sent. The pair of a read-modify-write is not sent.
-    #[must_use]
     pub fn errors(&self) -> u64 {
         self.errors.iter().map(|e| e.count).sum()
     }
 
     /// Requests that were answered, including failures and those of background clients.
-    #[must_use]
     pub fn requests(&self) -> u64 {
-        sent(&self.kinds).map(|k| k.count + k.errors).sum()
+        Kind::sent(&self.kinds).map(|k| k.count + k.errors).sum()
     }
 
     /// Requests of background clients, which do not count as operations. A read-modify-write is one
     /// operation and two requests.
-    #[must_use]
     pub fn background_requests(&self) -> u64 {
         let pairs = self.kinds.get(&Kind::ReadModifyWrite);
         let pairs = pairs.map_or(0, |pairs| pairs.count + pairs.errors);
@@ -118,14 +109,12 @@ impl Phase {
 
     /// The share that failed, 0 to 1: of the operations or, if that is more, of the requests, which
     /// background clients send too.
-    #[must_use]
     pub fn error_share(&self) -> f64 {
         let share = |failed: u64, all: u64| failed as f64 / all.max(1) as f64;
         share(self.failed, self.operations).max(share(self.errors(), self.requests()))
     }
 
     /// The fault of the phase, if any, when this share of its operations may fail.
-    #[must_use]
     pub fn fault(&self, allow_errors: f64) -> Option<Fault> {
         let share = self.error_share();
         match () {
@@ -138,7 +127,6 @@ impl Phase {
     }
 
     /// Whether there were reads or scans and each of them found nothing.
-    #[must_use]
     pub fn found_nothing(&self) -> bool {
         let looked = [Kind::Read, Kind::Scan].map(|kind| self.kinds.get(&kind));
         let (count, not_found) = looked.iter().flatten().fold((0, 0), |sum, kind| {
@@ -150,13 +138,12 @@ impl Phase {
 
 impl Interval {
     /// Operations that succeeded.
-    #[must_use]
     pub const fn succeeded(&self) -> u64 {
         self.operations.saturating_sub(self.failed)
     }
 }
 
-fn rate(count: u64, seconds: f64) -> f64 {
+pub(crate) fn rate(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count as f64 / seconds
     } else {
@@ -182,14 +169,6 @@ impl Counted for IntervalKind {
     }
 }
 
-/// Kinds that are sent.
-fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
-    let sent = kinds
-        .iter()
-        .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    sent.map(|(_, kind)| kind)
-}
-
 /// How many of these operations failed, as far as requests tell. Imports do not count failed
 /// operations.
 ///
@@ -199,7 +178,7 @@ fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
 /// half failed, and if nothing succeeded.
 pub fn failed_operations<T: Counted>(operations: u64, kinds: &BTreeMap<Kind, T>) -> u64 {
     let counted = |kind| kinds.get(&kind).map_or((0, 0), Counted::counted);
-    let all = sent(kinds).map(Counted::counted);
+    let all = Kind::sent(kinds).map(Counted::counted);
     let (succeeded, failed) = all.fold((0, 0), |sum, k| (sum.0 + k.0, sum.1 + k.1));
     // Requests beyond operations are second halves.
     let pairs = if kinds.contains_key(&Kind::ReadModifyWrite) {

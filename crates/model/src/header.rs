@@ -1,17 +1,14 @@
 //! The header of a study.
 
-use crate::{PlanValue, StudySettings, new_study_id};
+use crate::{PlanValue, StudySettings, instant::unix_ms, new_study_id};
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::BTreeMap,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
 
 /// General information about a study, written once when it is created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The unique id of the study: 32 hexadecimal digits. Markers of data that its runs created
-    /// carry the same id. Empty in older studies.
+    /// carry the same id.
     pub id: String,
     /// The title of the plan.
     pub title: String,
@@ -33,16 +30,12 @@ pub struct Header {
 
 impl Header {
     /// A header, created now, for results without a plan: imports, and calls of drop-in programs.
-    #[must_use]
     pub fn without_plan(title: impl Into<String>, source: String) -> Self {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         Self {
             id: new_study_id(),
             title: title.into(),
             tailmark: env!("CARGO_PKG_VERSION").to_owned(),
-            created_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            created_ms: unix_ms(),
             plan: BTreeMap::new(),
             settings: StudySettings::default(),
             source,
@@ -51,7 +44,6 @@ impl Header {
     }
 
     /// The effective plan: dotted keys and their values as text.
-    #[must_use]
     pub fn plan_texts(&self) -> BTreeMap<String, String> {
         let plan = self.plan.iter();
         plan.map(|(key, given)| (key.clone(), given.value.clone()))
@@ -59,7 +51,6 @@ impl Header {
     }
 
     /// Bytes of all values in the data set, without keys; `None` if no plan states it.
-    #[must_use]
     pub fn value_bytes(&self) -> Option<f64> {
         self.settings.data.map(|data| data.value_bytes)
     }

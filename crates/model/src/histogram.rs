@@ -12,7 +12,18 @@ pub type Latencies = Histogram<u64>;
 pub const DIGITS: u8 = 3;
 
 /// An empty histogram of nanoseconds from 1 ns up, growing as values need it.
-#[must_use]
 pub fn new_latencies() -> Latencies {
     Histogram::new(DIGITS).expect("three digits are accepted")
+}
+
+/// Adds all values of another histogram to one that grows.
+pub fn add(into: &mut Latencies, from: &Latencies) {
+    into.add(from)
+        .expect("a histogram that grows takes any other");
+}
+
+/// Records a value that many times in a histogram that grows, nanoseconds.
+pub fn record(into: &mut Latencies, ns: u64, count: u64) {
+    into.record_n(ns, count)
+        .expect("a histogram that grows takes any value");
 }

@@ -1,14 +1,29 @@
-//! Instants that can be printed: dates have four digits for the year and begin in 1970.
+//! Instants since 1970, and those that can be printed: dates have four digits for the year.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The last second of the year 9999.
-const LAST: Duration = Duration::from_secs(253_402_300_799);
+/// The last millisecond of the year 9999, the last that RFC 3339 can express.
+pub const INSTANT_MAX_MS: u64 = 253_402_300_799_999;
+
+/// The time since 1970 UTC; none on a machine whose clock is earlier.
+pub fn since_1970() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default()
+}
+
+/// Milliseconds since 1970 UTC.
+pub fn unix_ms() -> u64 {
+    u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The instant that many milliseconds after 1970 UTC, at most [`INSTANT_MAX_MS`].
+pub fn at_ms(ms: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS))
+}
 
 /// The nearest instant that has a date. A machine without a battery may start before 1970.
-#[must_use]
 pub fn dated(time: SystemTime) -> SystemTime {
-    time.clamp(UNIX_EPOCH, UNIX_EPOCH + LAST)
+    time.clamp(UNIX_EPOCH, at_ms(INSTANT_MAX_MS))
 }
 
 #[cfg(test)]

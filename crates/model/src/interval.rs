@@ -20,12 +20,20 @@ impl Interval {
                 .or_insert_with(|| theirs.clone());
         }
     }
-}
 
-impl Interval {
+    /// An interval in which nothing was done.
+    pub const fn empty(start_s: f64, length_s: f64) -> Self {
+        Self {
+            start_s,
+            length_s,
+            operations: 0,
+            failed: 0,
+            kinds: BTreeMap::new(),
+        }
+    }
+
     /// Several intervals as one, as if [`Self::merge`] had added them one by one; `None` for an
     /// empty list.
-    #[must_use]
     pub fn of_all(mut intervals: Vec<Self>) -> Option<Self> {
         if intervals.len() < 2 {
             return intervals.pop();
@@ -87,7 +95,6 @@ impl IntervalKind {
 
 /// Merges neighbours in pairs until there are at most `max` intervals (at least 1). `intervals` are
 /// in order of time.
-#[must_use]
 pub fn coarsen(mut intervals: Vec<Interval>, max: usize) -> Vec<Interval> {
     while intervals.len() > max.max(1) {
         let mut rest = intervals.into_iter();
@@ -105,7 +112,6 @@ pub fn coarsen(mut intervals: Vec<Interval>, max: usize) -> Vec<Interval> {
 
 /// Inserts empty intervals before the first interval and into gaps, because nothing was done there.
 /// `intervals` are in order of time. A gap shorter than half of the next interval is ignored.
-#[must_use]
 pub fn without_gaps(intervals: Vec<Interval>) -> Vec<Interval> {
     /// The most intervals that fill a gap; they are longer if it is larger.
     const FILL_MAX: f64 = 10_000.0;
@@ -116,13 +122,8 @@ pub fn without_gaps(intervals: Vec<Interval>) -> Vec<Interval> {
         if interval.length_s > 0.0 && gap_s > interval.length_s / 2.0 {
             let count = (gap_s / interval.length_s).round().clamp(1.0, FILL_MAX);
             let length_s = gap_s / count;
-            whole.extend((0..count as u32).map(|i| Interval {
-                start_s: end_s + f64::from(i) * length_s,
-                length_s,
-                operations: 0,
-                failed: 0,
-                kinds: BTreeMap::new(),
-            }));
+            let start_s = |i: u32| end_s + f64::from(i) * length_s;
+            whole.extend((0..count as u32).map(|i| Interval::empty(start_s(i), length_s)));
         }
         end_s = interval.start_s + interval.length_s;
         whole.push(interval);

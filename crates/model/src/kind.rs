@@ -1,6 +1,7 @@
 //! The kinds of request.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Categories of measurements: the kinds of request, and the pair of a read-modify-write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,8 +32,16 @@ impl Kind {
         Self::ReadModifyWrite,
     ];
 
+    /// The kinds of a map that are sent: all but the pair of a read-modify-write, whose halves are
+    /// recorded too.
+    pub fn sent<T>(kinds: &BTreeMap<Self, T>) -> impl Iterator<Item = &T> {
+        let sent = kinds
+            .iter()
+            .filter(|(kind, _)| **kind != Self::ReadModifyWrite);
+        sent.map(|(_, kind)| kind)
+    }
+
     /// The name in exports and reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",

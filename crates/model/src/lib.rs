@@ -78,7 +78,9 @@ pub use private::PRIVATE_FACTS;
 pub use qos::Qos;
 pub use quantile::{QUANTILES, Quantile, quantile};
 pub use ranked_latencies::{Failed, RankedLatencies};
-pub use report_settings::{Color, LatencyAxis, ReportSettings, Words};
+pub use report_settings::{
+    Color, LOGO_BYTES_MAX, LatencyAxis, Logo, LogoKind, ReportSettings, Words,
+};
 pub use role::{PlanValue, Role, Scope, Secret, Subject};
 pub use series::{Series, SeriesKind, Span, gap_s};
 pub use server::{SERVER_CLOCK, subject_on_server};

@@ -13,7 +13,6 @@ pub struct Login<'a> {
 
 impl<'a> Login<'a> {
     /// Splits a login in a form that `ssh` accepts.
-    #[must_use]
     pub fn from_text(text: &'a str) -> Self {
         let url = text.strip_prefix("ssh://");
         let rest = url.unwrap_or(text).trim_end_matches('/');

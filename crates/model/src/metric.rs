@@ -47,7 +47,6 @@ impl Statistic {
 
     /// The value in nanoseconds, or a lower bound of it. `None` if it is unknown or has too few
     /// samples.
-    #[must_use]
     pub fn value(self, known: RankedLatencies<'_>) -> Option<Bounded> {
         match self.quantile {
             None => known.mean(),
@@ -56,7 +55,6 @@ impl Statistic {
     }
 
     /// Whether there are enough samples to draw the value as certain.
-    #[must_use]
     pub fn is_solid(self, known: RankedLatencies<'_>) -> bool {
         self.quantile
             .is_none_or(|quantile| known.is_solid(quantile))
@@ -64,7 +62,8 @@ impl Statistic {
 }
 
 /// The instant from which a latency is timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TimeBasis {
     /// When the operation was sent.
     Service,
@@ -77,7 +76,6 @@ impl TimeBasis {
     pub const ALL: [Self; 2] = [Self::Response, Self::Service];
 
     /// In controls and titles.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Service => "service time",
@@ -106,14 +104,12 @@ impl Metric {
     }
 
     /// A metric by its name. White space does not count. `None` if there is no such metric.
-    #[must_use]
     pub fn from_name(text: &str) -> Option<Self> {
         let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
         Self::all().find(|metric| metric.row().name == name)
     }
 
     /// A latency of one kind of request.
-    #[must_use]
     pub fn from_latency(kind: Kind, statistic: Statistic) -> Self {
         let is_it = |metric: &Self| metric.latency() == Some((kind, statistic));
         let latency = Self::all().find(is_it);
@@ -121,13 +117,11 @@ impl Metric {
     }
 
     /// Its row.
-    #[must_use]
     pub fn row(self) -> &'static MetricRow {
         &METRICS[usize::from(self.0)]
     }
 
     /// The kind of request and the statistic. `None` if it is no latency of requests.
-    #[must_use]
     pub fn latency(self) -> Option<(Kind, Statistic)> {
         match self.row().source {
             Source::Latency(kind, statistic) => Some((kind, statistic)),
@@ -136,25 +130,21 @@ impl Metric {
     }
 
     /// Whether only upper bounds of its values are known.
-    #[must_use]
     pub fn is_at_most(self) -> bool {
         matches!(self.row().source, Source::AtMost(_))
     }
 
     /// Whether one of two values is better, so that systems can be compared in it.
-    #[must_use]
     pub fn ranks(self) -> bool {
         self.row().better != Better::Neither
     }
 
     /// Whether a report can focus on it, besides operations per second.
-    #[must_use]
     pub fn heads_reports(self) -> bool {
         self.ranks() && self != Self::OPS_PER_SEC
     }
 
     /// The condition of [`Self::heads_reports`] in words, for errors.
-    #[must_use]
     pub fn accepted() -> String {
         let figures = Self::figures().filter(|metric| metric.heads_reports());
         let figures: Vec<_> = figures.map(|metric| metric.row().name).collect();
@@ -168,7 +158,6 @@ impl Metric {
 
     /// The value as tables print it, with the sign of its bound. Times and sizes have a unit; other
     /// values are in the unit of the row.
-    #[must_use]
     pub fn text(self, value: Bounded) -> String {
         match (self.row().source, self.row().unit) {
             (Source::Latency(..), _) => number::bounded_latency(value),
@@ -179,7 +168,6 @@ impl Metric {
     }
 
     /// The value as sentences print it, with its unit, because no heading names it.
-    #[must_use]
     pub fn text_with_unit(self, value: Bounded) -> String {
         let text = self.text(value);
         match (self.row().source, self.row().unit) {
@@ -189,7 +177,6 @@ impl Metric {
     }
 
     /// The value in the unit of its row.
-    #[must_use]
     pub fn in_unit(self, value: Bounded) -> Bounded {
         let per = if self.latency().is_some() { 1e3 } else { 1.0 };
         Bounded {
@@ -199,7 +186,6 @@ impl Metric {
     }
 
     /// Its name within a sentence.
-    #[must_use]
     pub fn noun(self) -> &'static str {
         if self == Self::OPS_PER_SEC {
             self.row().unit
@@ -209,13 +195,11 @@ impl Metric {
     }
 
     /// Whether more of it is better.
-    #[must_use]
     pub fn more_is_better(self) -> bool {
         self.row().better == Better::Higher
     }
 
     /// The order of two values, the better first.
-    #[must_use]
     pub fn best_first(self, a: f64, b: f64) -> Ordering {
         if self.more_is_better() {
             b.total_cmp(&a)
@@ -226,7 +210,6 @@ impl Metric {
 
     /// How much better the first value of a ratio is, as a fraction: a rise in operations per
     /// second, a fall in a latency.
-    #[must_use]
     pub fn gain(self, ratio: Bounded) -> Bounded {
         if self.more_is_better() {
             Bounded {
@@ -242,7 +225,6 @@ impl Metric {
     }
 
     /// The ratio that corresponds to this gain, for example the ratio of an average improvement.
-    #[must_use]
     pub fn ratio_of_gain(self, gain: Bounded) -> Bounded {
         if self.more_is_better() {
             Bounded {
@@ -259,7 +241,6 @@ impl Metric {
 
     /// A ratio of two values in the notation used everywhere. If more is better: `+44 %`, and
     /// `2.2X` from twice on. Otherwise: `23 % lower`, `2.2X higher`. A bound has its sign.
-    #[must_use]
     pub fn improvement(self, ratio: Bounded, ratios: Option<Ratios>) -> String {
         let least = Ratios::least(ratios);
         let is_ratio = ratio.value >= least || (ratios.is_some() && ratio.value <= 1.0 / least);
@@ -274,7 +255,6 @@ impl Metric {
 
     /// The two ends of an interval of ratios in the same notation, both as percentages or both as
     /// ratios: `+8 % to +12 %`, `1.9X to 2.2X`, `11 % to 20 % lower`.
-    #[must_use]
     pub fn improvements(self, (low, high): (f64, f64), ratios: Option<Ratios>) -> String {
         if !self.more_is_better() {
             return number::ends_apart((low, high), ratios);

@@ -97,7 +97,6 @@ fn latency(kind: Kind, statistic: Statistic) -> MetricRow {
 impl Metric {
     /// The value for a phase in the unit of the row, but latencies of requests in nanoseconds.
     /// `None` if it is unknown or has too few samples.
-    #[must_use]
     pub fn value(self, phase: &Phase) -> Option<Bounded> {
         let sampled = || phase.figures.get(&self).copied();
         match self.row().source {
@@ -113,7 +112,6 @@ impl Metric {
 
 impl Phase {
     /// Every sampled metric of a phase whose value is known.
-    #[must_use]
     pub fn sampled_figures(&self, value_bytes: Option<f64>) -> BTreeMap<Metric, f64> {
         let value = |metric: Metric| match metric.row().source {
             Source::Sampled(figure) | Source::AtMost(figure) => {

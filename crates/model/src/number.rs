@@ -4,12 +4,11 @@
 //!
 //! The drop-ins write numbers like the programs that they replace.
 
-use crate::{Bound, Bounded, PointKey};
+use crate::{Bound, Bounded, PointKey, instant::at_ms};
 use serde::{Deserialize, Serialize};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 /// A number per second: `42,012`; one decimal below 100, three digits below 1.
-#[must_use]
 pub fn rate(value: f64) -> String {
     if value > 0.0 && value < 0.9995 {
         small(value)
@@ -21,19 +20,16 @@ pub fn rate(value: f64) -> String {
 }
 
 /// A rate or a bound of one: `≥ 42,012`.
-#[must_use]
 pub fn bounded_rate(bounded: Bounded) -> String {
     outward_rate(bounded).text(rate)
 }
 
 /// The same without a sign, for sentences and columns that name the side of the bound themselves.
-#[must_use]
 pub fn bound_rate(bounded: Bounded) -> String {
     rate(outward_rate(bounded).value)
 }
 
 /// The highest rate that holds and the lowest that does not: `12,300 to 12,900`.
-#[must_use]
 pub fn rates(low: f64, high: f64) -> String {
     let (low, high) = (Bounded::at_least(low), Bounded::at_most(high));
     format!("{} to {}", bound_rate(low), bound_rate(high))
@@ -62,13 +58,11 @@ fn small(value: f64) -> String {
 }
 
 /// Operations per second with their unit: `42,012 ops/s`.
-#[must_use]
 pub fn ops(per_sec: f64) -> String {
     format!("{} ops/s", rate(per_sec))
 }
 
 /// `250,000,000`.
-#[must_use]
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -93,7 +87,6 @@ fn whole(value: f64) -> String {
 
 /// A latency in nanoseconds with three digits and a suitable unit: `843 ns`, `1.23 ms`. Nanoseconds
 /// are whole, because no clock is finer.
-#[must_use]
 pub fn latency(ns: f64) -> String {
     // 999.6 us has three digits as 1.00 ms, not as 1000 us.
     let (value, unit) = match ns {
@@ -106,7 +99,6 @@ pub fn latency(ns: f64) -> String {
 }
 
 /// A latency, or a lower bound of one: `≥ 84.2 ms`.
-#[must_use]
 pub fn bounded_latency(ns: Bounded) -> String {
     let value = ns.value;
     let step = 10_f64.powf(value.max(1.0).log10().floor() - 2.0);
@@ -114,13 +106,11 @@ pub fn bounded_latency(ns: Bounded) -> String {
 }
 
 /// A fraction, or a bound of one, as a signed whole percentage: `≤ −8 %`.
-#[must_use]
 pub fn bounded_change(share: Bounded) -> String {
     outward(share, 0.01).text(change)
 }
 
 /// A fraction, or a bound of one, as a percentage: `≤ 89 %`.
-#[must_use]
 pub fn bounded_share(bounded: Bounded) -> String {
     outward(bounded, 0.01).text(share)
 }
@@ -130,7 +120,6 @@ pub fn bounded_share(bounded: Bounded) -> String {
 pub const TWICE: f64 = 1.995;
 
 /// A ratio or a bound of one: `≥ 3.2X`.
-#[must_use]
 pub fn bounded_ratio(bounded: Bounded) -> String {
     let step = if bounded.value < 9.95 { 0.1 } else { 1.0 };
     outward(bounded, step).text(ratio)
@@ -149,7 +138,6 @@ fn outward(bounded: Bounded, step: f64) -> Bounded {
 }
 
 /// A size in bytes with a decimal unit: `1.02 TB`.
-#[must_use]
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
     let mut scaled = value;
@@ -162,7 +150,6 @@ pub fn bytes(value: f64) -> String {
 }
 
 /// Any other number, or a bound of one, to about three digits: `1,234`, `≤ 12.3`, `1.23`, `0.0123`.
-#[must_use]
 pub fn bounded_figure(bounded: Bounded) -> String {
     let step = match bounded.value {
         100.0.. => 1.0,
@@ -193,7 +180,6 @@ fn three_digits(value: f64) -> String {
 
 /// A fraction as a signed whole percentage: `+60 %`, `−8 %`. Only a fall to 0 is 100 %; others are
 /// less: `−99.7 %`.
-#[must_use]
 pub fn change(value: f64) -> String {
     let left = (1.0 + value) * 100.0;
     if left > 0.0 && left < 0.5 {
@@ -212,7 +198,6 @@ pub fn change(value: f64) -> String {
 }
 
 /// A fraction as a percentage: `38 %`, with one decimal below ten, `0.0041 %`.
-#[must_use]
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
     match percent {
@@ -223,7 +208,6 @@ pub fn share(value: f64) -> String {
 }
 
 /// A fraction as plans write it: `0.1%`, `82.8%`; small ones with two digits.
-#[must_use]
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -238,13 +222,11 @@ pub fn percent(share: f64) -> String {
 }
 
 /// The same as reports print it: `0.1 %`, `3 %`.
-#[must_use]
 pub fn limit(share: f64) -> String {
     percent(share).replace('%', " %")
 }
 
 /// A ratio of two rates or latencies: `1.8X`, `14X`.
-#[must_use]
 pub fn ratio(value: f64) -> String {
     if value > 0.0 && value < 0.095 {
         let decimals = (1.0 - value.log10().floor()).min(9.0) as usize;
@@ -272,7 +254,6 @@ impl Ratios {
     pub const ALL: [(Self, &str); 2] = [(Self::X, "x"), (Self::Percent, "percent")];
 
     /// The ratio from which on, and below whose inverse, a change is written as a ratio.
-    #[must_use]
     pub const fn least(ratios: Option<Self>) -> f64 {
         match ratios {
             None => TWICE,
@@ -283,7 +264,6 @@ impl Ratios {
 }
 
 /// The difference of two values, given their ratio: `2.2X lower`, `23 % lower`, `8 % higher`.
-#[must_use]
 pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
     let inverse = Bounded {
         value: 1.0 / ratio.value,
@@ -318,7 +298,6 @@ pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
 }
 
 /// A range between two ratios, the smaller difference first if both are on one side.
-#[must_use]
 pub fn ends_apart((low, high): (f64, f64), ratios: Option<Ratios>) -> String {
     let (near, far) = if high <= 1.0 {
         (high, low)
@@ -339,7 +318,6 @@ pub fn ends_apart((low, high): (f64, f64), ratios: Option<Ratios>) -> String {
 }
 
 /// A duration in seconds: `3.0 s`, `20 min`, `2 h 5 min`.
-#[must_use]
 pub fn duration(seconds: f64) -> String {
     if seconds < 120.0 {
         return format!("{seconds:.1} s");
@@ -354,7 +332,6 @@ pub fn duration(seconds: f64) -> String {
 
 /// A time as plans write it, rounded for people: whole seconds from 10 s on, milliseconds below.
 /// `1s 500ms`, `2h 5m`.
-#[must_use]
 pub fn rounded(time: Duration) -> String {
     let nearest = match time.as_secs() {
         0..10 => Duration::from_millis((time.as_secs_f64() * 1e3).round() as u64),
@@ -363,27 +340,19 @@ pub fn rounded(time: Duration) -> String {
     humantime::format_duration(nearest).to_string()
 }
 
-/// The last millisecond of the year 9999, the last that RFC 3339 can express.
-pub const INSTANT_MAX_MS: u64 = 253_402_300_799_999;
-
-/// An instant in milliseconds since 1970 UTC, up to [`INSTANT_MAX_MS`]: `2026-11-21 10:00 UTC`.
-#[must_use]
+/// An instant in milliseconds since 1970 UTC, up to the year 9999: `2026-11-21 10:00 UTC`.
 pub fn instant(ms: u64) -> String {
-    let at = UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS));
-    let text = humantime::format_rfc3339_seconds(at).to_string();
+    let text = humantime::format_rfc3339_seconds(at_ms(ms)).to_string();
     format!("{} UTC", text[..16].replace('T', " "))
 }
 
 /// The same with its milliseconds: `2026-11-21 10:00:05.123 UTC`.
-#[must_use]
 pub fn instant_ms(ms: u64) -> String {
-    let at = UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS));
-    let text = humantime::format_rfc3339_millis(at).to_string();
+    let text = humantime::format_rfc3339_millis(at_ms(ms)).to_string();
     format!("{} UTC", text.trim_end_matches('Z').replace('T', " "))
 }
 
 /// `1 thread`, `16 threads`; `an unknown thread count` if only the peak is known.
-#[must_use]
 pub fn threads(n: u32) -> String {
     match n {
         PointKey::PEAK => "an unknown thread count".to_owned(),
@@ -392,13 +361,11 @@ pub fn threads(n: u32) -> String {
 }
 
 /// `1 point`, `1,200 points`.
-#[must_use]
 pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// `a`, `a and b`, `a, b and c`.
-#[must_use]
 pub fn list(names: &[&str]) -> String {
     match names {
         [] => String::new(),

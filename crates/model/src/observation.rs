@@ -104,7 +104,6 @@ const UNITS: [(Unit, &str); 7] = [
 
 impl Unit {
     /// Its name in a study.
-    #[must_use]
     pub fn name(self) -> &'static str {
         let mut units = UNITS.iter();
         units
@@ -115,7 +114,6 @@ impl Unit {
 
 impl Observation {
     /// The value with its unit: `93 %`, `1.20 ms`, `db1`.
-    #[must_use]
     pub fn text(&self) -> String {
         match &self.value {
             Observed::Number(value) => written(*value, &self.unit),
@@ -124,7 +122,6 @@ impl Observation {
     }
 
     /// The number; `None` if it is text.
-    #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self.value {
             Observed::Number(value) => Some(value),
@@ -173,7 +170,6 @@ pub struct Sentence {
 
 impl Sentence {
     /// Words with gaps for values that are added later.
-    #[must_use]
     pub fn new(wording: impl Into<String>) -> Self {
         Self {
             wording: wording.into(),
@@ -254,7 +250,6 @@ pub fn check(evidence: &[Observation]) -> Result<(), Damaged> {
 }
 
 /// The values of each name, several of one name as a list.
-#[must_use]
 pub fn values(evidence: &[Observation]) -> BTreeMap<&str, String> {
     let mut of_names: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for seen in evidence {
@@ -277,7 +272,6 @@ pub enum Piece<'t> {
 }
 
 /// The pieces of a sentence with its gaps filled. Braces around anything but a name are words.
-#[must_use]
 pub fn pieces<'t>(wording: &'t str, values: &'t BTreeMap<&str, String>) -> Vec<Piece<'t>> {
     let mut pieces = Vec::new();
     let mut left = TEXT_MAX;
@@ -304,7 +298,6 @@ pub fn pieces<'t>(wording: &'t str, values: &'t BTreeMap<&str, String>) -> Vec<P
 }
 
 /// A wording with the values of its evidence filled in.
-#[must_use]
 pub fn filled(wording: &str, evidence: &[Observation]) -> String {
     let values = values(evidence);
     let pieces = pieces(wording, &values).into_iter();

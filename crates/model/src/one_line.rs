@@ -4,7 +4,6 @@ use crate::printable;
 
 /// An error and its causes, in one line. Messages from servers may contain line breaks and terminal
 /// commands, which are escaped.
-#[must_use]
 pub fn in_one_line(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let causes: Vec<_> = causes.map(ToString::to_string).collect();

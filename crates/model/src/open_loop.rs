@@ -19,7 +19,6 @@ impl Arrivals {
     pub const ALL: [Self; 2] = [Self::Even, Self::Poisson];
 
     /// The name in plans, exports and reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Even => "even",

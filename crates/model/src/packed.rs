@@ -13,6 +13,7 @@
 use crate::{
     Damaged, Latencies,
     bits::{BitReader, BitWriter},
+    histogram,
 };
 use hdrhistogram::Histogram;
 
@@ -35,14 +36,12 @@ pub struct Packed(Vec<u8>);
 
 /// An empty histogram of two digits, to add unpacked ones to. With three digits, each value would
 /// count as the lowest of its slot.
-#[must_use]
 pub fn new_interval_latencies() -> Latencies {
     Histogram::new(DIGITS).expect("two digits are accepted")
 }
 
 impl Packed {
     /// Packs a histogram at two digits, with every count.
-    #[must_use]
     pub fn pack(latencies: &Latencies) -> Self {
         let mut slots = Slots::default();
         for bucket in latencies.iter_recorded() {
@@ -52,14 +51,12 @@ impl Packed {
     }
 
     /// Unpacks the histogram, at two digits.
-    #[must_use]
     pub fn unpack(&self) -> Latencies {
         self.slots().latencies()
     }
 
     /// All of these in one unpacked histogram of two digits, which is faster than adding unpacked
     /// ones.
-    #[must_use]
     pub fn unpack_sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Latencies {
         let mut all = all.into_iter();
         let mut slots = all.next().map_or_else(Slots::default, Self::slots);
@@ -68,7 +65,6 @@ impl Packed {
     }
 
     /// Both histograms in one, with every count.
-    #[must_use]
     pub fn sum(&self, other: &Self) -> Self {
         self.sum_with([other])
     }
@@ -83,7 +79,6 @@ impl Packed {
     }
 
     /// The stored bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -166,9 +161,7 @@ impl Slots {
         let mut latencies = new_interval_latencies();
         // From the highest, so that the histogram grows only once.
         for (slot, count) in self.iter().rev() {
-            latencies
-                .record_n(value_of(slot), count)
-                .expect("a histogram that grows takes any value");
+            histogram::record(&mut latencies, value_of(slot), count);
         }
         latencies
     }

@@ -1,6 +1,6 @@
 //! The name of a load or a point within a study.
 
-use crate::Arrivals;
+use crate::{Arrivals, ResolvedRate};
 use serde::{Deserialize, Serialize};
 
 /// The name of a load or a point within a study.
@@ -30,13 +30,22 @@ impl PointKey {
 
     /// Whether the point is the peak of its workload at an unknown thread count. It takes part in
     /// comparisons of peaks, but never in comparisons at a thread count.
-    #[must_use]
     pub const fn is_peak(&self) -> bool {
         self.threads == Self::PEAK
     }
 
+    /// The names of its system, workload and distribution.
+    pub fn names(&self) -> (&str, &str, &str) {
+        (&self.system, &self.workload, &self.distribution)
+    }
+
+    /// Whether the point is measured at this rate.
+    pub fn is_at(&self, rate: &ResolvedRate) -> bool {
+        self.names() == (&*rate.system, &*rate.workload, &*rate.distribution)
+            && self.target_rate == Some(rate.rate)
+    }
+
     /// The number of clients, if it is known.
-    #[must_use]
     pub fn clients(&self) -> Option<u32> {
         (!self.is_peak()).then_some(self.threads)
     }

@@ -21,7 +21,6 @@ pub struct PointName {
 
 impl PointName {
     /// The name of a point.
-    #[must_use]
     pub fn new(
         workload: &str,
         distribution: &str,
@@ -39,19 +38,16 @@ impl PointName {
     }
 
     /// Operations per second over all clients; `None` for a closed loop.
-    #[must_use]
     pub fn target_rate(&self) -> Option<f64> {
         self.rate_bits.map(f64::from_bits)
     }
 
     /// Whether it is a closed loop of this workload and distribution.
-    #[must_use]
     pub fn is_closed_loop_of(&self, workload: &str, distribution: &str) -> bool {
         self.rate_bits.is_none() && self.workload == workload && self.distribution == distribution
     }
 
     /// Clients, and the rate if there is one: `16 threads`, `2,000/s even, 64 threads`.
-    #[must_use]
     pub fn at(&self) -> String {
         let threads = number::threads(self.threads);
         let rate = self.target_rate().map(number::rate);

@@ -10,7 +10,6 @@ use std::{borrow::Cow, fmt::Write};
 
 /// Whether a character has an effect instead of being shown: a control character, a sign that turns
 /// the direction of writing, or a line separator.
-#[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -18,13 +17,11 @@ pub fn is_hidden(c: char) -> bool {
 }
 
 /// Text on one line, with hidden characters escaped: `\u{1b}`, `\n`.
-#[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     written_out(text, is_hidden)
 }
 
 /// The same for text of several lines, which keeps its lines and tabs.
-#[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     written_out(text, |c| is_hidden(c) && !matches!(c, '\n' | '\t'))
 }
@@ -46,7 +43,6 @@ fn written_out(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// A cell of a CSV table, on one line. Text that a spreadsheet would take for a formula gets an
 /// apostrophe in front; numbers stay as they are.
-#[must_use]
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
     let shown = written_out(text, |c| is_hidden(c) && c != '\t');
     let begins = shown.starts_with([
@@ -62,7 +58,6 @@ pub fn csv_cell(text: &str) -> Cow<'_, str> {
 
 /// JSON text that is safe to print: hidden characters are escaped, and it still parses to the same
 /// value.
-#[must_use]
 pub fn json_text(json: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t' | '\r');
     if !json.contains(is_hidden) {
@@ -100,7 +95,6 @@ const OF_EVERY_OBJECT: [&str; 12] = [
 const NO_WIDTH: char = '\u{200b}';
 
 /// A name for scripts. A zero-width space follows a name that every object has.
-#[must_use]
 pub fn script_name(name: &str) -> Cow<'_, str> {
     if OF_EVERY_OBJECT.contains(&name) {
         Cow::Owned(format!("{name}{NO_WIDTH}"))
@@ -111,7 +105,6 @@ pub fn script_name(name: &str) -> Cow<'_, str> {
 
 /// JSON text for a script within a page: nothing in it ends the script or is a member of every
 /// object. JSON text within a string of it is treated in the same way.
-#[must_use]
 pub fn script_json(json: &str) -> Cow<'_, str> {
     let mut out = json_text(json);
     if out.contains('<') {
@@ -135,16 +128,17 @@ const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 /// Names that are reserved with a digit after them.
 const RESERVED_NUMBERED: [&str; 2] = ["com", "lpt"];
 
+/// Bytes as hexadecimal digits, as `sha256sum` prints them.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A file name, without its extension, for a foreign name: one path component that every file
 /// system accepts. Different names may map to the same one.
-#[must_use]
 pub fn file_name(name: &str) -> String {
     let mut out = one_part(name);
     if out.len() > FILE_NAME_MAX {
-        let mut hash = String::new();
-        for byte in &Sha256::digest(name)[..4] {
-            let _ = write!(hash, "{byte:02x}");
-        }
+        let hash = hex(&Sha256::digest(name)[..4]);
         out.truncate(out.floor_char_boundary(FILE_NAME_MAX - 1 - hash.len()));
         out = format!("{out}-{hash}");
     }

@@ -1,5 +1,4 @@
-//! The table of private facts: serial numbers, host names and addresses. Because it is a table,
-//! older studies can be redacted too.
+//! The table of private facts: serial numbers, host names and addresses.
 
 use crate::{Fact, server::plain};
 
@@ -16,7 +15,6 @@ pub const PRIVATE_FACTS: &[(&str, &str)] = &[
 
 impl Fact {
     /// Whether the fact identifies a piece of hardware or a machine.
-    #[must_use]
     pub fn is_private(&self) -> bool {
         // What a rank says of its own place is private as that of rank 0 is.
         let group = self.group.split(" of rank ").next().unwrap_or(&self.group);

@@ -13,7 +13,7 @@
 
 use crate::{
     BlockQos, BlockValue, Bounded, Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile,
-    TimeBasis, packed::new_interval_latencies, quantile,
+    TimeBasis, histogram, packed::new_interval_latencies, quantile,
 };
 use std::collections::BTreeMap;
 
@@ -22,14 +22,12 @@ pub const BLOCK_SAMPLES: u64 = 1_000_000;
 
 /// How many requests per second are at or above the value at a quality, given the requests per
 /// second.
-#[must_use]
 pub fn requests_beyond(per_second: f64, quality: f64) -> f64 {
     per_second * (1.0 - quality)
 }
 
 /// Every reported quantile of every kind over the blocks of a phase. Kinds without a block are
 /// absent. If response time equals service time, only service time is given.
-#[must_use]
 pub fn block_qos(intervals: &[Interval]) -> Vec<BlockQos> {
     let mut blocks = Blocks {
         start_s: intervals.first().map_or(0.0, |first| first.start_s),
@@ -81,7 +79,6 @@ impl Blocks {
     }
 
     /// The quantiles of all full blocks.
-    #[must_use]
     pub fn finish(self) -> Vec<BlockQos> {
         let of_kind = |(kind, own): (Kind, KindBlocks)| {
             let service = own.service.finish(kind, TimeBasis::Service);
@@ -128,9 +125,7 @@ impl TimeBlocks {
 
     /// Adds an interval that ends at `end_s`.
     fn add(&mut self, packed: &Packed, failed: u64, end_s: f64) {
-        self.done
-            .add(packed.unpack())
-            .expect("a histogram that grows takes any other");
+        histogram::add(&mut self.done, &packed.unpack());
         self.failed = self.failed.saturating_add(failed);
         let samples = self.done.len().saturating_add(self.failed);
         if samples < BLOCK_SAMPLES {
@@ -214,7 +209,6 @@ pub fn qualities() -> impl Iterator<Item = Quantile> {
 
 impl Phase {
     /// The quality of service of one kind of request; empty if the kind was not requested.
-    #[must_use]
     pub fn qos(&self, kind: Kind, time: TimeBasis) -> Vec<Qos<'_>> {
         let Some(result) = self.kinds.get(&kind) else {
             return Vec::new();

@@ -18,34 +18,13 @@ pub struct Quantile {
 
 /// Every quantile that is reported, rising.
 pub const QUANTILES: [Quantile; 7] = [
-    Quantile {
-        name: "p50",
-        value: 0.5,
-    },
-    Quantile {
-        name: "p90",
-        value: 0.9,
-    },
-    Quantile {
-        name: "p95",
-        value: 0.95,
-    },
-    Quantile {
-        name: "p99",
-        value: 0.99,
-    },
-    Quantile {
-        name: "p99.9",
-        value: 0.999,
-    },
-    Quantile {
-        name: "p99.99",
-        value: 0.9999,
-    },
-    Quantile {
-        name: "p99.999",
-        value: 0.999_99,
-    },
+    Quantile::new("p50", 0.5),
+    Quantile::new("p90", 0.9),
+    Quantile::new("p95", 0.95),
+    Quantile::new("p99", 0.99),
+    Quantile::new("p99.9", 0.999),
+    Quantile::new("p99.99", 0.9999),
+    Quantile::new("p99.999", 0.999_99),
 ];
 
 /// The median.
@@ -55,10 +34,7 @@ pub const P50: Quantile = QUANTILES[0];
 pub const P99: Quantile = QUANTILES[3];
 
 /// One nine more than reports state of every point: 10 of 10 million samples lie beyond it.
-pub const SIX_NINES: Quantile = Quantile {
-    name: "p99.9999",
-    value: 0.999_999,
-};
+pub const SIX_NINES: Quantile = Quantile::new("p99.9999", 0.999_999);
 
 /// With fewer samples beyond it, a quantile is not printed as a number.
 pub const SAMPLES_MIN: u64 = 10;
@@ -67,22 +43,23 @@ pub const SAMPLES_MIN: u64 = 10;
 pub const SAMPLES_SOLID: u64 = 100;
 
 impl Quantile {
+    const fn new(name: &'static str, value: f64) -> Self {
+        Self { name, value }
+    }
+
     /// Its value in nanoseconds, if enough samples lie beyond it. Reports use
     /// [`crate::RankedLatencies`], which includes operations that were never done.
-    #[must_use]
     pub fn value_in(self, latencies: &Latencies) -> Option<u64> {
         quantile(latencies, self.value)
     }
 
     /// Whether enough samples lie beyond it to treat it as certain.
-    #[must_use]
     pub fn solid(self, latencies: &Latencies) -> bool {
         samples_beyond(latencies.len(), self.value) >= SAMPLES_SOLID
     }
 }
 
 /// The value at quality `q`, nanoseconds; `None` with fewer than [`SAMPLES_MIN`] samples beyond it.
-#[must_use]
 pub fn quantile(latencies: &Latencies, q: f64) -> Option<u64> {
     (samples_beyond(latencies.len(), q) >= SAMPLES_MIN).then(|| value_at(latencies, q))
 }
@@ -91,7 +68,6 @@ pub fn quantile(latencies: &Latencies, q: f64) -> Option<u64> {
 ///
 /// A q such as 0.9999 is not exact in binary. A product that misses a whole number only by that
 /// error counts as the whole number.
-#[must_use]
 pub fn samples_beyond(n: u64, q: f64) -> u64 {
     let n = n as f64;
     let beyond = n * (1.0 - q.clamp(0.0, 1.0));
@@ -105,20 +81,17 @@ pub fn samples_beyond(n: u64, q: f64) -> u64 {
 
 /// The k-th highest of n samples, k = max(1, floor(n(1 - q))), nanoseconds, however few there are;
 /// 0 without samples. The value is HdrHistogram's highest equivalent value.
-#[must_use]
 pub fn value_at(latencies: &Latencies, q: f64) -> u64 {
     kth_highest(latencies, rank(latencies.len(), q))
 }
 
 /// The rank of the value at quality `q` among n samples, counted from the highest.
-#[must_use]
 pub fn rank(n: u64, q: f64) -> u64 {
     samples_beyond(n, q).clamp(1, n.max(1))
 }
 
 /// The k-th highest sample, k from 1, nanoseconds; the lowest if there are fewer, 0 if there are
 /// none.
-#[must_use]
 pub fn kth_highest(latencies: &Latencies, k: u64) -> u64 {
     let n = latencies.len();
     let (rank, mut below) = (n - k.min(n) + 1, 0);
@@ -132,19 +105,16 @@ pub fn kth_highest(latencies: &Latencies, k: u64) -> u64 {
 }
 
 /// The minimum latency, nanoseconds; `None` without samples.
-#[must_use]
 pub fn min(latencies: &Latencies) -> Option<u64> {
     (!latencies.is_empty()).then(|| latencies.min())
 }
 
 /// The maximum latency, nanoseconds; `None` without samples.
-#[must_use]
 pub fn max(latencies: &Latencies) -> Option<u64> {
     (!latencies.is_empty()).then(|| latencies.max())
 }
 
 /// The mean latency, nanoseconds; `None` without samples.
-#[must_use]
 pub fn mean(latencies: &Latencies) -> Option<f64> {
     (!latencies.is_empty()).then(|| latencies.mean())
 }

@@ -13,7 +13,7 @@
 //! are maximum and mean.
 
 use crate::{
-    Bounded, Latencies, Summary,
+    Bounded, Latencies, Summary, histogram,
     quantile::{self, Quantile, SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
 };
 
@@ -59,7 +59,6 @@ impl Failed<'_> {
 
 impl<'a> RankedLatencies<'a> {
     /// Latencies if everything was completed.
-    #[must_use]
     pub const fn new(done: &'a Latencies) -> Self {
         let failed = Failed {
             count: 0,
@@ -73,7 +72,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// Latencies of completed requests, and the ages of the others.
-    #[must_use]
     pub fn with_censored(done: &'a Latencies, ages: Option<&'a Latencies>) -> Self {
         let censored = ages.filter(|ages| !ages.is_empty());
         Self::Histogram {
@@ -103,7 +101,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// The number of samples, including failed requests and those that were never done.
-    #[must_use]
     pub fn samples(self) -> u64 {
         match self {
             Self::Histogram { done, failed, .. } => done
@@ -115,7 +112,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// The number of failed requests.
-    #[must_use]
     pub const fn failed(self) -> u64 {
         match self {
             Self::Histogram { failed, .. } => failed.count,
@@ -133,7 +129,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// The number of samples that were never done.
-    #[must_use]
     pub fn censored(self) -> u64 {
         match self {
             Self::Histogram { censored, .. } => censored.map_or(0, |ages| ages.len()),
@@ -142,7 +137,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// The lowest age of requests that were never done, nanoseconds; `None` if all were done.
-    #[must_use]
     pub fn censored_age(self) -> Option<u64> {
         match self {
             Self::Histogram { censored, .. } => censored.and_then(quantile::min),
@@ -151,7 +145,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// The mean, if it is known.
-    #[must_use]
     pub fn mean(self) -> Option<Bounded> {
         match self {
             Self::Histogram {
@@ -180,7 +173,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// The minimum, if it is known.
-    #[must_use]
     pub fn min(self) -> Option<Bounded> {
         match self {
             Self::Histogram { done, censored, .. } => {
@@ -198,7 +190,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// The maximum, if it is known.
-    #[must_use]
     pub fn max(self) -> Option<Bounded> {
         match self {
             Self::Histogram {
@@ -220,7 +211,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// A quantile, if it is known and enough samples lie beyond it.
-    #[must_use]
     pub fn quantile(self, quantile: Quantile) -> Option<Bounded> {
         if self.beyond(quantile) < SAMPLES_MIN && !self.is_of_unknown_samples(quantile) {
             return None;
@@ -252,7 +242,6 @@ impl<'a> RankedLatencies<'a> {
     }
 
     /// Whether enough samples lie beyond a quantile to treat it as certain.
-    #[must_use]
     pub fn is_solid(self, quantile: Quantile) -> bool {
         self.beyond(quantile) >= SAMPLES_SOLID
     }
@@ -304,8 +293,7 @@ fn at_least(done: &Latencies, ns: u64) -> Bounded {
 /// All samples, with requests that were not done at their ages.
 fn together(done: &Latencies, ages: &Latencies) -> Latencies {
     let mut all = done.clone();
-    all.add(ages)
-        .expect("a histogram that grows takes any other");
+    histogram::add(&mut all, ages);
     all
 }
 

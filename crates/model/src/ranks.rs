@@ -4,8 +4,8 @@
 //! Histograms are added, per interval and in total. Percentiles are never averaged.
 
 use crate::{
-    Censored, ErrorCount, Interval, Kind, KindResult, LagCauses, Latencies, Phase, RankPart,
-    StartLag, new_latencies,
+    Censored, ErrorCount, Interval, Kind, KindResult, LagCauses, Phase, RankPart, StartLag,
+    failure::rate, histogram::add, new_latencies,
 };
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -14,28 +14,21 @@ const QUANTILES: [f64; 5] = [0.5, 0.99, 0.999, 0.9999, 1.0];
 
 impl RankPart {
     /// Operations that succeeded by the end, per second.
-    #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
         let in_time = self
             .operations
             .saturating_sub(self.failed)
             .saturating_sub(self.drained);
-        if self.duration_s > 0.0 {
-            in_time as f64 / self.duration_s
-        } else {
-            0.0
-        }
+        rate(in_time, self.duration_s)
     }
 
     /// The response time that this share of requests did not exceed, nanoseconds.
-    #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let kept = self.quantiles.iter().find(|(kept, _)| *kept == share);
         kept.map(|(_, ns)| *ns)
     }
 
     /// The largest difference between its seconds and those of rank 0, nanoseconds.
-    #[must_use]
     pub fn skew_ns(&self) -> u64 {
         self.clock_bound_ns
             .saturating_add(self.clock_drift_ns.unsigned_abs())
@@ -43,14 +36,9 @@ impl RankPart {
     }
 
     /// The kept quantiles of a process's measurements.
-    #[must_use]
     pub fn quantiles_of(phase: &Phase) -> Vec<(f64, u64)> {
         let mut all = new_latencies();
-        let requests = phase
-            .kinds
-            .iter()
-            .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-        for (_, kind) in requests {
+        for kind in Kind::sent(&phase.kinds) {
             add(&mut all, kind.response());
         }
         if all.is_empty() {
@@ -67,7 +55,6 @@ impl Phase {
     /// Measurements of several simultaneous processes as one phase. Its length is that of the
     /// longest part; its start and warm-up are those of the first. Database counters of the same
     /// name are added, because each process reports its own part.
-    #[must_use]
     pub fn of_parts(parts: Vec<Self>) -> Self {
         let mut parts = parts.into_iter();
         let mut all = parts.next().unwrap_or_default();
@@ -187,11 +174,6 @@ fn add_lag(into: &mut Option<StartLag>, from: Option<StartLag>) {
         }
         _ => None,
     };
-}
-
-fn add(into: &mut Latencies, from: &Latencies) {
-    into.add(from)
-        .expect("a histogram that grows takes any other");
 }
 
 #[cfg(test)]

@@ -45,7 +45,54 @@ pub struct ReportSettings {
     pub colors: BTreeMap<String, String>,
     /// The author's words, by the place where they appear; Markdown.
     pub words: BTreeMap<Words, String>,
+    /// The author's picture over the title. Studies of earlier versions have none.
+    #[serde(default)]
+    pub logo: Option<Logo>,
 }
+
+/// A small picture, with its content, so that a study needs no other file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Logo {
+    /// Where it was read from, as the plan has it.
+    pub path: String,
+    /// The bytes of the file in Base64.
+    pub base64: String,
+}
+
+/// The kind of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogoKind {
+    /// `image/png`.
+    Png,
+    /// `image/jpeg`.
+    Jpeg,
+}
+
+impl LogoKind {
+    /// The kind of a whole picture, by how its bytes begin and end. `None` of anything else.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let is_png = bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.ends_with(b"IEND\xaeB`\x82");
+        let is_jpeg = bytes.starts_with(b"\xff\xd8\xff") && bytes.ends_with(b"\xff\xd9");
+        match (is_png, is_jpeg) {
+            (true, _) => Some(Self::Png),
+            (_, true) => Some(Self::Jpeg),
+            _ => None,
+        }
+    }
+
+    /// The name for browsers.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+        }
+    }
+}
+
+/// The most bytes of a [`Logo`].
+pub const LOGO_BYTES_MAX: u64 = 256 << 10;
 
 /// How the axis of a latency is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,17 +184,16 @@ impl ReportSettings {
             chart_systems: first(self.chart_systems, other.chart_systems),
             colors: both(self.colors, other.colors),
             words: both(self.words, other.words),
+            logo: self.logo.or(other.logo),
         }
     }
 
     /// `at_rate` in the effective plan; `None` if empty.
-    #[must_use]
     pub fn at_rate_text(&self) -> Option<String> {
         text(&self.at_rate, f64::to_string)
     }
 
     /// `at_latency` in the effective plan; `None` if empty.
-    #[must_use]
     pub fn at_latency_text(&self) -> Option<String> {
         text(&self.at_latency, |time| {
             humantime::format_duration(*time).to_string()
@@ -155,7 +201,6 @@ impl ReportSettings {
     }
 
     /// `skipped` in the effective plan; `None` if empty.
-    #[must_use]
     pub fn skipped_text(&self) -> Option<String> {
         (!self.skipped.is_empty()).then(|| self.skipped.join(BETWEEN_REASONS))
     }
@@ -189,6 +234,10 @@ mod tests {
             chart_systems: vec![vec!["a".to_owned(), "b".to_owned()]],
             colors: BTreeMap::from([("a".to_owned(), "blue".to_owned())]),
             words: BTreeMap::from([(Words::Why, "It *matters*.".to_owned())]),
+            logo: Some(Logo {
+                path: "logo.png".to_owned(),
+                base64: "iVBORw0K".to_owned(),
+            }),
         };
         for settings in [said, ReportSettings::default()] {
             let text = serde_json::to_string(&settings).unwrap();

@@ -64,7 +64,6 @@ pub enum Secret {
 impl Role {
     /// Whether keys of this role shape the points of a study. Such a key cannot change while the
     /// study grows.
-    #[must_use]
     pub const fn shapes_points(self) -> bool {
         match self {
             Self::Condition(Subject::Load)
@@ -78,7 +77,6 @@ impl Role {
 
     /// Whether keys of this role shape the trials of searches. Such a key can change until the
     /// study has a trial.
-    #[must_use]
     pub const fn shapes_trials(self) -> bool {
         matches!(self, Self::Scope(Scope::Trials))
     }
@@ -95,7 +93,6 @@ pub struct PlanValue {
 
 impl PlanValue {
     /// A value of a key of this role.
-    #[must_use]
     pub fn new(value: impl Into<String>, role: Role) -> Self {
         Self {
             value: value.into(),

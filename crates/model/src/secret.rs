@@ -107,7 +107,6 @@ static RULES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// The command line of this process, without secrets.
-#[must_use]
 pub fn own_command() -> String {
     let words: Vec<_> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
@@ -116,7 +115,6 @@ pub fn own_command() -> String {
 }
 
 /// Words as a shell would pass them, without secrets. A secret in one word is hidden as a whole.
-#[must_use]
 pub fn masked_words(words: &[String]) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
     let quoted = |word: &String| {
@@ -131,7 +129,6 @@ pub fn masked_words(words: &[String]) -> String {
 }
 
 /// A command line without secrets.
-#[must_use]
 pub fn masked(command: &str) -> String {
     RULES.iter().fold(command.to_owned(), |text, rule| {
         rule.replace_all(&text, without).into_owned()

@@ -23,7 +23,6 @@ pub enum SeriesKind {
 
 impl SeriesKind {
     /// The name in the study and in exports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -65,7 +64,6 @@ const GAP: f64 = 3.5;
 
 /// The pause between two of these instants, in seconds, from which on samples are missing: a
 /// multiple of the usual pause, and at least a second.
-#[must_use]
 pub fn gap_s(at_s: &[f64]) -> f64 {
     let mut steps: Vec<f64> = at_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     steps.sort_by(f64::total_cmp);
@@ -76,7 +74,6 @@ pub fn gap_s(at_s: &[f64]) -> f64 {
 impl Series {
     /// Change per second of a counter from the start of the phase to `end_s`, if there are two
     /// samples; `None` for a gauge.
-    #[must_use]
     pub fn mean_rate(&self, end_s: f64) -> Option<f64> {
         // Sampling is not exactly on time: a sample half a second off still belongs to the phase.
         let within = |at: &f64| (-0.5..=end_s + 0.5).contains(at);
@@ -92,7 +89,6 @@ impl Series {
     ///
     /// The last sample of a phase may follow the previous one at once. Over so short a span the
     /// steps of the kernel's clock exceed what they count, so that sample is left out.
-    #[must_use]
     pub fn spans(&self) -> Vec<Span> {
         let typical_s = match self.at_s.as_slice() {
             [first, .., last] => (last - first) / (self.at_s.len() - 1) as f64,
@@ -124,7 +120,6 @@ impl Series {
 
     /// Change per second between consecutive samples, at the later sample's instant; for a gauge,
     /// the samples themselves.
-    #[must_use]
     pub fn rates(&self) -> Vec<(f64, f64)> {
         match self.kind {
             SeriesKind::Gauge => self

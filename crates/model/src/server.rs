@@ -15,7 +15,6 @@ const GROUP: &str = "server ";
 
 impl Fact {
     /// The group of facts about the connection to a server host, by its number from 1.
-    #[must_use]
     pub fn server(number: usize) -> String {
         match number {
             1 => GROUP.trim_end().to_owned(),
@@ -24,7 +23,6 @@ impl Fact {
     }
 
     /// The group that a fact of this group has on that host.
-    #[must_use]
     pub fn group_of_server(group: &str, number: usize) -> String {
         format!("{} {group}", Self::server(number))
     }
@@ -45,7 +43,6 @@ pub fn without_server(group: &str) -> &str {
 
 /// The group of a fact without the number of the device and without the server host: `device` of
 /// `device 2`, of `device below 1` and of `server 2 device`.
-#[must_use]
 pub fn plain(group: &str) -> &str {
     let group = without_server(group);
     match group.rsplit_once(' ') {
@@ -60,20 +57,17 @@ pub fn is_number(text: &str) -> bool {
 }
 
 /// The subject of a series on a server host: `machine on server db1`.
-#[must_use]
 pub fn subject_on_server(subject: &str, host: &str) -> String {
     format!("{subject}{ON}{host}")
 }
 
 impl Series {
     /// The server host on which it was sampled; `None` for the clients' machine.
-    #[must_use]
     pub fn server(&self) -> Option<&str> {
         self.subject.rsplit_once(ON).map(|(_, host)| host)
     }
 
     /// The subject without its host.
-    #[must_use]
     pub fn own_subject(&self) -> &str {
         let whole = self.subject.as_str();
         whole.rsplit_once(ON).map_or(whole, |(subject, _)| subject)

@@ -3,7 +3,6 @@
 use std::hash::{BuildHasher, RandomState};
 
 /// A new id: 128 random bits as 32 hexadecimal digits.
-#[must_use]
 pub fn new_study_id() -> String {
     // Its keys are random, and no two of them are the same.
     let random = RandomState::new();

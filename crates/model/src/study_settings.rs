@@ -20,7 +20,6 @@ pub struct StudySettings {
     /// The size of the data set, if the plan states it.
     pub data: Option<DataSize>,
     /// The kinds of request that background clients alone send, by workload.
-    #[serde(default)]
     pub background: BTreeMap<String, BTreeSet<Kind>>,
 }
 

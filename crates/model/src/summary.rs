@@ -26,7 +26,6 @@ impl Summary {
     const UNKNOWN: &str = "unknown";
 
     /// Of a time that differs from another, and of which no number is known.
-    #[must_use]
     pub fn unknown() -> Self {
         let mut summary = Self::default();
         summary.set(Self::UNKNOWN, 0.0);
@@ -46,7 +45,6 @@ impl Summary {
     }
 
     /// The number of that name, nanoseconds.
-    #[must_use]
     pub fn number(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
@@ -62,7 +60,6 @@ impl Summary {
     }
 
     /// The summary, if it has a number.
-    #[must_use]
     pub fn if_any(self) -> Option<Self> {
         (!self.0.is_empty()).then_some(self)
     }

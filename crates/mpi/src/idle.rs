@@ -76,17 +76,17 @@ impl Idle {
     pub(super) fn traffic(&mut self, now: Instant, other: u32, way: Way) {
         self.last = now;
         self.pause = PAUSE_STEP;
-        let of = &mut self.conversation;
-        let is_over = of.messages == 0 || now - of.last >= CONVERSATION_GAP;
-        if !is_over && other != of.with {
+        let current = &mut self.conversation;
+        let is_over = current.messages == 0 || now - current.last >= CONVERSATION_GAP;
+        if !is_over && other != current.with {
             return;
         }
-        let continues = !is_over && way != of.way;
-        *of = Conversation {
+        let continues = !is_over && way != current.way;
+        *current = Conversation {
             with: other,
             way,
             last: now,
-            messages: if continues { of.messages + 1 } else { 1 },
+            messages: if continues { current.messages + 1 } else { 1 },
         };
     }
 

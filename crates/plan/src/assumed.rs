@@ -41,7 +41,7 @@ pub(super) fn marked(raw: &RawPlan, plan: &Plan, names: &[String]) -> Result<Vec
             }
         })?);
     }
-    // --system is of places alone, see below.
+    // --system sets only places, which are handled below.
     let flags = raw.flags().filter(|flag| *flag != "system");
     let given: Vec<&KeyPath> = flags.filter_map(find).collect();
     let is_given = |key: &str, value: &str| {

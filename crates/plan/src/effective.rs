@@ -170,7 +170,7 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, Role, String)) {
     for (name, value) in system.prepare.keys() {
         put(&format!("prepare.{name}"), role("prepare", name), value);
     }
-    // Whatever a database is set to is a condition.
+    // Every setting of a database is a condition.
     let setting = Role::Condition(Subject::Setting);
     for (name, value) in system.settings.iter() {
         put(&format!("database.{name}"), setting, value.to_owned());

@@ -18,8 +18,8 @@ pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<Str
         accepted: accepted.to_owned(),
     };
     for (index, host) in hosts.iter().enumerate() {
-        // Before all else, so that no other rule repeats it.
-        // `ssh` takes %3A of its URLs for a colon, and what follows a semicolon for more than a name.
+        // First, so that no other rule must repeat it. `ssh` reads %3A in a URL as a colon, and
+        // text after a semicolon as options.
         if Login::from_text(host).user.contains([':', ';', '%']) {
             let accepted =
                 "a host without a password: `ssh` uses the keys of its own configuration";

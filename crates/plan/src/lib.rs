@@ -15,6 +15,7 @@ mod db_bench_text;
 mod device_options;
 mod effective;
 mod error;
+mod hints;
 mod hosts;
 mod key;
 mod keys;
@@ -42,8 +43,9 @@ pub use error::Error;
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::{
     AbortLimit, Broken, ClientHost, Consent, DataSetPlan, ERASES, Emulate, Expect, FILE_SYSTEMS,
-    General, KEYS, Ladder, MachinePlan, MachineSettings, Prepare, Service, ServiceControl, Steady,
-    Sweep, SystemPlan, Unexpected, is_searched, named_at_rank, report_settings, shown,
+    General, KEYS, Ladder, MachinePlan, MachineSettings, Prepare, SETTING_FLAGS, Service,
+    ServiceControl, Steady, Sweep, SystemPlan, Unexpected, is_searched, named_at_rank,
+    report_settings, shown,
 };
 pub use points::PlanPoint;
 pub use rate::AskedRate;

@@ -1,9 +1,10 @@
 //! A plan as written: TOML from a file or a shipped plan, with command-line flags merged into the
 //! same table, so that one check serves every source.
 
+mod flags;
+
 use super::{
-    Accept, Error, PlanKey, keys,
-    limits::DRIVER_DEFAULT,
+    Error, keys,
     lines::Lines,
     logins::showable,
     shipped::{self, PLANS},
@@ -16,6 +17,9 @@ use toml::{Table, Value};
 
 /// The keys that name a system's place.
 const PLACES: &[&str] = &["path", "device", "contact_points"];
+
+/// The flag that sets the number of fields and their length together.
+const RECORD_SIZE: &str = "--record-size";
 
 /// The largest plan in bytes. The study stores its text.
 pub const PLAN_BYTES_MAX: usize = 4 << 20;
@@ -30,6 +34,8 @@ pub struct RawPlan {
     source: Option<String>,
     /// The flag that set each dotted key.
     flags: BTreeMap<String, String>,
+    /// The bytes of a record, if a flag set them.
+    record_size: Option<u64>,
     lines: Lines,
 }
 
@@ -44,7 +50,7 @@ impl RawPlan {
             return Self::parse(plan.name, plan.text);
         }
         let path = Path::new(name);
-        // Not only a file: `<(...)` of a shell and `/dev/stdin` are pipes.
+        // Also pipes: `<(...)` of a shell and `/dev/stdin`.
         if fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
             let read = read_text_stream(path).and_then(|text| {
                 if text.len() > PLAN_BYTES_MAX {
@@ -89,6 +95,7 @@ impl RawPlan {
             table,
             source: Some(text.to_owned()),
             flags: BTreeMap::new(),
+            record_size: None,
             lines: Lines::new(name, text),
         })
     }
@@ -150,55 +157,13 @@ impl RawPlan {
         if words.len() == 3 && words[0] == "system" && PLACES.contains(&last.as_str()) {
             table.remove("placeholder");
         }
-        self.flags.insert(words.join("."), flag.to_owned());
-        Ok(())
-    }
-
-    /// Sets a key by its flag.
-    ///
-    /// # Errors
-    /// If its table is something else.
-    pub fn set_flag(&mut self, key: &PlanKey, value: &str) -> Result<(), Error> {
-        let path = key.path();
-        let flag = key.flag.map_or("", |flag| flag.name);
-        match (path.as_str(), key.accept) {
-            ("database.driver", _) => {
-                self.set_driver(value);
-                Ok(())
-            }
-            (path, Accept::Flag) => self.set(flag, path, true.into()),
-            (path, Accept::FlagOr(_)) if value == "true" => self.set(flag, path, true.into()),
-            (path, _) => self.set(flag, path, value.into()),
+        let path = words.join(".");
+        let sets_fields = path == "dataset.fields";
+        self.flags.insert(path, flag.to_owned());
+        match self.record_size {
+            Some(size) if sets_fields && flag != RECORD_SIZE => self.split_record(size),
+            _ => Ok(()),
         }
-    }
-
-    /// Sets the driver of the plan. Settings of another driver are removed, because they would have
-    /// no meaning.
-    pub fn set_driver(&mut self, driver: &str) {
-        let database = self
-            .table
-            .entry("database")
-            .or_insert_with(|| Table::new().into());
-        let Value::Table(database) = database else {
-            return;
-        };
-        let is_same = database
-            .get("driver")
-            .map_or(driver == DRIVER_DEFAULT, |given| {
-                given.as_str() == Some(driver)
-            });
-        if !is_same {
-            database.retain(|key, _| key == "semantics");
-        }
-        database.insert("driver".to_owned(), driver.into());
-        if !is_same {
-            self.forget_assumed(|words| {
-                words.starts_with("database.") && words != "database.semantics"
-            });
-        }
-        self.source = None;
-        self.flags
-            .insert("database.driver".to_owned(), "--driver".to_owned());
     }
 
     /// Removes names from `assumed` whose keys a flag has removed from the plan.

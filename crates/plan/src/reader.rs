@@ -1,8 +1,8 @@
 //! One table of a plan while it is read. It knows its path and what its keys accept.
 
 use super::{
-    DefaultInputs, DefaultValue, Error, PlanKey, RawPlan, accept::Accepted, keys, logins::showable,
-    units,
+    DefaultInputs, DefaultValue, Error, PlanKey, RawPlan, accept::Accepted, hints::hint, keys,
+    logins::showable, units,
 };
 use std::{borrow::Cow, sync::LazyLock};
 use tailmark_driver::did_you_mean;
@@ -49,7 +49,7 @@ impl<'a> TableReader<'a> {
         match table.keys().find(|given| known().all(|key| key != *given)) {
             Some(given) => Err(Error::UnknownKey {
                 key: reader.full(given),
-                hint: did_you_mean(given, known()),
+                hint: hint(given).unwrap_or_else(|| did_you_mean(given, known())),
                 known: known().collect::<Vec<_>>().join(", "),
             }),
             None => Ok(reader),

@@ -148,7 +148,7 @@ mod tests {
         let workload = Workload::of_groups("own", "", groups);
         assert_eq!(requests_per_operation(&workload, Kind::Read, 4), None);
         assert_eq!(requests_per_operation(&workload, Kind::Scan, 4), Some(0.0));
-        // One client is in the first group alone.
+        // A single client belongs to the first group.
         assert_eq!(requests_per_operation(&workload, Kind::Read, 1), Some(1.0));
     }
 }

@@ -45,7 +45,7 @@ pub fn number(value: &Value) -> Option<f64> {
                 .ok()
                 .filter(|n: &f64| n.is_finite())
                 .or_else(|| {
-                    // A rate is a number, and `20k` is one that people write.
+                    // People write rates as `20k`.
                     count(value).map(|n| n as f64)
                 })
         }

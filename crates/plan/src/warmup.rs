@@ -84,7 +84,7 @@ impl Warmup {
         Ok(match given {
             Some(Asked::Auto) => Self::auto(sweep, scale)?,
             Some(Asked::Time(time)) => Self::Fixed(timed(time, scale)),
-            // A tenth of a duration that is scaled.
+            // The default is a tenth of the duration, which is scaled already.
             None => match sweep.computed("warmup", inputs)? {
                 Some(Asked::Time(time)) => Self::Fixed(time),
                 _ => Self::Fixed(Duration::ZERO),

@@ -7,7 +7,7 @@ use crate::agent::{
 use crate::{
     Error,
     lines::{self, LINE_BYTES_MAX, Rate},
-    wait::received,
+    wait::{RunStop, received},
 };
 use std::{
     collections::HashMap,
@@ -25,7 +25,9 @@ use tailmark_cluster::{Exchange, Measurement};
 const HELLO: Duration = Duration::from_secs(15);
 /// How long it may take to report its clock.
 const TIME: Duration = Duration::from_secs(20);
-/// How often messages about preparation are passed on.
+/// How long it may take to answer once the run is to stop.
+const STOPPED: Duration = Duration::from_secs(5);
+/// How often a wait looks whether it goes on, and messages about preparation are passed on.
 const LOOK: Duration = Duration::from_millis(200);
 /// How often this end sends a sign of life meanwhile.
 const BEAT: Duration = Duration::from_secs(5);
@@ -81,6 +83,7 @@ pub struct Channel {
     hello: Hello,
     inbox: Arc<Mutex<Inbox>>,
     to: Mutex<Box<dyn Write + Send>>,
+    stop: RunStop,
 }
 
 impl std::fmt::Debug for Channel {
@@ -130,7 +133,14 @@ impl Channel {
             hello,
             inbox,
             to: Mutex::new(Box::new(to)),
+            stop: RunStop::default(),
         })
+    }
+
+    /// The same, which waits only some seconds for an answer once the run is to stop.
+    #[must_use]
+    pub fn until(self, stop: RunStop) -> Self {
+        Self { stop, ..self }
     }
 
     /// Its first message.
@@ -138,11 +148,18 @@ impl Channel {
         &self.hello
     }
 
-    /// Sends a request and waits this long for the answer.
+    /// Sends a request and waits this long for the answer, but only some seconds once the run is to
+    /// stop.
     pub fn ask(&self, ask: Ask, timeout: Duration) -> Result<Answer, Error> {
-        let end = Instant::now() + timeout;
-        let late = || format!("no answer within {timeout:?}");
-        self.ask_until(ask, &mut |_| (Instant::now() >= end).then(late), timeout)
+        let (mut end, mut limit, mut is_stopped) = (Instant::now() + timeout, timeout, false);
+        let mut ends = |channel: &Self| {
+            if !is_stopped && channel.stop.is_requested() {
+                (is_stopped, limit) = (true, STOPPED.min(limit));
+                end = end.min(Instant::now() + STOPPED);
+            }
+            (Instant::now() >= end).then(|| format!("no answer within {limit:?}"))
+        };
+        self.ask_until(ask, &mut ends, LOOK.min(timeout))
     }
 
     /// Sends a request that may take hours, and passes on messages meanwhile.

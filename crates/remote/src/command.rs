@@ -130,7 +130,6 @@ impl Command {
     }
 
     /// Its output from this byte on, and the total so far; empty if it cannot be read any more.
-    #[must_use]
     pub fn printed(&self, from: u64) -> (String, u64) {
         let arguments = [&format!("{}.log", self.kept), &from.to_string()];
         let read = self
@@ -156,7 +155,6 @@ impl Server {
     }
 
     /// The end of a file there, at most 64 KiB; empty if it cannot be read.
-    #[must_use]
     pub fn text_of(&self, path: &Path) -> String {
         let path = path.to_string_lossy();
         let read = self.script("tail -c 65536 -- \"$1\"", &[&path], SHORT);

@@ -75,7 +75,6 @@ pub enum Error {
 
 impl Error {
     /// Whether it may pass: the connection can come back.
-    #[must_use]
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::Connect { .. })
     }

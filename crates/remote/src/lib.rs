@@ -25,3 +25,4 @@ pub use link::Options;
 pub use program::AgentProgram;
 pub use samples::{Clock, Received, own_ns};
 pub use server::{Server, names_of};
+pub use wait::RunStop;

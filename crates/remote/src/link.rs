@@ -7,11 +7,10 @@ use crate::{
     lines::{self, LINE_BYTES_MAX},
     program::AgentProgram,
     ssh::{BEGINS, SHORT, Ssh, summary},
-    wait::received,
+    wait::{RunStop, received},
 };
 use sha2::{Digest, Sha256};
 use std::{
-    fmt::Write as _,
     io::{self, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Stdio},
     sync::{
@@ -21,6 +20,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tailmark_model::printable::hex;
 
 /// How long a host may take for the first command, and to start copying the agent: login shells and
 /// sudo may first query a directory of users.
@@ -71,6 +71,8 @@ pub struct Options {
     pub agent: AgentProgram,
     /// What needs root there; empty if nothing does.
     pub needs_root: String,
+    /// Ends the wait for an agent that does not answer.
+    pub stop: RunStop,
 }
 
 /// The parts of a connection.
@@ -128,7 +130,7 @@ impl Link {
         };
         let agent = match agent {
             Ok(()) => match Channel::open(login, shell.from, shell.to, is_over) {
-                Ok(channel) => Ok(channel),
+                Ok(channel) => Ok(channel.until(options.stop.clone())),
                 Err(error) => {
                     kill(&mut shell.process);
                     return Err(error);
@@ -264,11 +266,7 @@ impl Shell {
 
 /// The SHA-256 of a program, in hexadecimal digits.
 fn digest_of(program: &[u8]) -> String {
-    let mut digest = String::new();
-    for byte in Sha256::digest(program) {
-        let _ = write!(digest, "{byte:02x}");
-    }
-    digest
+    hex(&Sha256::digest(program))
 }
 
 #[cfg(test)]

@@ -62,7 +62,6 @@ pub fn on_own_clock(taken: Vec<Taken>, clock: &ClockLine) -> Vec<Received> {
 }
 
 /// What this machine's clock says, in ns.
-#[must_use]
 pub fn own_ns() -> u64 {
     now_ns()
 }

@@ -3,8 +3,9 @@
 //! that a report never refers to anything outside.
 
 use crate::{Block, Data, Text, block::anchor};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
-use tailmark_model::Words;
+use tailmark_model::{LOGO_BYTES_MAX, LogoKind, Words};
 
 /// The author's words for a place; empty if there are none.
 #[must_use]
@@ -25,6 +26,16 @@ pub fn footer(data: &Data) -> String {
     });
     let texts: Vec<String> = texts.map(|text| text.to_plain()).collect();
     texts.join(" ")
+}
+
+/// The author's picture, if its bytes are one: its media type and the bytes.
+#[must_use]
+pub fn logo(data: &Data) -> Option<(LogoKind, Vec<u8>)> {
+    let logo = data.report_settings().logo?;
+    let bytes = BASE64_STANDARD.decode(logo.base64).ok()?;
+    let is_small = bytes.len() as u64 <= LOGO_BYTES_MAX;
+    let kind = LogoKind::from_bytes(&bytes).filter(|_| is_small)?;
+    Some((kind, bytes))
 }
 
 fn blocks(markdown: &str) -> Vec<Block> {

@@ -44,6 +44,11 @@ fn front(data: &Data, sweep: &SweepTable<'_>) -> Vec<Block> {
     let mut blocks = section::front(data);
     let message = message(sweep);
     blocks.extend(message.map(|chart| figure("brief-message", chart)));
+    // Of a single workload they stand in bold in its table.
+    let with_peaks = sweep.groups.iter().filter(|group| group.has_peaks());
+    if with_peaks.count() > 1 {
+        blocks.push(Block::Table(section::peaks_table(sweep)));
+    }
     blocks
 }
 
@@ -57,7 +62,7 @@ fn message(sweep: &SweepTable<'_>) -> Option<Chart> {
             ..chart
         }),
         _ => section::peaks_chart(sweep).map(|chart| Chart {
-            height: 440,
+            height: 320,
             ..chart
         }),
     }
@@ -71,15 +76,44 @@ fn figure(name: &str, chart: Chart) -> Block {
     })
 }
 
-/// The curve of the latency that the report is about.
+/// The curve of the latency that the report is about; if none is known, operations per second by
+/// threads.
 fn curve(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Chart> {
-    let reading = Reading::new(sweep.latency_metric(group)?);
     let along = match group.axis {
         Axis::Threads => Along::Rate,
         Axis::Rates => Along::Offered,
     };
-    let chart = curves(group, sweep, &[reading], reading, along);
-    (!chart.variants[0].is_null()).then_some(chart)
+    let latency = sweep.latency_metric(group).map(|metric| (metric, along));
+    let ops = (group.axis == Axis::Threads).then_some((Metric::OPS_PER_SEC, Along::Threads));
+    let drawn = latency.into_iter().chain(ops).map(|(metric, axis)| {
+        let reading = Reading::new(metric);
+        curves(group, sweep, &[reading], reading, axis)
+    });
+    let mut drawn = drawn.filter(|chart| !chart.variants[0].is_null());
+    drawn.next()
+}
+
+/// A chart beside sentences. Where the table below is short, it is as high as they are.
+fn beside(mut chart: Chart, group: &WorkloadGrid<'_>) -> Chart {
+    const SCALE: &str = " (log scale)";
+    const LEAST: u32 = 205;
+    const OF_A_ROW: u32 = 15;
+    const ROWS: u32 = 10;
+    let rows = u32::try_from(group.steps.len()).unwrap_or(ROWS);
+    // The room is too narrow for the scale in the name of the axis.
+    for variant in &mut chart.variants {
+        if let Some(name) = variant["yAxis"]["name"].as_str()
+            && let Some(name) = name.strip_suffix(SCALE)
+        {
+            variant["yAxis"]["name"] = name.into();
+            chart.hint = chart.hint.replace("lower and", "log scale; lower and");
+        }
+    }
+    Chart {
+        wide: false,
+        height: LEAST + OF_A_ROW * ROWS.saturating_sub(rows.max(5)),
+        ..chart
+    }
 }
 
 fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
@@ -106,11 +140,7 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
                 Figure {
                     anchor: anchor(&["brief-curve", &group.anchor]),
                     controls: Vec::new(),
-                    charts: vec![Chart {
-                        wide: false,
-                        height: 205,
-                        ..chart
-                    }],
+                    charts: vec![beside(chart, group)],
                 },
                 sentences,
             )),

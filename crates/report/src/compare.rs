@@ -20,7 +20,10 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Bound, Bounded, Metric, Point, System, finding::RATE_NOT_MET};
-use tailmark_stats::{Comparison, Verdict, comparison::is_within};
+use tailmark_stats::{
+    Comparison, Verdict,
+    comparison::{Place, is_within},
+};
 
 /// Where systems are compared in a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -222,8 +225,8 @@ pub enum Outcome {
     Equivalent,
     /// None of these.
     NoDifferenceShown,
-    /// The lower peak belongs to a system without a valid point at some of the other's thread
-    /// counts.
+    /// The lower peak belongs to a system whose points failed at some of the other's thread counts,
+    /// or that has none in common with it.
     UnlikePeaks,
     /// A value is a bound, which leaves it open whether they differ.
     Open,
@@ -310,6 +313,51 @@ impl Lead {
             _ => Self::Same,
         })
     }
+}
+
+/// The thread counts at which both of a pair were measured, if their peaks are compared over those
+/// only: `4 to 32 threads`.
+#[must_use]
+pub fn over_common(group: &WorkloadGrid<'_>, comparison: &Comparison) -> Option<String> {
+    let is_over_common = matches!(
+        comparison.place,
+        Place::Peak {
+            is_over_common: true,
+            ..
+        }
+    );
+    let has = |system: &str, step: &Step| {
+        let mut points = group.points().map(|point| &point.key);
+        points.any(|key| key.system == system && group.axis.step(key) == *step)
+    };
+    let steps = group.steps.iter();
+    let both = steps.filter(|step| has(&comparison.a, step) && has(&comparison.b, step));
+    let both: Vec<&Step> = both.collect();
+    let (first, last) = (both.first()?, both.last()?);
+    is_over_common.then(|| {
+        if first == last {
+            last.place()
+        } else {
+            format!("{} to {}", first.label(), last.place())
+        }
+    })
+}
+
+/// A sentence that peaks are compared over thread counts in common, if some are.
+#[must_use]
+pub fn about_common(sweep: &SweepTable<'_>) -> Option<&'static str> {
+    let mut groups = sweep.groups.iter().filter(|group| group.has_peaks());
+    let is_any = groups.any(|group| {
+        let pairs = pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC);
+        let mut known = pairs
+            .into_iter()
+            .filter_map(|pair| sweep.comparisons.at_peak(group, pair));
+        known.any(|known| over_common(group, &known).is_some())
+    });
+    is_any.then_some(
+        "Where two systems were measured at different thread counts, their peaks are compared over \
+         those in common.",
+    )
 }
 
 /// The system without a valid point at a thread count of the other, and the other system. The one

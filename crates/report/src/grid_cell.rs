@@ -21,7 +21,7 @@ pub struct GridCell<'a> {
     pub fault: Option<Fault>,
 }
 
-/// The highest ops/s over all client counts: of several repeats each at the client count that the
+/// The highest ops/s over all client counts: with enough repeats, each at the client count that the
 /// others choose, so that it is not too high by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpreadPeak {

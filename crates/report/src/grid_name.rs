@@ -8,6 +8,9 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Arrivals, Header, Point, number};
 
+/// The distribution of imported points whose source does not state it.
+pub const UNKNOWN: &str = "unknown";
+
 /// Identifies the points of an axis of rates: those whose clients share one sequence of arrivals,
 /// if the plan has such an axis. One rate over several client counts is not an axis.
 pub struct Rates<'a> {
@@ -93,7 +96,12 @@ impl GridName {
             identity,
             anchor,
             title: workload_title(&key.workload),
-            conditions: format!("{} keys{at}{arrivals}", key.distribution),
+            conditions: match key.distribution.as_str() {
+                UNKNOWN => format!("{at}{arrivals}")
+                    .trim_start_matches(", ")
+                    .to_owned(),
+                known => format!("{known} keys{at}{arrivals}"),
+            },
             clients,
         }
     }

@@ -249,11 +249,13 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 
     fn text(&self, sweep: &SweepTable<'a>) -> Text {
-        match (sweep.baseline(), compare::subject(sweep)) {
+        let text = match (sweep.baseline(), compare::subject(sweep)) {
             (Some(baseline), _) => self.against(sweep, baseline),
             (None, Some(subject)) => self.about(sweep, subject),
             (None, None) => Text::default(),
-        }
+        };
+        let common = compare::about_common(sweep).filter(|_| self.words.is_of_peaks);
+        sentence(text, common.map_or_else(Text::default, Text::plain))
     }
 
     /// The position of each system relative to the baseline.
@@ -309,7 +311,10 @@ impl<'s, 'a> Topic<'s, 'a> {
     fn unsaid(&self, workloads: &[WorkloadTopic<'_, 'a>], sweep: &SweepTable<'a>) -> Text {
         let mut text = Text::default();
         for (lead, why) in [
-            (Lead::Unlike, "they do not have the same thread counts"),
+            (
+                Lead::Unlike,
+                "points of one failed, or they have no thread count in common",
+            ),
             (
                 Lead::Untested,
                 "there are too few runs for a verdict, or the runs are identical",
@@ -458,6 +463,13 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
             .map(|one| Lead::new(one, sweep.comparisons))
             .collect();
         Lead::over_all(&all)
+    }
+
+    /// What is compared.
+    fn metric(&self) -> Metric {
+        let known = self.pairs.iter().filter_map(|(.., known)| known.as_ref());
+        let mut metrics = known.map(|known| known.metric);
+        metrics.next().unwrap_or(Metric::OPS_PER_SEC)
     }
 
     /// The pairs of a single system.

@@ -2,9 +2,9 @@
 //! repeats. Systems that differ in something that shapes their numbers stay separate, under names
 //! that show the difference.
 
-use crate::{Data, SystemConditions};
+use crate::{Data, SystemConditions, grid_name::UNKNOWN};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
-use tailmark_model::{ALLOW_ERRORS, Fact, Point, PointKey, System, number};
+use tailmark_model::{ALLOW_ERRORS, Fact, Point, PointKey, ResolvedRate, System, number};
 use tailmark_stats::{
     Conditions,
     comparison::RunsRead,
@@ -28,7 +28,7 @@ impl Data {
             study.conditions = study.conditions_of_systems();
         }
         let mut read = RunsRead::default();
-        let mut notices = Vec::new();
+        let mut notices: Vec<String> = join_unknown(&mut studies).into_iter().collect();
         // Ceilings last: two of them differ where the systems do that they are of.
         for of_ceilings in [false, true] {
             let of_pass = |s: &&System| s.ceiling_for.is_some() == of_ceilings;
@@ -54,6 +54,7 @@ impl Data {
         }
         let notice = other.drop_copies(read);
         self.notices.extend(notice);
+        self.keep_common_rates(&mut other);
         other.repeat_after(&self.points);
         let known: BTreeSet<String> = self.systems.iter().map(|s| s.name.clone()).collect();
         other.systems.retain(|s| !known.contains(&s.name));
@@ -109,6 +110,27 @@ impl Data {
                 }
             )
         })
+    }
+
+    /// A rate that both have keeps what it is a percentage of only if it is that in both.
+    fn keep_common_rates(&mut self, other: &mut Self) {
+        let is_same = |one: &ResolvedRate, two: &ResolvedRate| {
+            let same = ResolvedRate {
+                peak_ops_per_sec: two.peak_ops_per_sec,
+                ..one.clone()
+            };
+            same == *two
+        };
+        let is_kept = |rate: &ResolvedRate, (points, rates): (&[Point], &[ResolvedRate])| {
+            !points.iter().any(|point| point.key.is_at(rate))
+                || rates.iter().any(|own| is_same(rate, own))
+        };
+        let mut ours = std::mem::take(&mut self.resolved_rates);
+        let mut theirs = std::mem::take(&mut other.resolved_rates);
+        let of_ours = ours.clone();
+        ours.retain(|rate| is_kept(rate, (&other.points, &theirs)));
+        theirs.retain(|rate| is_kept(rate, (&self.points, &of_ours)));
+        (self.resolved_rates, other.resolved_rates) = (ours, theirs);
     }
 
     /// Numbers repeats of sweeps that have points among the earlier ones on from theirs: all points of
@@ -240,6 +262,40 @@ struct Class {
     studies: Vec<usize>,
     /// Of the first; facts that only others know are added.
     conditions: Conditions,
+}
+
+/// Puts imported points that do not state how their keys were drawn beside those of the same workload,
+/// if all of these drew theirs in one way; says so.
+fn join_unknown(studies: &mut [Data]) -> Option<String> {
+    let points = studies.iter().flat_map(|study| &study.points);
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for key in points.map(|point| &point.key) {
+        if key.distribution != UNKNOWN {
+            let of_workload = known.entry(key.workload.clone()).or_default();
+            of_workload.insert(key.distribution.clone());
+        }
+    }
+    let mut joined: BTreeSet<(String, String)> = BTreeSet::new();
+    let all = studies.iter_mut().flat_map(|study| &mut study.points);
+    for key in all.map(|point| &mut point.key) {
+        let only = known.get(&key.workload).filter(|ways| ways.len() == 1);
+        let only = only.and_then(BTreeSet::first);
+        if let Some(only) = only.filter(|_| key.distribution == UNKNOWN) {
+            key.distribution.clone_from(only);
+            joined.insert((key.system.clone(), only.clone()));
+        }
+    }
+    let each = joined
+        .iter()
+        .map(|(system, how)| format!("`{system}` with {how} keys"));
+    let each: Vec<String> = each.collect();
+    let each: Vec<&str> = each.iter().map(String::as_str).collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "Imported results that do not state how their keys were drawn stand beside measured ones: {}.",
+            number::list(&each)
+        )
+    })
 }
 
 /// Renames the systems of a name that are not the same; says so.

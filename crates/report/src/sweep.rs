@@ -15,7 +15,7 @@ use std::{
 };
 use tailmark_model::{
     Arrivals, Fact, Fault, Kind, KindResult, LatencyAxis, Metric, Point, PointName, ReportSettings,
-    Statistic, System, TimeBasis, number,
+    STATISTICS, Statistic, System, TimeBasis, number,
 };
 use tailmark_stats::Comparison;
 
@@ -151,7 +151,7 @@ impl<'a> SweepTable<'a> {
 
     /// The stated latency of a workload: the report's, applied to its main kind if it has no
     /// requests of the given kind. Without a setting, the 99th percentile if every point has it,
-    /// otherwise the mean.
+    /// otherwise the mean, or else the highest quantile that any point has.
     #[must_use]
     pub fn latency(&self, group: &WorkloadGrid<'a>) -> Option<(Kind, Statistic)> {
         let main = group.main_kind()?;
@@ -159,18 +159,27 @@ impl<'a> SweepTable<'a> {
             let is_there = group.kinds().contains(&kind);
             return Some((if is_there { kind } else { main }, statistic));
         }
+        let has = |statistic: Statistic, cell: &GridCell<'_>| {
+            let known = cell.latency(main, TimeBasis::Response, statistic);
+            known.is_some()
+        };
         let systems = self.systems.iter();
-        let mut cells = systems.flat_map(|system| group.cells_of(&system.name));
-        let has_p99 = |cell: &GridCell<'_>| {
-            let p99 = cell.latency(main, TimeBasis::Response, Statistic::P99);
-            p99.is_some()
+        let cells = || {
+            systems
+                .clone()
+                .flat_map(|system| group.cells_of(&system.name))
         };
-        let statistic = if cells.all(has_p99) {
-            Statistic::P99
+        // Published figures may have but one.
+        let others = [Statistic::MEAN]
+            .into_iter()
+            .chain(STATISTICS.into_iter().rev());
+        let statistic = if cells().all(|cell| has(Statistic::P99, cell)) {
+            Some(Statistic::P99)
         } else {
-            Statistic::MEAN
+            let mut others = others;
+            others.find(|statistic| cells().any(|cell| has(*statistic, cell)))
         };
-        Some((main, statistic))
+        Some((main, statistic.unwrap_or(Statistic::MEAN)))
     }
 
     /// The same as a compared metric.

@@ -6,7 +6,7 @@ mod synthetic;
 
 use std::{fs, path::Path};
 use synthetic::{SMALL, Shape};
-use tailmark_model::{PlanValue, Role, Subject};
+use tailmark_model::{PlanValue, Role, Subject, number};
 use tailmark_report::{Block, Data, Error, SECTIONS, write_history};
 use tailmark_study::{Error as Refused, Study};
 
@@ -285,4 +285,18 @@ fn a_folder_without_studies_is_refused() {
         write_history(folder.path(), &[]),
         Err(Error::NoStudies { .. })
     ));
+}
+
+#[test]
+fn what_is_compared_with_which_study_is_named() {
+    let mut earlier = study(5, 1.0);
+    earlier.headers[0].title = "Before the update".into();
+    let (said, rows) = section(&study(5, 0.8).against(&earlier).unwrap());
+    let began = number::instant(earlier.headers[0].created_ms);
+    let name = format!("Compared with Before the update, begun {began}: of 4 comparisons ");
+    assert!(said.starts_with(&name), "{said}");
+    let highest = earlier.points.iter().map(|point| point.key.threads).max();
+    let latency = format!("p99 read latency, {} ", number::threads(highest.unwrap()));
+    let of: Vec<&str> = rows.iter().map(|row| row[2].as_str()).collect();
+    assert_eq!(of, ["peak ", &latency, "peak ", &latency]);
 }

@@ -323,6 +323,44 @@ fn three_studies_of_two_data_sets_are_two_systems() {
 }
 
 #[test]
+fn published_results_stand_in_the_table_of_measured_ones() {
+    let published = |workload: &str| {
+        let mut data = study("Published", &[]);
+        data.systems.truncate(1);
+        data.systems[0].name = "published".into();
+        data.systems[0].driver = "csv (imported)".into();
+        data.points.truncate(1);
+        let key = &mut data.points[0].key;
+        key.system = "published".into();
+        key.distribution = "unknown".into();
+        key.workload = workload.into();
+        data
+    };
+    let measured = study("Measured", &[]);
+    let own = measured.points[0].key.clone();
+    let merged = Data::merged(vec![measured.clone(), published(&own.workload)]);
+    let drawn: Vec<&str> = merged
+        .points
+        .iter()
+        .map(|point| point.key.distribution.as_str())
+        .collect();
+    assert_eq!(drawn, [own.distribution.as_str(); 3]);
+    let notice = format!("`published` with {} keys", own.distribution);
+    assert!(merged.notices.iter().any(|said| said.contains(&notice)));
+    // Of a workload that nobody else has, or that others draw in two ways, it stays unknown.
+    let mut two = study("Uniform", &[]);
+    two.points[0].key.distribution = "uniform".into();
+    for studies in [
+        vec![measured.clone(), published("another")],
+        vec![measured, two, published(&own.workload)],
+    ] {
+        let apart = Data::merged(studies);
+        let of_it = apart.points.iter().find(|p| p.key.system == "published");
+        assert_eq!(of_it.unwrap().key.distribution, "unknown");
+    }
+}
+
+#[test]
 fn imports_of_which_too_little_is_known_are_kept_apart() {
     let imported = |ms: u64| {
         let mut data = study("Imported", &[]);

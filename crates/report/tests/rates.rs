@@ -163,7 +163,7 @@ fn the_table_of_a_system_has_a_row_for_each_rate() {
     assert_eq!([ms("drained"), ms("never done")], ["0", "198"]);
     assert_eq!([ms("no client free"), ms("woken late")], ["7.00 ms", "–"]);
     let details = other.rows.iter().map(|row| row.cells[0].detail.as_str());
-    assert!(details.eq(["", "60% of disk's peak of 10,000", ""]));
+    assert!(details.eq(["", "60% of disk's peak so far, 10,000", ""]));
 }
 
 #[test]
@@ -313,6 +313,41 @@ fn merged_studies_keep_what_percentages_came_to() {
     for rate in &merged.resolved_rates {
         assert!(names.contains(&rate.system.as_str()) && names.contains(&rate.of_system.as_str()));
     }
+}
+
+/// What the rate 6,000 of `other` is called in a merge with another study of the same systems.
+fn called(other: impl FnOnce(&mut Data)) -> String {
+    let mut again = data();
+    for point in &mut again.points {
+        point.phase.started_ms = Some(1);
+    }
+    other(&mut again);
+    let merged = Data::merged(vec![data(), again]);
+    assert_eq!(merged.systems.len(), 2);
+    let tables = tables("workloads", &merged);
+    let mut tables = tables.iter().filter(|table| table.caption == "other");
+    tables.next().unwrap().rows[1].cells[0].detail.clone()
+}
+
+#[test]
+fn in_a_merge_a_rate_is_a_percentage_of_a_peak_only_if_it_is_in_each_study() {
+    assert_eq!(called(|_| {}), "60% of disk's peak so far, 10,000");
+    let higher = |data: &mut Data| data.resolved_rates[0].peak_ops_per_sec = 10_004.0;
+    assert_eq!(
+        called(higher),
+        "60% of disk's peak so far, 10,000 to 10,004"
+    );
+    // The same rate, but as a number, or as a share of another peak.
+    assert_eq!(called(|data| data.resolved_rates.clear()), "");
+    let of_other = |data: &mut Data| data.resolved_rates[0].of_system = "other".into();
+    assert_eq!(called(of_other), "");
+    // A study that has no point at that rate takes no label away.
+    let without = |data: &mut Data| {
+        data.resolved_rates.clear();
+        data.points
+            .retain(|point| point.key.target_rate != Some(6_000.0));
+    };
+    assert_eq!(called(without), "60% of disk's peak so far, 10,000");
 }
 
 #[test]

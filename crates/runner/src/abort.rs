@@ -98,7 +98,7 @@ impl<'a> AbortWatch<'a> {
         let mut seen = self.seen();
         for interval in intervals {
             let (start_s, end_s) = (interval.start_s, interval.start_s + interval.length_s);
-            // One that was looked at may have been merged with the next since.
+            // A second that was examined may since have been merged with the next.
             if start_s < seen.until_s {
                 continue;
             }
@@ -239,7 +239,7 @@ mod tests {
         let (held, over, idle) = (Some(10), Some(11), None);
         assert_eq!(broken(0, &[held, held, over]), Some(2));
         assert_eq!(broken(3, &[over, over, held, over, over, over]), Some(5));
-        // A second in which nothing ended neither breaks nor holds it.
+        // A second in which no operation ended neither breaks nor holds a limit.
         assert_eq!(broken(3, &[over, idle, over, held]), Some(2));
         assert_eq!(broken(3, &[idle, idle, idle, over, over]), None);
     }

@@ -106,7 +106,7 @@ pub(crate) fn drop_caches(
         }
         return Ok(refused);
     }
-    // A server's files are its own, and it may not run.
+    // The files belong to the server, which may not be running.
     let files = if tailmark_machine::can_drop_caches() || system.driver.place == Place::Hosts {
         Vec::new()
     } else {

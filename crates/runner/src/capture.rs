@@ -188,7 +188,7 @@ impl<'a> Capture<'a> {
             Source::new(probe.row.name, probe.row.period_s, Sampled::Probe(probe))
         };
         let mut sources: Vec<_> = probes.into_iter().map(source).collect();
-        // Last, because a server may take its time.
+        // Last, because a server may be slow to answer.
         if watched.has(DATABASE, true) {
             let database = Sampled::Database(database, system.to_owned());
             sources.push(Source::new(DATABASE, 1, database));
@@ -200,7 +200,7 @@ impl<'a> Capture<'a> {
                 None => unwatched.push(clock_unknown(server.name())),
             }
         }
-        // If none is watched there is no sum over them.
+        // If no device is watched, there is no sum.
         unwatched.retain(|_| !servers.is_empty());
         Self {
             servers,

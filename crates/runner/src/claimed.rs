@@ -54,7 +54,7 @@ impl ClaimedPlaces {
             path: place.to_owned(),
             source,
         };
-        // Two runs that begin at once: the one that makes the directory is the one that has it.
+        // If two runs start at once, the one that creates the directory gets it.
         let _above = self.hold_for_a_moment(parent(place));
         if !place.exists() {
             create_dir(place)
@@ -80,7 +80,7 @@ impl ClaimedPlaces {
         match LockedFile::new(file) {
             Ok(Some(lock)) => self.locks.push(lock),
             Ok(None) => return Ok(false),
-            // The file system knows no locks.
+            // The file system does not support locks.
             Err(_) => {}
         }
         Ok(true)

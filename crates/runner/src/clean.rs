@@ -21,7 +21,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 use tailmark_driver::{LockedFile, db};
-use tailmark_model::{Fact, System};
+use tailmark_model::{Fact, Kind, System, finding, number};
 use tailmark_plan::{Plan, named_at_rank};
 use tailmark_study::{Error as ResultsError, OwnFiles, Study, left_drafts, own_files::Held};
 
@@ -85,11 +85,18 @@ impl Cleaning {
         let hosts = hosts(&study)?;
         let loads = study.loads()?;
         let points = study.point_keys()?;
+        // Points that are damaged say nothing, and stop nothing.
+        let inserted = inserted_into_adopted(&study).unwrap_or_default();
         for system in study.systems()? {
-            // A system that has points and no load was measured on data of another study.
+            // A system with points but no load was measured on the data of another study.
             let has_loaded = loads.iter().any(|load| load.system == system.name)
                 || points.iter().all(|key| key.system != system.name);
             for (place, other_host) in places(&system.place, &hosts) {
+                if let Some(records) = inserted.get(&system.name) {
+                    may_be_left.push(place.clone());
+                    not_touched.push((place, left_in_adopted(*records)));
+                    continue;
+                }
                 match look_at(&system, &place, plan, &id) {
                     Ok(found) => remains.extend(found),
                     Err(Untouched::Gone(why)) if other_host.is_empty() => {
@@ -206,6 +213,30 @@ fn hosts(study: &Study) -> Result<Vec<String>, Error> {
     })
 }
 
+/// How many records the points of each system inserted into data that it adopted, where they did.
+fn inserted_into_adopted(study: &Study) -> Result<BTreeMap<String, u64>, Error> {
+    let mut inserted = BTreeMap::new();
+    study.each_point_total(|point| {
+        let count = point.phase.kinds.get(&Kind::Insert).map(|kind| kind.count);
+        if let Some(count) = count.filter(|count| *count > 0)
+            && finding::DATA_ADOPTED.is_among(&point.phase.findings)
+        {
+            *inserted.entry(point.key.system).or_default() += count;
+        }
+    })?;
+    Ok(inserted)
+}
+
+/// Why a system's place is left alone in which its points inserted this many records. Those of
+/// warm-ups are not in the study.
+fn left_in_adopted(records: u64) -> String {
+    format!(
+        "left: {} or more that the study inserted into adopted data, from which tailmark removes \
+         nothing",
+        number::plural(records, "record")
+    )
+}
+
 /// The places of a system, each once, by the hosts of its ranks, with the remark for one on another
 /// host.
 fn places(place: &str, hosts: &[String]) -> BTreeMap<String, String> {
@@ -248,7 +279,7 @@ fn look_at(
                 .collect()
         }
         None => {
-            // What else a study says of a system, as its records, is no setting of the driver.
+            // Other keys of a system, such as its records, are not settings of the driver.
             let is_known = |name: &str| driver.settings.iter().any(|known| known.name == name);
             let settings = system.settings.iter();
             settings

@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn a_probe_that_is_started_again_keeps_what_it_had_counted() {
-        // Fast requests were rare before and are not behind: their counter has risen although it
-        // began again.
+        // Fast requests were rare before and are frequent now, so their counter has risen although
+        // it began again.
         let names = ["reads", "read_le_8us", "read_le_64us", "read_le_512us"];
         let samples = [
             [100.0, 1.0, 40.0, 100.0],

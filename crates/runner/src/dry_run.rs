@@ -140,13 +140,13 @@ impl SystemFacts {
     fn of_place(plan: &Plan, system: &SystemPlan) -> Self {
         let mut dataset = Dataset::new(plan, system);
         let server = server::gather(system, &mut dataset);
-        // A server may not be there yet; nor is what a run begins with making.
+        // A server may not run yet. Places that the run creates do not exist yet.
         let is_there = match system.driver.place {
             Place::Hosts => server.as_ref().is_some_and(|s| s.unreached.is_none()),
             _ => !is_to_come(system),
         };
         let is_known = dataset.is_kept() && is_there;
-        // An example of a place says nothing of this machine.
+        // An example place does not exist on this machine.
         let is_place = is_known && !system.placeholder;
         let refused = if is_place {
             refuse_missing(system)
@@ -196,15 +196,26 @@ fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
     ))
 }
 
-/// Every step that a run of `plan` into `out` would take, and the expected time and space: lines
-/// for a person.
+/// What a run would do.
+#[derive(Debug)]
+pub struct DryRun {
+    /// Lines for a person: what is destroyed, the expected time and space, and every step.
+    pub lines: Vec<String>,
+    /// Whether the plan can run here and now, as far as looking shows.
+    pub can_run: bool,
+}
+
+/// Every step that a run of `plan` into `out` would take, and the expected time and space.
 #[must_use]
-pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
+pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> DryRun {
     let order = facts.order(plan);
     let work = Work::new(plan, facts, order);
     let up_to = work.up_to();
     let mut lines = crate::prepare::overwrites(plan, None, out);
+    let (totals, has_room) = totals(plan, &work);
+    lines.extend(totals);
     lines.extend([
+        String::new(),
         plan.header.title.clone(),
         format!(
             "  {} x {} x {}{}: {up_to}{} in all",
@@ -248,17 +259,25 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     let notices = notices.chain(plan.machine.too_little());
     lines.extend(notices.map(|notice| format!("  {notice}")));
     let prepared = crate::prepare::dry_run(plan, None, out);
-    lines.extend(prepared.into_iter().map(|line| format!("  {line}")));
+    lines.extend(prepared.lines.iter().map(|line| format!("  {line}")));
     for own in &work.systems {
         lines.push(String::new());
         lines.push(heading(plan, own.system, order));
         let steps = steps(plan, own, facts).into_iter();
         lines.extend(steps.map(|step| format!("  {step}")));
     }
-    lines.push(String::new());
-    lines.extend(totals(plan, &work));
-    lines.extend(evidence::lines(plan, facts));
-    lines
+    let evidence = evidence::lines(plan, facts);
+    if !evidence.is_empty() {
+        lines.push(String::new());
+        lines.extend(evidence);
+    }
+    DryRun {
+        lines,
+        can_run: facts.refusal.is_none()
+            && has_room
+            && !prepared.is_refused
+            && work.systems.iter().all(|own| own.can_run(plan)),
+    }
 }
 
 /// What each workload is measured at: `3 thread counts`, `(3 thread counts + 2 rates)`.

@@ -485,8 +485,8 @@ impl Error {
         use tailmark_prepare::Error as Prepare;
         match self {
             Self::Rank { is_usage, .. } => *is_usage,
-            // A place that this user may not use.
-            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::PermissionDenied,
+            Self::Io { source, .. } => tailmark_study::is_wrong_place(source),
+            Self::Results(error) => error.is_usage(),
             Self::Driver(error) => !matches!(error, tailmark_driver::Error::Database { .. }),
             Self::Prepare(error) => !matches!(
                 error,
@@ -520,7 +520,6 @@ impl Error {
             | Self::NoStudyId { .. }
             | Self::NoServerHost { .. }
             | Self::ServerRefuses { .. }
-            | Self::Results(tailmark_study::Error::ForeignFile { .. })
             | Self::UnknownProbe { .. } => true,
             _ => false,
         }

@@ -153,7 +153,7 @@ impl Mismatches {
     ) -> Self {
         let mut mismatches = Self::default();
         for system in systems.filter(|system| !system.placeholder) {
-            // Before a run, as a dry run looks: its place is made and mounted by then.
+            // As a dry run looks before a run. During a run, the place exists and is mounted.
             if crate::prepare::is_to_come(system) {
                 continue;
             }
@@ -172,7 +172,7 @@ impl Mismatches {
     /// The differences of a system.
     fn of_system(&mut self, system: &SystemPlan, is_this_machine: Option<bool>) -> Vec<String> {
         let seen: Vec<_> = places(system).iter().map(|place| see(place)).collect();
-        // That of a database is made, or refused where it cannot be; that of a server is there.
+        // A database creates its place, or refuses it. The place of a server exists already.
         let is_gone = |at: &SeenPlace| system.driver.place == Place::Hosts && !at.place.exists();
         for gone in seen.iter().filter(|at| is_gone(at)) {
             let place = gone.place.display();
@@ -446,7 +446,7 @@ fn other_host(expect: &Expect, system: &SystemPlan, is_this_machine: Option<bool
         return Seen::AsExpected;
     }
     let wants_here = expect.client_host == Some(ClientHost::Same);
-    // What its own host says counts for more than an address, which may be that of a proxy.
+    // What its own host reports counts more than an address, which may belong to a proxy.
     if let Some(is_here) = is_this_machine {
         let machine = if is_here { "this" } else { "another" };
         let hosts = system.ssh.join("` and `");

@@ -53,6 +53,9 @@ pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks)
         });
     };
     add("tailmark", "version", env!("CARGO_PKG_VERSION").to_owned());
+    for (name, value) in tailmark_driver::allocator_facts() {
+        add("tailmark", name, value);
+    }
     if let Some(limit) = limit {
         add("memory", "limit", limit.describe());
     } else {
@@ -65,7 +68,7 @@ pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks)
             ),
         );
     }
-    // As they are when the run begins: set by it, by a run before, or not at all.
+    // Their state when the run begins: set by this run, by an earlier run, or not at all.
     for (name, _) in &plan.settings.sysctls {
         let setting = Kernel::default().sysctl(name, "any").ok();
         let is = setting.and_then(|setting| setting.current());

@@ -34,12 +34,12 @@ mod warmup;
 
 pub use caches::CachesKept;
 pub use clean::{Cleaning, Results, left_behind};
-pub use dry_run::{Facts, ServerFacts, SystemFacts, dry_run};
+pub use dry_run::{DryRun, Facts, ServerFacts, SystemFacts, dry_run};
 pub use earlier::{EarlierStudy, Noise, Speed};
 pub use error::{Error, PreparationError};
 pub use expect::{Check, EXPECTATIONS, Expectation, Mismatches, Seen, SeenPlace};
 pub use findings::{PointContext, RULES, Rule};
-pub use prepare::{dry_run as dry_run_prepare, prepare_alone, restore};
+pub use prepare::{PrepareLines, dry_run as dry_run_prepare, prepare_alone, restore};
 pub use ranks::{Ranks, dismiss, follow};
 pub use seeds::PointSeeds;
 pub use sweep::{Summary, run, run_on, take_up};

@@ -147,7 +147,7 @@ mod tests {
         for part in ["`s0` and `s1`", "one data set", "one after the other"] {
             assert!(notice.contains(part), "{notice}");
         }
-        // Without the second there is nothing to take turns with.
+        // Without a second system there are no turns to take.
         assert_eq!(in_effect(&plan, &systems[..1]).1, None);
     }
 }

@@ -10,7 +10,7 @@ use tailmark_plan::SystemPlan;
 /// is a further place.
 pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = Vec::new();
-    // A server with a host is watched there.
+    // A server with a host is watched on that host.
     if !system.ssh.is_empty() {
         return places;
     }

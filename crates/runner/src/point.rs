@@ -14,8 +14,8 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use tailmark_engine::{Observer, Spec, Stop, clock_step_ms, unix_ms};
-use tailmark_model::{Fact, Header, Load, Phase, PointKey, System};
+use tailmark_engine::{Observer, Spec, Stop, clock_step_ms};
+use tailmark_model::{Fact, Header, Load, Phase, PointKey, System, instant::unix_ms};
 use tailmark_prepare::LeftChanges;
 use tailmark_study::Study;
 

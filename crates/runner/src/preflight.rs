@@ -189,7 +189,7 @@ fn look(
             }
             State::Begun(_) => room.claim(system, 0, dataset.present())?,
         }
-        // Other ranks on this machine may have theirs on the same file system.
+        // Other ranks on this machine may use the same file system.
         for beside in ranks.beside(system) {
             let present = Dataset::new(plan, &beside).present();
             if parent(beside.location.path().unwrap_or(Path::new(""))).is_dir() {

@@ -99,7 +99,7 @@ fn operations(
         Some(rate * duration.as_secs_f64())
     });
     match (budget, by_time) {
-        // Whichever ends first: more than the budget are not sent, at whatever rate.
+        // Whichever ends first. No rate sends more than the budget.
         (Some(budget), by_time) => Some(by_time.flatten().unwrap_or(budget).min(budget)),
         (None, by_time) => by_time.flatten(),
     }

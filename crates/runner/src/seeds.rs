@@ -153,7 +153,7 @@ mod tests {
         ];
         let seeds: HashSet<_> = requested.into_iter().map(seed).collect();
         assert_eq!(seeds.len(), requested.len());
-        // A point of the same name that no plan asked for, as of a drop-in, has the same.
+        // A point of the same name outside a plan, such as from a drop-in, has the same seed.
         for rate in [None, Some(5.0)] {
             let named = PointSeeds::new(1, &key("ycsb-a", 4, rate, 1)).measure();
             assert_eq!(seed(rate.map(AskedRate::Fixed)), named);

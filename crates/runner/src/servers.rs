@@ -10,7 +10,7 @@ use std::{
 use tailmark_engine::{Observer, Stop};
 use tailmark_model::Fact;
 use tailmark_plan::{Agent, Plan, ServiceControl, SystemPlan};
-use tailmark_remote::{AgentProgram, Options, Server, names_of};
+use tailmark_remote::{AgentProgram, Options, RunStop, Server, names_of};
 
 /// How long to wait for a connection at the end.
 const PUT_BACK: Duration = Duration::from_secs(60);
@@ -34,7 +34,7 @@ impl Servers {
         is_pending: impl Fn(&SystemPlan) -> bool,
         (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Self, Error> {
-        // A host is called the same in every run of a study.
+        // The name of a host is the same in every run of a study.
         let mut logins: Vec<&str> = Vec::new();
         for login in plan.systems.iter().flat_map(|system| &system.ssh) {
             if !logins.contains(&login.as_str()) {
@@ -58,6 +58,7 @@ impl Servers {
             let options = Options {
                 needs_root: needs.max_by_key(String::len).unwrap_or_default(),
                 agent: agent(&of_host),
+                stop: run_stop(stop),
             };
             calls.push(Call {
                 login,
@@ -69,7 +70,7 @@ impl Servers {
         for (call, connected) in calls.iter().zip(call_all(&calls, (observer, stop))) {
             servers.add(call.login, connected);
         }
-        // Those that were made end with this.
+        // The connections made so far end here.
         if stop.requested() && !calls.is_empty() {
             return Err(Error::Stopped {
                 doing: "tailmark connected to the hosts of servers".to_owned(),
@@ -193,7 +194,7 @@ impl Servers {
                 let left = end.saturating_duration_since(Instant::now());
                 wait(system, server, (left, timeout), stop)?;
             }
-            // Only a stop ends the wait before.
+            // Only a stop ends the wait early.
             if !hosts.iter().all(|server| server.is_there()) {
                 return Ok(None);
             }
@@ -238,7 +239,7 @@ impl Servers {
             let result = again_where_lost(&|| server.losses(), end, || {
                 if !server.is_there() {
                     observer.step(&format!("waiting for the connection to {}", server.login()));
-                    // Why there is none is what it is asked for then.
+                    // The caller then asks why it is missing.
                     let _ = server.wait(end.saturating_duration_since(Instant::now()), &|| false);
                 }
                 server.put_back(&log)
@@ -274,6 +275,11 @@ fn again_where_lost<T, E>(
             return done;
         }
     }
+}
+
+fn run_stop(stop: &Stop) -> RunStop {
+    let stop = stop.clone();
+    RunStop::new(move || stop.requested())
 }
 
 /// A connection to be made.

@@ -95,7 +95,7 @@ pub fn run_on(
         }
         Err(error) => (Err(error), None),
     };
-    // When nothing of the sweep is open any more, and also where it failed.
+    // After everything of the sweep is closed, also if it failed.
     let left_on_servers = servers.put_back(observer);
     let left_changed = prepared.map_or(Ok(0), Prepared::put_back);
     with_left(ran, left_on_servers, left_changed, observer)
@@ -120,7 +120,7 @@ fn measured<'a>(plan: &'a Plan, study: Option<&Study>) -> Result<Vec<&'a str>, E
             measured.push(system.name.as_str());
         }
     }
-    // A warm-up of one may yet be longer than those of the others, which are measured again then.
+    // If one point needs a longer warm-up than the others, the others are measured again.
     if plan.sweep.warmup.is_auto() && measured.len() < plan.systems.len() {
         measured.clear();
     }

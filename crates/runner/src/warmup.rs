@@ -147,7 +147,7 @@ impl Enough for Judge<'_, '_> {
             match self.rule.last_windows(watched, self.from_s) {
                 Ok(found) if found.is_steady() => requested.steady_s = Some(end_s),
                 Ok(found) => requested.next_s = end_s + found.window_s,
-                // When there can be five windows; how long they must be may change.
+                // From when five windows are possible. Their required length may change.
                 Err(short) => {
                     let whole_s = self.from_s + WINDOWS as f64 * short.window_s;
                     requested.next_s = whole_s.min(end_s + WINDOW_MIN_S);

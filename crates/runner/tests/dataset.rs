@@ -199,7 +199,7 @@ fn a_marker_of_everything_that_is_not_complete_leaves_a_load_that_has_a_rate() {
 fn a_load_that_begins_again_from_nothing_is_whole() {
     let bench = Bench::new("ycsb-c");
     run_up_to(&bench.plan, bench.out.path(), "flushing the loaded data");
-    // Nothing was marked yet: what is in the file is of no use.
+    // Nothing was marked yet, so the content of the file is useless.
     bench.loaded_until(0);
     let file = bench.place.path().join("slots.dat");
     let file = fs::OpenOptions::new().write(true).open(file).unwrap();

@@ -76,7 +76,7 @@ fn a_plan_that_is_too_short_for_its_quantile_says_so_before_it_measures() {
         "make points 4,000 times as long (sweep.operations)",
     ];
     assert_says(given, &parts);
-    // Of the median 200 requests are enough, and half of the operations are reads.
+    // 200 requests are enough for the median, and half of the operations are reads.
     assert_eq!(said(400, "p50 read"), [""; 0]);
     let certain = said(398, "p50 read");
     assert!(certain[0].contains("will not be certain"), "{certain:?}");
@@ -152,7 +152,9 @@ fn runs(threads: u32, ops_per_sec: f64) -> [Point; 3] {
 }
 
 fn said(plan: &Plan, out: &Path) -> String {
-    dry_run(plan, out, &Facts::gather(plan, out)).join("\n")
+    dry_run(plan, out, &Facts::gather(plan, out))
+        .lines
+        .join("\n")
 }
 
 #[test]
@@ -173,11 +175,11 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
         ..null()
     };
     earlier(&at("elsewhere"), 3_000, &elsewhere, &runs(1, 500.0));
-    // Newer, but no point of it was repeated.
+    // Newer, but none of its points was repeated.
     earlier(&at("single"), 2_000, &null(), &runs(1, 500.0)[..1]);
     let known = said(&plan, &at("out"));
     let old = at("old").display().to_string();
-    // Logarithms ln(1.1) apart from run to run have that deviation; of latencies it is the double.
+    // Logarithms that differ by ln(1.1) from run to run have that deviation; latencies twice.
     let difference = |noise: f64| number::percent(smallest_difference(noise, 5, 2, 0.03).unwrap());
     let (ops, own) = (difference(1.1_f64.ln()), "degrees of freedom");
     let parts = [
@@ -210,7 +212,7 @@ fn the_speed_of_a_former_study_says_how_long_a_point_must_be() {
     let dir = TempDir::new().unwrap();
     let out = dir.path().join("out");
     let plan = checked("duration = '100ms'\n[report]\nmetric = 'p99 read'");
-    // Nobody knows how fast it is.
+    // Its speed is unknown.
     assert_eq!(too_short(&plan, &dir.path().join("first")), [""; 0]);
     std::fs::remove_dir_all(dir.path().join("first")).unwrap();
     let points = [point(1, 1, None, 500.0, 1), point(2, 1, None, 1_000.0, 1)];

@@ -62,12 +62,12 @@ fn a_read_modify_write_failed_where_either_half_did() {
     let requests = phase.requests();
     assert_eq!(requests, 10_000 + pairs.count + pairs.errors);
     assert_eq!(phase.errors(), requests / 3);
-    // Two halves in a row never fail both, so that every failure is another operation's.
+    // Two halves in a row never both fail, so every failure belongs to another operation.
     assert_eq!(phase.failed, phase.errors());
     let halves = &phase.kinds[&Kind::Update];
     assert_eq!(pairs.count + pairs.errors, halves.count + halves.errors);
     assert!(pairs.errors > halves.errors, "reads of pairs failed too");
-    // Those that failed are timed as pairs; their causes are those of the halves.
+    // Failed pairs are timed as pairs; their causes come from the halves.
     assert_eq!(pairs.failed.as_ref().map(|f| f.len()), Some(pairs.errors));
     assert!(phase.errors.iter().all(|e| e.kind != Kind::ReadModifyWrite));
 }
@@ -106,7 +106,7 @@ fn a_point_that_found_nothing_is_told() {
     assert!(codes.contains(&"nothing-found") && !codes.contains(&"misses"));
     let (_, half) = measured(&scripted("ycsb-a", &[("miss_every", "2")]));
     assert!(half.failed.is_empty(), "{:?}", half.failed);
-    // What reads keys that are not there is to find nothing.
+    // A workload that reads missing keys should find nothing.
     let (missing, on_purpose) = measured(&scripted("readmissing", &[("miss_every", "1")]));
     assert_eq!(missing.phase.kinds[&Kind::Read].not_found, 10_000);
     let (some, _) = measured(&scripted("readmissing", &[("miss_every", "100")]));
@@ -139,7 +139,7 @@ fn a_point_that_failed_is_told_by_every_run_until_it_was_measured_again() {
     let keys = |points: &[Point]| points.iter().map(|p| p.key.clone()).collect::<Vec<_>>();
     assert_eq!(keys(&is), keys(&was));
     assert_ne!(is, was, "each was replaced");
-    // The database is well again: a setting of the script, which the test's plan does not keep.
+    // The database works again. This is a setting of the script, which the plan does not store.
     let mut good = scripted("ycsb-c", &[]);
     (good.sweep.threads, good.retry_failed) = (vec![1, 2], true);
     let well = run(&good, out.path()).unwrap();
@@ -191,7 +191,7 @@ impl Observer for Filler<'_> {
         }
         let data = fs::File::options().write(true).open(&self.data).unwrap();
         let bytes = data.metadata().unwrap().len();
-        // A tenth of the records' room lies behind them.
+        // A tenth of the records' space follows them.
         let from = (bytes * 10 / 11).next_multiple_of(4096);
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&data, hole, from, bytes - from).unwrap();

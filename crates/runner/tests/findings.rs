@@ -75,14 +75,15 @@ fn a_rate_that_is_not_reached_is_a_finding() {
         "{:?}",
         slow.phase.findings
     );
-    // A client of 10 ms does 100 a second: the last of 40 is due after 39 ms and ends after 400.
+    // A client does 100 requests of 10 ms a second: the last of 40 is due after 39 ms, and ends
+    // after 400 ms.
     let read = slow.phase.kinds.values().next().unwrap();
     assert!(
         read.response().max() > 100_000_000,
         "a client that is late keeps its due times"
     );
     assert!(read.service.value_at_quantile(0.5) < 100_000_000);
-    // The one client was never free when an operation was due, but for the first.
+    // The only client was free only for the first operation.
     let waited = text(&slow, "no-free-client");
     assert!(
         waited.contains("sweep.rate_threads"),
@@ -97,7 +98,7 @@ fn a_rate_that_is_reached_is_none() {
     let mut plan = scripted(&[]);
     plan.sweep.rate = Some(10.0);
     plan.sweep.operations = Some(20);
-    // One of some: a busy machine may be late at any of them.
+    // One of several tries: a busy machine may be late at any of them.
     let mut runs = std::iter::repeat_with(|| point(&plan)).take(5);
     assert!(runs.any(|point| text(&point, "rate-not-met").is_empty()));
 }
@@ -129,7 +130,7 @@ fn of_rate(point: &Point) -> Vec<&str> {
 #[test]
 fn too_few_clients_for_a_rate_are_a_finding_and_enough_are_none() {
     for arrivals in Arrivals::ALL {
-        // 10 are busy on the average.
+        // 10 are busy on average.
         let few = at_a_rate("constant 10ms", 8, arrivals);
         assert_eq!(
             of_rate(&few),
@@ -322,7 +323,7 @@ fn processors_are_full_by_whose_work_they_do() {
     let shares = point.phase.cpu_shares().unwrap();
     assert!(shares.client > 0.0, "{shares:?}");
     assert_eq!(shares.database, None, "it has no threads of its own");
-    // How much of the machine 64 clients that never wait get is up to what else runs there.
+    // The share of the machine that 64 busy clients get depends on what else runs there.
     let is_full = shares.of_processes(shares.client) >= 0.90;
     let is_disturbed = shares.busy >= 0.90 && shares.others >= 0.10;
     let said = text(&point, "client-saturated");
@@ -333,7 +334,7 @@ fn processors_are_full_by_whose_work_they_do() {
 
 #[test]
 fn a_client_that_is_waited_for_at_the_end_is_a_finding() {
-    // Of 9 operations one of two clients does at least 5, and its fifth takes a second.
+    // One of two clients does at least 5 of 9 operations, and its fifth takes a second.
     let settings = [("stall_every", "5"), ("stall_us", "1000000")];
     let mut plan = scripted(&settings);
     (plan.sweep.threads, plan.sweep.operations) = (vec![2], Some(9));
@@ -344,13 +345,13 @@ fn a_client_that_is_waited_for_at_the_end_is_a_finding() {
         said.contains("% of the time") && said.contains("which lowers ops/s"),
         "{said}"
     );
-    // Of what ends by time each client's own time counts, so none waits for another.
+    // If a point ends by time, each client's own time counts, so none waits for another.
     (plan.sweep.operations, plan.sweep.duration) = (None, Some(Duration::from_millis(100)));
     let timed = point(&plan);
     assert_eq!(text(&timed, "straggler"), "");
     assert!(timed.phase.duration_s >= 0.1);
     assert!(timed.phase.duration_s <= timed.phase.elapsed_s());
-    // Of the stall of a second some may be before the measured part.
+    // A part of the stall may be before the measured part.
     assert!(
         timed.phase.elapsed_s() >= 0.9,
         "{}",

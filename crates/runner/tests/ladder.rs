@@ -106,7 +106,7 @@ fn it_ends_behind_the_knee_where_runs_are_noisy() {
             let model = format!("{KNEE_AT_16}; run-noise {noise}");
             let sweep = format!("threads = '2..'\nrepeats = 4\nseed = {seed}");
             let (rungs, said) = climbed(&model, &sweep);
-            // At 32 where it falls by chance; one step that gains by chance puts it off.
+            // At 32, where the rate falls by chance; a step that gains by chance delays the end.
             let highest = rungs.last().unwrap();
             assert!([32, 64, 128].contains(highest), "{noise}, {seed}: {said}");
             assert_eq!(rungs[..4], [2, 4, 8, 16], "{noise}, {seed}: {said}");
@@ -341,7 +341,7 @@ fn points_are_counted_as_far_as_they_are_known() {
     );
     let counts = Counts::default();
     tailmark_runner::run(&plan, out.path(), &counts, &Stop::new()).unwrap();
-    // A rate of each, and two more with each rung that any of them has reached.
+    // A rate for each, and two more for each rung that any of them has reached.
     let expected = [
         "1/6+", "2/6+", "3/8+", "4/8+", "5/8+", "6/10+", "7/10", "8/10", "9/10", "10/10",
     ];
@@ -353,7 +353,11 @@ fn points_are_counted_as_far_as_they_are_known() {
 fn a_dry_run_knows_where_it_has_ended() {
     let out = TempDir::new().unwrap();
     let plan = plan(&[("a", KNEE_AT_16)], "threads = '1..'");
-    let said = || dry_run(&plan, out.path(), &Facts::gather(&plan, out.path())).join("\n");
+    let said = || {
+        dry_run(&plan, out.path(), &Facts::gather(&plan, out.path()))
+            .lines
+            .join("\n")
+    };
     let up_to = [
         "time: up to about 33s",
         "up to 11 points, 33s in all at most",

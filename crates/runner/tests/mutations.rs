@@ -53,7 +53,7 @@ database = { driver = "sim-threads", latency_us = 3 }
 #[test]
 fn a_plan_is_checked_or_refused() {
     let mut samples = vec![PLAN.as_bytes().to_vec()];
-    // Without `[database]` a mutation seldom finds its way to the other checks.
+    // Without `[database]`, a mutation seldom reaches the other checks.
     samples.extend(PLANS.iter().map(|plan| plan.text.as_bytes().to_vec()));
     let mut words: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
     words.extend([

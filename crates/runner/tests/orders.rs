@@ -155,7 +155,7 @@ impl Observer for Contents<'_> {
     fn point_finished(&self, point: &Point) {
         let system = &point.key.system;
         let content = fs::read(self.dir.join(system).join("slots.dat")).unwrap();
-        let content = content[1 << 20..].to_vec(); // behind the stamp
+        let content = content[1 << 20..].to_vec(); // after the stamp
         let mut after = self.after.lock().unwrap();
         after.entry(system.clone()).or_default().push(content);
     }
@@ -169,7 +169,7 @@ fn every_system_is_sent_the_same_writes_whatever_the_order() {
         let mut plan = interleaved(systems.to_vec(), &[1], 2);
         let more = ["ycsb-d", "ycsb-f"].map(|name| tailmark_workload::find(name).unwrap());
         plan.sweep.workloads.extend(more.map(Into::into));
-        plan.sweep.load_threads = 1; // of several, each takes the next record to load
+        plan.sweep.load_threads = 1; // several would each take the next record to load
         plan.sweep.order = order;
         let contents = Contents {
             dir: dir.path(),
@@ -355,7 +355,7 @@ fn one_service_runs_at_a_time_and_starts_once_for_each_further_point() {
         assert_eq!(started, BTreeSet::from([measured]));
     }
     let events = events(&log);
-    // The one that was left running from before is stopped before the first point of another.
+    // A service that still runs is stopped before the first point of another.
     let first = |event: &str| {
         let is_it = |(what, name): &(String, String)| format!("{what} {name}") == event;
         events.iter().position(is_it).unwrap()
@@ -365,7 +365,7 @@ fn one_service_runs_at_a_time_and_starts_once_for_each_further_point() {
         let starts = events
             .iter()
             .filter(|event| **event == ("start".into(), name.into()));
-        // To look at it, and for each of its points.
+        // To examine it, and for each of its points.
         assert_eq!(starts.count(), 1 + 4, "{name}: {events:?}");
     }
 }

@@ -84,7 +84,7 @@ fn clients_are_spread_and_every_operation_is_counted_once() {
         let of_seconds = phase.intervals.iter().map(|second| second.operations);
         assert_eq!(of_seconds.sum::<u64>(), phase.operations);
         let ranks = &phase.ranks;
-        // One that a busy machine let begin behind the end has nothing to do.
+        // A rank that a busy machine starts after the end has nothing to do.
         let has_worked = |rank: &RankPart| rank.operations > 0 || rank.late_ns > 900_000_000;
         assert!(ranks.iter().all(has_worked), "{ranks:?}");
         assert!((phase.duration_s - 1.0).abs() < 1e-9);
@@ -94,7 +94,7 @@ fn clients_are_spread_and_every_operation_is_counted_once() {
 #[test]
 fn a_point_ends_for_all_when_one_rank_has_spent_its_share() {
     let out = tempfile::tempdir().unwrap();
-    // The second rank has one client of three, and a share of the operations as large.
+    // The second rank has one of three clients, and a third of the operations.
     let sweep = "workloads = ['ycsb-c']\nthreads = [3]\noperations = 90_000\nwarmup = '0s'";
     run(&plan(NULL, sweep), out.path(), 2).unwrap();
     let point = &points(out.path())[0].phase;
@@ -149,8 +149,8 @@ fn all_begin_at_one_instant_whatever_their_clocks_say() {
     )
     .unwrap();
     let point = &points(out.path())[0].phase;
-    // At a rate what is due in a second is known: a rank whose seconds were others would move some
-    // of it to a neighbour.
+    // At a rate, the operations due in each second are known. A rank whose seconds are shifted
+    // would move some of them to the next second.
     for rank in &point.ranks {
         assert_eq!(rank.operations, 3_000, "{rank:?}");
     }
@@ -161,8 +161,8 @@ fn all_begin_at_one_instant_whatever_their_clocks_say() {
         (ahead[1] - 3_600.0).abs() < 0.1 && (ahead[2] + 20.0).abs() < 0.1,
         "{ahead:?}"
     );
-    // Of 4 s at 100 parts in a million 0.4 ms are left to be seen behind the phase, as well as clocks
-    // can be compared while the machine is busy, before and behind it.
+    // 100 parts per million of 4 s leave 0.4 ms to see after the phase, as well as clocks can be
+    // compared before and after it on a busy machine.
     for (rank, sign) in [(1, 1), (2, -1)] {
         let rank = &point.ranks[rank];
         let bound_ns = 2 * rank.clock_bound_ns.cast_signed() + 10_000;
@@ -239,7 +239,7 @@ fn each_rank_has_an_embedded_database_of_its_own() {
     }
     assert!(study.systems().unwrap()[0].place.ends_with("db-{rank}"));
     drop(study);
-    // The same goes on; with another number of ranks it is another run.
+    // The same run resumes. Another number of ranks is another run.
     let summary = run(&plan, &out, 2).unwrap();
     assert_eq!((summary.points_measured, summary.points_kept), (0, 2));
     let other = run(&plan, &out, 3);
@@ -247,7 +247,7 @@ fn each_rank_has_an_embedded_database_of_its_own() {
         matches!(&other, Err(Error::ChangedPlan { differences, .. }) if differences.contains("ranks")),
         "{other:?}"
     );
-    // A rank whose data is gone has it loaded again, with that of all.
+    // If the data of one rank is gone, all ranks load again.
     std::fs::remove_dir_all(data.join("db-1/rocksdb")).unwrap();
     std::fs::remove_dir_all(dir.path().join("study")).unwrap();
     run(&plan, &out, 2).unwrap();
@@ -267,7 +267,7 @@ impl Observer for StopsLoad {
 
 #[test]
 fn a_load_that_was_stopped_goes_on_with_each_ranks_own_records() {
-    // A machine that loads all of them before it is stopped is given more.
+    // If the machine loads all records before it is stopped, it gets more.
     let was_stopped = (17..24).any(|power| a_load_goes_on(1 << power));
     assert!(was_stopped, "every load was done before it was stopped");
 }
@@ -279,7 +279,7 @@ fn a_load_goes_on(records: u64) -> bool {
     let plan = large(dir.path(), records);
     stop_load(&plan, dir.path());
     let loaded = loaded_to_its_end(&plan, dir.path());
-    // The first rank had begun; another one may not have come to it.
+    // The first rank had begun; another one may not have.
     loaded[0] < records
 }
 
@@ -307,7 +307,7 @@ fn a_load_waits_for_all(records: u64) -> bool {
     let loads = study.loads().unwrap();
     drop(study);
     let loaded = loaded_to_its_end(&plan, dir.path());
-    // What it has is kept.
+    // Its records are kept.
     assert_eq!(loaded[0], 1);
     let had_more = loaded[1..].iter().any(|left| *left > 1);
     assert!(loads.is_empty() || !had_more, "{loads:?}");
@@ -346,7 +346,7 @@ fn loaded_to_its_end(plan: &Plan, dir: &Path) -> Vec<u64> {
     let ranks = load.phase.ranks.iter();
     let loaded: Vec<u64> = ranks.map(|rank| rank.operations).collect();
     assert_eq!(load.records, loaded.iter().sum::<u64>());
-    // Of a hole of a percent hundreds of these would have found nothing.
+    // If one percent were missing, hundreds of these would have found nothing.
     let reads = &study.points().unwrap()[0].phase.kinds[&Kind::Read];
     assert_eq!((reads.not_found, reads.errors), (0, 0));
     loaded
@@ -436,7 +436,7 @@ fn what_each_rank_loaded_for_a_study_is_found_and_removed() {
         let file = data.join(rank.to_string()).join("slots.dat");
         assert!(lines.contains(&format!("`{}`", file.display())), "{lines}");
     }
-    // Another host has what is not here.
+    // Another host has the records that are missing here.
     std::fs::rename(data.join("1"), dir.path().join("elsewhere")).unwrap();
     let cleaning = cleaning();
     assert_eq!(cleaning.not_touched.len(), 1);

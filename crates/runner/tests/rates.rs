@@ -53,7 +53,7 @@ fn rates_are_measured_behind_the_thread_counts_that_give_their_peak() {
     plan.sweep.arrivals = Some(Arrivals::Poisson);
     let summary = run(&plan, out.path()).unwrap();
     assert_eq!((summary.points_measured, summary.points_skipped), (4, 0));
-    // Two clients do a thousand a second each.
+    // Two clients do 1,000 a second each.
     let peak = resolved(out.path()).remove(0);
     assert!((peak.peak_ops_per_sec - 2_000.0).abs() < 1.0, "{peak:?}");
     assert_eq!(
@@ -114,14 +114,14 @@ fn a_rate_stays_what_it_was_resolved_to() {
     let out = tempfile::tempdir().unwrap();
     let mut plan = with(vec![null("a")], &[1, 2], &[AskedRate::OfPeak(0.5)]);
     plan.sweep.repeats = 2;
-    // What ends the point ends the run, as a kill would.
+    // The error ends the point and the run, as a kill would.
     plan.sweep.operations = None;
     plan.sweep.duration = Some(std::time::Duration::from_millis(100));
     let summary = stopped_at_rate(&plan, out.path());
     assert!(summary.interrupted);
     assert_eq!(points(out.path()).len(), 2);
     let before = resolved(out.path());
-    // Had it not been resolved, it would come to another rate now.
+    // If it were resolved again, it would be another rate now.
     let study = Study::open(out.path()).unwrap();
     let mut faster = points(out.path()).remove(0);
     faster.phase.duration_s /= 100.0;
@@ -173,7 +173,7 @@ fn each_system_has_its_own_peak_where_none_is_named() {
     let resolved = resolved(out.path());
     let system = |index: usize| resolved[index].of_system.as_str();
     assert_eq!((system(0), system(1)), ("fast", "slow"));
-    // Of 200 a second.
+    // A percentage of 200 a second.
     assert_eq!(resolved[1].rate, 100.0);
 }
 
@@ -218,7 +218,7 @@ fn without_a_valid_peak_percentages_are_skipped_and_the_study_says_so() {
     }
     let said = said.0.into_inner().unwrap();
     assert_eq!(said.iter().filter(|text| *text == notice).count(), 1);
-    // Nothing has changed, and it is said again.
+    // Nothing has changed, and the notice is printed again.
     let again = run(&bad, out.path()).unwrap();
     assert_eq!(
         (
@@ -228,7 +228,7 @@ fn without_a_valid_peak_percentages_are_skipped_and_the_study_says_so() {
         ),
         (0, 3, 2)
     );
-    // The database is well again.
+    // The database works again.
     let mut good = failing(&[]);
     good.retry_failed = true;
     let well = run(&good, out.path()).unwrap();

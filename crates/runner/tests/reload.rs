@@ -64,7 +64,7 @@ impl Ender {
     fn event(&self) {
         if self.events.fetch_add(1, Ordering::Relaxed) + 1 == self.nth {
             match self.end {
-                // A panic, but none that is printed.
+                // A panic without a message.
                 End::Kill => resume_unwind(Box::new("killed")),
                 End::Interrupt => self.stop.request(),
             }
@@ -77,7 +77,7 @@ impl Observer for Ender {
         self.event();
     }
     fn phase_started(&self, _: &PhaseStart<'_>) {
-        // The clients of a phase cannot be killed from within, and go on.
+        // The clients of a phase cannot be killed from within, so they continue.
         if self.end == End::Interrupt {
             self.event();
         }
@@ -119,7 +119,7 @@ fn ended_at(nth: usize, end: End, systems: &[&str]) -> bool {
     }
     let when = format!("{end:?} at event {nth}");
     assert_eq!(points.len(), systems.len() * 2 * 2, "{when}");
-    // Every point after as many loads as repeats: none is missed, and none is done twice.
+    // Every point comes after as many loads as repeats: no load is missed or done twice.
     for (system, repeat, loads) in points {
         assert_eq!(loads, repeat as usize, "{when}: {system}, repeat {repeat}");
     }
@@ -197,7 +197,7 @@ fn a_point_of_an_earlier_repeat_is_measured_again_on_data_of_that_repeat() {
     // One for each of the two repeats; the other system is left alone.
     assert_eq!(loads_of(out.path(), "a"), 3 + 2);
     assert_eq!(loads_of(out.path(), "b"), 3);
-    // Of the repeat that the data is of now, nothing is loaded.
+    // Nothing is loaded for the repeat that the data now belongs to.
     spoil(out.path(), "a", 2, 2);
     run(&plan, out.path()).unwrap();
     assert_eq!(loads_of(out.path(), "a"), 3 + 2);

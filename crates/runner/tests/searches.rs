@@ -13,8 +13,9 @@ use std::{
     thread,
 };
 use tailmark_engine::{Silent, Stop};
+use tailmark_model::finding::BACKGROUND_RATE_NOT_MET;
 use tailmark_plan::RawPlan;
-use tailmark_stats::slo::{Answer, Status};
+use tailmark_stats::slo::{Answer, Status, Trial, Verdict};
 use tailmark_study::{Study, searches};
 
 /// A database whose answer is known.
@@ -130,7 +131,7 @@ fn the_answer_holds_the_true_rate() {
             let known = |a: &Answer| usize::from(a.low.is_some()) + usize::from(a.high.is_some());
             answers.iter().filter(|(a, _)| known(a) == wanted).count()
         };
-        // What is claimed must be true: of an end that was not confirmed nothing is.
+        // Claims must be true. An end that was not confirmed claims nothing.
         let is_right = |(a, _): &&(Answer, usize)| {
             a.low.is_none_or(|low| low <= case.truth * RESOLUTION)
                 && a.high.is_none_or(|high| high >= case.truth / RESOLUTION)
@@ -174,5 +175,44 @@ fn what_drifts_is_not_found() {
             matches!(answer.status, Status::NotSteady | Status::Undecided),
             "{answer:?}"
         );
+    }
+}
+
+/// The trials of a search beside one writer that is due so often, and takes 2 ms each time.
+fn beside_a_writer(limit: &str, background_rate: u32) -> Vec<Trial> {
+    let text = plan("constant 2ms", limit, 1, "min_rate = 100\nmax_rate = 1000")
+        .replace("'ycsb-c'", "'readwhilewriting'")
+        .replace(
+            "[1, 8]",
+            &format!("[8]\nbackground_rate = {background_rate}"),
+        );
+    let dir = tempfile::tempdir().unwrap();
+    search(&text, dir.path());
+    let study = Study::open_read_only(dir.path()).unwrap();
+    searches(&study).unwrap().unwrap().1.remove(0).trials
+}
+
+#[test]
+fn a_background_writer_that_cannot_keep_its_rate_is_not_blamed_on_the_system() {
+    for (limit, verdict) in [
+        ("p99 insert < 10ms", Verdict::ClientLimit),
+        ("p99 read < 10ms", Verdict::Pass),
+    ] {
+        for trial in beside_a_writer(limit, 1_000) {
+            assert_eq!(trial.verdict, verdict, "{limit}: {:?}", trial.evidence);
+            assert!(BACKGROUND_RATE_NOT_MET.is_among(&trial.findings));
+            let why = trial.evidence.unwrap_or_default();
+            let is_named = why.contains("background clients cannot keep their rate");
+            assert_eq!(is_named, verdict == Verdict::ClientLimit, "{why}");
+        }
+        for trial in beside_a_writer(limit, 400) {
+            assert_eq!(
+                trial.verdict,
+                Verdict::Pass,
+                "{limit}: {:?}",
+                trial.evidence
+            );
+            assert!(!BACKGROUND_RATE_NOT_MET.is_among(&trial.findings));
+        }
     }
 }

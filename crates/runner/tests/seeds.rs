@@ -26,7 +26,7 @@ fn file(name: &str, place: &Path) -> SystemPlan {
 
 /// What stands in each slot: the record's number and its value.
 fn slots(path: &Path) -> Vec<Vec<u8>> {
-    let bytes = fs::read(path).unwrap().split_off(1 << 20); // behind the stamp
+    let bytes = fs::read(path).unwrap().split_off(1 << 20); // after the stamp
     let slots = (RECORDS + RECORDS.div_ceil(10)) as usize;
     let of_slot = |slot: &[u8]| slot[..8 + 100].to_vec();
     bytes.chunks(bytes.len() / slots).map(of_slot).collect()
@@ -110,7 +110,7 @@ fn every_point_draws_keys_of_its_own() {
     assert!(changed.iter().all(|slots| slots.len() > 100));
     let distinct: BTreeSet<_> = changed.iter().collect();
     assert_eq!(distinct.len(), 8);
-    // Of 500 operations on 2,000 records some 10 to 25 % of the slots are changed: by chance, as
+    // 500 operations on 2,000 records change some 10 to 25 % of the slots. By chance, about as
     // few are common to two points.
     for (i, one) in changed.iter().enumerate() {
         for other in &changed[i + 1..] {
@@ -130,7 +130,7 @@ fn every_run_and_every_system_of_a_plan_gets_the_same_operations() {
         );
         let systems = vec![file("a", one.path()), file("b", other.path())];
         let mut plan = plan(systems, &["ycsb-a", "ycsb-d", "ycsb-f"], &[1]);
-        plan.sweep.load_threads = 1; // of several, each takes the next record to load
+        plan.sweep.load_threads = 1; // several would each take the next record to load
         plan.sweep.repeats = 2;
         run(&plan, out.path()).unwrap();
         [one, other].map(|place| slots(&place.path().join("slots.dat")))

@@ -147,7 +147,7 @@ fn the_measured_part_has_as_many_operations_as_the_budget() {
         plan.sweep.operations = Some(400);
         run(&plan, out.path()).unwrap();
         assert_eq!(points(out.path())[0].phase.operations, 400);
-        // Clients that are late at a rate send what was due in the warm-up after its end.
+        // Late clients send operations of the warm-up after its end.
         let second = tempfile::tempdir().unwrap();
         plan.sweep.rate = Some(100_000.0);
         run(&plan, second.path()).unwrap();
@@ -167,7 +167,7 @@ fn a_read_modify_write_is_measured_whole_or_not_at_all() {
         plan.sweep.duration = Some(Duration::from_millis(100));
         run(&plan, out.path()).unwrap();
         let phase = &points(out.path())[0].phase;
-        // A busy machine may come to none in that time.
+        // A busy machine may finish none in that time.
         let count = |kind| phase.kinds.get(&kind).map_or(0, |result| result.count);
         assert_eq!(count(Kind::Read), phase.operations);
         assert_eq!(count(Kind::Update), count(Kind::ReadModifyWrite));
@@ -206,7 +206,7 @@ fn a_closed_loop_by_time_is_divided_by_the_time_that_its_operations_took() {
     plan.sweep.operations = None;
     plan.sweep.duration = Some(Duration::from_millis(400));
     run(&plan, out.path()).unwrap();
-    // What was begun before 0.4 s took 0.3 s each.
+    // Operations that began before 0.4 s took 0.3 s each.
     let phase = &points(out.path())[0].phase;
     assert!(phase.ops_per_sec() <= 1.0 / 0.3, "{}", phase.ops_per_sec());
 }
@@ -226,7 +226,7 @@ fn operations_that_clients_share_evenly_are_all_done() {
 #[test]
 fn seconds_of_a_stall_are_in_the_study() {
     let out = tempfile::tempdir().unwrap();
-    // Of three requests the second takes 3.7 s.
+    // The second of three requests takes 3.7 s.
     let settings = [("stall_every", "2"), ("stall_us", "3700000")];
     let system = system_with("a", "sim-threads", "x".as_ref(), &settings);
     let mut plan = plan(vec![system], &["ycsb-c"], &[1]);

@@ -53,7 +53,7 @@ fn tasks_keep_one_operation_in_flight_each() {
     let point = point(&[("latency_us", "100000")], 64, |sweep| {
         sweep.operations = Some(640)
     });
-    // Ten rounds of 64 that take 100 ms each; one at a time, 64 s.
+    // Ten rounds of 64 requests take 100 ms each. One at a time, they would take 64 s.
     assert!(point.phase.duration_s >= 0.95, "{}", point.phase.duration_s);
     assert!(began.elapsed() < Duration::from_secs(10));
 }
@@ -67,13 +67,13 @@ fn tasks_hold_a_rate_and_start_on_time() {
         });
         let lag = point.phase.start_lag.as_ref().map(|lag| &lag.all).unwrap();
         assert_eq!((point.phase.operations, lag.len()), (6000, 6000));
-        // None is sent before it is due, the last 2,999.5 ms after the start.
+        // None is sent before it is due; the last is due 2,999.5 ms after the start.
         assert!(point.phase.duration_s >= 2.99, "{}", point.phase.duration_s);
         (point.phase.ops_per_sec(), lag.value_at_quantile(0.5))
     };
     let on_time =
         |(reached, lag_ns): (f64, u64)| (reached / 2000.0 - 1.0).abs() < 0.02 && lag_ns < 500_000;
-    // One of some: a busy machine may be late at any of them.
+    // One of several tries: a busy machine may be late at any of them.
     let mut runs = std::iter::repeat_with(once).take(5);
     assert!(runs.any(on_time));
 }

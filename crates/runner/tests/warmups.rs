@@ -76,7 +76,7 @@ fn is_steady_by_theory(end_s: f64) -> bool {
 
 #[test]
 fn a_warm_up_ends_when_it_is_steady_and_not_before() {
-    // Each 30 s from 210 s on: a minute that is not looked at, and five windows.
+    // Every 30 s from 210 s on: a minute that is ignored, and five windows.
     let requested = (0..).map(|k| 210.0 + 30.0 * f64::from(k));
     let expected = requested
         .clone()
@@ -89,12 +89,12 @@ fn a_warm_up_ends_when_it_is_steady_and_not_before() {
     assert_eq!((summary.points_measured, points.len()), (1, 1));
     let kept = warmup(&points[0]);
     assert_eq!((kept.steady_s, &kept.reason), (Some(expected), &None));
-    // An interval stays open for some seconds behind its end.
+    // An interval stays open for some seconds after its end.
     let length_s = kept.length_s();
     assert!((expected..expected + 8.0).contains(&length_s), "{length_s}");
     assert_eq!(kept.phase.intervals.len(), length_s as usize);
     assert_eq!(found(&points[0]), None);
-    // It went on where the warm-up ended: 1 + 2 exp(-336 / 60) times as long as at last.
+    // It continued where the warm-up ended: 1 + 2 exp(-336 / 60) times as long as at the end.
     let rate = points[0].phase.ops_per_sec();
     assert!((1_590.0..1_600.0).contains(&rate), "{rate}");
 }
@@ -182,11 +182,11 @@ fn systems_that_are_compared_warm_up_equally_long() {
             lengths.iter().all(|length| *length == lengths[0]),
             "{lengths:?}"
         );
-        // That of the one that takes longest.
+        // The warm-up of the slowest one.
         assert_eq!(warmup(&points[0]).steady_s, Some(160.0));
         let steady_s = warmup(&points[2]).steady_s.unwrap();
         assert!(steady_s > 160.0 && lengths[0] >= steady_s, "{lengths:?}");
-        // Those of `a` that were measured before `b` was known are measured again.
+        // Points of `a` that were measured before `b` was known are measured again.
         assert_eq!(summary.points_measured, measured, "{sweep}");
         assert!(!summary.interrupted);
         // There is nothing left to do.

@@ -178,7 +178,6 @@ fn plan_settings<'a>(header: &'a Header, system: &str) -> impl Iterator<Item = (
 impl Conditions {
     /// Everything that shapes a system's numbers. `facts` are those of the study; `first_run_ms` is
     /// when the first of its runs began.
-    #[must_use]
     pub fn new(
         header: Option<&Header>,
         system: &System,
@@ -271,7 +270,6 @@ impl Conditions {
     }
 
     /// The value of a condition.
-    #[must_use]
     pub fn get(&self, name: &ConditionName) -> Option<&str> {
         self.named.get(name).map(String::as_str)
     }
@@ -330,7 +328,6 @@ impl Conditions {
     /// Differences that make a comparison of two systems unequal. With `is_same_system` it is one
     /// system in two studies, whose device should be the same. Without, the device is what is
     /// compared.
-    #[must_use]
     pub fn unequal(&self, other: &Self, is_same_system: bool) -> Vec<Inequality> {
         let compared = |name: &&ConditionName| match name.0 {
             Part::System if name.1 == "place" => is_same_system,
@@ -399,7 +396,6 @@ fn workload_of(key: &str) -> Option<&str> {
 }
 
 /// The name of a condition without its table.
-#[must_use]
 pub fn short((part, key): &ConditionName) -> &str {
     match part {
         Part::DataSet | Part::Plan => key.split_once('.').map_or(key.as_str(), |(_, name)| name),

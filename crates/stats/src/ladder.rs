@@ -110,7 +110,6 @@ impl Step {
 
 /// The state of a ladder given its rungs, the lowest first, up to the rung of `highest` clients.
 /// Rungs above its end, which are measured because another system has reached them, change nothing.
-#[must_use]
 pub fn climb(rungs: &[Rung], highest: u32) -> Climb {
     let why = |index: usize| why_at(&rungs[..=index], highest);
     let mut ends = (0..rungs.len()).filter_map(|index| {
@@ -149,7 +148,6 @@ fn why_at(rungs: &[Rung], highest: u32) -> Option<Why> {
 
 /// The start of a study's sentence about where the ladder of a system and a workload ended. An
 /// [`End`] is the rest.
-#[must_use]
 pub fn beginning(system: &str, workload: &str) -> String {
     format!("system `{system}`, workload `{workload}`: the ladder of threads has ended ")
 }

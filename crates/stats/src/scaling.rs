@@ -56,7 +56,6 @@ impl Scaling {
     /// The law of these points of clients and operations per second. `None` under
     /// [`THREAD_COUNTS_MIN`] client counts, if a value is not positive, or if no law explains the
     /// points.
-    #[must_use]
     pub fn fit(points: &[(u32, f64)]) -> Option<Self> {
         let is_positive =
             |&(threads, ops): &(u32, f64)| threads > 0 && ops.is_finite() && ops > 0.0;
@@ -81,7 +80,6 @@ impl Scaling {
     /// Whether the law fits these runs by client count. No mean may lie farther from it than
     /// [`MISFIT_MAX`]. With repeats, none may lie farther than [`MISFIT_SHOWN_MAX`] if the runs'
     /// own noise does not explain it (F test of lack of fit against pure error).
-    #[must_use]
     pub fn is_of(&self, runs: &[(u32, &[f64])]) -> bool {
         let (mut highest, mut farthest) = (0.0_f64, 0.0_f64);
         let (mut lack, mut pure, mut count) = (0.0, 0.0, 0.0);
@@ -108,14 +106,12 @@ impl Scaling {
     }
 
     /// Operations per second of that many clients.
-    #[must_use]
     pub fn ops_per_sec(&self, threads: f64) -> f64 {
         self.lambda * relative(threads, [self.sigma, self.kappa])
     }
 
     /// The number of clients with the most operations per second, at least 1. `None` if more
     /// clients never reduce them.
-    #[must_use]
     pub fn peak_threads(&self) -> Option<f64> {
         let at = ((1.0 - self.sigma) / self.kappa).sqrt();
         (self.kappa > 0.0).then(|| at.max(1.0))

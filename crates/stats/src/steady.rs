@@ -41,13 +41,11 @@ pub struct Movement {
 
 impl Movement {
     /// The movement of equally spaced values; `None` if their mean is not above 0.
-    #[must_use]
     pub fn from_values(values: &[f64]) -> Option<Self> {
         Self::against(values, mean(values))
     }
 
     /// The movement as a fraction of this value instead of the mean; `None` if it is not above 0.
-    #[must_use]
     pub fn against(values: &[f64], whole: f64) -> Option<Self> {
         if !(whole > 0.0 && whole.is_finite()) || values.len() < 2 {
             return None;
@@ -69,7 +67,6 @@ impl Movement {
     }
 
     /// Whether both are within the limits.
-    #[must_use]
     pub fn is_steady(self) -> bool {
         self.excursion <= EXCURSION_MAX && self.slope.abs() <= SLOPE_MAX
     }
@@ -97,7 +94,6 @@ impl Judged {
     }
 
     /// Whether it is steady. A quantity that is 0 throughout is not.
-    #[must_use]
     pub fn is_steady(&self) -> bool {
         self.movement.is_some_and(Movement::is_steady)
     }
@@ -126,13 +122,11 @@ pub struct Judgement {
 
 impl Judgement {
     /// Whether everything is steady.
-    #[must_use]
     pub fn is_steady(&self) -> bool {
         self.judged.iter().all(Judged::is_steady)
     }
 
     /// What is not steady, and by how much; `None` if everything is.
-    #[must_use]
     pub fn why_not(&self) -> Option<String> {
         let moves = self.judged.iter().filter(|judged| !judged.is_steady());
         let moves: Vec<String> = moves.map(Judged::why).collect();
@@ -200,7 +194,6 @@ impl SteadyRule {
 
     /// Five windows over the whole of a phase if they are long enough, otherwise `None`. A latency
     /// with too few samples in a window is not judged.
-    #[must_use]
     pub fn whole(&self, phase: &Phase) -> Option<Judgement> {
         let end_s = phase.duration_s;
         let in_time = |interval: &&Interval| interval.start_s < end_s - 1e-6;

@@ -130,7 +130,6 @@ pub const WATCHED: &[Watched] = &[
 
 /// The seconds with the worst latency, the worst first, and the latency: the requested statistic,
 /// or the next lower one with enough samples in most seconds. `None` if there is none.
-#[must_use]
 pub fn worst_seconds(
     phase: &Phase,
     kind: Kind,

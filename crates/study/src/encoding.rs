@@ -10,7 +10,6 @@ const ZSTD_LEVEL: i32 = 9;
 const ENCODED_BYTES_MAX: usize = 1 << 20;
 
 /// A histogram as bytes; every count is kept.
-#[must_use]
 pub fn encode(latencies: &Latencies) -> Vec<u8> {
     let mut bytes = Vec::new();
     V2Serializer::new()

@@ -146,3 +146,50 @@ pub enum Error {
         source: io::Error,
     },
 }
+
+impl Error {
+    /// Whether what was named cannot be used: a missing or foreign file, or one of another version.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Missing { .. }
+            | Self::Exists { .. }
+            | Self::NotAStudy { .. }
+            | Self::OtherVersion { .. }
+            | Self::NotAFile { .. }
+            | Self::Linked { .. }
+            | Self::NotAJournal { .. }
+            | Self::HalfWritten { .. }
+            | Self::ForeignTables { .. }
+            | Self::ForeignFile { .. }
+            | Self::Import { .. }
+            | Self::UnknownFormat { .. } => true,
+            Self::File { source, .. } => is_wrong_place(source),
+            Self::Endless { .. } | Self::Study { .. } | Self::Export { .. } => false,
+        }
+    }
+
+    /// No import or export has this name.
+    pub(crate) fn unknown_format<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
+        let (name, known) = (name.to_owned(), known.collect::<Vec<_>>().join(", "));
+        Self::UnknownFormat { name, known }
+    }
+}
+
+/// Whether a path cannot be used as it was meant, whatever is done there: a part of it is missing,
+/// a file instead of a directory or the other way around, or not this user's.
+#[must_use]
+pub fn is_wrong_place(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
+    };
+    matches!(
+        error.kind(),
+        AlreadyExists
+            | IsADirectory
+            | NotADirectory
+            | NotFound
+            | PermissionDenied
+            | ReadOnlyFilesystem
+    )
+}

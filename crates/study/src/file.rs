@@ -227,7 +227,6 @@ pub(crate) fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
 
 /// The drafts in a directory that killed programs left, with SQLite's journals of them: files of this
 /// user that are called so and that no program is writing.
-#[must_use]
 pub fn left_drafts(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_draft));

@@ -11,7 +11,7 @@ pub mod redact;
 mod study;
 mod unlogged;
 
-pub use error::Error;
+pub use error::{Error, is_wrong_place};
 pub use export::{FORMATS, Format};
 pub use file::{
     NewFile, create_dir_with, create_whole, left_drafts, open_own, refuse_block_device,

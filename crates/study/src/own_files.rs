@@ -23,7 +23,6 @@ use rustix::{
 use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
     fs::{self, File, Permissions},
     io::{self, ErrorKind, Read, Write},
     os::unix::fs::MetadataExt,
@@ -31,7 +30,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tailmark_model::printable::is_file_name;
+use tailmark_model::printable::{hex, is_file_name};
 
 /// The permissions of a list.
 const LIST_MODE: u32 = 0o640;
@@ -341,13 +340,6 @@ fn parse(list: File, dir: &Path) -> Result<BTreeMap<String, BTreeSet<String>>, E
         hashes.insert(hash.to_owned());
     }
     Ok(listed)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn foreign(path: PathBuf, why: &'static str) -> Error {

@@ -33,7 +33,6 @@ pub struct Redaction {
 
 impl Redaction {
     /// Of a study: what its facts and the places of its systems say.
-    #[must_use]
     pub fn new(facts: &[Fact], systems: &[System]) -> Self {
         let mut values: Vec<(String, &str)> = Vec::new();
         for fact in facts.iter().filter(|fact| fact.is_private()) {
@@ -102,7 +101,6 @@ impl Redaction {
     }
 
     /// A text without private data.
-    #[must_use]
     pub fn text(&self, text: &str) -> String {
         let known = self.values.iter();
         let known = known.fold(text.to_owned(), |text, (value, label)| {
@@ -112,7 +110,6 @@ impl Redaction {
     }
 
     /// The facts that are not private, with private data removed from them.
-    #[must_use]
     pub fn facts(&self, facts: Vec<Fact>) -> Vec<Fact> {
         let kept = facts.into_iter().filter(|fact| !fact.is_private());
         let redacted = kept.map(|mut fact| {
@@ -126,7 +123,6 @@ impl Redaction {
     }
 
     /// A system.
-    #[must_use]
     pub fn system(&self, mut system: System) -> System {
         system.place = self.text(&system.place);
         system
@@ -137,7 +133,6 @@ impl Redaction {
     }
 
     /// The subject of a study.
-    #[must_use]
     pub fn header(&self, mut header: Header) -> Header {
         let is_found = commands(&header).all(|command| header.source.contains(command));
         header.source = if is_found {
@@ -192,21 +187,18 @@ impl Redaction {
     }
 
     /// A point.
-    #[must_use]
     pub fn point(&self, mut point: Point) -> Point {
         self.phase(&mut point.phase);
         point
     }
 
     /// A load.
-    #[must_use]
     pub fn load(&self, mut load: Load) -> Load {
         self.phase(&mut load.phase);
         load
     }
 
     /// Conditions.
-    #[must_use]
     pub fn conditions(&self, conditions: Conditions) -> Conditions {
         conditions.with_values(|value| self.text(value))
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailmark_model::{
     Censored, ErrorCount, Finding, Interval, IntervalKind, Kind, Latencies, Packed, Phase, finding,
-    new_latencies, observation,
+    histogram, new_latencies, observation,
 };
 
 /// The words between the tag of a phase and the data missing from its lines.
@@ -137,14 +137,7 @@ pub fn interval_at(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -
         .get(at)
         .is_none_or(|i| i.start_s >= start_s + near)
     {
-        let interval = Interval {
-            start_s,
-            length_s,
-            operations: 0,
-            failed: 0,
-            kinds: BTreeMap::new(),
-        };
-        intervals.insert(at, interval);
+        intervals.insert(at, Interval::empty(start_s, length_s));
     }
     &mut intervals[at]
 }
@@ -186,8 +179,7 @@ impl NeverDone {
         let ages = |counts: Vec<(u64, u64)>| {
             let mut ages = new_latencies();
             for (age_ns, count) in counts {
-                ages.record_n(age_ns, count)
-                    .expect("a histogram that grows takes any value");
+                histogram::record(&mut ages, age_ns, count);
             }
             ages
         };

@@ -119,6 +119,7 @@ fn peaks_without_thread_counts_compare_as_peaks_and_nowhere_else() {
         let at = Place::Peak {
             threads_a: PointKey::PEAK,
             threads_b: PointKey::PEAK,
+            is_over_common: false,
         };
         assert_eq!((&own.place, own.metric), (&at, Metric::OPS_PER_SEC));
         (own.workload.as_str(), percent(own.ratio.value - 1.0))

@@ -17,7 +17,6 @@ use tempfile::TempDir;
 ///
 /// # Panics
 /// If one cannot be read.
-#[must_use]
 pub fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(place).expect("the directory is read");
     let mut all = BTreeMap::new();
@@ -59,7 +58,6 @@ impl Mounted {
     ///
     /// # Panics
     /// If the directory cannot be created.
-    #[must_use]
     pub fn new(args: &[&OsStr], directory: &Path) -> Self {
         fs::create_dir_all(directory).expect("a directory in a test's own can be made");
         match system("mount", &[args, &[directory.as_os_str()]].concat()) {
@@ -69,7 +67,6 @@ impl Mounted {
     }
 
     /// Its root.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -96,7 +93,6 @@ impl Tmpfs {
     ///
     /// # Panics
     /// If there is no temporary directory.
-    #[must_use]
     pub fn new(bytes: u64) -> Self {
         let dir = TempDir::new().expect("there is a temporary directory");
         let size = format!("-osize={bytes}");
@@ -106,13 +102,11 @@ impl Tmpfs {
     }
 
     /// Its root.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.mounted.path()
     }
 
     /// The file that [`Tmpfs::fill`] makes.
-    #[must_use]
     pub fn filler(&self) -> PathBuf {
         self.path().join("filler")
     }
@@ -146,7 +140,6 @@ impl LoopDevice {
     ///
     /// # Panics
     /// If the file cannot be created.
-    #[must_use]
     pub fn new(file: &Path, bytes: u64) -> Self {
         let backing = File::create(file).expect("a file in a test's own directory can be made");
         backing
@@ -165,7 +158,6 @@ impl LoopDevice {
     }
 
     /// The block device.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -174,7 +166,6 @@ impl LoopDevice {
     ///
     /// # Panics
     /// If the name is not text.
-    #[must_use]
     pub fn name(&self) -> &str {
         let name = self.0.file_name().and_then(OsStr::to_str);
         name.expect("the kernel's names are text")

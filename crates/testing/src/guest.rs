@@ -32,7 +32,6 @@ pub fn say(line: &str) {
 ///
 /// # Panics
 /// If the guest cannot be created, or does not end in time.
-#[must_use]
 pub fn run_in_guest(program: &Path, arguments: &[&str], drives: &[u64]) -> Vec<String> {
     let namespaces: Vec<&[u64]> = drives.iter().map(std::slice::from_ref).collect();
     let guest = Guest {
@@ -62,7 +61,6 @@ impl Guest<'_> {
     ///
     /// # Panics
     /// If the guest cannot be created, or does not end in time.
-    #[must_use]
     pub fn run(&self) -> Vec<String> {
         for (tool, package) in self.tools {
             if find(tool).is_none() {

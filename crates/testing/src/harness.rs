@@ -22,7 +22,6 @@ inventory::collect!(Test);
 struct Ignored(String);
 
 /// Runs the tests of this program selected by its arguments, which are those of Rust's harness.
-#[must_use]
 pub fn run() -> ExitCode {
     let mut tests: Vec<_> = inventory::iter::<Test>.into_iter().collect();
     tests.sort_by_key(|test| test.name);
@@ -74,13 +73,11 @@ pub fn not_installed(why: impl Display) -> ! {
 }
 
 /// Whether this is CI, where everything that `./dev test` installs or starts must be there.
-#[must_use]
 pub fn is_ci() -> bool {
     env::var("CI").is_ok_and(|value| !matches!(&*value, "" | "0" | "false"))
 }
 
 /// The contact points of a live server, which `TEST_<DRIVER>` names.
-#[must_use]
 pub fn server(driver: &str) -> String {
     let variable = format!("TEST_{}", driver.to_uppercase());
     match (env::var(&variable), driver) {

@@ -44,7 +44,6 @@ pub const HOSTILE_NAMES: &[&str] = &[
 
 /// Whether a character of a text is one that must not be printed raw: all that a terminal obeys but
 /// the ends of lines and tabs, and what turns the order.
-#[must_use]
 pub fn is_raw(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c,

@@ -5,6 +5,7 @@
 mod cql;
 mod disk;
 mod emulation;
+mod forbid;
 pub mod guest;
 mod harness;
 mod hostile;
@@ -23,6 +24,7 @@ mod trial;
 pub use cql::cql;
 pub use disk::{LoopDevice, Mounted, Tmpfs, contents, make_ext4, system};
 pub use emulation::need_emulation;
+pub use forbid::forbid_io_uring;
 pub use harness::{Test, is_ci, not_here, not_installed, run, server};
 pub use hostile::{HOSTILE_NAMES, is_raw};
 pub use inventory;

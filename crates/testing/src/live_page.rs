@@ -19,7 +19,6 @@ impl LivePage {
     ///
     /// # Panics
     /// If it ends before that.
-    #[must_use]
     pub fn said(said: &mut impl BufRead) -> Self {
         let mut line = String::new();
         while !line.contains("live: http://") {
@@ -36,7 +35,6 @@ impl LivePage {
     }
 
     /// The whole answer with its head; `None` if there is none.
-    #[must_use]
     pub fn get(&self, target: &str) -> Option<String> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address);

@@ -70,7 +70,6 @@ pub struct MemoryWatch {
 
 impl MemoryWatch {
     /// From here on.
-    #[must_use]
     pub fn start() -> Self {
         Self {
             peak: 0,
@@ -90,7 +89,6 @@ impl MemoryWatch {
     }
 
     /// Bytes that the last piece of work had in use at most, in Rust.
-    #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak
     }
@@ -107,7 +105,6 @@ impl MemoryWatch {
     }
 
     /// The most bytes of all pieces of work.
-    #[must_use]
     pub fn most(&self) -> u64 {
         self.most
     }

@@ -49,7 +49,6 @@ pub struct Mpirun<'a> {
 
 impl<'a> Mpirun<'a> {
     /// So many ranks of a program, on this machine, in a directory.
-    #[must_use]
     pub fn new(ranks: u32, program: &Path, directory: &Path) -> Self {
         Self {
             ranks,
@@ -62,7 +61,6 @@ impl<'a> Mpirun<'a> {
     }
 
     /// One rank on each of these hosts, in their order.
-    #[must_use]
     pub fn on(hosts: &'a Hosts, program: &Path, directory: &Path) -> Self {
         Self {
             hosts: Some(hosts),
@@ -88,7 +86,6 @@ impl<'a> Mpirun<'a> {
     ///
     /// # Panics
     /// If it cannot be started.
-    #[must_use]
     pub fn start(self) -> Job {
         if system("mpirun", &["--version"]).is_err() {
             not_installed("mpirun is not installed");
@@ -119,7 +116,6 @@ impl<'a> Mpirun<'a> {
     ///
     /// # Panics
     /// If it does not, with all of its output.
-    #[must_use]
     pub fn run(self, within: Duration) -> Ended {
         self.start().end(within)
     }
@@ -188,13 +184,11 @@ pub struct Ended {
 
 impl Job {
     /// The process of `mpirun`.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// All that lives of it: `mpirun`, its helpers on other hosts and the ranks.
-    #[must_use]
     pub fn processes(&self) -> Vec<u32> {
         let mark = format!("{JOB}={}", self.name);
         pids_with(&[&mark])
@@ -204,7 +198,6 @@ impl Job {
     ///
     /// # Panics
     /// If it does not appear within this time.
-    #[must_use]
     pub fn rank(&mut self, rank: u32, within: Duration) -> u32 {
         let job = format!("{JOB}={}", self.name);
         let rank = format!("{RANK}{rank}");
@@ -225,7 +218,6 @@ impl Job {
     ///
     /// # Panics
     /// If that does not come within this time.
-    #[must_use]
     pub fn end(mut self, within: Duration) -> Ended {
         let status = self.until("an end", within, |job| job.status());
         Ended {
@@ -247,7 +239,6 @@ impl Job {
     }
 
     /// The processes of ranks that live.
-    #[must_use]
     pub fn ranks(&self) -> Vec<u32> {
         let ranks = self.processes().into_iter();
         ranks.filter(|pid| is_rank(*pid)).collect()

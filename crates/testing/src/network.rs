@@ -30,7 +30,6 @@ impl Hosts {
     ///
     /// # Panics
     /// If a temporary directory cannot be created.
-    #[must_use]
     pub fn new(count: u32) -> Self {
         Self::with_clocks(&vec![0; count as usize])
     }
@@ -40,7 +39,6 @@ impl Hosts {
     ///
     /// # Panics
     /// If a temporary directory cannot be created.
-    #[must_use]
     pub fn with_clocks(ahead_s: &[i64]) -> Self {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let hosts = Self {
@@ -95,37 +93,31 @@ impl Hosts {
     }
 
     /// The number of hosts.
-    #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
     }
 
     /// The name of a host's network namespace, from 1; of 0 the switch's.
-    #[must_use]
     pub fn namespace(&self, host: u32) -> String {
         format!("{}{host}", self.prefix)
     }
 
     /// A host's address, from 1.
-    #[must_use]
     pub fn address(&self, host: u32) -> String {
         format!("{NETWORK}.{host}")
     }
 
     /// The network of all of them.
-    #[must_use]
     pub fn network(&self) -> String {
         format!("{NETWORK}.0/24")
     }
 
     /// The script that runs a command on a host, as `ssh` would: `agent ADDRESS COMMAND...`.
-    #[must_use]
     pub fn agent(&self) -> PathBuf {
         self.directory.path().join("agent")
     }
 
     /// A directory that goes with the hosts.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }

@@ -12,7 +12,6 @@ pub struct Program(pub &'static str);
 
 impl Program {
     /// With these arguments, in a directory, and nothing to read.
-    #[must_use]
     pub fn command(self, dir: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(self.0);
         command.args(args).current_dir(dir).stdin(Stdio::null());
@@ -23,14 +22,12 @@ impl Program {
     ///
     /// # Panics
     /// If it cannot be started.
-    #[must_use]
     pub fn run(self, dir: &Path, args: &[&str]) -> Output {
         let output = self.command(dir, args).output();
         output.expect("the program can be started")
     }
 
     /// The points of the study in `out`, as the export has them.
-    #[must_use]
     pub fn points(self, dir: &Path) -> Vec<Value> {
         self.exported(dir, "points")
     }
@@ -39,7 +36,6 @@ impl Program {
     ///
     /// # Panics
     /// If there is no such study.
-    #[must_use]
     pub fn exported(self, dir: &Path, part: &str) -> Vec<Value> {
         let export = self.run(dir, &["export", "out", "--format", "json"]);
         let study = serde_json::from_slice::<Value>(&export.stdout);
@@ -49,13 +45,11 @@ impl Program {
 }
 
 /// The standard output.
-#[must_use]
 pub fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// The standard error.
-#[must_use]
 pub fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

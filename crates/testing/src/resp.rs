@@ -10,7 +10,6 @@ use std::{
 ///
 /// # Panics
 /// If the server is unreachable, or its answer violates the protocol.
-#[must_use]
 pub fn resp(hosts: &str, database: u32, words: &[&str]) -> Vec<String> {
     let stream = TcpStream::connect(hosts).unwrap_or_else(|error| panic!("{hosts}: {error}"));
     let mut stream = BufReader::new(stream);

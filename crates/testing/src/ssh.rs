@@ -46,7 +46,6 @@ impl SshHosts {
     ///
     /// # Panics
     /// If they cannot be created.
-    #[must_use]
     pub fn new(servers: u32) -> Self {
         let sshd = sshd();
         let hosts = Hosts::new(servers + 1);
@@ -66,25 +65,21 @@ impl SshHosts {
     }
 
     /// The network that they are in.
-    #[must_use]
     pub const fn network(&self) -> &Hosts {
         &self.hosts
     }
 
     /// A directory that goes with them, the same on all.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         self.hosts.directory()
     }
 
     /// The directory of a host's temporary files.
-    #[must_use]
     pub fn tmp(&self, host: u32) -> PathBuf {
         self.directory().join(format!("tmp{host}"))
     }
 
     /// A command on the client's host, to be started.
-    #[must_use]
     pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let script = "hostname client; mkdir -p \"$HOME/.ssh\" && mount --bind \"$0\" \"$HOME/.ssh\" && exec \"$@\"";
         let mut command = Command::new("ip");
@@ -103,7 +98,6 @@ impl SshHosts {
     ///
     /// # Panics
     /// If it fails.
-    #[must_use]
     pub fn on(&self, host: u32, script: &str) -> String {
         let init = self.init(host);
         let all = ["-t", &init, "--all", "sh", "-c", script];
@@ -111,7 +105,6 @@ impl SshHosts {
     }
 
     /// A command on another host, to be started.
-    #[must_use]
     pub fn command_on(&self, host: u32, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
         command

@@ -7,7 +7,6 @@ use tempfile::TempDir;
 ///
 /// # Panics
 /// If it cannot be created.
-#[must_use]
 pub fn sys_with(devices: &[(&str, &[(&str, &str)])]) -> TempDir {
     make(devices).expect("a test may write to the temporary directory")
 }

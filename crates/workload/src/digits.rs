@@ -10,7 +10,6 @@ pub const WRITTEN: usize = 24;
 
 /// Digits of a number without leading zeros.
 #[inline]
-#[must_use]
 pub const fn count(number: u64) -> usize {
     match number.checked_ilog10() {
         Some(log) => log as usize + 1,

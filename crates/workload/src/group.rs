@@ -82,7 +82,6 @@ impl ScanLength {
 impl ClientGroup {
     /// Whether each client goes through the same keys in order, so that each has its own share of
     /// operations and none can do part of another's.
-    #[must_use]
     pub fn is_done_by_each(&self) -> bool {
         use crate::db_bench::{Op, Order};
         matches!(
@@ -92,7 +91,6 @@ impl ClientGroup {
     }
 
     /// All clients, whole records, and YCSB's default scan lengths.
-    #[must_use]
     pub const fn new(mix: Mix, distribution: Distribution) -> Self {
         Self::mixed(MixedOperations {
             mix,
@@ -103,7 +101,6 @@ impl ClientGroup {
     }
 
     /// All clients, with operations drawn by weights.
-    #[must_use]
     pub const fn mixed(operations: MixedOperations) -> Self {
         Self::from_operations(GroupOperations::Mix(operations))
     }
@@ -119,7 +116,6 @@ impl ClientGroup {
     }
 
     /// The weighted operations, if there are any.
-    #[must_use]
     pub const fn mix(&self) -> Option<&MixedOperations> {
         match &self.operations {
             GroupOperations::Mix(mixed) => Some(mixed),
@@ -136,7 +132,6 @@ impl ClientGroup {
     }
 
     /// The db_bench workload, if it has one.
-    #[must_use]
     pub const fn db_bench(&self) -> Option<&DbBenchWorkload> {
         match &self.operations {
             GroupOperations::Mix(_) => None,
@@ -153,7 +148,6 @@ impl ClientGroup {
     }
 
     /// The distribution of its keys.
-    #[must_use]
     pub const fn distribution(&self) -> Distribution {
         match &self.operations {
             GroupOperations::Mix(mixed) => mixed.distribution,
@@ -162,13 +156,11 @@ impl ClientGroup {
     }
 
     /// Whether its clients are background clients.
-    #[must_use]
     pub const fn is_background(&self) -> bool {
         matches!(self.clients, GroupClients::Background(_))
     }
 
     /// Whether requests of this kind are sent.
-    #[must_use]
     pub fn sends(&self, kind: OperationKind) -> bool {
         match &self.operations {
             GroupOperations::Mix(mixed) => mixed.mix.sends(kind),

@@ -14,7 +14,6 @@ const PREFIX: &str = "user";
 /// YCSB's hash of a number (`Utils.fnvhash64`): FNV-1a over its eight bytes, lowest first, then the
 /// absolute value as a signed number. Below 2^63, except for a hash of exactly 2^63.
 #[inline]
-#[must_use]
 pub const fn hash(number: u64) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 1_099_511_628_211;
@@ -93,13 +92,11 @@ const LINE: usize = 64;
 
 impl KeyName {
     /// The name of key 0, as YCSB names it.
-    #[must_use]
     pub fn new() -> Self {
         Self::with_format(&KeyFormat::YCSB)
     }
 
     /// The name of key 0, in this format.
-    #[must_use]
     pub fn with_format(format: &KeyFormat) -> Self {
         let prefix: Box<[u8]> = format.prefix.as_bytes().into();
         let digits_min = usize::from(format.digits_min);
@@ -142,7 +139,6 @@ impl KeyName {
 
     /// The number and its name.
     #[inline]
-    #[must_use]
     pub fn key(&self) -> Key<'_> {
         Key {
             number: self.number,

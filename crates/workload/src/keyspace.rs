@@ -73,7 +73,6 @@ pub struct KeySpace {
 impl KeySpace {
     /// A key space in which `0..records` exist and inserts start at `first_insert`: `records` for a
     /// point, and the number already loaded for a load.
-    #[must_use]
     pub fn new(first_insert: u64, records: u64) -> Self {
         Self {
             records,
@@ -90,7 +89,6 @@ impl KeySpace {
 
     /// The key space of one of several processes that insert into one data set, after `records`
     /// existing ones.
-    #[must_use]
     pub fn taking_turns(records: u64, turns: Turns) -> Self {
         let others = match turns.processes {
             1 => u64::MAX,
@@ -104,7 +102,6 @@ impl KeySpace {
     }
 
     /// The numbers of this process.
-    #[must_use]
     pub const fn turns(&self) -> Turns {
         self.turns
     }
@@ -135,7 +132,6 @@ impl KeySpace {
     /// As in YCSB, an acknowledgement that coincides with another may become visible only with the
     /// next one.
     #[inline]
-    #[must_use]
     pub fn last(&self) -> u64 {
         let watermark = self.watermark.load(Acquire);
         let end = if watermark == self.first_insert {
@@ -154,7 +150,6 @@ impl KeySpace {
     /// exists: `number` itself or, if that may be an unknown insert of another process, the last
     /// one of this process before it.
     #[inline]
-    #[must_use]
     pub fn nearest(&self, number: u64) -> u64 {
         let Turns { own, processes } = self.turns;
         if processes == 1 || number < self.known() {
@@ -182,7 +177,6 @@ impl KeySpace {
 
     /// The first unacknowledged number of this process, which the other processes may be told.
     /// Exact, like [`Self::acknowledged`].
-    #[must_use]
     pub fn own_acknowledged(&self) -> u64 {
         self.advance(&mut self.beyond());
         self.number(self.watermark.load(Acquire))
@@ -216,7 +210,6 @@ impl KeySpace {
     /// The watermark: every insert below it is acknowledged, those of other processes as far as
     /// reported. Exact, but it may wait a moment: for the marker of a load, not for every
     /// operation.
-    #[must_use]
     pub fn acknowledged(&self) -> u64 {
         let own = self.own_acknowledged();
         match self.turns.processes {

@@ -30,25 +30,21 @@ impl Mix {
     };
 
     /// The sum of the weights.
-    #[must_use]
     pub fn sum(&self) -> f64 {
         self.weights().iter().map(|(_, _, weight)| weight).sum()
     }
 
     /// The share of inserts, from 0 to 1.
-    #[must_use]
     pub fn insert_share(&self) -> f64 {
         self.insert / self.sum()
     }
 
     /// Whether any operation is on an existing record.
-    #[must_use]
     pub fn draws_keys(&self) -> bool {
         self.read > 0.0 || self.update > 0.0 || self.scan > 0.0 || self.read_modify_write > 0.0
     }
 
     /// Whether requests of this kind are sent. A read-modify-write sends a read and an update.
-    #[must_use]
     pub fn sends(&self, kind: OperationKind) -> bool {
         match kind {
             OperationKind::Read => self.read > 0.0 || self.read_modify_write > 0.0,

@@ -1,8 +1,9 @@
 //! The due times of operations in a Poisson process.
 
-use crate::{Seed, random::mix};
-use rand_core::utils::fill_bytes_via_next_word;
+use crate::Seed;
+use rand_core::SeedableRng as _;
 use rand_distr::{Distribution, Exp1};
+use rand_xoshiro::SplitMix64;
 
 /// Instants whose distances are independent and exponentially distributed.
 ///
@@ -16,7 +17,6 @@ pub struct Poisson {
 
 impl Poisson {
     /// This many per second on average.
-    #[must_use]
     pub fn new(rate: f64, seed: u64) -> Self {
         Self {
             seed: Seed::new(seed).with("arrivals", "poisson").value(),
@@ -26,35 +26,19 @@ impl Poisson {
 
     /// The instant after another, nanoseconds; at least one later.
     #[inline]
-    #[must_use]
     pub fn after(&self, instant_ns: u64) -> u64 {
-        let distance: f64 = Exp1.sample(&mut Bits(self.seed ^ instant_ns));
+        let distance: f64 = Exp1.sample(&mut bits(self.seed ^ instant_ns));
         // Rounded down, it would come half a nanosecond too early each time.
         let distance = (distance * self.mean_ns + 0.5) as u64;
         instant_ns.saturating_add(distance.max(1))
     }
 }
 
-/// Random bits derived from a number: the output function of SplitMix64, over its sequence.
-struct Bits(u64);
-
-impl rand_core::TryRng for Bits {
-    type Error = std::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        self.try_next_u64().map(|bits| (bits >> 32) as u32)
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-        self.0 = self.0.wrapping_add(STEP);
-        Ok(mix(self.0))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        fill_bytes_via_next_word(bytes, || self.try_next_u64())
-    }
+/// Random bits derived from a number: SplitMix64, from its second state on.
+#[inline]
+fn bits(number: u64) -> SplitMix64 {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    SplitMix64::seed_from_u64(number.wrapping_add(STEP))
 }
 
 #[cfg(test)]
@@ -124,6 +108,18 @@ mod tests {
             / n;
         assert!((mean / rate - 1.0).abs() < 0.003, "{mean}");
         assert!((variance / mean - 1.0).abs() < 0.05, "{variance}");
+    }
+
+    #[test]
+    fn bits_are_the_mixed_numbers_of_the_sequence() {
+        use rand_core::Rng as _;
+        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+        for number in [0, 1, 7, u64::MAX] {
+            let mut bits = bits(number);
+            let expected = [1_u64, 2].map(|n| number.wrapping_add(STEP.wrapping_mul(n)));
+            let expected = expected.map(crate::random::mix);
+            assert_eq!([bits.next_u64(), bits.next_u64()], expected);
+        }
     }
 
     #[test]

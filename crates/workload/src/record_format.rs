@@ -95,7 +95,6 @@ impl LengthHistogram {
     }
 
     /// The longest possible length, bytes.
-    #[must_use]
     pub fn longest(&self) -> u32 {
         let longest = (self.buckets.len() as u32).saturating_sub(1).max(1);
         longest.saturating_mul(self.block)

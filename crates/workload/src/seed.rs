@@ -13,7 +13,6 @@ pub struct Seed(u64);
 
 impl Seed {
     /// The user's seed.
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(mix(seed))
     }
@@ -41,13 +40,11 @@ impl Seed {
     }
 
     /// The seed with this [`Self::value`].
-    #[must_use]
     pub const fn of_value(value: u64) -> Self {
         Self(value)
     }
 
     /// The number that seeds a generator.
-    #[must_use]
     pub const fn value(self) -> u64 {
         self.0
     }

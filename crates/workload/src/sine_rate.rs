@@ -22,7 +22,6 @@ const IDLE_STEPS: u32 = 1_000_000;
 
 impl SineRate {
     /// Operations per second at this many seconds after the start, never below 0.
-    #[must_use]
     pub fn rate(&self, mean: f64, seconds: f64) -> f64 {
         let start = self.step_of(seconds) * self.step_s;
         (mean + self.amplitude * (self.speed * start + self.phase).sin()).max(0.0)
@@ -30,7 +29,6 @@ impl SineRate {
 
     /// When, in seconds after the start, this many more operations are due than at `seconds`;
     /// infinite if the rate stays at 0.
-    #[must_use]
     pub fn after(&self, mean: f64, seconds: f64, operations: f64) -> f64 {
         let (mut at, mut left) = (seconds, operations);
         for _ in 0..IDLE_STEPS {

@@ -130,7 +130,6 @@ const USE_CASES: &[(&str, &str)] = &[
 ];
 
 /// What a shipped workload stands for, if that is documented.
-#[must_use]
 pub fn use_case(workload: &str) -> Option<&'static str> {
     let known = USE_CASES.iter().find(|(name, _)| *name == workload);
     known.map(|(_, use_case)| *use_case)
@@ -138,7 +137,6 @@ pub fn use_case(workload: &str) -> Option<&'static str> {
 
 /// The name of the shipped workload that a text describes as tables do: `YCSB A`, or by its use
 /// case, `Recording user sessions`.
-#[must_use]
 pub fn named(text: &str) -> Option<&'static str> {
     let plain = text.trim().to_lowercase().replace([' ', '_'], "-");
     let row = WORKLOADS.iter().find(|row| row.name == plain);

@@ -29,19 +29,11 @@ pub struct KeyRange {
 
 impl Workload {
     /// A workload of one group of all clients.
-    #[must_use]
     pub fn new(name: impl Into<String>, about: impl Into<String>, group: ClientGroup) -> Self {
-        Self {
-            name: name.into(),
-            about: about.into(),
-            groups: vec![group],
-            format: RecordFormat::default(),
-            range: None,
-        }
+        Self::of_groups(name, about, vec![group])
     }
 
     /// A workload of these groups.
-    #[must_use]
     pub fn of_groups(
         name: impl Into<String>,
         about: impl Into<String>,
@@ -58,7 +50,6 @@ impl Workload {
     }
 
     /// Inserts only, to load a data set.
-    #[must_use]
     pub fn load() -> Self {
         let mix = Mix {
             insert: 1.0,
@@ -81,7 +72,6 @@ impl Workload {
     }
 
     /// The name of the distribution of groups that draw keys; `mixed` if they differ.
-    #[must_use]
     pub fn distribution_name(&self) -> &'static str {
         let mut names = self
             .groups
@@ -100,14 +90,12 @@ impl Workload {
     }
 
     /// The requests that a database must support. A read-modify-write needs reads and updates.
-    #[must_use]
     pub fn kinds(&self) -> Vec<OperationKind> {
         let sent = |kind: &OperationKind| self.groups.iter().any(|group| group.sends(*kind));
         OperationKind::ALL.iter().copied().filter(sent).collect()
     }
 
     /// Whether it sends requests of db_bench's own: several records in one, or a step of an iterator.
-    #[must_use]
     pub fn sends_special(&self) -> bool {
         self.groups.iter().any(|group| match &group.operations {
             GroupOperations::Mix(_) => false,
@@ -116,7 +104,6 @@ impl Workload {
     }
 
     /// Whether any of its clients changes records, those in the background included.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.kinds().into_iter().any(OperationKind::writes)
     }
@@ -144,7 +131,6 @@ impl Workload {
 ///
 /// Groups with a fixed number of clients are filled first, in order. The other clients are dealt in
 /// turn to groups of the kind `Rest` or, if there is none, to all groups.
-#[must_use]
 pub fn assign_groups(workload: &Workload, clients: u32) -> Vec<usize> {
     let clients = clients as usize;
     let groups = || {
@@ -197,7 +183,6 @@ pub struct WorkloadRow {
 
 impl WorkloadRow {
     /// The workload.
-    #[must_use]
     pub fn workload(&self) -> Workload {
         Workload::of_groups(self.name, self.about, self.groups.to_vec())
     }

@@ -290,7 +290,6 @@ impl Password {
     }
 
     /// The name by which this process can read it, and others of this user while it runs.
-    #[must_use]
     pub fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.0.as_raw_fd())
     }

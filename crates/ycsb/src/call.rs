@@ -20,7 +20,7 @@ use std::{
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
-use tailmark_console::{Exit, listen};
+use tailmark_console::{Exit, Refused, listen};
 use tailmark_driver::{Access, Database, Driver, INPUT_BYTES_MAX, Params, read_text};
 use tailmark_engine::{Spec, Stop, Terms};
 use tailmark_model::{Phase, PointKey, finding::NOTHING_FOUND};
@@ -82,9 +82,7 @@ impl Call {
     pub fn run(mut self, options: &Options) -> anyhow::Result<Exit> {
         listen(&self.stop, &self.watch.console, || None)?;
         self.announce()?;
-        self.load_into_existing()?;
-        let families = self.families_file()?;
-        let database = (self.driver.open)(&self.params)?;
+        let (database, families) = self.open().map_err(Refused::because)?;
         if let Some(path) = families {
             self.name_families(&path)?;
         }
@@ -143,6 +141,13 @@ impl Call {
             (0, false) => Exit::Done,
             _ => Exit::Errors,
         })
+    }
+
+    /// The database, and the file that must list its column families.
+    fn open(&mut self) -> anyhow::Result<(Box<dyn Database>, Option<PathBuf>)> {
+        self.load_into_existing()?;
+        let families = self.families_file()?;
+        Ok(((self.driver.open)(&self.params)?, families))
     }
 
     /// What YCSB says before it opens the database.
@@ -215,7 +220,7 @@ impl Call {
         let workload = Arc::new(core.workload.clone());
         let keys = Arc::new(KeySpace::new(first, core.data.records));
         let spec = Spec {
-            clients: self.driver.clients,
+            clients: self.driver.clients(&self.params.settings),
             system,
             point,
             terms: Terms {
@@ -267,7 +272,7 @@ impl Call {
         let (verify, samples) = (verify.clone(), samples.clone());
         Box::new(Decorated {
             database,
-            clients: self.driver.clients,
+            clients: self.driver.clients(&self.params.settings),
             retry,
             verify,
             samples,

@@ -56,7 +56,7 @@ Properties of tailmark:
   rocksdb.SETTING           any setting of the driver (tailmark list drivers), such as
                             rocksdb.block_cache=1GiB; likewise for other databases
 
-Exit codes: 0 done, 1 failed, 2 wrong options or properties, 3 done but requests failed,
+Exit codes: 0 done, 1 failed, 2 wrong options, properties or place, 3 done but requests failed,
 130 stopped by Ctrl-C.";
 
 /// Carries out one call.

@@ -1,15 +1,13 @@
 //! The seed of a call's operations. YCSB has no seed and draws different operations in each call;
 //! so does this, unless a seed is given.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-use tailmark_model::PointKey;
+use tailmark_model::{PointKey, instant::since_1970};
 use tailmark_runner::PointSeeds;
 use tailmark_workload::Seed;
 
 /// A seed that no other call has: nanoseconds since 1970 UTC.
 pub fn of_now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from(since_1970().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The seed of a run, or of a load from this insert on. A run draws other keys and values than

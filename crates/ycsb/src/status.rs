@@ -109,10 +109,12 @@ fn remaining(seconds: u64) -> String {
     if days == 0 {
         text += &unit(minutes, "minute");
     }
-    match text.is_empty() {
-        true if seconds < 10 => format!("{seconds} second "),
-        true => format!("{seconds} seconds "),
-        false => text,
+    if !text.is_empty() {
+        text
+    } else if seconds < 10 {
+        format!("{seconds} second ")
+    } else {
+        format!("{seconds} seconds ")
     }
 }
 

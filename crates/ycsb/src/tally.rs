@@ -6,7 +6,7 @@
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use tailmark_engine::{IntervalStats, KindStats, LatencyCounts};
-use tailmark_model::{Kind, Latencies, new_latencies};
+use tailmark_model::{Kind, Latencies, histogram, new_latencies};
 
 /// The latencies that are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,8 +180,8 @@ fn found(tallies: &mut Tallies, name: &str, all: &LatencyCounts, missed: Option<
 pub fn microseconds(latencies: &Latencies) -> Histogram<u64> {
     let mut us = new_latencies();
     for value in latencies.iter_recorded() {
-        us.record_n(value.value_iterated_to() / 1000, value.count_at_value())
-            .expect("a histogram that grows takes any value");
+        let whole_us = value.value_iterated_to() / 1000;
+        histogram::record(&mut us, whole_us, value.count_at_value());
     }
     us
 }
@@ -288,5 +288,21 @@ mod tests {
         assert!(both["READ"].latencies.max() < 60_000);
         assert!(both["Intended-READ"].latencies.min() >= 79_000);
         assert!(both["Intended-READ"].returns.is_empty());
+    }
+
+    #[test]
+    fn misses_are_beside_intended_latencies_also_in_a_closed_loop() {
+        let mut stats = stats();
+        let kind = stats.kinds[Kind::Read as usize].as_mut().unwrap();
+        kind.response = LatencyCounts::default();
+        kind.missed.as_mut().unwrap().response = LatencyCounts::default();
+        let mut tallies = Tallies::new();
+        let both = MeasurementInterval::Both;
+        add(&mut tallies, &stats, both, &Failed::default());
+        for group in ["READ", "Intended-READ"] {
+            let latencies = &tallies[group].latencies;
+            assert_eq!(latencies.len(), 7, "{group}");
+            assert!(latencies.min() >= 49_000, "{group}");
+        }
     }
 }

@@ -18,10 +18,11 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 use tailmark_console::Console;
 use tailmark_engine::{IntervalStats, Observer, PhaseStart, Stop};
+use tailmark_model::{histogram, instant::since_1970};
 use tailmark_study::refuse_block_device;
 
 /// How long after a full second the work of all clients has arrived.
@@ -124,9 +125,7 @@ impl Observer for Watch {
     fn session_closed(&self, took: Duration) {
         let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let latencies = &mut self.measured().cleanup.latencies;
-        latencies
-            .record(ns)
-            .expect("a histogram that grows takes any value");
+        histogram::record(latencies, ns, 1);
     }
 }
 
@@ -288,9 +287,4 @@ fn log_line(
         writeln!(file, "{line}")?;
     }
     Ok((file, elapsed))
-}
-
-fn since_1970() -> Duration {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.unwrap_or_default()
 }

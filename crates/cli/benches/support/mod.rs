@@ -1,9 +1,12 @@
 //! What benches share: an interleaved comparison, a bare loop on threads, programs to compare with.
 #![allow(dead_code, reason = "not every bench uses all of it")]
 
+pub mod beside;
 pub mod measured;
+pub mod null;
 
 use std::{
+    process::Command,
     sync::{
         OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -82,12 +85,52 @@ pub fn bare(threads: u32, time: Duration, client: impl Fn(u32, &AtomicBool) -> u
     operations.load(Ordering::Relaxed) as f64 / start.wait().elapsed().as_secs_f64()
 }
 
-/// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path`.
-pub fn programs() -> Vec<(String, String)> {
+/// A program with db_bench's flags.
+#[derive(Clone)]
+pub struct Program {
+    /// Its name in the comparison.
+    pub name: String,
+    /// The program and its first words.
+    words: Vec<String>,
+    /// A library whose allocator it uses instead of its own.
+    preload: Option<String>,
+}
+
+impl Program {
+    /// The drop-in.
+    pub fn tailmark() -> Self {
+        Self {
+            name: "tailmark".to_owned(),
+            words: vec![env!("CARGO_BIN_EXE_tailmark").to_owned(), "db-bench".into()],
+            preload: None,
+        }
+    }
+
+    /// A call of it without flags.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]);
+        if let Some(library) = &self.preload {
+            command.env("LD_PRELOAD", library);
+        }
+        command
+    }
+}
+
+/// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path+library`, where a library
+/// is preloaded for its allocator.
+pub fn programs() -> Vec<Program> {
     let given = std::env::var("DB_BENCH").unwrap_or_default();
-    given
-        .split(',')
-        .filter_map(|p| p.split_once('='))
-        .map(|(name, path)| (name.to_owned(), path.to_owned()))
-        .collect()
+    let program = |(name, path): (&str, &str)| {
+        let (path, library) = path
+            .split_once('+')
+            .map_or((path, None), |(path, library)| (path, Some(library)));
+        Program {
+            name: name.to_owned(),
+            words: vec![path.to_owned()],
+            preload: library.map(str::to_owned),
+        }
+    };
+    let given = given.split(',').filter_map(|p| p.split_once('='));
+    given.map(program).collect()
 }

@@ -1,10 +1,11 @@
 //! The arguments of `tailmark device`.
 
-use super::{ConsentArgs, TextFormat};
+use super::{ConsentArgs, TextFormat, examples};
 use clap::Subcommand;
 
 /// `tailmark device`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::DEVICE)]
 pub struct DeviceArgs {
     /// What to do.
     #[command(subcommand)]
@@ -24,6 +25,7 @@ pub enum DeviceCommand {
 
 /// `tailmark device prepare`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::DEVICE_PREPARE)]
 pub struct PrepareDeviceArgs {
     /// A plan file, or the name of a shipped plan
     pub plan: String,
@@ -36,7 +38,7 @@ pub struct PrepareDeviceArgs {
     /// What may be erased.
     #[command(flatten)]
     pub consent: ConsentArgs,
-    /// Print the exact commands and what prevents them; change nothing
+    /// Print the exact commands and objections; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -44,18 +46,18 @@ pub struct PrepareDeviceArgs {
 /// `tailmark device list`
 #[derive(Debug, clap::Args)]
 pub struct ListDevicesArgs {
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
+    /// Output format: text or json
+    #[arg(long, value_enum, default_value = "text", hide_possible_values = true)]
     pub format: TextFormat,
 }
 
 /// `tailmark device show`
 #[derive(Debug, clap::Args)]
 pub struct ShowDeviceArgs {
-    /// A device (nvme0n1, /dev/disk/by-id/...), an NVMe controller (nvme0), or a directory on one
+    /// A device (nvme0n1), an NVMe controller (nvme0), or a directory on one
     #[arg(value_name = "DEVICE")]
     pub device: String,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
+    /// Output format: text or json
+    #[arg(long, value_enum, default_value = "text", hide_possible_values = true)]
     pub format: TextFormat,
 }

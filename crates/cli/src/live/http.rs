@@ -133,14 +133,14 @@ fn accept(listener: &TcpListener, service: &Arc<Service>, stop: &AtomicBool) {
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        // One that has gone already has no peer.
+        // A connection that is already closed has no peer.
         let Some(connection) = service.admit(stream) else {
             continue;
         };
         let (own, served) = (Arc::clone(service), Arc::clone(&connection));
         let serve = move || {
             yield_to_the_run();
-            // Whoever went away is no matter.
+            // A client that left does not matter.
             let _ = own.serve(&served);
             own.forget(&served);
         };
@@ -441,7 +441,7 @@ mod tests {
     fn one_peer_takes_no_more_than_its_part() {
         let server = server(None);
         let slow = slow(&server, 100);
-        // Those that were closed have an end to read; the others wait.
+        // Closed connections have an end to read; the others wait.
         let closed = slow.iter().filter(|stream| {
             stream
                 .set_read_timeout(Some(Duration::from_millis(1)))

@@ -112,8 +112,13 @@ impl Bench {
 
     /// The same; what it said, when it has succeeded.
     pub fn done(&self, script: &str) -> String {
+        self.ended(script, 0)
+    }
+
+    /// The same; what it said, when it has ended with this exit code.
+    pub fn ended(&self, script: &str, code: i32) -> String {
         let output = self.script(script);
-        assert_eq!(output.status.code(), Some(0), "{}", out(&output));
+        assert_eq!(output.status.code(), Some(code), "{}", out(&output));
         out(&output)
     }
 

@@ -138,6 +138,53 @@ fn clean_leaves_a_database_with_foreign_files_and_its_marker_as_they_are() {
     assert!(!place.exists());
 }
 
+/// Loads a data set and removes its marker, so that it is another program's.
+fn make_theirs(place: &Path, study: &Path) {
+    succeeded(&run(place, study));
+    fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
+}
+
+#[test]
+fn clean_tells_records_in_adopted_data_and_never_touches_them() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    make_theirs(&place, &dir.path().join("first"));
+    // What only read it left nothing.
+    succeeded(&run_with(&place, &dir.path().join("read"), &["--adopt"]));
+    let only_read = clean(&dir.path().join("read"), &["--yes"]);
+    succeeded(&only_read);
+    assert_says(
+        &out(&only_read),
+        &["not touched", "nothing of this study is left"],
+    );
+    let inserts = ["--adopt=overwrite", "--set", "sweep.workloads=ycsb-d"];
+    succeeded(&run_with(&place, &study, &inserts));
+    let before = bytes_below(&place);
+    for more in [&[][..], &["--yes"]] {
+        let cleaned = clean(&study, more);
+        assert_eq!(cleaned.status.code(), Some(3), "{}", err(&cleaned));
+        let parts = [
+            "records or more that the study inserted into adopted data",
+            "may be left at",
+        ];
+        assert_says(&out(&cleaned), &parts);
+    }
+    assert!(bytes_below(&place) == before);
+}
+
+#[test]
+fn clean_of_a_study_that_loaded_nothing_succeeds() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &dir.path().join("first")));
+    // It measured the records of the first one.
+    succeeded(&run(&place, &study));
+    let cleaned = clean(&study, &["--yes"]);
+    assert_eq!(cleaned.status.code(), Some(0), "{}", err(&cleaned));
+    assert_says(&out(&cleaned), &["no marker of this study"]);
+    assert!(place.join("rocksdb/CURRENT").exists());
+}
+
 /// A study from a stranger with this id, whose systems are in these places.
 fn hostile(out: &Path, id: &str, places: &[(&str, String)]) {
     let header = Header {

@@ -50,7 +50,7 @@ fn words_that_are_no_text_work_or_are_wrong_usage() {
     fs::write(dir.path().join(odd).join("data"), "no results").unwrap();
     let file = Path::new(odd).join("data");
     let missing = run(&["import", "ycsb"], &[file.as_os_str(), "-o".as_ref(), odd]);
-    assert_eq!(missing.status.code(), Some(1), "{}", err(&missing));
+    assert_eq!(missing.status.code(), Some(2), "{}", err(&missing));
     let text = "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 10\n";
     fs::write(dir.path().join(&file), text).unwrap();
     let args = [file.as_os_str(), "-o".as_ref(), "imported".as_ref()];

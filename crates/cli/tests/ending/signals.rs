@@ -126,6 +126,7 @@ fn ctrl_c_before_anything_was_measured_names_the_command_that_goes_on() {
         "--set=sweep.load_threads=1",
         "--set=database.sync=true",
         "--duration=1s",
+        "--set=title=password=hunter2",
         "-o",
         "out",
     ];
@@ -146,4 +147,8 @@ fn ctrl_c_before_anything_was_measured_names_the_command_that_goes_on() {
         "{said}"
     );
     assert!(!said.contains("error:"), "{said}");
+    assert!(
+        said.contains("with the secret in place of") && !said.contains("hunter2"),
+        "{said}"
+    );
 }

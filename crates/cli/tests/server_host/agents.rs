@@ -3,9 +3,10 @@
 
 use std::{
     env, fs,
-    io::{self, BufReader, Read},
+    io::{self, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::ExitCode,
+    thread,
 };
 use tailmark_remote::agent::{Hello, Line, PROTOCOL, now_ns, serve};
 
@@ -13,6 +14,8 @@ use tailmark_remote::agent::{Hello, Line, PROTOCOL, now_ns, serve};
 pub const DRIFTING: &str = "drifting";
 /// One of a version to come.
 pub const NEWER: &str = "of-later";
+/// One that says what its clock says, and answers nothing else.
+pub const MUTE: &str = "of-few-words";
 
 /// The program of one of them in this directory.
 pub fn program(directory: &Path, which: &str) -> PathBuf {
@@ -27,18 +30,32 @@ pub fn as_agent() -> Option<ExitCode> {
     let own = fs::read("/proc/self/exe").unwrap();
     let is = |which: &str| own.ends_with(which.as_bytes());
     let served = match env::args().nth(1) {
-        _ if !is(DRIFTING) && !is(NEWER) => return None,
+        _ if ![DRIFTING, NEWER, MUTE].into_iter().any(is) => return None,
         Some(_) => Ok(()),
         None if is(DRIFTING) => {
             let clock = || now_ns() + now_ns() / 100;
             serve(BufReader::new(io::stdin()), io::stdout(), &clock, &|| {})
         }
+        None if is(MUTE) => answer_the_clock_alone(),
         None => say_hello(),
     };
     Some(match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     })
+}
+
+/// Passes on nothing but questions for the clock.
+fn answer_the_clock_alone() -> io::Result<()> {
+    let (input, mut questions) = io::pipe()?;
+    thread::spawn(move || {
+        for line in io::stdin().lines().map_while(Result::ok) {
+            if line.contains("\"time\"") {
+                writeln!(questions, "{line}").unwrap();
+            }
+        }
+    });
+    serve(BufReader::new(input), io::stdout(), &now_ns, &|| {})
 }
 
 /// Says the first line of an agent of a version to come, and waits for its end.
@@ -51,6 +68,6 @@ fn say_hello() -> io::Result<()> {
         memory: 1,
     };
     serde_json::to_writer(io::stdout(), &Line::Hello(hello))?;
-    io::Write::write_all(&mut io::stdout(), b"\n")?;
+    io::stdout().write_all(b"\n")?;
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
 }

@@ -1,11 +1,16 @@
 //! What cannot be reached or used is one clear error before anything is measured.
 
 use crate::{
-    agents::{self, NEWER},
-    run,
+    agents::{self, MUTE, NEWER},
+    code, run, said, start,
+};
+use nix::{
+    sys::signal::{Signal::SIGINT, kill},
+    unistd::Pid,
 };
 use std::{
     path::Path,
+    thread,
     time::{Duration, Instant},
 };
 use tailmark_testing::{SSH_LOCKED, SSH_SILENT, SSH_USER, SshHosts, err, test};
@@ -78,6 +83,30 @@ fn an_agent_of_another_version_is_refused_and_leaves_nothing() {
     assert!(missing.contains("/no/such/agent"), "{missing}");
     let left = hosts.on(2, &format!("ls -A {}", hosts.tmp(2).display()));
     assert_eq!(left, "");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_within_seconds_though_an_agent_answers_nothing() {
+    let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
+    let dir = dir.path();
+    let agent = agents::program(dir, MUTE);
+    let mute = plan(&hosts, &format!("db2'\nagent = '{}", agent.display()));
+    let mut run = start(&hosts, dir, &mute);
+    let is_there = format!(
+        "ls {}/tailmark.*/agent 2>/dev/null || true",
+        hosts.tmp(2).display()
+    );
+    while hosts.on(2, &is_there).is_empty() {
+        assert_eq!(run.try_wait().unwrap(), None, "{}", said(dir));
+        thread::sleep(Duration::from_millis(100));
+    }
+    // By then it is asked for what takes an agent minutes at most.
+    thread::sleep(Duration::from_secs(5));
+    let stopped = Instant::now();
+    kill(Pid::from_raw(run.id().cast_signed()), SIGINT).unwrap();
+    assert_eq!(code(&mut run), Some(130), "{}", said(dir));
+    let took = stopped.elapsed();
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[test]

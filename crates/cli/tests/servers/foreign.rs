@@ -412,7 +412,7 @@ fn tables_of_another_form_are_refused() {
 fn a_ycsb_load_makes_nothing_next_to_a_table_of_another_program() {
     let keyspace = Keyspace::of_user("loaded");
     let refused = keyspace.load();
-    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
     assert_says(
         &err(&refused),
         &["tailmark did not create", "create the table"],
@@ -438,12 +438,12 @@ fn a_name_that_cql_would_read_otherwise_is_refused_or_means_what_cql_makes_of_it
     let load = |table: &str| keyspace.load_into(&["-p", &format!("table={table}")]);
     for bad in ["tailmark", "accounts/*", "x (y_id varchar primary key) --"] {
         let refused = load(bad);
-        assert_eq!(refused.status.code(), Some(1), "{bad}: {}", err(&refused));
+        assert_eq!(refused.status.code(), Some(2), "{bad}: {}", err(&refused));
         keyspace.assert_only_accounts();
     }
     // CQL takes it for the user's table, which has other columns.
     let refused = load("Accounts");
-    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
     keyspace.assert_only_accounts();
 }
 

@@ -151,6 +151,11 @@ fn another_run_finds_the_records_and_clean_removes_them_alone() {
     let (hosts, database) = (server("redis"), 1051);
     assert_eq!(resp(&hosts, database, &["FLUSHDB"]), ["OK"]);
     let dir = TempDir::new().unwrap();
+    let planned = run(dir.path(), &hosts, database, &["-o", "out", "--dry-run"]);
+    assert_says(
+        &out(&planned),
+        &["BGSAVE, if the server keeps only snapshots"],
+    );
     let first = run(dir.path(), &hosts, database, &["-o", "out"]);
     assert_eq!(first.status.code(), Some(0), "{}", err(&first));
     let again = run(
@@ -173,6 +178,26 @@ fn another_run_finds_the_records_and_clean_removes_them_alone() {
     let removed = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
     assert!(removed.status.success(), "{}", err(&removed));
     assert_eq!(resp(&hosts, database, &["KEYS", "*"]), ["mine"]);
+}
+
+#[test]
+fn clean_leaves_records_whose_index_is_gone_and_says_so() {
+    let (hosts, database) = (server("redis"), 1054);
+    assert_eq!(resp(&hosts, database, &["FLUSHDB"]), ["OK"]);
+    let dir = TempDir::new().unwrap();
+    let ran = run(dir.path(), &hosts, database, &["-o", "out"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
+    assert_eq!(resp(&hosts, database, &["DEL", "_indices"]), ["1"]);
+    let before = keys(&hosts, database);
+    for words in [&["clean", "out"][..], &["clean", "out", "--yes"]] {
+        let cleaned = TAILMARK.run(dir.path(), words);
+        assert_eq!(cleaned.status.code(), Some(3), "{}", err(&cleaned));
+        assert_says(
+            &out(&cleaned),
+            &["`_indices`", "is missing", "1000", "may be left at"],
+        );
+        assert_eq!(keys(&hosts, database), before);
+    }
 }
 
 #[test]

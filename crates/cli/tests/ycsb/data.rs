@@ -171,7 +171,7 @@ fn reads_leave_a_database_of_another_version_to_the_byte_and_writes_need_consent
     assert!(files(&db) == before, "reads changed the database");
     for line in ["run rocksdb", "load rocksdb"] {
         let (status, why) = call(line);
-        assert_eq!(status, Some(1), "{why}");
+        assert_eq!(status, Some(2), "{why}");
         assert!(
             why.contains("RocksDB 5.11.3") && why.contains("--upgrade"),
             "{why}"
@@ -199,7 +199,7 @@ fn a_log_directory_is_of_one_database_also_after_a_kill() {
     };
     assert_eq!(call("load", "one").0, Some(0));
     let (code, said) = call("load", "two");
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(2), "{said}");
     assert!(
         said.contains("/one`") && said.contains("name another directory"),
         "{said}"

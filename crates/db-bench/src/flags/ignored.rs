@@ -5,7 +5,6 @@ use super::FlagKind::{self, Flag, Integer, Number, Text};
 /// Name and kind, sorted by name.
 pub const ROWS: &[(&str, FlagKind)] = &[
     ("adaptive_readahead", Flag),
-    ("async_io", Flag),
     ("async_wal_precreate", Flag),
     ("auto_prefix_mode", Flag),
     ("auto_readahead_size", Flag),

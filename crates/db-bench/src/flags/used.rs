@@ -4,6 +4,7 @@ use super::FlagKind::{self, Flag, Integer, Number, Text};
 
 /// Name, kind and db_bench's default, sorted by name.
 pub const ROWS: &[(&str, FlagKind, &str)] = &[
+    ("async_io", Flag, "false"),
     ("batch_size", Integer, "1"),
     ("benchmark_read_rate_limit", Integer, "0"),
     ("benchmark_write_rate_limit", Integer, "0"),

@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context, bail, ensure};
 use std::path::Path;
 use tailmark_driver::{
-    Access, Params,
+    Access, Database, Params,
     db::{NewestOptions, RocksDb},
 };
 
@@ -53,7 +53,11 @@ impl BenchmarkRun<'_> {
     }
 
     pub(super) fn open_with(&mut self, params: &Params) -> anyhow::Result<()> {
-        self.database = Some(RocksDb::open(params)?);
+        let database = RocksDb::open(params)?;
+        for remark in database.remarks() {
+            self.console.warn(&format!("warning: {}", remark.text));
+        }
+        self.database = Some(database);
         self.id = self.id(self.place()?);
         Ok(())
     }

@@ -12,6 +12,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Nowhere,
     port: None,
     clients: Clients::Threads,
+    depth: |_| None,
     supports: OperationKind::ALL,
     supports_special: true,
     settings: &[],
@@ -56,7 +57,7 @@ fn pretend(special: Special<'_>) -> Outcome {
 
 impl Session for Null {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
-        // The key is looked at, so that making it cannot be optimised away.
+        // Reads the key, so that the compiler cannot optimise it away.
         let (key, records) = match operation {
             Operation::Read { key, .. }
             | Operation::Insert { key, .. }

@@ -36,7 +36,7 @@ impl Aside {
         runtime.spawn(async move {
             let told = question.await;
             is_asking.store(false, Ordering::Release);
-            // Nobody waits any more for what came too late.
+            // The result came too late; no one waits for it.
             drop(answer.send(told));
         });
         wait.recv_timeout(PATIENCE).ok()

@@ -88,7 +88,7 @@ pub(crate) fn credentials(settings: &Settings) -> Result<Option<(&str, String)>,
 /// like ssh keys, and contain nothing else.
 fn password(path: &str) -> Result<String, String> {
     let unreadable = |error: std::io::Error| format!("a file that can be read ({error})");
-    // That of a FIFO would wait for its writer.
+    // Opening a FIFO would wait for its writer.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
         return Err("a regular file".to_owned());
     }
@@ -107,7 +107,7 @@ fn password(path: &str) -> Result<String, String> {
     }
     let one_line =
         || "a file that holds the password as its only line, of 4 KiB at most".to_owned();
-    // What the kernel makes as it is read, such as the environment in /proc, has no length.
+    // Files that the kernel generates, such as the environment in /proc, have no length.
     if found.len() == 0 {
         return Err(one_line());
     }

@@ -38,7 +38,7 @@ fn rows_of_ycsbs_schema_are_read_and_written() {
              {{'class': 'SimpleStrategy', 'replication_factor': 1}}"
         ),
     );
-    // A table of ten fields, of which a data set of three uses the first.
+    // A table of ten fields; a data set of three fields uses the first three.
     let columns: String = (0..10).map(|i| format!(", field{i} varchar")).collect();
     let table = format!("{KEYSPACE}.usertable");
     cql(

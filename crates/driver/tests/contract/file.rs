@@ -87,7 +87,7 @@ fn every_slot_that_is_written_is_fresh_data() {
             number,
             name: &name,
         };
-        // What was read before is in the buffer that a write goes out of.
+        // The buffer of a write still holds what was read before.
         read(&mut *session, number, Fields::All).unwrap();
         let update = Operation::Update { key, values };
         let Completion::Ready(reply) = session.execute(update) else {
@@ -269,7 +269,7 @@ fn a_file_without_a_stamp_is_read_and_never_written_or_removed() {
         drop(bench.open());
         fs::metadata(bench.data_path()).unwrap().len()
     };
-    // Of the same size, in the same place, in the same file or in another.
+    // With the same size, in the same place, in the same file or another.
     let theirs = vec![b'x'; bytes as usize];
     for is_same in [true, false] {
         if !is_same {
@@ -384,7 +384,7 @@ fn a_killed_removal_is_finished_by_the_next_creation() {
     fs::rename(bench.data_path(), &aside).unwrap();
     drop(bench.open());
     assert!(!aside.exists());
-    // A file of another program that has this name is none.
+    // A file of another program with this name is not a stamp.
     fs::remove_file(bench.data_path()).unwrap();
     fs::write(&aside, "theirs").unwrap();
     drop(bench.open());

@@ -17,6 +17,7 @@ mod rocksdb;
 mod server;
 mod sim;
 mod support;
+mod uring;
 
 use std::{thread, time::Duration};
 use support::*;

@@ -135,7 +135,7 @@ fn a_scan_returns_records_of_the_ring_from_its_start_on(driver: &str) {
         assert_eq!(refused.cause, Cause::Unsupported, "{}", bench.driver.name);
         return;
     }
-    // From every record there is another number of records to the end of the ring: 1 to 50.
+    // The number of records to the end of the ring differs for every record: 1 to 50.
     let mut lengths = BTreeSet::new();
     for number in 0..50 {
         let found = scan(&mut *session, number, 100).unwrap();
@@ -278,7 +278,7 @@ fn settings_that_the_table_cannot_check_are_refused() {
     let has_logins = |d: &&&Driver| d.settings.iter().any(|setting| setting.name == "user");
     let servers = db::DRIVERS.iter().filter(|d| d.place == Place::Hosts);
     for driver in servers.filter(has_logins) {
-        // What is refused of certificates that nothing else of TLS is given with.
+        // Certificates are refused without the other settings of TLS.
         let alone = match driver.name {
             "aerospike" => "tls_name",
             _ => "tls_ca",
@@ -406,7 +406,7 @@ mod cassandra {
     #[test]
     fn a_table_that_takes_the_place_while_background_work_is_awaited_is_not_written() {
         let hosts = server("cassandra");
-        // What this test left before is another program's table.
+        // The remains of an earlier test count as another program's table.
         cql(&hosts, "DROP KEYSPACE IF EXISTS settled");
         let bench = on("cassandra", &hosts, "settled", &[]);
         let database = bench.open();
@@ -483,7 +483,7 @@ mod cassandra {
             let bench = on("cassandra", &hosts, keyspace, &[("field_type", kind)]);
             let database = bench.open();
             let mut session = database.session().unwrap();
-            // The bytes of a record are its number: 200 to 209 are no valid text by themselves.
+            // The bytes of a record are its number; 200 to 209 are not valid text.
             for number in 200..210 {
                 assert_eq!(insert(&mut *session, number), Ok(WHOLE), "{kind}");
                 assert_eq!(

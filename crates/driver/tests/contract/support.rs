@@ -117,16 +117,24 @@ pub fn key(number: u64, name: &[u8]) -> Key<'_> {
 }
 
 pub fn insert(session: &mut dyn Session, number: u64) -> Reply {
-    let lengths = [LENGTH; FIELDS as usize];
-    let bytes = vec![number as u8; (FIELDS * LENGTH) as usize];
-    let values = Values {
-        first: 0,
-        lengths: &lengths,
-        bytes: &bytes,
-    };
+    let record = record(number);
     let name = name(number);
-    let key = key(number, &name);
+    let (key, values) = (key(number, &name), values(&record));
     send(session, Operation::Insert { key, values })
+}
+
+/// The bytes of all fields of a record.
+pub fn record(number: u64) -> Vec<u8> {
+    vec![number as u8; (FIELDS * LENGTH) as usize]
+}
+
+/// All fields of a record.
+pub fn values(record: &[u8]) -> Values<'_> {
+    Values {
+        first: 0,
+        lengths: &[LENGTH; FIELDS as usize],
+        bytes: record,
+    }
 }
 
 /// Replaces one field by this many bytes.

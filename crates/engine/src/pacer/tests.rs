@@ -66,7 +66,7 @@ fn the_warm_up_does_not_spend_the_budget() {
 
 #[test]
 fn what_takes_of_the_budget_is_what_is_measured() {
-    // At a rate a client that is late begins when it is done with the operation before.
+    // At a rate, a late client begins as soon as its previous operation is done.
     let clock = MonotonicClock::start();
     let mut pacer = Pacer::new(Pace {
         budget: Some(Arc::new(Budget::new(2, 1))),
@@ -88,7 +88,7 @@ fn what_takes_of_the_budget_is_what_is_measured() {
         timetable: Timetable::Own(Schedule::new(1e9 / 40.0, 0, 1)),
         ..pace(&clock)
     });
-    // Late from the warm-up, three of them: neither measured nor of the budget.
+    // Three late operations of the warm-up are neither measured nor charged to the budget.
     let sent =
         [150; 5].map(|now| block_on(late.next(now)).map(|due| (tick(due), late.is_measured())));
     assert_eq!(sent, [&warmup[..], &[None]].concat()[..]);
@@ -106,7 +106,7 @@ fn clients_take_turns_at_a_fixed_rate() {
 
 #[test]
 fn clients_take_turns_at_a_rate_that_swings() {
-    // 1,000 a second for a second, then 2,000, then 1,000, then none.
+    // 1,000 a second for one second, then 2,000, then 1,000, then 0.
     let sine = SineRate {
         amplitude: 1000.0,
         speed: std::f64::consts::FRAC_PI_2,
@@ -167,7 +167,7 @@ fn nothing_is_sent_that_is_due_after_the_end() {
         end: End::at(30_000_000),
         ..pace(&clock)
     });
-    // As if each operation were done at once, however late this test itself runs.
+    // As if each operation were done at once, even if this test itself runs late.
     let sent = std::iter::from_fn(|| block_on(pacer.next(0))).count();
     assert_eq!(sent, 6, "one each 5 ms before 30 ms");
 }
@@ -216,7 +216,7 @@ fn whoever_is_free_takes_the_next_arrival() {
         taken,
         [0, 1, 2, 3, 4, 5].map(|ms| Some(late(ms * 1_000_000)))
     );
-    // Those of the warm-up that no client took by its end are not sent.
+    // Operations of the warm-up that no client took by its end are not sent.
     assert!(!clients[0].is_measured());
     assert_eq!(
         block_on(clients[0].next(Tick::MAX / 2)),
@@ -237,14 +237,14 @@ fn what_was_due_is_sent_behind_the_end_until_it_is_waited_for_no_longer() {
         .count();
     assert_eq!(taken, 60);
     assert_eq!(block_on(client.next(drained)), None);
-    // Those of the 40 ms that are left, at their age.
+    // The operations of the remaining 40 ms, at their age.
     assert_eq!(arrivals.take_left(200_000_000, drained).len(), 40);
-    // One that is ended before its time is not waited for.
+    // A phase that is ended early is not waited for.
     let early = End::at(Tick::MAX);
     early.plan(200_000_000);
     early.bring_forward(150_000_000);
     assert_eq!(early.drained(), 150_000_000);
-    // What has ended is not ended again.
+    // It cannot be ended twice.
     early.bring_forward(190_000_000);
     assert_eq!(early.drained(), 150_000_000);
 }

@@ -84,7 +84,7 @@ fn writes_that_are_not_done_10_s_after_the_end_have_their_ages() {
 
 #[test]
 fn a_writer_whose_rate_is_never_reached_has_what_it_left() {
-    // 250 a second are done, 5,000 until 10 s after the end. The newest that is left was due at it.
+    // 250 a second are done, 5,000 until 10 s after the end. The newest open one was due then.
     for change in [|_: &mut Terms| {}, at_2000] {
         let phase = measure("constant 4ms", change);
         let all = writes(&phase);
@@ -97,7 +97,7 @@ fn a_writer_whose_rate_is_never_reached_has_what_it_left() {
 
 #[test]
 fn at_the_end_of_a_budget_the_writes_due_by_then_are_waited_for() {
-    // 396,000 reads take 9.9 s, and a stall of 2 s is just before their end.
+    // 396,000 reads take 9.9 s; a stall of 2 s comes just before their end.
     let phase = measure("constant 100us; stall 9895ms 2s", |terms| {
         (terms.operations, terms.duration) = (Some(396_000), None);
     });
@@ -116,8 +116,8 @@ fn what_was_due_in_the_warm_up_is_no_write_of_the_point() {
     let phase = measure("constant 100us; stall 1500ms 2s", |terms| {
         terms.warmup = Duration::from_secs(3);
     });
-    // Half a second of the stall is in the measured part, and every tenth write of what it then
-    // takes to be in time again is late, too: 500 / 0.9.
+    // Half a second of the stall is in the measured part. While the clients catch up, every
+    // tenth write is late too: 500 / 0.9.
     assert_eq!((writes(&phase).count, slower(&phase, 1)), (10_000, 555));
 }
 
@@ -131,4 +131,10 @@ fn the_writer_of_db_bench_ends_with_its_readers() {
         "{}",
         writes(&phase).count
     );
+}
+
+#[test]
+fn in_a_closed_loop_no_operation_is_late_also_beside_a_writer_at_a_rate() {
+    assert_eq!(measure("constant 100us", |_| {}).start_lag, None);
+    assert!(measure("constant 100us", at_2000).start_lag.is_some());
 }

@@ -39,8 +39,8 @@ fn tried_at(model: &'static str, threads: u32, rate: f64) -> Trial {
 
 #[test]
 fn the_client_is_not_blamed_for_stalls_of_the_system() {
-    // A second in 20 all clients wait for an answer: 5 % of the reads are due in it, and few of
-    // them can be sent.
+    // All clients wait for an answer in 1 of 20 seconds: 5 % of the reads are due in it, and few
+    // of them can be sent.
     for threads in [1, 8, 64] {
         let trial = tried_at("constant 100us; compaction 20s 1s 10000", threads, 1_000.0);
         let said = (trial.verdict, &trial.evidence);
@@ -50,7 +50,7 @@ fn the_client_is_not_blamed_for_stalls_of_the_system() {
 
 #[test]
 fn too_few_clients_are_the_limit_of_a_system_that_answers_as_fast_as_ever() {
-    // Two clients do 400 reads of 5 ms a second, whatever the system could do.
+    // Two clients do 400 reads of 5 ms a second, even if the system could do more.
     let trial = tried_at("constant 5ms", 2, 500.0);
     assert_eq!(trial.verdict, Verdict::ClientLimit);
     let evidence = trial.evidence.unwrap();

@@ -29,7 +29,7 @@ fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() 
         for ((phase, slow), expected) in phases.iter().zip(counts).zip([1_000, 1_000, 500]) {
             assert_eq!((phase.operations, phase.censored), (10_000, 0), "{threads}");
             assert!(slow.abs_diff(expected) <= expected / 8, "{threads}: {slow}");
-            // Of 1,000 that wait from 0 to 1 s, the 10th slowest of all 10,000 waits 990 ms.
+            // 1,000 of the 10,000 wait from 0 to 1 s, so the 10th slowest waits 990 ms.
             let longest = response(phase).max() / MS;
             assert!(longest.abs_diff(1_000) <= 2, "{threads}: {longest}");
         }
@@ -40,7 +40,7 @@ fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() 
 
 #[test]
 fn what_was_due_and_never_done_is_counted_at_its_age() {
-    // Of the last 500 operations none is done: 64 are under way, no client has taken the others.
+    // None of the last 500 operations is done: 64 are in flight, no client has taken the others.
     let phase = measure(Asked {
         model: "constant 100us; stall 11500ms 1h",
         warmup_s: 2,
@@ -84,7 +84,7 @@ fn what_has_enough_ends_as_if_that_had_been_planned() {
         ..Asked::default()
     };
     let found = measure(requested);
-    // An interval stays open for 5 s after its end, and the second under way is measured too.
+    // An interval stays open for 5 s after its end, and the current second is measured too.
     assert_eq!((found.duration_s, found.intervals.len()), (26.0, 26));
     let planned = measure(Asked {
         duration_s: 26,
@@ -116,8 +116,7 @@ fn what_has_enough_goes_on_for_the_least_time() {
 
 #[test]
 fn what_follows_a_warm_up_goes_on_where_that_ended() {
-    // A stall 25 s after the start of the warm-up, which takes 20 s, and requests that take twice as
-    // long by then.
+    // A stall 25 s after the start of a warm-up of 20 s; by then, requests take twice as long.
     let requested = Asked {
         model: "constant 100us; stall 25s 1s; drift 100% 20s",
         duration_s: 20,
@@ -155,7 +154,7 @@ fn what_follows_a_warm_up_goes_on_where_that_ended() {
 
 #[test]
 fn a_rate_that_is_too_high_is_not_reached_and_what_is_left_is_counted() {
-    // A thousand a second can be done. After 30 s 30,000 of 60,000 are, 10,000 more in 10 s.
+    // 1,000 a second are possible. After 30 s, 30,000 of 60,000 are done, and 10,000 more in 10 s.
     let phase = measure(Asked {
         model: "constant 1ms; servers 1",
         rate: 2_000.0,
@@ -232,7 +231,7 @@ fn a_point_of_which_nothing_was_done_has_the_ages_of_all() {
 
 #[test]
 fn an_end_by_time_is_one_though_the_budget_was_sent() {
-    // 50 of the 1,000 are late; those that are done after the end are not in its time.
+    // 50 of the 1,000 are late; those done after the end do not count within its time.
     for model in [
         "constant 1ms; stall 9500ms 5s",
         "constant 1ms; stall 9500ms 30s",
@@ -288,7 +287,7 @@ fn closed_loop(model: &str, threads: u32, warmup_s: u64, duration_s: u64) -> Pha
 
 #[test]
 fn clients_that_queue_without_a_warm_up_are_as_fast_as_the_server_behind_them() {
-    // 8 a second, whatever the clients: when the time is up nearly all of them still wait.
+    // 8 a second for any number of clients: at the end nearly all of them still wait.
     for (threads, duration_s) in [(1, 10), (8, 10), (64, 10), (64, 30), (256, 10)] {
         let phase = closed_loop("constant 125ms; servers 1", threads, 0, duration_s);
         let rate = phase.ops_per_sec();
@@ -297,7 +296,7 @@ fn clients_that_queue_without_a_warm_up_are_as_fast_as_the_server_behind_them() 
             "{threads}, {duration_s}: {rate}"
         );
     }
-    // What is under way over a stall at the end is not counted as if it had been done.
+    // Operations in flight during a stall at the end do not count as done.
     let stalled = closed_loop("constant 10ms; stall 5s 20s", 8, 0, 10);
     let rate = stalled.ops_per_sec();
     assert!((rate / 400.0 - 1.0).abs() < 0.01, "{rate}");
@@ -305,7 +304,7 @@ fn clients_that_queue_without_a_warm_up_are_as_fast_as_the_server_behind_them() 
 
 #[test]
 fn clients_that_do_not_wait_for_each_other_are_counted_without_a_warm_up_too() {
-    // The ends of the operations fall beside that of the point, in step or not.
+    // The operations do not end together with the point, in step or not.
     for (model, threads, expected) in [
         ("constant 5s", 64, 12.8),
         ("lognormal 100ms 0.3", 64, 640.0),
@@ -326,7 +325,7 @@ fn clients_that_do_not_wait_for_each_other_are_counted_without_a_warm_up_too() {
 
 #[test]
 fn a_finding_says_by_how_much_the_edges_of_few_operations_may_be_off() {
-    // In step, 64 clients at 12.8 a second: 4 times they send within 16 s, not 3.2 times.
+    // In step, 64 clients at 12.8 a second send 4 times within 16 s, not 3.2 times.
     let few = closed_loop("constant 5s", 64, 5, 16);
     assert_eq!(few.ops_per_sec(), 16.0);
     let found = few.findings.iter().find(|f| FEW_OPERATIONS.is_of(f));

@@ -34,8 +34,7 @@ fn a_system_that_does_not_answer_has_no_shorter_tail() {
         tails
     });
     let [whole, slow, failing] = answers;
-    // The 1,000 slowest of a million have about 900 of those reads among them, and the 100 slowest
-    // are all of them.
+    // About 900 of the 1,000 slowest of a million are such reads, and all of the 100 slowest.
     assert!(whole.iter().chain(&slow).all(|tail| tail.is_exact()));
     assert!(slow[2].value > 99.0 * MS as f64);
     assert_eq!([0, 1].map(|i| failing[i]), [0, 1].map(|i| slow[i]));
@@ -53,9 +52,9 @@ fn a_system_that_does_not_answer_has_no_shorter_tail() {
 
 #[test]
 fn the_response_time_of_a_failure_counts_from_when_it_was_due() {
-    // What is due in the stall, from 5 to 8 s, is sent at its end and fails at once. So 4,000 of 10,000
-    // requests fail, and of those the ages since they were due are spread evenly over 3 s, but for
-    // 1,000 that are due after the stall. The slowest 100 have waited for 2.9 s and more.
+    // Requests due in the stall, from 5 to 8 s, are sent at its end and fail at once. So 4,000 of
+    // 10,000 fail. Their ages are spread evenly over 3 s, except for 1,000 that are due after the
+    // stall. The slowest 100 have waited for 2.9 s or more.
     let phase = measure(Asked {
         model: "constant 100us; stall 5s 3s; errors 8s 1s 100%",
         rate: 1_000.0,
@@ -80,8 +79,8 @@ fn the_response_time_counts_from_when_it_was_due_if_every_request_fails_too() {
     });
     let read = &phase.kinds[&Kind::Read];
     assert_eq!((read.count, read.errors), (0, 10_000));
-    // The faster half: 4,000 that are not due in the stall, and the last 1,000 of it. The first of those
-    // waits for 1 s, and then until 8 clients have done 5,000 of 100 us.
+    // The faster half: 4,000 that are not due in the stall, and the last 1,000 in it. The first of
+    // these waits for 1 s, and then until 8 clients have done 5,000 requests of 100 us.
     let p50 = read.ranked_response().quantile(QUANTILES[0]).unwrap();
     let expected = 1_062.5 * MS as f64;
     assert!((p50.value / expected - 1.0).abs() < 0.005, "{p50:?}");

@@ -1,5 +1,5 @@
 //! Points at a fixed rate on simulated databases whose answers are known beforehand: stalls, queues
-//! and what is never done. `docs/METHOD.md` has the tables that these tests print.
+//! and what is never done. `docs/METHOD.md` gives the ranges of the tables that these tests print.
 
 #![allow(
     clippy::print_stdout,
@@ -146,7 +146,7 @@ fn measure_on(database: &dyn Database, requested: Asked) -> Phase {
     tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap()
 }
 
-/// Begins a table of docs/METHOD.md.
+/// Begins a table, whose range docs/METHOD.md gives.
 fn table(columns: &str) {
     let count = columns.split('|').count();
     println!("\n| {columns} |\n|{}", " --- |".repeat(count));
@@ -164,8 +164,8 @@ fn slower(phase: &Phase, than_ms: u64) -> u64 {
 
 #[test]
 fn what_a_slow_read_delays_is_what_waits_for_it_alone() {
-    // 40,000 a second, 0.1 % of which take 4 to 12 ms: with a schedule for each client the 99th
-    // percentile is 8.6, 1.4 and 0.23 ms with 8, 32 and 256 of them.
+    // 0.1 % of 40,000 a second take 4 to 12 ms. If each client had its own schedule, the 99th
+    // percentile would be 8.6, 1.4 and 0.23 ms with 8, 32 and 256 clients.
     table("threads | service p99, ms | response p99, ms | no client was free");
     for threads in [8, 32, 256] {
         let phase = measure(Asked {

@@ -38,7 +38,7 @@ fn the_response_time_of_an_update_contains_the_wait_of_its_pair_for_a_client() {
 
 #[test]
 fn bytes_read_after_the_end_are_in_no_bandwidth() {
-    // Half of what is due is done in time, and as much again after the end.
+    // Half of the due operations are done in time, and the other half after the end.
     let phase = measure(Asked {
         model: "constant 1ms",
         rate: 2_000.0,

@@ -337,7 +337,7 @@ fn drift_neither_hides_nor_makes_a_difference_of_systems_that_take_turns() {
                 assert!(found > if repeats == 4 { 68.0 } else { 80.0 }, "{found}");
                 assert!(drift == 0.0 || found > by_welch, "{found} {by_welch}");
             }
-            // As often as Welch's test is wrong of such noise without drift.
+            // As often as Welch's test is wrong with the same noise and no drift.
             assert!(ratio > 1.0 || found <= 6.5, "{found}");
         }
     }

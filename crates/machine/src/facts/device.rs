@@ -34,7 +34,6 @@ const CLOUD_VOLUMES: &[(&str, &str)] = &[
 
 /// The facts of a device in the group `device`, and of each device that it is made of in a group of
 /// its own: `device below 1`, and so on.
-#[must_use]
 pub fn device_facts(system: &str, device: &BlockDevice) -> Vec<Fact> {
     let mut chain = chain::below(Path::new(SYS), device.clone());
     let members = chain.split_off(1);

@@ -30,53 +30,32 @@ const MEMORY_TYPES: &[(u8, &str)] = &[
     (0x24, "HBM3"),
 ];
 
-/// A cloud, and how its machines are recognised.
-struct Cloud {
-    name: &'static str,
-    /// The text that identifies it, and its prefix.
-    told_by: (&'static str, &'static str),
-    /// The text with the instance type, if there is one.
-    instance: Option<&'static str>,
-}
-
-/// Every cloud that is known, by name.
-const CLOUDS: &[Cloud] = &[
-    Cloud {
-        name: "Alibaba Cloud",
-        told_by: ("sys_vendor", "Alibaba Cloud"),
-        instance: None,
-    },
-    Cloud {
-        name: "Amazon EC2",
-        told_by: ("sys_vendor", "Amazon EC2"),
-        instance: Some("product_name"),
-    },
-    Cloud {
-        name: "DigitalOcean",
-        told_by: ("sys_vendor", "DigitalOcean"),
-        instance: None,
-    },
-    Cloud {
-        name: "Google Cloud",
-        told_by: ("product_name", "Google Compute Engine"),
-        instance: None,
-    },
-    Cloud {
-        name: "Hetzner",
-        told_by: ("sys_vendor", "Hetzner"),
-        instance: None,
-    },
-    Cloud {
-        name: "Microsoft Azure",
-        // The tag of every machine of Azure, whatever its kind.
-        told_by: ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77"),
-        instance: None,
-    },
-    Cloud {
-        name: "Oracle Cloud",
-        told_by: ("chassis_asset_tag", "OracleCloud.com"),
-        instance: None,
-    },
+/// Every cloud that is known, by name: the text that identifies it, its prefix, and the text with
+/// the instance type, if there is one.
+const CLOUDS: &[(&str, &str, &str, Option<&str>)] = &[
+    ("Alibaba Cloud", "sys_vendor", "Alibaba Cloud", None),
+    (
+        "Amazon EC2",
+        "sys_vendor",
+        "Amazon EC2",
+        Some("product_name"),
+    ),
+    ("DigitalOcean", "sys_vendor", "DigitalOcean", None),
+    (
+        "Google Cloud",
+        "product_name",
+        "Google Compute Engine",
+        None,
+    ),
+    ("Hetzner", "sys_vendor", "Hetzner", None),
+    // The tag of every machine of Azure, whatever its kind.
+    (
+        "Microsoft Azure",
+        "chassis_asset_tag",
+        "7783-7084-3265-9085-8269-3286-77",
+        None,
+    ),
+    ("Oracle Cloud", "chassis_asset_tag", "OracleCloud.com", None),
 ];
 
 /// Adds facts about the machine.
@@ -88,15 +67,12 @@ pub fn add_machine(group: &mut FactGroup<'_>, dmi: &Path) {
     group.add("firmware", text("bios_version"));
     group.add("firmware date", text("bios_date"));
     group.add("serial number", text("product_serial"));
-    let cloud = CLOUDS.iter().find(|cloud| {
-        let (name, start) = cloud.told_by;
+    let is_it = |(_, name, start, _): &&(_, &str, &str, _)| {
         text(name).is_some_and(|text| text.starts_with(start))
-    });
-    group.add("cloud", cloud.map(|cloud| cloud.name));
-    group.add(
-        "cloud instance",
-        cloud.and_then(|cloud| text(cloud.instance?)),
-    );
+    };
+    let cloud = CLOUDS.iter().find(is_it);
+    group.add("cloud", cloud.map(|row| row.0));
+    group.add("cloud instance", cloud.and_then(|row| text(row.3?)));
 }
 
 /// Adds the memory modules, with equal ones counted.
@@ -205,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_machine_of_a_cloud_is_told_by_its_firmware() {
-        assert!(CLOUDS.is_sorted_by(|a, b| a.name < b.name));
+        assert!(CLOUDS.is_sorted_by(|a, b| a.0 < b.0));
         let dir = tempfile::tempdir().unwrap();
         let facts = |texts: &[(&str, &str)]| {
             for name in ["sys_vendor", "product_name", "chassis_asset_tag"] {

@@ -6,137 +6,74 @@ use procfs::{CpuInfo, Current};
 use std::{collections::BTreeSet, fs, path::Path};
 use tailmark_model::Fact;
 
-/// How to interpret the text of a kernel setting.
-#[derive(Clone, Copy)]
-enum SettingText {
-    /// The whole line.
-    Line,
-    /// The word in brackets.
-    Choice,
-}
-
-/// Settings of the kernel that decide how storage and memory behave: name, file, form.
-const SETTINGS: &[(&str, &str, SettingText)] = &[
-    ("swappiness", "/proc/sys/vm/swappiness", SettingText::Line),
-    (
-        "dirty ratio, %",
-        "/proc/sys/vm/dirty_ratio",
-        SettingText::Line,
-    ),
+/// Settings of the kernel that decide how storage and memory behave, and their files.
+const SETTINGS: &[(&str, &str)] = &[
+    ("swappiness", "/proc/sys/vm/swappiness"),
+    ("dirty ratio, %", "/proc/sys/vm/dirty_ratio"),
     (
         "dirty background ratio, %",
         "/proc/sys/vm/dirty_background_ratio",
-        SettingText::Line,
     ),
     (
         "dirty data expires after, s / 100",
         "/proc/sys/vm/dirty_expire_centisecs",
-        SettingText::Line,
     ),
     (
         "free memory kept at least, KiB",
         "/proc/sys/vm/min_free_kbytes",
-        SettingText::Line,
     ),
     (
         "memory maps of a process at most",
         "/proc/sys/vm/max_map_count",
-        SettingText::Line,
     ),
-    (
-        "zone reclaim",
-        "/proc/sys/vm/zone_reclaim_mode",
-        SettingText::Line,
-    ),
-    (
-        "overcommit",
-        "/proc/sys/vm/overcommit_memory",
-        SettingText::Line,
-    ),
-    (
-        "huge pages reserved",
-        "/proc/sys/vm/nr_hugepages",
-        SettingText::Line,
-    ),
-    (
-        "NUMA balancing",
-        "/proc/sys/kernel/numa_balancing",
-        SettingText::Line,
-    ),
-    (
-        "open files, system",
-        "/proc/sys/fs/file-max",
-        SettingText::Line,
-    ),
-    (
-        "dirty data at most, bytes",
-        "/proc/sys/vm/dirty_bytes",
-        SettingText::Line,
-    ),
+    ("zone reclaim", "/proc/sys/vm/zone_reclaim_mode"),
+    ("overcommit", "/proc/sys/vm/overcommit_memory"),
+    ("huge pages reserved", "/proc/sys/vm/nr_hugepages"),
+    ("NUMA balancing", "/proc/sys/kernel/numa_balancing"),
+    ("open files, system", "/proc/sys/fs/file-max"),
+    ("dirty data at most, bytes", "/proc/sys/vm/dirty_bytes"),
     (
         "dirty background data at most, bytes",
         "/proc/sys/vm/dirty_background_bytes",
-        SettingText::Line,
     ),
     (
         "dirty data is written every, s / 100",
         "/proc/sys/vm/dirty_writeback_centisecs",
-        SettingText::Line,
     ),
     (
         "pressure on the cache of names, %",
         "/proc/sys/vm/vfs_cache_pressure",
-        SettingText::Line,
     ),
     (
         "pages swapped in at once, power of 2",
         "/proc/sys/vm/page-cluster",
-        SettingText::Line,
     ),
     (
         "watermark scale factor",
         "/proc/sys/vm/watermark_scale_factor",
-        SettingText::Line,
     ),
-    (
-        "asynchronous requests, system",
-        "/proc/sys/fs/aio-max-nr",
-        SettingText::Line,
-    ),
-    (
-        "open files of a process at most",
-        "/proc/sys/fs/nr_open",
-        SettingText::Line,
-    ),
+    ("asynchronous requests, system", "/proc/sys/fs/aio-max-nr"),
+    ("open files of a process at most", "/proc/sys/fs/nr_open"),
     (
         "connections that wait at most",
         "/proc/sys/net/core/somaxconn",
-        SettingText::Line,
     ),
     (
         "receive buffer at most, bytes",
         "/proc/sys/net/core/rmem_max",
-        SettingText::Line,
     ),
-    (
-        "send buffer at most, bytes",
-        "/proc/sys/net/core/wmem_max",
-        SettingText::Line,
-    ),
+    ("send buffer at most, bytes", "/proc/sys/net/core/wmem_max"),
     (
         "TCP congestion control",
         "/proc/sys/net/ipv4/tcp_congestion_control",
-        SettingText::Line,
     ),
     (
         "transparent huge pages",
         "/sys/kernel/mm/transparent_hugepage/enabled",
-        SettingText::Choice,
     ),
     (
         "clock source",
         "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        SettingText::Line,
     ),
 ];
 
@@ -178,7 +115,6 @@ const COMMAND_LINE: &[&str] = &[
 
 /// The machine that this runs on, in the groups `machine`, `cpu`, `memory`, `kernel`, `control group`
 /// and `network`.
-#[must_use]
 pub fn machine_facts() -> Vec<Fact> {
     let groups = [
         machine(),
@@ -401,15 +337,9 @@ fn kernel<'a>() -> FactGroup<'a> {
     let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
     group.add("command line, of note", of_note(&line));
     group.add("command line", line.trim());
-    for (name, path, form) in SETTINGS {
+    for (name, path) in SETTINGS {
         let text = sysfs::text(Path::new(path));
-        group.add(
-            name,
-            text.map(|text| match form {
-                SettingText::Line => text,
-                SettingText::Choice => sysfs::chosen(&text).to_owned(),
-            }),
-        );
+        group.add(name, text.map(|text| sysfs::chosen(&text).to_owned()));
     }
     group
 }

@@ -10,7 +10,6 @@ use tailmark_model::Fact;
 /// `device` for the first place, `file system 2` and `device 2` for the second, and `device below
 /// 1`, `device below 2`, ... for the devices that those are built on. Places that do not exist here
 /// (contact points of a server) are left out.
-#[must_use]
 pub fn place_facts(system: &str, places: &[PathBuf]) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut seen: Vec<BlockDevice> = Vec::new();

@@ -102,7 +102,6 @@ impl Field {
 }
 
 /// A number of up to 16 bytes, the lowest first. Bytes after the end of the log are 0.
-#[must_use]
 pub fn number(log: &[u8], at: usize, bytes: usize) -> u128 {
     let bytes = log.iter().skip(at).take(bytes);
     bytes

@@ -30,7 +30,6 @@ const LOG: Log = Log {
 };
 
 /// The bytes that a disk has written to its media; `None` if it is not a drive with this log.
-#[must_use]
 pub fn media_written(disk: &str) -> Option<Box<dyn FnMut() -> Option<u64>>> {
     let drive = BlockDevice::of_name(Path::new(SYS), disk)?;
     if !drive.disk.starts_with("nvme") {

@@ -18,7 +18,6 @@ pub struct Limit {
 
 impl Limit {
     /// Parses `p99.99 read < 15ms`; `None` if it is not a limit.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (metric, latency) = text.split_once('<')?;
         let (kind, statistic) = Metric::from_name(metric)?.latency()?;
@@ -31,13 +30,11 @@ impl Limit {
     }
 
     /// The share of requests that may exceed it.
-    #[must_use]
     pub fn allowed(self) -> f64 {
         1.0 - self.quantile.value
     }
 
     /// The latency as a metric, without its limit.
-    #[must_use]
     pub fn metric(self) -> Option<Metric> {
         Metric::from_name(&format!("{} {}", self.quantile.name, self.kind.name()))
     }

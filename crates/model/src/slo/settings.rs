@@ -57,7 +57,6 @@ impl Rule {
     pub const BLOCKS_MAX: usize = 40;
 
     /// The rule for blocks of this length.
-    #[must_use]
     pub const fn with_block(block: Duration) -> Self {
         Self {
             block,
@@ -67,14 +66,12 @@ impl Rule {
     }
 
     /// The shortest duration of a trial.
-    #[must_use]
     pub fn shortest(&self) -> Duration {
         self.block
             .saturating_mul(u32::try_from(self.blocks_min).unwrap_or(u32::MAX))
     }
 
     /// The longest duration of a trial.
-    #[must_use]
     pub fn longest(&self) -> Duration {
         self.block
             .saturating_mul(u32::try_from(self.blocks_max).unwrap_or(u32::MAX))
@@ -82,7 +79,6 @@ impl Rule {
 
     /// Whether a trial is judged after this many blocks: after 20, 28 and 40. Each look is another
     /// chance to be wrong, so there are few.
-    #[must_use]
     pub fn is_look(&self, blocks: usize) -> bool {
         let between = (self.blocks_min as f64 * self.blocks_max as f64).sqrt() as usize;
         [self.blocks_min, between, self.blocks_max].contains(&blocks)
@@ -106,20 +102,17 @@ const BETWEEN: &str = ", ";
 
 impl SloSettings {
     /// All limits as written in the effective plan and in exports.
-    #[must_use]
     pub fn target(&self) -> String {
         let limits: Vec<_> = self.latency.iter().map(ToString::to_string).collect();
         limits.join(BETWEEN)
     }
 
     /// The remark next to every number of a quick search.
-    #[must_use]
     pub const fn quick_remark(&self) -> &'static str {
         if self.quick { "quick search" } else { "" }
     }
 
     /// The shortest duration of a trial with its warm-up.
-    #[must_use]
     pub fn shortest_trial(&self) -> Duration {
         self.warmup.saturating_add(self.rule.shortest())
     }

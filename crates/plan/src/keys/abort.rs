@@ -13,8 +13,8 @@ use toml::Value;
 /// The keys of `abort`.
 pub(super) const ABORT_KEYS: &[PlanKey] = &[PlanKey::new("abort", "when", RUN, AbortLimits)
     .about("limits that end the run: `errors > 1%`")
-    .flag(32, "--abort", "LIMITS")
-    .help("End the run when a limit is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
+    .flag(29, "--abort", "LIMITS")
+    .help("End the run if broken: \"errors > 1%, p99 read > 200ms for 10s\"")
     .sets(|plan| joined(&plan.abort))];
 
 /// A limit that ends a run. Its text is as in plans: `p99 read > 200ms for 10s`.

@@ -27,12 +27,23 @@ pub(super) const DATABASE_KEYS: &[PlanKey] = &[
         .about("version of the described study; another one is a finding"),
 ];
 
+/// Settings of drivers that have a flag. A flag sets every setting of its name, and those that begin
+/// with it: `--direct` sets `direct_reads` and `direct_flush_compaction` of RocksDB.
+pub const SETTING_FLAGS: &[PlanKey] = &[
+    PlanKey::new("database", "compression", SYSTEM, Text)
+        .flag(3, "--compression", "NAME")
+        .help("Compression of stored data, such as none, lz4 or zstd"),
+    PlanKey::new("database", "direct", SYSTEM, Flag)
+        .flag(4, "--direct", "")
+        .help("Bypass the page cache with O_DIRECT: rocksdb and file"),
+];
+
 /// The keys of `dataset`.
 pub(super) const DATASET_KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "records", DATA_SET, Count(1, RECORDS_MAX))
         .about("records to load")
         .or("1M")
-        .flag(3, "--records", "COUNT")
+        .flag(1, "--records", "COUNT")
         .help("Records to load: 250_000_000, 100k, 2.5M, 10G")
         .sets(|plan| Some(of_plan(plan)?.records.to_string())),
     PlanKey::new("dataset", "fields", DATA_SET, Count(1, 1_000))
@@ -42,6 +53,8 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "field_length", DATA_SET, Size(1, 16 << 20))
         .about("bytes per field")
         .or("1024")
+        .flag(2, "--record-size", "SIZE")
+        .help("Bytes per record, split evenly over its fields: 4KiB")
         .sets(|plan| Some(of_plan(plan)?.field_length.to_string())),
     PlanKey::new("dataset", "key_length", DATA_SET, Count(1, 1_000))
         .about("bytes per key; db_bench workloads only")
@@ -66,31 +79,28 @@ pub(super) const DATASET_KEYS: &[PlanKey] = &[
         .sets(|plan| Some(plan.dataset.write_all_fields.to_string())),
     PlanKey::new("dataset", "load_rate", LOAD, Number(RATE_MIN, RATE_MAX))
         .about("records per second of a load; without it, as fast as possible")
-        .flag(31, "--load-rate", "OPS")
-        .help("Records per second of a load; without it, as fast as possible")
+        .flag(5, "--load-rate", "OPS")
+        .help("Records per second of a load; default: no limit")
         .sets(|plan| Some(plan.dataset.load_rate?.to_string())),
     PlanKey::new("dataset", "adopt", DATA_SET, FlagOr(Adopt::OVERWRITE))
         .about("use data that tailmark did not load; overwrite: workloads may write to it")
         .or(Adopt::No.name())
-        .flag(16, "--adopt", "overwrite")
+        .flag(6, "--adopt", "overwrite")
         .with_optional_value()
-        .help(
-            "Use data that tailmark did not load, after reading a sample. Workloads that write need \
-             --adopt=overwrite",
-        )
-        .sets(|plan| (plan.dataset.adopt != Adopt::No).then(|| plan.dataset.adopt.name().to_owned())),
+        .help("Use data that tailmark did not load; writes need =overwrite")
+        .sets(|plan| {
+            (plan.dataset.adopt != Adopt::No).then(|| plan.dataset.adopt.name().to_owned())
+        }),
     PlanKey::new("dataset", "upgrade", DATA_SET, Flag)
         .about("adopted data may become unreadable for the version that wrote it")
         .or("false")
-        .flag(35, "--upgrade", "")
-        .help(
-            "Write to adopted data even if the version that wrote it cannot read it afterwards",
-        )
+        .flag(7, "--upgrade", "")
+        .help("Write adopted data even if its old version cannot read it")
         .sets(|plan| plan.dataset.upgrade.then(|| true.to_string())),
     PlanKey::new("dataset", "into_existing", RUN, Flag)
         .about("create tables in a keyspace that tailmark did not create")
         .or("false")
-        .flag(34, "--into-existing", "")
+        .flag(8, "--into-existing", "")
         .help("Create tables in a keyspace that tailmark did not create"),
 ];
 

@@ -30,8 +30,8 @@ pub(super) const MACHINE_KEYS: &[PlanKey] = &[
     .sets(|plan| Some(plan.machine.drop_caches.name().to_owned())),
     PlanKey::new("machine", "probes", EVERY_POINT, Words)
         .about("extra probes; with `none`, only those listed")
-        .flag(17, "--probe", "NAMES")
-        .help("Extra probes; with none, only those listed (`tailmark list probes`)")
+        .flag(27, "--probe", "NAMES")
+        .help("Extra probes; none: no others (`tailmark list probes`)")
         .sets(|plan| {
             let probes = &plan.machine.probes;
             (!probes.is_empty()).then(|| probes.join(", "))

@@ -22,7 +22,7 @@ mod top;
 mod workload;
 
 pub use abort::{AbortLimit, Broken};
-pub use data::DataSetPlan;
+pub use data::{DataSetPlan, SETTING_FLAGS};
 pub use emulate::Emulate;
 pub use expect::{ClientHost, Expect, Unexpected};
 pub use machine::MachinePlan;
@@ -125,35 +125,12 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_documented_with_its_default() {
-        let document = include_str!("../../../../docs/PLANS.md");
-        let mut table = "";
-        let mut rows = std::collections::BTreeMap::new();
-        for line in document.lines() {
-            if let Some(heading) = line.strip_prefix("## ") {
-                table = heading.split('`').nth(1).unwrap_or("");
-            } else if let Some(name) = line.strip_prefix("| `") {
-                let name = name.split('`').next().unwrap_or("");
-                rows.insert((table.trim_matches(['[', ']']), name), line);
-            }
-        }
-        for key in KEYS {
-            let row = rows.get(&(key.table, key.name));
-            let row = row.unwrap_or_else(|| panic!("docs/PLANS.md lacks `{}`", key.path()));
-            let written = row.split('|').nth(2).unwrap_or("").replace(['`', ' '], "");
-            let default = key.fixed_default();
-            assert!(
-                written.contains(default),
-                "docs/PLANS.md: the default of `{}` is {default}",
-                key.path()
-            );
-        }
-    }
-
-    #[test]
     fn every_flag_is_documented_with_its_key_and_has_a_place_of_its_own() {
         let document = include_str!("../../../../docs/CLI.md");
-        let flags = || KEYS.iter().filter_map(|key| Some((key, key.flag?)));
+        let flags = || {
+            let keys = KEYS.iter().chain(SETTING_FLAGS);
+            keys.filter_map(|key| Some((key, key.flag?)))
+        };
         for (key, flag) in flags() {
             let row = format!("| `{}` | `{}` |", flag.name, key.path());
             assert!(document.contains(&row), "docs/CLI.md lacks {row}");

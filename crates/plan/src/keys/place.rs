@@ -21,7 +21,7 @@ pub(super) fn location(
     driver: &'static Driver,
 ) -> Result<Option<Location>, Error> {
     let accepted = location_keys(driver);
-    // A server's path and device only say what is watched.
+    // The path and device of a server only name what probes watch.
     let keys: &[&str] = match driver.place {
         Place::Hosts => &["contact_points"],
         _ => &["path", "device", "contact_points"],
@@ -29,7 +29,7 @@ pub(super) fn location(
     let emulate = Emulate::read(reader, &reader.name()?)?;
     let mut found = None;
     for &key in keys {
-        // Beside a directory, it is what that is made on.
+        // Next to a directory, the device is the one that holds it.
         if let ("device", Some(emulate)) = (key, &emulate) {
             if found.is_none() && accepted.contains(&"device") {
                 found = Some(Location::Device(emulate.device()));

@@ -194,7 +194,7 @@ impl Prepare {
         } else if let (true, Location::Device(device)) = (prepare.devices.is_empty(), location) {
             prepare.devices = vec![device.display().to_string()];
         }
-        // A system that names no device has nothing prepared: a plan may be tried out anywhere.
+        // Without a device nothing is prepared, so that a plan can be tried anywhere.
         if prepare.devices.is_empty() {
             refuse_keys(
                 &own,

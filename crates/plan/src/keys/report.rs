@@ -10,9 +10,11 @@ use crate::{
     requests::sends,
     units,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use std::{collections::BTreeMap, fs::File, io::Read, sync::Arc};
 use tailmark_model::{
-    self as model, Color, Kind, LatencyAxis, Ratios, ReportSettings, Words as AuthorWords,
+    self as model, Color, Kind, LOGO_BYTES_MAX, LatencyAxis, Logo, LogoKind, Ratios,
+    ReportSettings, Words as AuthorWords,
 };
 use tailmark_workload::Workload;
 use toml::Value;
@@ -21,28 +23,28 @@ use toml::Value;
 pub(super) const REPORT_KEYS: &[PlanKey] = &[
     PlanKey::new("report", "metric", REPORT, Metric)
         .about("metric to state besides ops/s: `p99.9 read`, `write_amplification`")
-        .flag(19, "--metric", "METRIC")
-        .help("Metric to state besides ops/s: \"p99.9 read\", write_amplification")
+        .flag(31, "--metric", "METRIC")
+        .help("Metric besides ops/s: \"p99.9 read\", write_amplification")
         .sets(|plan| Some(plan.report.metric?.to_string())),
     PlanKey::new("report", "subject", REPORT, Text)
         .about("system that the report is about; without it, the leader")
-        .flag(20, "--subject", "NAME")
-        .help("System that the report is about, compared with each other one")
+        .flag(32, "--subject", "NAME")
+        .help("System that the report is about; compared with each other")
         .sets(|plan| plan.report.subject.clone()),
     PlanKey::new("report", "baseline", REPORT, Text)
         .about("compare every other system with this one; not with `subject`")
-        .flag(21, "--baseline", "NAME")
+        .flag(33, "--baseline", "NAME")
         .help("Compare every other system with this one")
         .sets(|plan| plan.report.baseline.clone()),
     PlanKey::new("report", "at_rate", REPORT, FixedRates)
         .about("state the latency at these rates, measured or read off the curve")
-        .flag(22, "--at-rate", "OPS,...")
-        .help("State the latency at these rates, measured or read off the curve: 40k")
+        .flag(34, "--at-rate", "OPS,...")
+        .help("State the latency at these rates: 40k")
         .sets(|plan| plan.report.at_rate_text()),
     PlanKey::new("report", "at_latency", REPORT, Times(1e-6, 3_600.0))
         .about("state ops/s at these latencies, read off the curve")
-        .flag(23, "--at-latency", "TIME,...")
-        .help("State ops/s at these latencies, read off the curve: 15ms")
+        .flag(35, "--at-latency", "TIME,...")
+        .help("State ops/s at these latencies: 15ms")
         .sets(|plan| plan.report.at_latency_text()),
     PlanKey::new("report", "skipped", REPORT, Words)
         .about("workloads left out, and why: [\"ycsb-e: not every database can scan\"]")
@@ -50,13 +52,13 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
     PlanKey::new("report", "equivalence", REPORT, Percent(0.0, 100.0))
         .about("ratios this close to 1 count as equal")
         .or("3%")
-        .flag(24, "--equivalence", "PERCENT")
+        .flag(36, "--equivalence", "PERCENT")
         .help("Ratios this close to 1 count as equal: 3%")
         .sets(|plan| Some(units::percent_text(plan.report.equivalence?))),
     PlanKey::new("report", "redact", REPORT, Flag)
         .about("leave out serial numbers, host names and addresses")
         .or("false")
-        .flag(25, "--redact", "")
+        .flag(37, "--redact", "")
         .help("Leave out serial numbers, host names and addresses")
         .sets(|plan| plan.report.redact.then(|| true.to_string())),
     PlanKey::new("report", "ratios", REPORT, Choice(&["x", "percent"]))
@@ -97,6 +99,9 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
     PlanKey::new("report", "footer", REPORT, Text)
         .about("your text at the foot of each page")
         .sets(|plan| words(plan, AuthorWords::Footer)),
+    PlanKey::new("report", "logo", REPORT, Text)
+        .about("your picture over the title, a PNG or JPEG file of at most 256 KiB")
+        .sets(|plan| Some(plan.report.logo.as_ref()?.path.clone())),
 ];
 
 /// The separator of texts that may contain commas.
@@ -158,6 +163,7 @@ pub(crate) fn settings(keys: &TableReader<'_>) -> Result<ReportSettings, Error> 
         chart_systems: sets(keys, "chart_systems")?,
         colors: by_name(keys, "colors", |color| Color::ALL.contains(&color))?,
         words: author_words(keys)?,
+        logo: logo(keys)?,
     };
     if settings.subject.is_some() && settings.baseline.is_some() {
         let accepted = "absent with `report.subject`: choose one of the two";
@@ -230,6 +236,30 @@ fn author_words(keys: &TableReader<'_>) -> Result<BTreeMap<AuthorWords, String>,
         }
     }
     Ok(words)
+}
+
+/// The picture of the author, with its content.
+fn logo(keys: &TableReader<'_>) -> Result<Option<Logo>, Error> {
+    let Some(path) = keys.optional::<String>("logo")? else {
+        return Ok(None);
+    };
+    let refused = |why: &str| {
+        let accepted = format!("a PNG or JPEG file of at most 256 KiB ({why})");
+        keys.refuse_given("logo", accepted)
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(&path).map_err(|error| refused(&error.to_string()))?;
+    file.take(LOGO_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| refused(&error.to_string()))?;
+    if bytes.len() as u64 > LOGO_BYTES_MAX {
+        return Err(refused("it is larger"));
+    }
+    if LogoKind::from_bytes(&bytes).is_none() {
+        return Err(refused("it is another file, or incomplete"));
+    }
+    let base64 = BASE64_STANDARD.encode(&bytes);
+    Ok(Some(Logo { path, base64 }))
 }
 
 /// Reads the report settings. Refuses a latency of requests that no workload sends, and a subject

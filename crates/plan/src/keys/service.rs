@@ -78,7 +78,7 @@ impl Service {
 #[must_use]
 pub fn shown(words: &[String]) -> String {
     match words {
-        // The text of a shell has quotes of its own.
+        // A shell command already has its own quotes.
         [sh, option, text] if sh == "sh" && option == "-c" => masked(&format!("sh -c {text}")),
         words => masked_words(words),
     }

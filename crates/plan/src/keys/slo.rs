@@ -20,8 +20,8 @@ use toml::Value;
 pub(super) const SLO_KEYS: &[PlanKey] = &[
     PlanKey::new("slo", "latency", TRIALS, Limits)
         .about("limits on response times: `p99.99 read < 15ms`; without it, no search")
-        .flag(28, "--slo", "LIMITS")
-        .help("Search for the highest rate that holds these limits: \"p99.99 read < 15ms\"")
+        .flag(23, "--slo", "LIMITS")
+        .help("Search for the highest rate within limits: \"p99 read < 5ms\"")
         .sets(|plan| Some(plan.slo.as_ref()?.target())),
     PlanKey::new("slo", "min_rate", TRIALS, Number(RATE_MIN, RATE_MAX))
         .about("lowest rate to try; default a hundredth of the first")
@@ -56,7 +56,7 @@ pub(super) const SLO_KEYS: &[PlanKey] = &[
     PlanKey::new("slo", "quick", TRIALS, Flag)
         .about("a fast, less certain search; every number says so")
         .or("false")
-        .flag(29, "--quick", "")
+        .flag(24, "--quick", "")
         .help("A fast, less certain --slo search: 6 minutes at most")
         .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
 ];

@@ -28,18 +28,18 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
     PlanKey::new("sweep", "workloads", POINTS, Words)
         .about("names from `tailmark list workloads` or of [[workload]] tables")
         .or("ycsb-a")
-        .flag(1, "--workload", "NAMES")
+        .flag(9, "--workload", "NAMES")
         .help("Workloads, separated by commas (`tailmark list workloads`)")
         .sets(workload_names),
     PlanKey::new("sweep", "distribution", DISTRIBUTION, Distribution)
         .about("how keys are drawn, for all workloads; without it, each workload's own")
-        .flag(2, "--distribution", "NAME")
-        .help("How keys are drawn, for all workloads (`tailmark list distributions`)"),
+        .flag(10, "--distribution", "NAME")
+        .help("How keys are drawn (`tailmark list distributions`)"),
     PlanKey::new("sweep", "threads", POINTS, Threads)
         .about("clients with one operation in flight each")
         .or("1,4,16")
-        .flag(4, "--threads", "COUNTS")
-        .help("Thread counts: 1,4,16; or 8.. to double from 8 until there is no gain (8..256x1.5)")
+        .flag(11, "--threads", "COUNTS")
+        .help("Clients: 1,4,16; or 8.. to double until there is no gain")
         .sets(client_counts),
     PlanKey::new(
         "sweep",
@@ -48,13 +48,13 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
         Count(1, 1_000_000_000_000_000),
     )
     .about("ends a point after this many operations")
-    .flag(5, "--operations", "COUNT")
-    .help("End a point after this many operations; with --duration, whichever comes first")
+    .flag(12, "--operations", "COUNT")
+    .help("End a point after this many operations: 2.5M")
     .sets(|plan| Some(plan.sweep.operations?.to_string())),
     PlanKey::new("sweep", "duration", EVERY_POINT, Time(0.1, YEAR))
         .about("ends a point after this time; 60s if neither is given")
         .or_else(|inputs| inputs.operations.is_none().then(|| "60s".to_owned()))
-        .flag(6, "--duration", "TIME")
+        .flag(13, "--duration", "TIME")
         .help("End a point after this time: 90s, 20m")
         .sets(|plan| plan.sweep.duration.map(time)),
     PlanKey::new("sweep", "warmup", EVERY_POINT, TimeOrAuto(0.0, YEAR))
@@ -62,8 +62,8 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
             "runs before each point: a time, or auto; default a tenth of the duration, 1m at most",
         )
         .or_else(warmup)
-        .flag(7, "--warmup", "TIME")
-        .help("Run before each point, not counted: 10s; auto: until it is steady")
+        .flag(14, "--warmup", "TIME")
+        .help("Run before each point: 10s; auto: until it is steady")
         .sets(|plan| {
             Some(
                 plan.sweep
@@ -83,42 +83,40 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
     PlanKey::new("sweep", "repeats", POINTS, Count(1, 100))
         .about("runs of each point; verdicts need 4")
         .or("1")
-        .flag(13, "--repeats", "COUNT")
+        .flag(20, "--repeats", "COUNT")
         .help("Runs of each point; verdicts need 4")
         .sets(|plan| Some(plan.sweep.repeats.to_string())),
     PlanKey::new("sweep", "order", POINTS, Choice(Order::NAMES))
         .about("how systems take turns; interleaved if there are repeats")
         .or_else(|inputs| Some(Order::of_repeats(inputs.repeats).name().to_owned()))
-        .flag(14, "--order", "ORDER")
-        .help(
-            "How systems take turns: interleaved (A B, B A, ...) or systems (one after the other)",
-        )
+        .flag(21, "--order", "ORDER")
+        .help("How systems take turns: interleaved or systems")
         .sets(order),
     PlanKey::new("sweep", "rate", POINTS, Number(RATE_MIN, RATE_MAX))
         .about("operations per second at every thread count; without it, as fast as possible")
-        .flag(8, "--rate", "OPS")
-        .help("Operations per second over all clients; without it, as fast as possible")
+        .flag(15, "--rate", "OPS")
+        .help("Operations per second of all clients; default: no limit")
         .sets(|plan| Some(plan.sweep.rate?.to_string())),
     PlanKey::new("sweep", "rates", POINTS, Rates)
         .about("adds a point for each rate; a percentage refers to the measured peak")
-        .flag(9, "--rates", "RATES")
-        .help("Add a point for each rate: 10k,20k,60% (of the measured peak)")
+        .flag(16, "--rates", "RATES")
+        .help("Add a point for each rate: 10k,20k,60% (of the peak)")
         .sets(asked_rates),
     PlanKey::new("sweep", "rate_threads", POINTS, Count(1, THREADS_MAX))
         .about("clients at `rates`: the most operations in flight")
         .or("64")
-        .flag(10, "--rate-threads", "COUNT")
+        .flag(17, "--rate-threads", "COUNT")
         .help("Clients at --rates: the most operations in flight")
         .sets(|plan| asked_rates(plan).map(|_| plan.sweep.rate_threads.to_string())),
     PlanKey::new("sweep", "rates_of", POINTS, Text)
         .about("system whose peak the percentages refer to; without it, each its own")
-        .flag(11, "--rates-of", "SYSTEM")
-        .help("System whose peak the percentages of --rates refer to; without it, each its own")
+        .flag(18, "--rates-of", "SYSTEM")
+        .help("System whose peak --rates refer to; default: each its own")
         .sets(|plan| plan.sweep.rates_of.clone()),
     PlanKey::new("sweep", "arrivals", POINTS, Choice(ARRIVALS))
         .about("how operations arrive at a rate")
         .or("even")
-        .flag(12, "--arrivals", "HOW")
+        .flag(19, "--arrivals", "HOW")
         .help("How operations arrive at a rate: even or poisson")
         .sets(arrivals),
     PlanKey::new(
@@ -132,8 +130,8 @@ pub(super) const SWEEP_KEYS: &[PlanKey] = &[
     PlanKey::new("sweep", "seed", POINTS, Count(0, i64::MAX as u64))
         .about("seed of all random draws")
         .or("1")
-        .flag(15, "--seed", "NUMBER")
-        .help("Seed of all random draws; the same seed gives the same operations")
+        .flag(22, "--seed", "NUMBER")
+        .help("Seed of all random draws")
         .sets(|plan| Some(plan.sweep.seed.to_string())),
     PlanKey::new("sweep", "reload", EVERY_POINT, Choice(Reload::NAMES))
         .about("when to load the data set again")

@@ -297,7 +297,7 @@ impl<'a> Systems<'a> {
         } = table;
         let own = self.database(reader, driver)?;
         let common = self.database(self.top, base)?;
-        // The settings of `[database]` are those of its driver, and mean nothing to another.
+        // Settings in `[database]` belong to its driver. Another driver cannot use them.
         let mut settings = if std::ptr::eq(*driver, base) {
             given(&common)?
         } else {
@@ -307,7 +307,7 @@ impl<'a> Systems<'a> {
         let settings = self.settings(&own, driver, settings)?;
         let emulate = Emulate::read(reader, name)?;
         let location = self.location(table, all)?;
-        // A ceiling is measured in a place that is prepared for the system that it is for.
+        // The place of a ceiling is prepared for its system.
         let prepare = match ceiling_for {
             Some(_) => Prepare::default(),
             None => Prepare::read(self.top, reader, driver, &location, emulate.as_ref())?,

@@ -14,7 +14,7 @@ use crate::{
 pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "title", REPORT, Text)
         .about("headline of the report")
-        .flag(18, "--title", "TEXT")
+        .flag(30, "--title", "TEXT")
         .help("Title of the report")
         .or_else(|inputs| (!inputs.names.is_empty()).then(|| inputs.names.join(" against "))),
     PlanKey::new("", "assumed", REPORT, Words)
@@ -22,14 +22,14 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "scale", POINTS, Number(1e-9, 1e3))
         .about("multiplies records, operations, caches and memory limits")
         .or("1")
-        .flag(26, "--scale", "FACTOR")
+        .flag(25, "--scale", "FACTOR")
         .help("Multiply records, operations, caches and memory limits")
         .sets(|plan| Some(plan.general.scale.to_string())),
     PlanKey::new("", "time_scale", POINTS, Number(1e-9, 1e3))
         .about("multiplies durations; one of 10 s or more stays at 10 s or more")
         .or("1")
-        .flag(27, "--time-scale", "FACTOR")
-        .help("Multiply durations; one of 10 s or more stays at 10 s or more")
+        .flag(26, "--time-scale", "FACTOR")
+        .help("Multiply durations; 10 s or more stays at 10 s or more")
         .sets(|plan| Some(plan.general.time_scale.to_string())),
     PlanKey::new("", "same_device", RUN, Flag)
         .about("allow two systems on one physical device, to compare settings")
@@ -37,8 +37,8 @@ pub(super) const TOP_KEYS: &[PlanKey] = &[
     PlanKey::new("", "unexpected", RUN, Choice(Unexpected::NAMES))
         .about("what to do if a system is not as `expect` says: an error, or a finding")
         .or(Unexpected::Error.name())
-        .flag(30, "--unexpected", "WHAT")
-        .help("What to do if a system is not as the plan expects: error or finding")
+        .flag(28, "--unexpected", "WHAT")
+        .help("If a system is not as the plan expects: error or finding")
         .sets(|plan| {
             let is_finding = plan.general.unexpected == Unexpected::Finding;
             is_finding.then(|| plan.general.unexpected.name().to_owned())

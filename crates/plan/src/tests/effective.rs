@@ -297,6 +297,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("report.notes", BASE, "[report]", "[report]\nnotes = 'Two racks.'"),
     ("report.conclusion", BASE, "[report]", "[report]\nconclusion = 'Buy it.'"),
     ("report.footer", BASE, "[report]", "[report]\nfooter = 'Us, 2026'"),
+    ("report.logo", BASE, "[report]", "[report]\nlogo = 'src/tests/logo.png'"),
     ("report.at_rate", BASE, "'40k'", "'40k', 50_000"),
     ("report.at_latency", BASE, "'15ms'", "['15ms', '20ms']"),
     ("report.skipped", BASE, "not all can", "few can"),

@@ -3,6 +3,7 @@
 mod assumed;
 mod effective;
 mod expect;
+mod flags;
 mod hosts;
 mod ladder;
 mod orders;

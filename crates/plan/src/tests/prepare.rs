@@ -34,7 +34,7 @@ fn what_all_systems_have_in_common_is_said_once_and_a_system_may_differ() {
     };
     assert_eq!(plan.systems[0].prepare, first);
     assert_eq!(plan.systems[1].prepare.erase.as_deref(), Some("discard"));
-    // If no device is named, nothing is prepared, but what would be is known.
+    // If no device is named, nothing is prepared. The plan still shows what would be.
     let unnamed = [
         ("erase", "format"),
         ("filesystem", "xfs"),

@@ -22,6 +22,22 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["machine.memory", "memory_limit"],
     ),
     (
+        "recordcount = 1000\n[[system]]\nname = 'a'",
+        &["test, line 1: there is no key `recordcount`; write `dataset.records` instead"],
+    ),
+    (
+        "+[dataset]\ncompression = 'lz4'",
+        &["`dataset.compression`; write `database.compression`, or --compression instead"],
+    ),
+    (
+        "+[sweep]\nrecord_size = 4096",
+        &["write `dataset.fields` and `dataset.field_length`, or --record-size instead"],
+    ),
+    (
+        "+[dataset]\nduration = '5s'",
+        &["there is no key `dataset.duration`; write `sweep.duration` instead"],
+    ),
+    (
         "+colour = 'red'",
         &["system.a.colour", "keys there: name, path"],
     ),
@@ -268,6 +284,22 @@ const REFUSED: &[(&str, &[&str])] = &[
             "report.metric is `p99 scan`",
             "a workload of the plan sends: read, update",
         ],
+    ),
+    (
+        "+[report]\nlogo = 'nowhere.png'",
+        &[
+            "report.logo is `nowhere.png`",
+            "No such file",
+            "at most 256 KiB",
+        ],
+    ),
+    (
+        "+[report]\nlogo = 'Cargo.toml'",
+        &["report.logo is `Cargo.toml`", "PNG or JPEG", "another file"],
+    ),
+    (
+        "+[report]\nlogo = '/dev/zero'",
+        &["report.logo is `/dev/zero`", "it is larger"],
     ),
     (
         "+[report]\nbaseline = 'nobody'",

@@ -17,7 +17,7 @@ fn shipped_plans_are_sorted_and_accepted() {
         let raw = shipped(row.name);
         let plan = raw.check();
         if tailmark_driver::db::find(driver_of(&raw)).is_err() {
-            // A build without a server's driver says so; one with it checks the whole plan.
+            // A build without the driver refuses the plan; one with it checks the whole plan.
             let error = message(&plan.unwrap_err());
             assert!(error.contains("there is no driver"), "{error}");
             continue;
@@ -224,7 +224,7 @@ fn the_quickstart_has_runs_enough_for_verdicts_and_is_short() {
     assert!(plan.report.metric.is_some());
     let points = u32::try_from(plan.systems.len() * plan.points().count()).unwrap();
     let of_point = plan.sweep.duration.unwrap() + plan.sweep.warmup.longest();
-    // What is left of five minutes is for loads, for opening and for settling.
+    // The rest of the five minutes is for loading, opening and settling.
     assert!(points * of_point < Duration::from_secs(200));
 }
 

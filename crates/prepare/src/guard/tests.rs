@@ -217,8 +217,5 @@ fn guards_have_names_of_their_own_and_one_line_each() {
     assert_eq!(names.len(), GUARDS.len());
     for guard in GUARDS {
         assert!(!guard.about.contains('\n') && !guard.about.ends_with('.'));
-        let row = format!("| `{}` | ", guard.name);
-        let document = include_str!("../../../../docs/DEVICES.md");
-        assert!(document.contains(&row), "docs/DEVICES.md lacks {row}");
     }
 }

@@ -10,4 +10,5 @@ mod serve;
 mod watch;
 
 pub use protocol::{Answer, Ask, Hello, Line, PROTOCOL, Request, Sample};
-pub use serve::{SILENCE, now_ns, serve};
+pub use serve::{SILENCE, serve};
+pub use tailmark_cluster::monotonic_ns as now_ns;

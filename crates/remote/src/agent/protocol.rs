@@ -202,7 +202,6 @@ pub struct Sampled {
 
 impl Sampled {
     /// The identity of a reading.
-    #[must_use]
     pub fn from_reading(reading: &Reading) -> Self {
         Self {
             subject: reading.subject.clone(),
@@ -212,7 +211,6 @@ impl Sampled {
     }
 
     /// Whether a reading has this identity.
-    #[must_use]
     pub fn is_of(&self, reading: &Reading) -> bool {
         self.subject == reading.subject && self.name == reading.name && self.kind == reading.kind
     }

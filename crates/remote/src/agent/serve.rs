@@ -10,7 +10,6 @@ use crate::agent::{
     protocol::{Answer, Ask, Hello, Line, PROTOCOL, Request},
     watch::Watched,
 };
-use rustix::time::{ClockId, clock_gettime};
 use std::{
     io::{self, BufRead, Write},
     sync::{
@@ -19,6 +18,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use tailmark_cluster::monotonic_ns as now_ns;
 use tailmark_machine::CacheDrop;
 use tailmark_prepare::append_to_log;
 
@@ -33,13 +33,6 @@ const PUT_BACK: Duration = Duration::from_secs(60);
 
 /// How often watched items are sampled.
 const TICK: Duration = Duration::from_secs(1);
-
-/// The reading of this machine's clock, in ns: `CLOCK_MONOTONIC`.
-#[must_use]
-pub fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
-}
 
 /// Serves a connection until its end. `clock` gives the time. `gone` is called after [`SILENCE`]
 /// without a message, once changes are restored.
@@ -235,13 +228,11 @@ fn is_silent(heard_ns: &AtomicU64, is_over: &AtomicBool) -> bool {
 }
 
 fn hello() -> Hello {
-    let uname = rustix::system::uname();
-    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        hostname: uname.nodename().to_string_lossy().into_owned(),
-        boot_id: boot_id.trim().to_owned(),
+        hostname: tailmark_machine::hostname(),
+        boot_id: tailmark_machine::boot_id().unwrap_or_default(),
         memory: tailmark_machine::memory().total,
     }
 }

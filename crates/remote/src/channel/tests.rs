@@ -139,6 +139,24 @@ fn whoever_waits_when_the_other_end_goes_is_told_at_once() {
     assert!(channel.ask(Ask::Facts, HELLO).is_err());
 }
 
+#[test]
+fn an_agent_that_answers_nothing_is_awaited_for_seconds_once_the_run_is_to_stop() {
+    let (own, mut other) = UnixStream::pair().unwrap();
+    writeln!(other, "{}", hello(PROTOCOL)).unwrap();
+    let channel = Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap();
+    let began = Instant::now();
+    let stop = RunStop::new(move || began.elapsed() > Duration::from_secs(1));
+    let lost = channel
+        .until(stop)
+        .ask(Ask::Facts, Duration::from_secs(300));
+    assert!(matches!(lost, Err(Error::Lost { .. })), "{lost:?}");
+    let took = began.elapsed();
+    assert!(
+        took > STOPPED && took < Duration::from_secs(250),
+        "{took:?}"
+    );
+}
+
 /// What waiting for an answer ends with when an agent sends this after its greeting.
 fn lost_by(send: impl FnOnce(&mut UnixStream) -> std::io::Result<()> + Send + 'static) -> String {
     let (own, mut other) = UnixStream::pair().unwrap();

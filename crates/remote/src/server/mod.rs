@@ -103,7 +103,8 @@ impl Server {
         let link = Link::connect(login, &options, is_over)?;
         let mut clock = ClockLine::default();
         if let Ok(channel) = &link.agent {
-            clock.add(channel.clock()?);
+            // One that answers nothing has changed nothing yet.
+            clock.add(channel.clock().inspect_err(|_| link.set_lost())?);
         }
         let server = Arc::new(Self {
             login: login.to_owned(),
@@ -130,47 +131,40 @@ impl Server {
     }
 
     /// What `ssh` takes to reach it.
-    #[must_use]
     pub fn login(&self) -> &str {
         &self.login
     }
 
     /// Its name, which no other host of a run has.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The boot identifier of its machine; empty if unknown.
-    #[must_use]
     pub fn boot_id(&self) -> String {
         self.state().about.boot_id.clone()
     }
 
     /// Whether it is this machine; `None` if unknown.
-    #[must_use]
     pub fn is_this_machine(&self) -> Option<bool> {
-        let own = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let own = tailmark_machine::boot_id()?;
         let boot_id = self.boot_id();
-        (!boot_id.is_empty()).then(|| own.trim() == boot_id)
+        (!boot_id.is_empty()).then(|| own == boot_id)
     }
 
     /// Whether another server is the same machine under another login, as far as known. Containers
     /// of one machine have separate names.
-    #[must_use]
     pub fn is_same_machine(&self, other: &Self) -> bool {
         let (one, other) = (self.state().about.clone(), other.state().about.clone());
         one.hostname.is_some() && (one.hostname, one.boot_id) == (other.hostname, other.boot_id)
     }
 
     /// Bytes of its memory, if an agent reports them.
-    #[must_use]
     pub fn memory(&self) -> Option<u64> {
         self.state().about.memory
     }
 
     /// Why there is no agent, and what is missing therefore: a sentence without a full stop.
-    #[must_use]
     pub fn without_agent(&self) -> Option<String> {
         let why = self.state().about.without_agent.clone()?;
         Some(format!(
@@ -181,7 +175,6 @@ impl Server {
     }
 
     /// How often the connection has been lost so far. Work in between may not have been done.
-    #[must_use]
     pub fn losses(&self) -> u64 {
         self.state().losses
     }
@@ -268,7 +261,6 @@ impl Server {
     }
 
     /// The samples since the last call, on this machine's clock, and what could not be sampled.
-    #[must_use]
     pub fn take(&self) -> (Vec<Received>, Vec<String>) {
         let mut state = self.state();
         if let Ok(link) = state.link.clone() {
@@ -278,7 +270,6 @@ impl Server {
     }
 
     /// Measurements of its clock since an instant of this machine's clock, and the last one before.
-    #[must_use]
     pub fn clocks_since(&self, since_ns: u64) -> Vec<Clock> {
         let state = self.state();
         let all = state.clock.measurements();
@@ -288,7 +279,6 @@ impl Server {
     }
 
     /// Whether there is a connection.
-    #[must_use]
     pub fn is_there(&self) -> bool {
         self.state().link.is_ok()
     }
@@ -390,7 +380,6 @@ impl State {
 
 /// Short names of hosts, given their logins: without user and port, unless two names would be
 /// equal.
-#[must_use]
 pub fn names_of(logins: &[&str]) -> Vec<String> {
     let with_port = |login: &Login<'_>| match login.port {
         "" => login.host.to_owned(),

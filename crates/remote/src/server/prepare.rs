@@ -60,7 +60,6 @@ impl Server {
     }
 
     /// Whether anything was prepared there that is put back when a connection ends.
-    #[must_use]
     pub fn is_changed(&self) -> bool {
         let is_change = |(request, _): &(JobRequest, String)| {
             request.machine != MachineRequest::default() || request.devices.mount.is_some()

@@ -2,16 +2,18 @@
 
 use crate::{
     Cell, Column, Data, Table, TableRow,
+    merge::is_imported,
     section::about,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Fact, Point, finding::LENGTH_UNKNOWN, number};
+use tailmark_model::{Fact, Header, Point, Role, Scope, finding::LENGTH_UNKNOWN, number};
 
 /// The conditions: machine, systems, data and points.
 pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
     let rows = machine(data);
     let rows = rows.into_iter().chain(systems(data, sweep));
+    let rows = rows.chain(prepared(data, sweep));
     let rows = rows.chain(points(data, sweep));
     let rows = rows.filter_map(|(name, value)| {
         Some(TableRow {
@@ -25,6 +27,23 @@ pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
         ..Table::default()
     }
 }
+
+/// How the groups of facts about preparation end.
+const PREPARATION: &str = "preparation";
+/// The steps whose facts are the commands that were run; others say what was not done.
+const STEPS: [&str; 11] = [
+    "erase",
+    "namespaces",
+    "precondition",
+    "steady",
+    "steady_file",
+    "filesystem",
+    "mount",
+    "sysctls",
+    "governor",
+    "huge_pages",
+    "memory_limit",
+];
 
 /// A name and its value, if known.
 type Row = (&'static str, Option<String>);
@@ -64,6 +83,45 @@ fn systems(data: &Data, sweep: &SweepTable<'_>) -> [Row; 3] {
     ]
 }
 
+/// The steps of preparation that were carried out, in their order, with what the plan asked for.
+fn prepared(data: &Data, sweep: &SweepTable<'_>) -> [Row; 1] {
+    let steps = |system: Option<&str>| {
+        let own = data.facts.iter().filter(|fact| {
+            let is_step = fact.group.ends_with(PREPARATION) && !fact.name.ends_with(" found");
+            is_step && fact.system.as_deref() == system
+        });
+        joined(own.map(|fact| step(data, fact)))
+    };
+    let each = sweep.systems.iter().map(|system| {
+        let name = system.name.as_str();
+        (name, steps(Some(name)))
+    });
+    let all = alike(each.collect()).into_iter().chain(steps(None));
+    [("Preparation", joined(all))]
+}
+
+/// `erase (format)`; why a step was left out as the study has it.
+fn step(data: &Data, fact: &Fact) -> String {
+    let name = fact.name.replace('_', " ");
+    let is_done = STEPS.contains(&fact.name.as_str()) && !fact.value.contains("not set, because");
+    if !is_done {
+        return format!("{name}: {}", fact.value);
+    }
+    let asked = |header: &Header| {
+        let mut planned = header.plan.iter().filter(|(key, given)| {
+            let is_preparation = given.role == Role::Scope(Scope::Preparation);
+            is_preparation && key.rsplit('.').next() == Some(&fact.name)
+        });
+        planned.next().map(|(_, given)| given.value.clone())
+    };
+    // A mount point of one machine says nothing to a reader.
+    let asked = data.headers.iter().find_map(asked);
+    match asked.filter(|value| !value.contains('/')) {
+        Some(value) => format!("{name} ({value})"),
+        None => name,
+    }
+}
+
 fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     let sizes = data
         .headers
@@ -77,7 +135,12 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     });
     let steps = sweep.groups.iter().flat_map(|group| &group.steps);
     let threads: BTreeSet<u32> = steps.map(|step| step.threads).collect();
-    let threads = threads.into_iter().map(|threads| threads.to_string());
+    let most_threads = threads.last().copied();
+    let tested = |counts: String| match most_threads {
+        Some(highest) => format!("{counts}; not tested beyond {highest}"),
+        None => counts,
+    };
+    let threads: Vec<String> = threads.iter().map(u32::to_string).collect();
     let is_timed = |point: &&Point| !LENGTH_UNKNOWN.is_among(&point.phase.findings);
     let times = data.points.iter().filter(is_timed);
     let times: Vec<f64> = times.map(|point| point.phase.duration_s).collect();
@@ -97,19 +160,30 @@ fn points(data: &Data, sweep: &SweepTable<'_>) -> [Row; 5] {
     };
     let each = [length.unwrap_or_default(), repeats];
     let tools = data.headers.iter();
-    let tools = tools.map(|header| format!("tailmark {}", header.tailmark));
+    let imported = data.systems.iter().filter(|system| is_imported(system));
+    let imported = imported.count();
+    let is_imported = imported > 0 && imported == data.systems.len();
+    let tools = tools.map(|header| {
+        let tailmark = format!("tailmark {}", header.tailmark);
+        if is_imported {
+            format!("another program; imported and compared by {tailmark}")
+        } else {
+            tailmark
+        }
+    });
     let groups: Vec<&WorkloadGrid<'_>> = sweep.all_groups().collect();
     let workload = |group: &&WorkloadGrid<'_>| {
-        format!("{}: {}", group.title_with_conditions(), about(group, &[]))
+        let about = about(group, &[]);
+        (!about.is_empty()).then(|| format!("{}: {about}", group.title_with_conditions()))
     };
-    let workloads: Vec<String> = groups.iter().map(workload).collect();
+    let workloads: Vec<String> = groups.iter().filter_map(workload).collect();
     [
         (
             "Workloads",
             (workloads.len() > 1).then(|| workloads.join(". ")),
         ),
         ("Records", joined(records)),
-        ("Threads", joined(threads)),
+        ("Threads", joined(threads.into_iter()).map(tested)),
         ("Each point", joined(each.into_iter())),
         ("Tool", joined(tools)),
     ]

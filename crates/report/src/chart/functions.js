@@ -18,7 +18,7 @@ const charts = (function () {
     params !== null && typeof params === 'object' ? Number(params.value) : Number(params);
 
   const write = {
-    latency: (v) => { const [n, unit] = scaled(v, TIMES); return trimmed(n) + ' ' + unit; },
+    latency: (v) => { const [n, unit] = scaled(v, TIMES); return v === 0 ? '0' : trimmed(n) + ' ' + unit; },
     rate: (params) => {
       const [n, unit] = scaled(number(params), COUNTS);
       return trimmed(n) + unit;

@@ -23,7 +23,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
-use tailmark_model::number;
+use tailmark_model::{LogoKind, number};
 use tailmark_study::{OwnFiles, Study, own_files};
 use terminal::Screen;
 
@@ -143,6 +143,8 @@ pub struct Head {
     pub began_ms: Option<u64>,
     /// The author's words at the foot of each page; empty: none.
     pub footer: String,
+    /// The author's picture.
+    pub logo: Option<(LogoKind, Vec<u8>)>,
     /// Whether it is a brief.
     pub is_brief: bool,
 }
@@ -169,6 +171,7 @@ impl Head {
             names: systems.chain(workloads).chain(titles).cloned().collect(),
             began_ms: data.headers.iter().map(|header| header.created_ms).max(),
             footer: author::footer(data),
+            logo: author::logo(data),
             is_brief: false,
         }
     }
@@ -271,16 +274,16 @@ impl Written {
     /// The summary for a terminal: headline, peaks, and the codes of findings.
     #[must_use]
     pub fn digest(&self, screen: Screen) -> Vec<String> {
-        let mut lines: Vec<String> = self.headline.iter().cloned().collect();
+        let headline = self.headline.iter();
+        let headline = headline.flat_map(|headline| terminal::paragraph(headline, screen));
+        let mut lines: Vec<String> = headline.collect();
         let peaks = self.peaks.iter();
         lines.extend(peaks.flat_map(|peaks| terminal::table(peaks, screen)));
         if !self.findings.is_empty() {
             let codes = self.findings.iter();
             let codes = codes.map(|(code, n)| format!("{code} {}", number::count(*n as u64)));
-            lines.push(format!(
-                "findings: {}",
-                codes.collect::<Vec<_>>().join(", ")
-            ));
+            let codes = format!("findings: {}", codes.collect::<Vec<_>>().join(", "));
+            lines.extend(terminal::paragraph(&codes, screen));
         }
         lines
     }

@@ -83,34 +83,49 @@ impl<'s, 'a> Topic<'s, 'a> {
     }
 
     /// Which systems the subject is ahead of where none is ahead of it, and which are not told apart
-    /// from it there.
+    /// from it there: one sentence for the workloads that are alike in both.
     fn alike(
         &self,
         sweep: &SweepTable<'a>,
         subject: &'a str,
         workloads: &[&WorkloadTopic<'s, 'a>],
     ) -> Text {
-        let mut same: Vec<(Text, Vec<&WorkloadTopic<'s, 'a>>)> = Vec::new();
+        let mut same: Vec<Alike<'_, 's, 'a>> = Vec::new();
         for topic in workloads {
             let alike = topic.with(sweep, &[Lead::Same, Lead::Equivalent]);
             if alike.is_empty() || !topic.with(sweep, &[Lead::Worse]).is_empty() {
                 continue;
             }
-            let behind = topic.with(sweep, &[Lead::Better]);
-            let said = self.told_apart(sweep, subject, &alike, &behind);
-            match same.iter_mut().find(|(other, _)| *other == said) {
-                Some((_, own)) => own.push(topic),
-                None => same.push((said, vec![topic])),
+            let like = like(sweep, &known(&alike));
+            let behind = known(&topic.with(sweep, &[Lead::Better]));
+            let is_ratio = |one: &&Comparison| sweep.comparisons.improvement(one).contains('X');
+            let name = |one: &&Comparison| (one.b.clone(), is_ratio(one));
+            let names: Vec<(String, bool)> = behind.iter().map(name).collect();
+            let known = same
+                .iter_mut()
+                .find(|own| own.like == like && own.names == names);
+            match known {
+                Some(own) => {
+                    own.topics.push(topic);
+                    let columns = own.behind.iter_mut().zip(behind);
+                    columns.for_each(|(column, one)| column.push(one));
+                }
+                None => same.push(Alike {
+                    like,
+                    names,
+                    behind: behind.into_iter().map(|one| vec![one]).collect(),
+                    topics: vec![topic],
+                }),
             }
         }
-        let sentences = same.into_iter().map(|(said, own)| {
+        let sentences = same.into_iter().map(|own| {
             // With a single workload there is nothing to list.
             let which = if self.is_every && self.workloads.len() == 1 {
                 ".".to_owned()
             } else {
-                format!(", in {}.", self.which(&own))
+                format!(", in {}.", self.which(&own.topics))
             };
-            said.and(which)
+            self.told_apart(sweep, subject, &own).and(which)
         });
         sentences.fold(Text::default(), sentence)
     }
@@ -121,36 +136,11 @@ impl<'s, 'a> Topic<'s, 'a> {
         &self,
         sweep: &SweepTable<'a>,
         subject: &'a str,
-        alike: &[&ComparedPair<'a>],
-        behind: &[&ComparedPair<'a>],
+        own: &Alike<'_, 's, 'a>,
     ) -> Text {
-        fn known<'p>(pairs: &[&'p ComparedPair<'_>]) -> Vec<&'p Comparison> {
-            let known = pairs.iter().filter_map(|(.., known)| known.as_ref());
-            known.collect()
-        }
-        let (alike, behind) = (known(alike), known(behind));
-        let metric = alike.first().map_or(Metric::OPS_PER_SEC, |one| one.metric);
+        let metric = own.topics[0].metric();
         let is_of_ops = metric == Metric::OPS_PER_SEC;
-        let outcomes = alike
-            .iter()
-            .map(|one| Outcome::new(one, sweep.comparisons.band));
-        let outcomes: BTreeSet<Outcome> = outcomes.collect();
-        let within = compare::within(sweep.comparisons);
-        let how = match outcomes.iter().copied().collect::<Vec<_>>().as_slice() {
-            [Outcome::Tied] => format!("is {within} of"),
-            [Outcome::Equivalent] => format!("is equivalent ({within}) to"),
-            _ => "shows no difference from".to_owned(),
-        };
-        let whose = |one: &&Comparison| {
-            if is_of_ops {
-                one.b.clone()
-            } else {
-                format!("{}'s", one.b)
-            }
-        };
-        let others: Vec<String> = alike.iter().map(whose).collect();
-        let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        let like = format!("{how} {}", number::list(&others));
+        let is_average = matches!(own.topics[0].spot, Some(ComparedAt::Average(_)));
         let text = Text::plain(format!("{}, ", self.words.at()));
         let mut text = if is_of_ops {
             text.and_strong(subject).and(" ")
@@ -159,28 +149,91 @@ impl<'s, 'a> Topic<'s, 'a> {
                 .and_strong(subject)
                 .and(" ")
         };
-        for (i, one) in behind.iter().enumerate() {
+        for (i, of_system) in own.behind.iter().enumerate() {
             text = text.and(if i == 0 { "" } else { ", " });
-            let improvement = sweep.comparisons.improvement(one);
+            let improvement = range(sweep, of_system);
             text = if is_of_ops {
                 more(text, &improvement, false)
             } else {
                 let text = text.and(if i == 0 { "is " } else { "" });
                 text.and_strong(amount(&improvement)).and(" than ")
             };
-            let [own, other] = one.centers.map(|value| {
-                if is_of_ops {
-                    metric.text(value)
-                } else {
-                    metric.text_with_unit(value)
-                }
-            });
-            text = text.and(format!("{} ({own} against {other})", whose(one)));
+            text = text.and(whose(of_system[0]));
+            // Of several workloads they are beside each, and an average of ratios has none.
+            if let ([one], false) = (&of_system[..], is_average) {
+                let [ours, theirs] = one.centers.map(|value| {
+                    if is_of_ops {
+                        metric.text(value)
+                    } else {
+                        metric.text_with_unit(value)
+                    }
+                });
+                text = text.and(format!(" ({ours} against {theirs})"));
+            }
         }
-        match (behind.is_empty(), is_of_ops) {
+        let like = &own.like;
+        match (own.behind.is_empty(), is_of_ops) {
             (true, true) => text.and(format!("{like}{}", self.words.in_ops())),
-            (true, false) => text.and(like),
+            (true, false) => text.and(&**like),
             (false, _) => text.and(format!(" and {like}")),
         }
     }
+}
+
+/// Workloads in which the subject is not told apart from the same systems, and ahead of the same.
+struct Alike<'p, 's, 'a> {
+    /// From which systems it is not told apart, in words.
+    like: String,
+    /// The systems behind it, and whether by how much is a ratio.
+    names: Vec<(String, bool)>,
+    /// Of each of them, how it compares in each workload.
+    behind: Vec<Vec<&'p Comparison>>,
+    topics: Vec<&'p WorkloadTopic<'s, 'a>>,
+}
+
+fn known<'p>(pairs: &[&'p ComparedPair<'_>]) -> Vec<&'p Comparison> {
+    let known = pairs.iter().filter_map(|(.., known)| known.as_ref());
+    known.collect()
+}
+
+/// `is within 3 % of A and B`
+fn like(sweep: &SweepTable<'_>, alike: &[&Comparison]) -> String {
+    let outcomes = alike
+        .iter()
+        .map(|one| Outcome::new(one, sweep.comparisons.band));
+    let outcomes: BTreeSet<Outcome> = outcomes.collect();
+    let within = compare::within(sweep.comparisons);
+    let how = match outcomes.iter().copied().collect::<Vec<_>>().as_slice() {
+        [Outcome::Tied] => format!("is {within} of"),
+        [Outcome::Equivalent] => format!("is equivalent ({within}) to"),
+        _ => "shows no difference from".to_owned(),
+    };
+    let others: Vec<String> = alike.iter().map(|one| whose(one)).collect();
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    format!("{how} {}", number::list(&others))
+}
+
+/// The other system of a comparison; of a latency, `B's`.
+fn whose(one: &Comparison) -> String {
+    if one.metric == Metric::OPS_PER_SEC {
+        one.b.clone()
+    } else {
+        format!("{}'s", one.b)
+    }
+}
+
+/// `+33 %`, `+33 % to +35 %`, `20 % to 31 % lower`: improvements over one system in several workloads.
+fn range(sweep: &SweepTable<'_>, all: &[&Comparison]) -> String {
+    let gain = |one: &&&Comparison| compare::gain(one).value;
+    let by_gain = |a: &&&Comparison, b: &&&Comparison| gain(a).total_cmp(&gain(b));
+    let text = |one: Option<&&Comparison>| {
+        one.map_or_else(String::new, |one| sweep.comparisons.improvement(one))
+    };
+    let least = text(all.iter().min_by(by_gain));
+    let most = text(all.iter().max_by(by_gain));
+    if least == most {
+        return most;
+    }
+    let least = least.trim_end_matches(" lower").trim_end_matches(" higher");
+    format!("{} to {}", amount(least), amount(&most))
 }

@@ -188,7 +188,7 @@ impl Trend {
         option["xAxis"] = chart::categories("study (UTC)", &labels(entries));
         option["xAxis"]["axisLabel"]["interval"] = "auto".into();
         let title = format!("{} {}", metric.row().title, self.name.at);
-        option["yAxis"] = chart::axis("value", &title, 44, &format!("@{write}"));
+        option["yAxis"] = chart::axis("value", &title, 62, &format!("@{write}"));
         option["series"] = self.systems.iter().map(series).collect();
         option
     }

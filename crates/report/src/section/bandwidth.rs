@@ -9,7 +9,7 @@ use crate::{
     measure::Spread,
     sweep::{SweepTable, WorkloadGrid},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{DeviceBandwidth, Phase, System, number};
 
 pub const SECTION: Section = Section {
@@ -54,17 +54,12 @@ fn render(data: &Data) -> Vec<Block> {
     if !devices.are_known() && sweep.groups.iter().all(|group| !has_bytes(group)) {
         return Vec::new();
     }
-    let (title, about) = if devices.are_known() {
-        (
-            "Device bandwidth at the highest thread count",
-            "device reads and writes",
-        )
+    let (what, about) = if devices.are_known() {
+        ("Device", "device reads and writes")
     } else {
-        (
-            "Database bandwidth at the highest thread count",
-            "keys and values",
-        )
+        ("Database", "keys and values")
     };
+    let title = format!("{what} bandwidth {}", place(&sweep));
     let (base, plot) = bars::bandwidth(&sweep, |group, system| {
         let cell = last(group, system)?;
         if devices.are_known() {
@@ -74,7 +69,7 @@ fn render(data: &Data) -> Vec<Block> {
         }
     });
     let chart = Chart {
-        title: title.into(),
+        title,
         hint: format!("MB/s of {about}"),
         about: format!("Bars of the mean MB/s of {about}, by workload and system."),
         height: 320,
@@ -173,6 +168,16 @@ fn written(cell: Option<&GridCell<'_>>, figure: impl Fn(&Phase) -> Option<f64>) 
                 ..value
             }
         })
+}
+
+/// `at 96 threads`, if that is the highest thread count of all workloads.
+fn place(sweep: &SweepTable<'_>) -> String {
+    let lasts = sweep.groups.iter().filter_map(|group| group.steps.last());
+    let lasts: BTreeSet<u32> = lasts.map(|step| step.threads).collect();
+    match lasts.first() {
+        Some(only) if lasts.len() == 1 => format!("at {}", number::threads(*only)),
+        _ => "at the highest thread count".to_owned(),
+    }
 }
 
 /// The bandwidth of a system at the highest thread count of the workload.

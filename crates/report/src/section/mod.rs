@@ -33,7 +33,7 @@ use tailmark_model::ReportSettings;
 
 pub use compared_table::{RATIO, metric_cell, probability};
 pub(crate) use fixed::{ComparedPair, FixedTopic, topics as fixed_topics};
-pub(crate) use peaks::chart as peaks_chart;
+pub(crate) use peaks::{chart as peaks_chart, short_table as peaks_table};
 pub(crate) use summary::front;
 pub use summary::headline;
 pub(crate) use workload::{about, curves};

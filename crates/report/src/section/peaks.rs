@@ -8,6 +8,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, PointKey, System, number};
+use tailmark_stats::statistics::RUNS_MIN;
 
 pub const SECTION: Section = Section {
     name: "peaks",
@@ -58,20 +59,64 @@ fn table(sweep: &SweepTable<'_>) -> Table {
     let mut note =
         "The peak of a system is its highest ops/s over all thread counts, of valid points."
             .to_owned();
-    if sweep.repeats() > 1 {
-        note.push_str(
-            " In each repeat, the thread count of the peak is chosen by the other repeats, so that \
-             chance does not inflate the peak.",
-        );
-    }
+    let is_cross_validated = sweep.repeats() >= RUNS_MIN;
+    note.push_str(if is_cross_validated {
+        " In each repeat, the thread count of the peak is chosen by the other repeats, so that \
+         chance does not inflate the peak. It may be below the mean at its thread count."
+    } else {
+        " Of several thread counts the highest is too high by chance: four repeats or more avoid \
+         this bias."
+    });
     if sweep.has_peaks_at_least() {
         note.push_str(" ≥ means at least: the clients were the limit there.");
+    }
+    if let Some(common) = compare::about_common(sweep) {
+        note.push(' ');
+        note.push_str(common);
     }
     let groups = sweep.groups.iter().filter(|group| group.has_peaks());
     Table {
         columns,
         rows: groups.map(|group| row(group, sweep)).collect(),
         note,
+        ..Table::default()
+    }
+}
+
+/// The same in a few columns, for a brief: each peak with its thread count, and the improvements.
+pub fn short_table(sweep: &SweepTable<'_>) -> Table {
+    let long = table(sweep);
+    // Of the long table, two columns of each system become one, and the best is in bold alone.
+    let systems = 1 + 2 * sweep.systems.len();
+    let improvements = (systems + 1).min(long.columns.len());
+    let mut columns = vec![Column::text("Workload")];
+    let title = "peak ops/s and its threads";
+    let names = sweep.systems.iter().map(|system| &system.name);
+    columns.extend(names.map(|name| Column::number(name).unit("ops/s").group(title)));
+    columns.extend_from_slice(&long.columns[improvements..]);
+    let row = |row: &TableRow| {
+        let mut cells = vec![row.cells[0].clone()];
+        let peaks = row.cells[1..systems].chunks(2);
+        cells.extend(peaks.map(|peak| {
+            let (ops, threads) = (&peak[0], &peak[1]);
+            let text = match threads.text.parse::<u32>() {
+                Ok(_) => format!("{} at {}", ops.text, threads.text),
+                Err(_) => ops.text.clone(),
+            };
+            Cell {
+                text,
+                ..ops.clone()
+            }
+        }));
+        cells.extend_from_slice(&row.cells[improvements..]);
+        TableRow {
+            cells,
+            total: false,
+        }
+    };
+    Table {
+        columns,
+        rows: long.rows.iter().map(row).collect(),
         ..Table::default()
     }
 }

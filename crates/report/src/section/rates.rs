@@ -154,19 +154,25 @@ fn lag(cell: &GridCell<'_>, cause: Cause) -> Option<Cell> {
     Measured::new(&lags, true).map(|lag| written(lag, false))
 }
 
-/// `60% of disk's peak of 2,400`, if the rate was given as a percentage.
+/// `60% of disk's peak so far, 2,400`, if the rate was given as a percentage: runs after it may have
+/// changed the peak. `2,390 to 2,400` if it differed between studies.
 fn requested(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
     let Some(key) = cell.points.first().map(|point| &point.key) else {
         return String::new();
     };
-    let resolved = sweep.data.resolved_rates.iter().find(|resolved| {
-        resolved.system == key.system
-            && resolved.workload == key.workload
-            && resolved.distribution == key.distribution
-            && Some(resolved.rate) == key.target_rate
-    });
-    resolved.map_or_else(String::new, |resolved| {
-        let (part, peak) = (&resolved.requested, number::rate(resolved.peak_ops_per_sec));
-        format!("{part} of {}'s peak of {peak}", resolved.of_system)
-    })
+    let resolved = sweep.data.resolved_rates.iter();
+    let resolved: Vec<_> = resolved.filter(|resolved| key.is_at(resolved)).collect();
+    let Some(first) = resolved.first() else {
+        return String::new();
+    };
+    let peaks = || resolved.iter().map(|own| own.peak_ops_per_sec);
+    let [low, high] = [f64::min, f64::max].map(|end| peaks().fold(first.peak_ops_per_sec, end));
+    let [low, high] = [low, high].map(number::rate);
+    let peak = if low == high {
+        low
+    } else {
+        format!("{low} to {high}")
+    };
+    let (part, system) = (&first.requested, &first.of_system);
+    format!("{part} of {system}'s peak so far, {peak}")
 }

@@ -314,6 +314,11 @@ fn of_pair<'a>(
     sweep: &SweepTable<'_>,
 ) -> CardFigure {
     let within = compare::within(sweep.comparisons);
+    let common = compare::over_common(group, comparison);
+    let what = common.map_or_else(
+        || what.to_owned(),
+        |counts| format!("{what} over the thread counts in common ({counts})"),
+    );
     let over = if comparison.metric.more_is_better() {
         format!("{what}, {a} over {b}")
     } else {

@@ -41,8 +41,9 @@ pub fn about(group: &WorkloadGrid<'_>, more: &[&str]) -> String {
     let mix = mix::mix(group);
     let mix = Some(mix.as_str()).filter(|mix| !mix.is_empty());
     let parts = mix.into_iter().chain(more.iter().copied());
-    let parts: Vec<&str> = parts.chain([group.conditions.as_str()]).collect();
-    parts.join("; ")
+    let parts = parts.chain([group.conditions.as_str()]);
+    let known: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    known.join("; ")
 }
 
 fn workload<'a>(

@@ -25,6 +25,7 @@ pub fn at_the_highest<'a>(
     let spot = ComparedAt::Step(step);
     let pairs = compare::pairs(group, sweep, spot, metric);
     let has_figures = detail == Detail::Full || pairs.len() == 1;
+    let of_several = pairs.len() > 1 && pairs.iter().all(|pair| pair.0 == pairs[0].0);
     let said = pairs.into_iter().filter_map(|pair| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
         let values = (value(pair.0)?, value(pair.1)?);
@@ -34,6 +35,7 @@ pub fn at_the_highest<'a>(
         } else {
             String::new()
         };
+        let figures = (figures, of_several);
         let said = which_is_better(sweep, metric, pair, values, known.as_ref(), figures);
         Some(said)
     });
@@ -81,14 +83,15 @@ fn lines<'a>(begin: &str, metric: Metric, sayings: impl Iterator<Item = Said<'a>
     all
 }
 
-/// Which of two values is better, and by how much, as far as that is certain.
+/// Which of two values is better, and by how much, as far as that is certain. `of_several`: other pairs
+/// have the first in common, so that one sentence is about all of them.
 fn which_is_better<'a>(
     sweep: &SweepTable<'_>,
     metric: Metric,
     (a, b): (&'a str, &'a str),
     (of_a, of_b): (Measured, Measured),
     comparison: Option<&Comparison>,
-    figures: String,
+    (figures, of_several): (String, bool),
 ) -> Said<'a> {
     let noun = metric.noun();
     let uncertain = |both: String| {
@@ -111,6 +114,10 @@ fn which_is_better<'a>(
     let interval = compare::interval(comparison, sweep.comparisons).unwrap_or_default();
     let details = in_brackets([figures, interval]);
     let outcome = Outcome::new(comparison, sweep.comparisons.band);
+    if outcome == Outcome::Tied && of_several {
+        let within = compare::within(sweep.comparisons);
+        return Said::Is(a, Text::plain(format!("{within} of {b}'s{details}")));
+    }
     match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => {
             let sentence = format!("{words} in {noun}{details}.");
@@ -184,6 +191,7 @@ pub fn at_the_peaks<'a>(
             let begin = format!("At the peaks ({})", steps[0].place());
             let figures = figures(metric, of_a, of_b);
             let known = comparison.as_ref();
+            let figures = (figures, false);
             let which = which_is_better(sweep, metric, pair, (of_a, of_b), known, figures);
             said.push((begin, which));
             continue;

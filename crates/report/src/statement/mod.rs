@@ -48,8 +48,11 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
     if group.axis == Axis::Threads && group.rate.is_none() {
         lines.extend(shape::compared(group, sweep));
         lines.extend(threads::overlapping(group, sweep));
-        let systems = sweep.systems.iter().filter(|s| group.has(&s.name));
-        lines.extend(systems.flat_map(|system| shape::of_curve(group, system, latency)));
+        let systems = sweep.systems.iter().copied();
+        let systems = systems.filter(|system| group.has(&system.name));
+        let curves = systems.clone();
+        lines.extend(curves.flat_map(|system| shape::of_curve(group, system, latency)));
+        lines.extend(shape::still_rising(group, systems, latency));
     }
     lines.extend(skipped(group, sweep));
     lines

@@ -8,7 +8,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Metric, number};
-use tailmark_stats::{Comparison, Verdict};
+use tailmark_stats::{Comparison, Verdict, comparison::Place};
 
 /// The peaks of a workload: of the only system, of every one against the baseline, or of the highest
 /// against all others.
@@ -73,12 +73,17 @@ fn against_all(
     }
     clauses.extend(apart.iter().map(|other| {
         let comparison = compared(other);
-        against(
+        let clause = against(
             Text::default(),
             comparison.as_ref(),
             other.system,
             sweep.comparisons,
-        )
+        );
+        let common = comparison.and_then(|known| compare::over_common(group, &known));
+        match common {
+            Some(counts) => clause.and(format!(" over the thread counts in common ({counts})")),
+            None => clause,
+        }
     }));
     let last = clauses.len().saturating_sub(1);
     for (i, clause) in clauses.into_iter().enumerate() {
@@ -91,6 +96,9 @@ fn against_all(
     }
     if detail == Detail::Terse && others.len() > 1 {
         return text.and(".");
+    }
+    if let Some(end) = of_common(group, sweep, first, others) {
+        return text.and(end);
     }
     // In the order in which they are named.
     let named = tied.into_iter().chain(apart);
@@ -105,6 +113,43 @@ fn against_all(
         ": {} against {}.",
         figures(first),
         number::list(&figures_of_others)
+    ))
+}
+
+/// The figures of a comparison over thread counts in common: `: 42 at 8 threads against 30 at 8
+/// threads.`, of several only the end of the sentence.
+fn of_common(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    first: &Standing<'_>,
+    others: &[&Standing<'_>],
+) -> Option<String> {
+    let known = others.iter().filter_map(|other| {
+        let pair = (first.system, other.system);
+        sweep.comparisons.at_peak(group, pair)
+    });
+    let mut common = known.filter(|known| compare::over_common(group, known).is_some());
+    let one = common.next()?;
+    let Place::Peak {
+        threads_a,
+        threads_b,
+        ..
+    } = one.place
+    else {
+        return None;
+    };
+    if others.len() > 1 {
+        return Some(".".to_owned());
+    }
+    let figure = |value, threads| {
+        let threads = number::threads(threads);
+        format!("{} at {threads}", number::bounded_rate(value))
+    };
+    let [a, b] = one.centers;
+    Some(format!(
+        ": {} against {}.",
+        figure(a, threads_a),
+        figure(b, threads_b)
     ))
 }
 
@@ -132,7 +177,7 @@ fn against(
             "may or may not differ (a value is a bound; as measured, {said}) from "
         )),
         Outcome::UnlikePeaks => text.and(format!(
-            "cannot be compared (a thread count is missing or not valid; as measured, {said}) with "
+            "cannot be compared (points of one failed, or no thread count is in common; as measured, {said}) with "
         )),
     };
     let text = text.and_strong(other);
@@ -178,20 +223,29 @@ pub fn amount(said: &str) -> String {
 pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let standings = compare::standings(group, sweep);
     let (last, others) = standings.split_last().filter(|(_, rest)| rest.len() > 1)?;
-    let share = |other: &Standing<'_>| {
+    let mut shares = Vec::new();
+    for other in others.iter().rev() {
         let pair = (last.system, other.system);
         let comparison = sweep.comparisons.at_peak(group, pair)?;
         let is_ahead = compare::is_ahead(&comparison, sweep.comparisons.band);
         let below = (is_ahead == Some(false)).then_some(comparison.ratio)?;
         let share = number::bounded_share(below).replace("≤ ", "at most ");
-        Some(format!("{share} of {}'s", other.system))
+        shares.push((share, other.system));
+    }
+    let (first, _) = shares.first()?;
+    let of_whom = if shares.iter().all(|(share, _)| share == first) {
+        format!("{first} of the others'")
+    } else {
+        let each = shares
+            .iter()
+            .map(|(share, other)| format!("{share} of {other}'s"));
+        let each: Vec<String> = each.collect();
+        let each: Vec<&str> = each.iter().map(String::as_str).collect();
+        number::list(&each)
     };
-    let shares: Option<Vec<String>> = others.iter().rev().map(share).collect();
-    let shares = shares?;
-    let shares: Vec<&str> = shares.iter().map(String::as_str).collect();
     Some(
         Text::plain("The peak of ")
             .and_strong(last.system)
-            .and(format!(" reaches only {}.", number::list(&shares))),
+            .and(format!(" reaches only {of_whom}.")),
     )
 }

@@ -180,22 +180,33 @@ fn curve_point(cell: &GridCell<'_>, latency: Option<Metric>) -> Option<CurvePoin
     })
 }
 
-/// Sentences about a system's curve.
-pub fn of_curve(group: &WorkloadGrid<'_>, system: &System, latency: Option<Metric>) -> Vec<Text> {
+/// The whole curve of a system, if each of its points is valid.
+fn whole_curve(
+    group: &WorkloadGrid<'_>,
+    system: &System,
+    latency: Option<Metric>,
+) -> Option<Vec<CurvePoint>> {
     let steps = group.steps.iter();
     let cells = steps.filter_map(|&step| group.valid_cell(&system.name, step));
     let curve: Vec<CurvePoint> = cells
         .filter_map(|cell| curve_point(cell, latency))
         .collect();
     let is_whole = group.cells_of(&system.name).count() == curve.len();
-    if curve.len() < 3 || !is_whole {
+    (curve.len() >= 3 && is_whole).then_some(curve)
+}
+
+fn latency_name(latency: Option<Metric>) -> String {
+    latency.map_or_else(String::new, |metric| format!("{metric} latency"))
+}
+
+/// Sentences about a system's curve.
+pub fn of_curve(group: &WorkloadGrid<'_>, system: &System, latency: Option<Metric>) -> Vec<Text> {
+    let Some(curve) = whole_curve(group, system, latency) else {
         return Vec::new();
-    }
-    let name = latency
-        .map(|metric| format!("{metric} latency"))
-        .unwrap_or_default();
+    };
+    let name = latency_name(latency);
     let texts = [
-        saturation(&curve, &name).or_else(|| still_rising(&curve)),
+        saturation(&curve, &name),
         flat(&curve, &name),
         spike(&curve, &name),
     ];
@@ -244,8 +255,55 @@ fn rise(ratio: f64) -> String {
     text.trim_start_matches('+').to_owned()
 }
 
-/// A sentence that the highest thread count is the best, and its gain, if the runs show one.
-fn still_rising(curve: &[CurvePoint]) -> Option<String> {
+/// A system, and by how much its last thread count is ahead.
+type Gain<'a> = (&'a str, f64);
+
+/// One sentence about the systems that still gain at the highest thread count, for each such count.
+pub fn still_rising<'a>(
+    group: &WorkloadGrid<'a>,
+    systems: impl Iterator<Item = &'a System>,
+    latency: Option<Metric>,
+) -> Vec<Text> {
+    let mut all: Vec<(Step, Step, Vec<Gain<'_>>)> = Vec::new();
+    for system in systems {
+        let curve = whole_curve(group, system, latency);
+        let is_rising = |own: &Vec<CurvePoint>| saturation(own, &latency_name(latency)).is_none();
+        let gain = curve.filter(is_rising).and_then(|curve| last_gain(&curve));
+        let Some((last, before, gain)) = gain else {
+            continue;
+        };
+        let known = all
+            .iter_mut()
+            .find(|(at, from, _)| (*at, *from) == (last, before));
+        match known {
+            Some((.., own)) => own.push((&system.name, gain)),
+            None => all.push((last, before, vec![(&system.name, gain)])),
+        }
+    }
+    let sentences = all.into_iter().map(|(last, before, own)| {
+        let gains = own.iter().map(|(_, gain)| *gain);
+        let [least, most] = [f64::min, f64::max].map(|end| {
+            let gain = gains.clone().reduce(end).unwrap_or_default();
+            Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + gain), None)
+        });
+        let gain = if least == most {
+            most
+        } else {
+            format!("{least} to {most}")
+        };
+        let names: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
+        Text::strong(number::list(&names)).and(format!(
+            " {} still gaining at {} ({gain} over {}): more threads were not tested.",
+            if names.len() == 1 { "is" } else { "are" },
+            last.place(),
+            before.label(),
+        ))
+    });
+    sentences.collect()
+}
+
+/// The highest thread count, the best one below it, and the gain, if the runs show one.
+fn last_gain(curve: &[CurvePoint]) -> Option<(Step, Step, f64)> {
     let [lower @ .., last] = curve else {
         return None;
     };
@@ -255,14 +313,7 @@ fn still_rising(curve: &[CurvePoint]) -> Option<String> {
     let gain = last.ops / before.ops - 1.0;
     let is_more = statistics::welch(&last.runs, &before.runs)
         .is_none_or(|difference| difference.ratio.low > 1.0);
-    (gain > NEXT_TO_NOTHING && is_more).then(|| {
-        format!(
-            " is still gaining at {} ({} over {}): more threads were not tested.",
-            last.step.place(),
-            Metric::OPS_PER_SEC.improvement(Bounded::exact(1.0 + gain), None),
-            before.step.label(),
-        )
-    })
+    (gain > NEXT_TO_NOTHING && is_more).then_some((last.step, before.step, gain))
 }
 
 fn flat(curve: &[CurvePoint], name: &str) -> Option<String> {

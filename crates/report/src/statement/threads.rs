@@ -91,6 +91,14 @@ impl<'a> Along<'a> {
         all.map(|(step, _)| *step).collect()
     }
 
+    /// Whether a difference is shown at any step, or none is tested. If all are tested and none is
+    /// shown, an average or a range would be read as one.
+    fn shows_any(&self, sweep: &SweepTable<'_>) -> bool {
+        let band = sweep.comparisons.band;
+        let mut at = self.at.iter();
+        at.any(|(_, own)| Outcome::new(own, band) != Outcome::NoDifferenceShown)
+    }
+
     /// Whether the first, or the second, is ahead at each of at least two steps. If a value is a
     /// bound that leaves it open, it is not.
     fn leads_everywhere(&self, sweep: &SweepTable<'_>, is_first: bool) -> bool {
@@ -106,8 +114,23 @@ pub fn over_all<'a>(
     detail: Detail,
 ) -> Vec<Text> {
     let all = along_all(group, sweep, metric);
-    let ranges = ranges(group, sweep, metric, &all, detail);
+    let shown = all.iter().filter(|along| along.shows_any(sweep));
+    let shown: Vec<&Along<'_>> = shown.collect();
+    let ranges = ranges(group, sweep, metric, &shown, detail);
     let everywhere = everywhere(group, sweep, metric, &all);
+    // Several ranges of a tail are long, and that one is better at each count says most of them.
+    let is_tail = metric
+        .latency()
+        .is_some_and(|(_, own)| own != Statistic::MEAN);
+    if detail == Detail::Terse && is_tail && all.len() > 1 && everywhere.len() == 1 {
+        let leads = |along: &Along<'_>| {
+            let mut ways = [true, false].into_iter();
+            ways.any(|is_first| along.leads_everywhere(sweep, is_first))
+        };
+        if all.iter().all(leads) {
+            return everywhere;
+        }
+    }
     let changes = changes_of_lead(group, sweep, metric);
     ranges
         .into_iter()
@@ -147,7 +170,7 @@ fn ranges<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     metric: Metric,
-    all: &[Along<'a>],
+    all: &[&Along<'a>],
     detail: Detail,
 ) -> Option<Text> {
     let first = all.first()?;
@@ -155,6 +178,13 @@ fn ranges<'a>(
     let is_ops = metric == Metric::OPS_PER_SEC;
     let mut text = Text::default();
     let mut was_average = None;
+    let ways = all.iter().map(|along| {
+        let mut ways = [true, false].into_iter();
+        ways.find(|is_first| along.leads_everywhere(sweep, *is_first))
+    });
+    let ways: Vec<Option<bool>> = ways.collect();
+    // Of several systems alike it is said once, at the end.
+    let is_alike = is_one && ways.iter().all(|way| way.is_some() && *way == ways[0]);
     for (i, along) in all.iter().enumerate() {
         let is_averaged = metric
             .latency()
@@ -185,23 +215,28 @@ fn ranges<'a>(
         let details = (!is_terse, ends.as_deref());
         text = range(text, sweep, metric, along.b, average, details);
         // In full it is a sentence of its own.
-        let leads = [true, false].map(|is_first| along.leads_everywhere(sweep, is_first));
         let is_said = ends.is_some_and(|ends| ends.contains(" at every "));
-        if is_terse && leads.contains(&true) && !is_said {
-            let at_every = match group.axis {
-                Axis::Threads => "thread count",
-                Axis::Rates => "offered rate",
-            };
-            let verb = match (is_ops, leads[0]) {
-                (true, true) => "leads",
-                (true, false) => "trails",
-                (false, true) => "is lower",
-                (false, false) => "is higher",
-            };
-            text = text.and(format!(", and {verb} at every {at_every}"));
+        let is_here = is_terse && !is_said && (!is_alike || i + 1 == all.len());
+        if let Some(way) = ways[i].filter(|_| is_here) {
+            text = text.and(everywhere_too(group.axis, is_ops, way));
         }
     }
     Some(text.and("."))
+}
+
+/// `, and leads at every thread count`: at the end of a clause about an average.
+fn everywhere_too(axis: Axis, is_ops: bool, is_better: bool) -> String {
+    let at_every = match axis {
+        Axis::Threads => "thread count",
+        Axis::Rates => "offered rate",
+    };
+    let verb = match (is_ops, is_better) {
+        (true, true) => "leads",
+        (true, false) => "trails",
+        (false, true) => "is lower",
+        (false, false) => "is higher",
+    };
+    format!(", and {verb} at every {at_every}")
 }
 
 /// The beginning of a sentence, or of a clause, about all steps.

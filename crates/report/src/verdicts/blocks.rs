@@ -168,13 +168,21 @@ fn cells(comparison: &Comparison) -> Vec<Cell> {
 
 /// The place of a comparison, in words.
 fn at(found: &Comparison) -> String {
-    match found.place {
+    let place = match found.place {
         Place::Peak {
             threads_a,
             threads_b,
+            ..
         } if threads_a != threads_b => format!("{threads_a} and {threads_b} threads"),
         Place::Peak { threads_a, .. } => number::threads(threads_a),
         Place::Point { .. } => found.point().map_or_else(String::new, |point| point.at()),
+    };
+    match found.place {
+        Place::Peak {
+            is_over_common: true,
+            ..
+        } => format!("{place} (of the thread counts in common)"),
+        _ => place,
     }
 }
 

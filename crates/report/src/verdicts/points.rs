@@ -81,6 +81,7 @@ impl Points {
             Place::Peak {
                 threads_a,
                 threads_b,
+                ..
             } => [threads_a, threads_b]
                 .map(|threads| PointName::new(workload, distribution, threads, None, None)),
         };

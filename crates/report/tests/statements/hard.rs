@@ -272,7 +272,7 @@ fn that_runs_are_too_few_is_said_only_if_they_are() {
     let text = headline(&data);
     assert!(!text.contains("Too few runs"), "{text}");
     assert!(
-        text.contains("do not have the same thread counts"),
+        text.contains("they have no thread count in common"),
         "{text}"
     );
     assert!(!said(&data).concat().contains("a verdict needs"));

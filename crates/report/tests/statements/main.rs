@@ -3,9 +3,11 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod brief;
 mod distributions;
 mod fixed;
 mod hard;
+mod peaks;
 #[path = "../sections/mod.rs"]
 mod sections;
 mod shape;

@@ -36,7 +36,7 @@ fn data(title: &str, study: &Study<'_>, settings: ReportSettings) -> Data {
     let mut header = Header::without_plan(title, String::new());
     header.settings.data = Some(DataSize {
         records: 250_000_000,
-        value_bytes: 4_096.0,
+        value_bytes: 250e6 * 4_096.0,
     });
     header.settings.report = settings;
     let system = |name: &&str| System {

@@ -399,3 +399,35 @@ fn a_latency_has_the_verdict_of_its_own_comparison() {
     );
     assert!(workloads.contains(&sentence), "{sentence}\n{workloads}");
 }
+
+#[test]
+fn of_identical_runs_beside_verdicts_there_is_no_verdict_and_it_is_not_their_number() {
+    let data = study(&[
+        Runs("first", &[1_500.0; 5]),
+        Runs("second", &[1_400.0; 5]),
+        SLOW,
+    ]);
+    let summary = said("summary", &data);
+    for part in [
+        "There is no verdict on first and second at peak in YCSB C: there are too few runs for a \
+         verdict, or the runs are identical.",
+        "Where the runs of a point are identical, differences are as measured.",
+    ] {
+        assert!(summary.contains(part), "{summary}");
+    }
+    assert!(
+        !summary.contains("Where a side has too few runs"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn where_no_thread_count_shows_a_difference_none_is_said_of_all() {
+    const NOISY: Runs = Runs("noisy", &[1_300.0, 800.0, 1_200.0, 900.0, 1_080.0]);
+    const OTHER: Runs = Runs("other", &[1_000.0, 1_100.0, 950.0, 1_150.0, 1_010.0]);
+    let workloads = said("workloads", &study(&[NOISY, OTHER]));
+    assert!(!workloads.contains("thread counts,"), "{workloads}");
+    let apart = said("workloads", &study(&[FAST, SLOW]));
+    assert!(apart.contains("On average over thread counts,"), "{apart}");
+    assert!(apart.contains("Across thread counts,"), "{apart}");
+}

@@ -45,7 +45,7 @@ impl FromServer {
         system: &str,
         not_sampled: &mut Vec<String>,
     ) -> Option<Self> {
-        // Known from the start, and said then.
+        // Known and reported from the start.
         if server.without_agent().is_some() {
             return None;
         }
@@ -66,7 +66,7 @@ impl FromServer {
                 let there = |why: String| format!("{why}, on server {}", server.name());
                 not_sampled.extend(refused.into_iter().map(there));
             }
-            // What a connection that comes back brings is taken; until then it is a gap.
+            // A connection that comes back delivers samples again; until then there is a gap.
             Err(error) if error.may_pass() => {}
             Err(error) => {
                 let (why, name) = (in_one_line(&error), server.name());
@@ -85,7 +85,7 @@ impl FromServer {
     /// Takes samples that have arrived. If `now` is set, everything is sampled first.
     pub fn sample(&mut self, now_s: &dyn Fn() -> f64, now: bool, not_sampled: &mut Vec<String>) {
         if now {
-            // A connection that is lost leaves a gap, which a finding tells.
+            // A lost connection leaves a gap, which a finding reports.
             let _ = self.server.sample();
         }
         self.at = (own_ns(), now_s());
@@ -127,7 +127,7 @@ impl FromServer {
             value: value.value,
         });
         let mut readings: Vec<Reading> = readings.collect();
-        // Also of a sample that is not kept.
+        // Also for a sample that is not kept.
         of_probe.counters.go_on(&mut readings);
         of_probe.seen += 1;
         if (of_probe.seen - 1).is_multiple_of(of_probe.recorded.stride) {
@@ -152,7 +152,7 @@ impl FromServer {
     /// The samples, and the measurements of the clock there.
     pub fn into_series(mut self) -> Vec<Series> {
         self.server.rest();
-        // What came late: it was sampled before the end.
+        // It arrived late, but was sampled before the end.
         self.take(self.at.0);
         let clocks = self.server.clocks_since(self.began_ns);
         let clock = |name: &str, value: fn(&tailmark_remote::Clock) -> f64| Series {

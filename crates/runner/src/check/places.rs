@@ -32,7 +32,7 @@ fn mounts(scene: &Scene) -> Option<Vec<&Mount>> {
     let mut seen = BTreeSet::new();
     let mounts = places(scene)?
         .into_iter()
-        // Of a device that is missing nothing is mounted.
+        // A missing device is not mounted.
         .filter(|(_, at)| at.place.exists() || !at.place.starts_with("/dev"))
         .filter_map(|(_, at)| at.mount.as_ref());
     let mounts: Vec<_> = mounts.filter(|mount| seen.insert(&mount.point)).collect();
@@ -83,7 +83,7 @@ pub fn client_host(scene: &Scene) -> Found {
     if servers.is_empty() {
         return None;
     }
-    // What the plan says is looked at by the expectations.
+    // The expectations of the plan are checked elsewhere.
     let shared = servers
         .into_iter()
         .filter(|system| system.server_is_here == Some(true) && system.expects_host.is_none());

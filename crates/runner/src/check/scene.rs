@@ -124,7 +124,7 @@ impl Scene {
         let target = Target {
             system: String::new(),
             hosts: Vec::new(),
-            // A place that is not there yet will be on the disk of the directory above it.
+            // A missing place will be on the disk of its parent directory.
             places: all
                 .iter()
                 .filter_map(|place| Some(tailmark_machine::space(place).ok()?.at))
@@ -286,7 +286,7 @@ fn rise(before: &[Reading], after: &[Reading], is_it: impl Fn(&Reading) -> bool)
 
 /// The part of the processors' time that these readings are.
 fn share(before: &[Reading], after: &[Reading], names: &[&str]) -> Option<f64> {
-    // Those of the machine are parts of one whole; each core has its own.
+    // Values of the machine are shares of one total; each core has its own.
     let is_time = |r: &Reading| r.subject == "machine" && r.name.ends_with("_s");
     let all = rise(before, after, is_time);
     let part = rise(before, after, |reading| {

@@ -38,7 +38,7 @@ impl Dataset<'_> {
         if self.state()? != State::Adopted {
             return Ok(None);
         }
-        // Whatever comes of it, it is left as it is.
+        // The data stays as it is, also after an error.
         let params = Params {
             access: Access::Read,
             ..self.params.clone()
@@ -47,7 +47,7 @@ impl Dataset<'_> {
         let mut session = database.session()?;
         let records = self.system.data.records;
         let sample = records.min(SAMPLE);
-        // Keeps what the streams share, such as db_bench's pool of values: it is made once.
+        // Keeps what the streams share, such as db_bench's pool of values, so that it is made once.
         let _shared = self.stream(plan, 0)?;
         for index in 0..u128::from(sample) {
             let place = index * u128::from(records - 1) / u128::from(sample - 1).max(1);

@@ -306,6 +306,9 @@ impl Remains {
     /// If it is in use or cannot be removed.
     pub fn remove(self, log: &dyn Fn(&str)) -> Result<(), Error> {
         if let Some(server) = &self.server {
+            if !self.marker.promises_nothing() {
+                server.set_marker(&self.marker.emptied().text())?;
+            }
             let gone = server.remove(&self.marker.made)?;
             for line in &self.lines {
                 if gone
@@ -342,10 +345,7 @@ impl Remains {
         if let Some(trial) = &trial {
             trial.check_removal(self.driver)?;
         }
-        // What a killed removal leaves promises nothing.
-        let mut started = self.marker.clone();
-        (started.loaded, started.complete) = (0, false);
-        super::marker::write_over(path, &started.text())?;
+        super::marker::write_over(path, &self.marker.emptied().text())?;
         let confirm = |held: &Path| identity::confirm(self.driver, held, &self.marker);
         let destroyed = (self.driver.destroy)(&self.params, &confirm);
         if let Err(tailmark_driver::Error::Locked { .. }) = destroyed {

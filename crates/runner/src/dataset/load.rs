@@ -45,29 +45,30 @@ impl Dataset<'_> {
         let records = self.system.data.records;
         let from = self.go_on_from()?;
         let started = match self.started()? {
-            // What the study has of it is replaced by this load.
+            // This load replaces the one in the study.
             marked if from > 0 || in_study == Some(marked.as_str()) => marked,
             _ => super::now(),
         };
         let database = self.make()?;
         self.write(Some(database.as_ref()), &started, from, false)?;
-        // A server that all ranks load; of their own each opens its own, as this does.
+        // All ranks load this server. With separate data sets, each rank opens its own.
         let _open = if is_own(self.system) {
             None
         } else {
             Some(ranks.open(self.system)?)
         };
         let workload = Arc::new(loader(plan));
-        let threads = plan
-            .sweep
-            .load_threads
+        let system = self.system;
+        let threads = system
+            .driver
+            .client_count(&system.settings, plan.sweep.load_threads)
             .min(u32::try_from(records - from).unwrap_or(u32::MAX))
             .max(1);
         let keys = Arc::new(ranks.keys(self.system, from, threads));
         let target = (self.system.name.as_str(), database.as_ref());
         let abort = AbortWatch::new(ranks.limits(plan), target, None, stop);
         let spec = Spec {
-            clients: self.system.driver.clients,
+            clients: self.system.driver.clients(&self.system.settings),
             system: &self.system.name,
             enough: abort.enough(),
             terms: Terms {
@@ -75,7 +76,7 @@ impl Dataset<'_> {
                 rate: plan.dataset.load_rate,
                 arrivals: plan.dataset.load_rate.map(|_| Arrivals::Even),
                 operations: Some(records - from),
-                // A resumed load draws other values than those written before.
+                // A resumed load draws different values.
                 seed: seeds.load(from),
                 write_all_fields: true,
                 compressibility: plan.dataset.compressibility,
@@ -97,7 +98,7 @@ impl Dataset<'_> {
         let loaded = keys.acknowledged();
         let aborted = abort.ended(&phase, "loading");
         if aborted.is_err() || !phase.errors.is_empty() {
-            // Of no consequence where that fails too: the marker promises less.
+            // A failure does not matter: the marker then claims fewer records.
             let _ = self.mark(database.as_ref(), &started, loaded);
             self.refuse_replaced_table(database.as_ref(), "loaded")?;
             aborted?;
@@ -121,7 +122,7 @@ impl Dataset<'_> {
     fn loaded(&self, phase: Phase, records: u64, threads: u32) -> Load {
         Load {
             system: self.system.name.clone(),
-            // Of data sets that several ranks have of their own, all.
+            // With separate data sets, the records of all ranks.
             records: if phase.ranks.len() > 1 && is_own(self.system) {
                 phase.succeeded()
             } else {
@@ -148,9 +149,9 @@ impl Dataset<'_> {
     /// The first record that is not loaded yet. If none is loaded, existing data is removed.
     fn go_on_from(&self) -> Result<u64, Error> {
         match self.state()? {
-            // One at least is written, so that the load has a rate.
+            // At least one record is written, so that the load has a rate.
             State::Begun(loaded) => Ok(loaded.min(self.system.data.records - 1)),
-            // Each record of it is written, over what a killed load left.
+            // Every record is written, also over those of a killed load.
             State::Empty if self.kept_records()?.is_some() => Ok(0),
             _ => self.remove().map(|()| 0),
         }

@@ -102,6 +102,15 @@ impl Marker {
         self.loaded == 0 && !self.complete
     }
 
+    /// The marker while its data is removed: what a killed removal leaves promises nothing.
+    pub fn emptied(&self) -> Self {
+        Self {
+            loaded: 0,
+            complete: false,
+            ..self.clone()
+        }
+    }
+
     /// Differences between the requested and the loaded data set; empty if there are none.
     pub fn differences(&self, data: &BTreeMap<String, String>) -> String {
         let is_known = |name: &&String| !name.ends_with(CONTENT) || self.data.contains_key(*name);

@@ -178,7 +178,7 @@ impl<'a> Dataset<'a> {
                 Unmarked::Foreign if self.adopts => State::Adopted,
                 Unmarked::Foreign => return Err(self.foreign(None)),
                 _ if self.adopts => {
-                    // What was adopted may be gone, and another one there that is still empty.
+                    // The adopted database may be gone, and an empty one may be in its place.
                     self.refuse_another_adopted()?;
                     return Err(self.nothing_to_adopt("there is no data"));
                 }
@@ -204,7 +204,7 @@ impl<'a> Dataset<'a> {
         }
         let differences = marker.differences(&self.data);
         if !differences.is_empty() {
-            // Its stamp is ours: that it holds another data set needs no further consent.
+            // The stamp is ours, so replacing its data set needs no further consent.
             return if self.store == Store::Device && !self.adopts {
                 Ok((None, State::Empty))
             } else {
@@ -377,7 +377,7 @@ impl<'a> Dataset<'a> {
         };
         let mut marker = Marker::new(&self.data, started, loaded, complete);
         marker.study.clone_from(&self.study);
-        // One that cannot be read is replaced.
+        // An unreadable marker is replaced.
         let before = before.and_then(|text| Marker::parse(&text, "marker").ok());
         marker.identity = before.as_ref().and_then(|earlier| earlier.identity.clone());
         marker.made = self.made_with(before);

@@ -17,7 +17,7 @@ impl Dataset<'_> {
         self.refuse_reload()?;
         match (state, &self.store) {
             (State::Empty, Store::File(_)) => self.make_trial(),
-            // To see what there is, it was asked.
+            // It was already asked what it holds.
             (State::Empty, Store::Server) => Ok(()),
             (State::Empty, Store::Device) => self.open_to_read().map(drop),
             (State::Empty, _) => self.make().map(drop),
@@ -61,7 +61,7 @@ impl Dataset<'_> {
         let looked = is_server.then(|| self.look_at_server()).transpose()?;
         let is_nothing = looked.as_ref().is_some_and(|look| look.is_nothing);
         if is_server && !is_nothing {
-            // Another run may have begun to create it since this one looked.
+            // Another run may have begun to create it meanwhile.
             self.state()?;
         }
         if matches!(self.store, Store::File(_)) {
@@ -112,7 +112,7 @@ impl Dataset<'_> {
         {
             return Err(self.foreign(Some(why)));
         }
-        // On a full disk it could not be written again.
+        // A full disk may not allow to write it again.
         if before
             .as_ref()
             .is_none_or(|marker| !marker.promises_nothing())
@@ -130,7 +130,7 @@ impl Dataset<'_> {
         if let (Err(tailmark_driver::Error::Locked { .. }), Some(before), Store::File(path)) =
             (&destroyed, before, &self.store)
         {
-            // Another program has it open, and nothing of it was removed.
+            // Another program has it open. Nothing was removed.
             marker::write_file(path, &before.text())?;
         }
         Ok(destroyed?)
@@ -142,7 +142,7 @@ impl Dataset<'_> {
     /// If it cannot be opened, or if that would lock out the version of the database that wrote
     /// adopted data.
     pub fn open(&self) -> Result<Box<dyn Database>, Error> {
-        // What was adopted without a stamp is not ours to write.
+        // Adopted data without a stamp must not be written.
         if self.store == Store::Device && self.adopts && self.look()?.text.is_none() {
             return self.open_to_read();
         }

@@ -29,7 +29,7 @@ impl Dataset<'_> {
         workload: &Workload,
         writes_all_fields: bool,
     ) -> Result<bool, Error> {
-        // Adopted data has no marker, and gets none.
+        // Adopted data has no marker and gets none.
         if self.store != Store::Server || self.adopts {
             return Ok(false);
         }

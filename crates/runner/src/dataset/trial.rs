@@ -161,7 +161,7 @@ impl Dataset<'_> {
         };
         let trial = Trial::claim(directory, &params, self.system)?;
         let driver = self.system.driver;
-        // One may be left of a run that was killed.
+        // A killed run may have left one.
         (driver.destroy)(&trial.params, &|data| refuse_records(driver, data))?;
         let made = (driver.open)(&trial.params).map(drop);
         let removed = trial.remove(driver);

@@ -17,11 +17,13 @@ const LOAD_BYTES_PER_SEC: u64 = 100_000_000;
 /// The rate at which the time of a budget of operations is given, for the same reason.
 const OPERATIONS_PER_SEC: f64 = 50_000.0;
 
-/// The expected time and space of a run, lines for a person.
-pub fn totals(plan: &Plan, work: &Work<'_>) -> Vec<String> {
+/// The expected time and space of a run, lines for a person, and whether there is enough space.
+pub fn totals(plan: &Plan, work: &Work<'_>) -> (Vec<String>, bool) {
     let mut lines = time(plan, work);
-    lines.extend(space(plan, work));
-    lines
+    let file_systems = space(plan, work);
+    let has_room = file_systems.values().all(|claims| !claims.is_short());
+    lines.extend(file_systems.iter().map(Claims::line));
+    (lines, has_room)
 }
 
 /// Those of its points at a rate that end by time: due operations may take a while longer.
@@ -156,7 +158,7 @@ fn waits(plan: &Plan, work: &Work<'_>, lines: &mut Vec<String>) -> Duration {
         let most = number::rounded(most);
         lines.push(format!("      plus {what}: {times}, {most} at most each"));
     };
-    // A trial is waited for as a point is.
+    // Trials have the same waits as points.
     let measured = |own: &SystemWork<'_>| own.points.len() as u64 + trials(plan, own);
     let settles = work.sum(|own| match own.system.driver.place {
         Place::Nowhere => 0,
@@ -236,10 +238,38 @@ struct Claims {
     needed: u64,
     free: Option<u64>,
     systems: Vec<String>,
+    /// The part of `needed` that no optional system needs.
+    required: u64,
+}
+
+impl Claims {
+    /// Whether there is too little for the systems that are not optional.
+    fn is_short(&self) -> bool {
+        self.free.is_some_and(|free| free < self.required)
+    }
+
+    fn line((name, claims): (&String, &Self)) -> String {
+        let free = claims.free.map_or_else(String::new, |free| {
+            let short = if free < claims.needed {
+                ": TOO LITTLE"
+            } else {
+                ""
+            };
+            format!(", {} are free{short}", ByteSize(free))
+        });
+        let together = match claims.systems.len() {
+            1 => String::new(),
+            _ => format!(", {} together", ByteSize(claims.needed)),
+        };
+        format!(
+            "space on {name}: {}{together}{free}",
+            claims.systems.join(", ")
+        )
+    }
 }
 
 /// What each system needs, and what that is together on each file system.
-fn space(plan: &Plan, work: &Work<'_>) -> Vec<String> {
+fn space(plan: &Plan, work: &Work<'_>) -> BTreeMap<String, Claims> {
     let mut file_systems: BTreeMap<String, Claims> = BTreeMap::new();
     let mut systems: Vec<_> = work.systems.iter().collect();
     systems.sort_by_key(|own| own.place);
@@ -251,7 +281,7 @@ fn space(plan: &Plan, work: &Work<'_>) -> Vec<String> {
         ..
     } in systems
     {
-        // What a server stores, and where, is its own affair.
+        // The space of a server is not checked.
         if matches!(system.driver.place, Place::Nowhere | Place::Hosts) || points.is_empty() {
             continue;
         }
@@ -272,6 +302,9 @@ fn space(plan: &Plan, work: &Work<'_>) -> Vec<String> {
             .entry(known.file_system.clone().unwrap_or_else(own))
             .or_default();
         claims.needed = claims.needed.saturating_add(needed);
+        if !system.optional {
+            claims.required = claims.required.saturating_add(needed);
+        }
         claims.free = known.available;
         let optional = if system.optional {
             ", if there is space"
@@ -281,23 +314,5 @@ fn space(plan: &Plan, work: &Work<'_>) -> Vec<String> {
         let needs = format!("{} needs up to {}{optional}", system.name, ByteSize(needed));
         claims.systems.push(needs);
     }
-    let line = |(name, claims): (String, Claims)| {
-        let free = claims.free.map_or_else(String::new, |free| {
-            let short = if free < claims.needed {
-                ": TOO LITTLE"
-            } else {
-                ""
-            };
-            format!(", {} are free{short}", ByteSize(free))
-        });
-        let together = match claims.systems.len() {
-            1 => String::new(),
-            _ => format!(", {} together", ByteSize(claims.needed)),
-        };
-        format!(
-            "space on {name}: {}{together}{free}",
-            claims.systems.join(", ")
-        )
-    };
-    file_systems.into_iter().map(line).collect()
+    file_systems
 }

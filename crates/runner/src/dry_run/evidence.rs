@@ -217,7 +217,9 @@ mod tests {
             systems: systems.collect(),
             ..Facts::default()
         };
-        dry_run(&plan(text), Path::new("out"), &facts).join("\n")
+        dry_run(&plan(text), Path::new("out"), &facts)
+            .lines
+            .join("\n")
     }
 
     fn noisy(deviation: f64) -> EarlierStudy {
@@ -352,7 +354,7 @@ mod tests {
                      [report]\nmetric = 'p99.9 update'";
         let said = said(sweep, &[known, EarlierStudy::default()]);
         let parts = [
-            // Of a hundred thousand updates, which are a twentieth of the operations.
+            // 100,000 updates, which are a twentieth of the operations.
             "ycsb-b: 2,000,000 operations, 6m 40s on a with 1 thread (5,000 ops/s in an earlier \
              study), 1m 40s on a with 4 threads (20,000 ops/s in an earlier study), 16m 40s at \
              2,000 ops/s, 3m 20s on a with 50% of the peak of a (10,000 ops/s in an earlier study), \

@@ -73,7 +73,9 @@ mod tests {
     #[test]
     fn a_dry_run_says_the_rungs_and_that_the_ladder_ends_by_itself() {
         let sweep = "threads = { from = 8, to = 100, until = 'no gain' }\nrepeats = 4";
-        let said = dry_run(&plan(sweep), Path::new("out"), &Facts::default()).join("\n");
+        let said = dry_run(&plan(sweep), Path::new("out"), &Facts::default())
+            .lines
+            .join("\n");
         let parts = [
             "2 systems x 1 workload x up to 4 thread counts x 4 repeats: up to 32 points in all",
             "until two steps in a row gain less than 3%, or less than the repeats can distinguish,",
@@ -94,7 +96,7 @@ mod tests {
             known: Known::with_points(&plan, [3, 3]),
             ..Facts::default()
         };
-        let said = dry_run(&plan, Path::new("out"), &facts).join("\n");
+        let said = dry_run(&plan, Path::new("out"), &facts).lines.join("\n");
         let parts = [
             "2 systems x 1 workload x (11 thread counts + 1 rate): 8 points in all",
             "workload ycsb-a: thread counts no longer rise, the highest is 4 threads",

@@ -20,7 +20,9 @@ fn a_dry_run_says_that_a_limit_was_not_scaled_as_far_as_the_data() {
     let plan = plan(&format!(
         "scale = 0.0002\n{SYSTEM}[machine]\nmemory_limit = '256GB'"
     ));
-    let lines = dry_run(&plan, Path::new("out"), &Facts::default()).join("\n");
+    let lines = dry_run(&plan, Path::new("out"), &Facts::default())
+        .lines
+        .join("\n");
     assert!(
         lines.contains("machine.memory_limit is 512.0 MiB"),
         "{lines}"
@@ -40,7 +42,7 @@ fn a_dry_run_names_every_step_with_time_and_space() {
         memory: 8 << 30,
         ..Facts::default()
     };
-    let lines = dry_run(&plan, Path::new("out"), &facts).join("\n");
+    let lines = dry_run(&plan, Path::new("out"), &facts).lines.join("\n");
     let parts = [
         "2 systems x 2 workloads x 2 thread counts: 8 points in all",
         "study and report in out",
@@ -70,7 +72,7 @@ fn a_dry_run_tells_what_each_place_must_hold() {
         systems: vec![known],
         ..Facts::default()
     };
-    let lines = dry_run(&plan, Path::new("out"), &facts).join("\n");
+    let lines = dry_run(&plan, Path::new("out"), &facts).lines.join("\n");
     let parts = [
         "load 1,000,000 records of 4 x 1,024 B with 16 threads",
         "drop the cached pages of the database's files (not root)",
@@ -93,7 +95,7 @@ fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
         ..Facts::gather(&plan, Path::new("out"))
     };
     assert_eq!(facts.systems[0].refusal, None);
-    let text = dry_run(&plan, Path::new("out"), &facts).join("\n");
+    let text = dry_run(&plan, Path::new("out"), &facts).lines.join("\n");
     let mut rest = text.as_str();
     for part in [
         ", unless the server already has them",
@@ -137,7 +139,9 @@ fn lines(text: &str, systems: Vec<SystemFacts>) -> String {
         systems,
         ..Facts::default()
     };
-    dry_run(&plan(text), Path::new("out"), &facts).join("\n")
+    dry_run(&plan(text), Path::new("out"), &facts)
+        .lines
+        .join("\n")
 }
 
 #[test]
@@ -294,12 +298,13 @@ fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
     );
     assert!(
         dry_run(&checked, Path::new("out"), &facts)
+            .lines
             .join("\n")
             .contains(&said)
     );
     assert!(!there.join("new").exists());
     assert_eq!(new.refusal, None);
-    // Two levels that are missing: nothing is mounted there.
+    // Two missing levels: nothing is mounted there.
     let text = text.replace("/new", "/not/mounted");
     let unmounted = Facts::gather(&plan(&text), Path::new("out"));
     let refusal = unmounted.systems[0].refusal.clone().unwrap_or_default();
@@ -317,7 +322,9 @@ fn a_limit_beyond_the_memory_of_the_machine_is_remarked_on() {
             memory,
             ..Facts::default()
         };
-        let lines = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
+        let lines = dry_run(&plan(&text), Path::new("out"), &facts)
+            .lines
+            .join("\n");
         lines.contains("the machine has less memory than that")
     };
     assert!(said(1 << 30) && !said(2 << 30));
@@ -334,7 +341,7 @@ fn a_dry_run_promises_nothing_of_the_caches_of_a_server_on_another_machine() {
             can_drop_caches: true,
             ..Facts::default()
         };
-        dry_run(&plan, Path::new("out"), &facts).join("\n")
+        dry_run(&plan, Path::new("out"), &facts).lines.join("\n")
     };
     let drops = "drop the caches of the machine";
     for hosts in [
@@ -354,7 +361,7 @@ fn a_dry_run_promises_nothing_of_the_caches_of_a_server_on_another_machine() {
     ] {
         assert!(said(hosts, "").contains(drops), "{hosts}");
     }
-    // What is watched of a server is on this machine, and so is the server.
+    // A watched path is on this machine, and so is the server.
     assert!(said("'10.0.0.1:9042'", "path = '/srv'").contains(drops));
 }
 
@@ -423,10 +430,52 @@ fn a_dry_run_says_what_a_percentage_has_come_to() {
         rate: 2_400.0,
     });
     let text = format!("{SYSTEM}[sweep]\nrates = '60%, 80%'\nworkloads = 'ycsb-a, ycsb-c'");
-    let said = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
+    let said = dry_run(&plan(&text), Path::new("out"), &facts)
+        .lines
+        .join("\n");
     let parts = [
         "run ycsb-a (zipfian) at 60% of the peak of a (2,400 ops/s), 80% of the peak of a with",
         "run ycsb-c (zipfian) at 60% of the peak of a, 80% of the peak of a with",
     ];
     assert_says(&said, &parts);
+}
+
+#[test]
+fn a_dry_run_begins_with_the_expected_time() {
+    let text = lines(FILES, Vec::new());
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("time: about "), "{text}");
+}
+
+#[test]
+fn a_plan_that_a_run_would_refuse_cannot_run() {
+    let can_run = |text: &str, facts: Facts| dry_run(&plan(text), Path::new("out"), &facts).can_run;
+    let with = |known: SystemFacts| Facts {
+        systems: vec![known, SystemFacts::default()],
+        ..Facts::default()
+    };
+    let expects = format!("unexpected = 'finding'\n{FILES}");
+    let optional = FILES.replace("name = 'a'", "name = 'a'\noptional = true");
+    let refused = || SystemFacts {
+        refusal: Some("it holds foreign data".to_owned()),
+        ..SystemFacts::default()
+    };
+    let other = || SystemFacts {
+        unexpected: vec!["ext4, but xfs is expected".to_owned()],
+        ..SystemFacts::default()
+    };
+    assert!(can_run(FILES, Facts::default()));
+    assert!(can_run(FILES, with(on("ext4 on /dev/x", 10 << 30))));
+    assert!(!can_run(FILES, with(on("ext4 on /dev/x", 1 << 20))));
+    assert!(!can_run(FILES, with(refused())));
+    assert!(!can_run(FILES, with(other())));
+    assert!(can_run(&expects, with(other())));
+    // What may be left out does not stop the rest.
+    assert!(can_run(&optional, with(refused())));
+    assert!(can_run(&optional, with(on("ext4 on /dev/x", 1 << 20))));
+    let examples = Facts {
+        refusal: Some("the places in this plan are examples".to_owned()),
+        ..Facts::default()
+    };
+    assert!(!can_run(FILES, examples));
 }

@@ -64,14 +64,16 @@ mod tests {
         "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n";
 
     fn said(text: &str, facts: &Facts) -> String {
-        dry_run(&plan(text), Path::new("out"), facts).join("\n")
+        dry_run(&plan(text), Path::new("out"), facts)
+            .lines
+            .join("\n")
     }
 
     #[test]
     fn a_dry_run_says_how_often_the_system_changes() {
         let text = format!("{TWO}[sweep]\nthreads = [1, 2, 4]\nrepeats = 5");
         let said_whole = said(&text, &Facts::default());
-        // Fifteen times from one to the other; between the points the same system goes on.
+        // Fifteen changes; within a turn the same system continues.
         let parts = [
             "order: interleaved: a point on a, b, the next on b, a;",
             "the system changes 15 times (one after the other: 1 time); a change only opens",
@@ -87,9 +89,9 @@ mod tests {
     fn changes_are_counted_over_the_points_that_are_left() {
         let plan = plan(&format!("{TWO}[sweep]\nthreads = [1, 2]\nrepeats = 2"));
         for (points, interleaved, one_by_one) in [
-            // a b | b a | b a | a b: a change where a repeat begins too.
+            // a b | b a | b a | a b: also a change at the start of a repeat.
             ([0, 0], 5, 1),
-            // Behind the first two of each.
+            // After the first two of each.
             ([2, 2], 2, 1),
             ([4, 0], 0, 0),
             ([4, 4], 0, 0),

@@ -4,7 +4,7 @@ use super::{Facts, SystemFacts};
 use crate::steps::{Ladders, Make, Outlook, Step, Steps};
 use std::borrow::Cow;
 use tailmark_driver::Place;
-use tailmark_plan::{Order, Plan, PlanPoint, SystemPlan};
+use tailmark_plan::{Order, Plan, PlanPoint, SystemPlan, Unexpected};
 
 /// The remaining work, as far as it is known.
 pub struct Work<'a> {
@@ -100,8 +100,17 @@ impl<'a> Work<'a> {
 }
 
 impl SystemWork<'_> {
+    /// Whether it can be measured, or may be left out.
+    pub fn can_run(&self, plan: &Plan) -> bool {
+        let is_other = plan.general.unexpected == Unexpected::Error;
+        let is_other = is_other && !self.known.unexpected.is_empty();
+        let is_refused = self.known.refusal.is_some() && !self.system.optional;
+        let is_over = self.points.is_empty() && self.searches == 0;
+        is_over || !(is_other || is_refused)
+    }
+
     fn add_load(&mut self, make: Make) {
-        // What was adopted is never loaded over.
+        // Adopted data is never overwritten by a load.
         let is_loaded = self.system.driver.place != Place::Nowhere && !self.known.adopted;
         self.loads += u64::from(is_loaded && make != Make::Empty);
     }

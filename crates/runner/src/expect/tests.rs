@@ -159,7 +159,7 @@ fn a_version_is_compared_part_by_part() {
     };
     assert!(!other("8.", "8.1.1") && !other("8.1", "8.1.1") && !other("8..", "8.10.0"));
     assert!(other("8.1", "8.10.0") && other("8", "11.12.0"));
-    // A server names itself.
+    // The server reports its own name.
     let own = "Cassandra 5.0.9";
     assert!(!other("5.0", own) && !other("Cassandra 5.0", own) && !other("5.0.9", own));
     assert!(other("4.1", own) && other("ScyllaDB 5.0", own) && other("Cassandra 5.1", own));
@@ -180,7 +180,7 @@ fn a_host_says_itself_whether_it_is_this_machine_also_where_its_devices_are_moun
     };
     let other = said("other", Some(false));
     assert_eq!(other.systems, []);
-    // What is not looked up is not said to be as expected.
+    // Facts that are not looked up are not reported as expected.
     assert!(
         other.unknown[0].contains("on another host (`ssh`)"),
         "{other:?}"
@@ -189,7 +189,7 @@ fn a_host_says_itself_whether_it_is_this_machine_also_where_its_devices_are_moun
     for (host, is_this_machine, why) in [
         ("same", Some(false), "`db1` is another machine"),
         ("other", Some(true), "`db1` is this machine"),
-        // Without an agent that can say, by the address.
+        // Without an agent, the address decides.
         ("other", None, "`127.0.0.1:9042` is this machine"),
     ] {
         let said = said(host, is_this_machine).systems;

@@ -143,7 +143,7 @@ const JOURNAL_PER_FLUSH: f64 = 65_536.0;
 
 /// Something else used the device.
 pub fn other_load(phase: &Phase, place: Place) -> Option<Sentence> {
-    // What the processes of other ranks on the same machine ask for is not counted.
+    // Memory that other ranks on the same machine ask for is not counted.
     let host = |part: &RankPart| part.host == phase.ranks[0].host;
     if phase.ranks.iter().skip(1).any(host) {
         return None;

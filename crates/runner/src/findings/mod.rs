@@ -1,6 +1,7 @@
 //! Findings that qualify a point's numbers. Each rule examines the point in its context and reports
 //! what it saw and the remedy.
 
+mod background;
 mod context;
 mod machine;
 mod memory;
@@ -32,6 +33,10 @@ pub struct Rule {
 
 /// Every rule, sorted by code.
 pub const RULES: &[Rule] = &[
+    Rule {
+        code: finding::BACKGROUND_RATE_NOT_MET,
+        check: background::rate_not_met,
+    },
     Rule {
         code: finding::CACHES_NOT_DROPPED,
         check: caches_not_dropped,
@@ -169,11 +174,12 @@ pub fn findings(point: &PointContext<'_>) -> Vec<Finding> {
     RULES.iter().filter_map(apply).collect()
 }
 
-/// Remarks of the database itself about its numbers.
+/// Remarks of the database and of the program's allocator about the numbers.
 #[must_use]
 pub fn remarks(database: &dyn Database) -> Vec<Finding> {
     let finding = |remark: Remark| code_of(remark.code).finding(remark.text);
-    database.remarks().into_iter().map(finding).collect()
+    let remarks = tailmark_driver::allocator_remark().into_iter();
+    remarks.chain(database.remarks()).map(finding).collect()
 }
 
 /// The code of the finding that a remark becomes.
@@ -234,7 +240,7 @@ fn degraded_links(point: &PointContext<'_>) -> Option<Sentence> {
 
 fn misses(point: &PointContext<'_>) -> Option<Sentence> {
     let read = point.phase().kinds.get(&Kind::Read)?;
-    // A walk finds nothing at its end alone.
+    // A scan finds nothing only at the end of the data.
     let is_expected = |op| matches!(op, Op::ReadMissing | Op::Walk(_));
     let is_miss = read.not_found > 0 && !has_operation(&point.key.workload, is_expected);
     (is_miss && nothing_found(point).is_none()).then(|| {
@@ -312,7 +318,7 @@ fn too_few_samples(point: &PointContext<'_>) -> Option<Sentence> {
         .collect();
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();
-    // Those that failed or were never done are samples too.
+    // Requests that failed or were never done are samples too.
     let samples = result.ranked_response().samples();
     let rate = samples as f64 / point.phase().duration_s.max(1e-9);
     let not_stated = if first.name == last.name {

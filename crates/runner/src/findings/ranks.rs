@@ -27,8 +27,8 @@ fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<Sentence> {
     }
     let per_client = |part: &RankPart| part.ops_per_sec() / f64::from(part.threads.max(1));
     let p99 = |part: &RankPart| part.quantile(0.99).unwrap_or(0) as f64;
-    // Of an even number the better of the two in the middle: of two ranks the slower one is held
-    // against the faster.
+    // The better of the middle two if the number is even: with two ranks, the slower one is
+    // compared with the faster one.
     let usual = sorted(ranks, per_client)[ranks.len() / 2];
     let usual_p99 = sorted(ranks, p99)[(ranks.len() - 1) / 2];
     let slowest = ranks
@@ -37,7 +37,7 @@ fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<Sentence> {
     let latest = ranks.iter().max_by(|a, b| p99(a).total_cmp(&p99(b)))?;
     let part = match (is_closed, per_client(slowest) < SLOW * usual) {
         (true, true) => slowest,
-        // In a closed loop one that does more than others has longer queues of its own making.
+        // In a closed loop, a rank that does more than others causes its own longer queues.
         (true, false) if per_client(latest) > usual => return None,
         _ if usual_p99 > 0.0 && p99(latest) > LATE * usual_p99 => latest,
         _ => return None,
@@ -154,16 +154,16 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("the median rank 500 ops/s"), "{text}");
-        // At a rate all do as much as is due.
+        // At a rate, all ranks do as much as is due.
         assert_eq!(uneven_of(&less, false), None);
         assert_eq!(
             uneven_of(&changed(4, |part| part.operations = 8_100), true),
             None
         );
-        // Of a few nothing is known.
+        // A few operations show nothing.
         let few = changed(4, |part| part.operations = 900);
         assert_eq!(uneven_of(&few, true), None);
-        // One with fewer clients does less.
+        // A rank with fewer clients does less.
         let fewer = changed(4, |part| (part.threads, part.operations) = (1, 5_000));
         assert_eq!(uneven_of(&fewer, true), None);
         let late = changed(2, |part| part.quantiles[1].1 = 2_100_000);

@@ -4,9 +4,10 @@
 use super::PointContext;
 use tailmark_model::{
     Arrivals, Bounded, Kind, KindResult, Latencies, Phase, Sentence, StartLag, Unit,
-    finding::NO_ANSWER, number, quantile::P99,
+    finding::NO_ANSWER, number, quantile,
 };
 use tailmark_plan::requests_per_operation;
+use tailmark_workload::Workload;
 
 /// Lag below this is none, nanoseconds.
 const LAG_MIN_NS: u64 = 100_000;
@@ -19,9 +20,9 @@ const MISSING_MAX: f64 = 0.01;
 pub(super) fn rate_not_met(point: &PointContext<'_>) -> Option<Sentence> {
     let target = point.key.target_rate?;
     let due = target * point.phase().duration_s;
-    // A drained operation was due in time and done behind the end.
+    // A drained operation was due in time and done after the end.
     let in_time = point.phase().operations_in_time() as f64;
-    // How many of a Poisson process are due is itself drawn.
+    // The number of operations due in a Poisson process is itself random.
     let drawn = match point.key.arrivals {
         Some(Arrivals::Poisson) => 3.0 * due.sqrt(),
         Some(Arrivals::Even) | None => 0.0,
@@ -77,16 +78,16 @@ pub(super) fn no_free_client(point: &PointContext<'_>) -> Option<Sentence> {
     let (all, response) = (operations(lag), response_p99(point)?);
     let late = late(waited, all, response)?;
     let waited = waited.len() as f64 / all as f64;
-    let sentence = Sentence::new(
-        "No client was free for {Operations that waited} of the operations when they were due, and \
-         1 % of all operations waited {1 % waited} or more for one. The p99 of the response time, \
-         which includes that wait, is {p99 response}. The system does not answer fast enough for \
-         {Clients}: raise sweep.rate_threads (sweep.threads if the plan sets sweep.rate), or lower \
-         the rate.",
-    );
+    let sentence = Sentence::new(format!(
+        "No client was free for {{Operations that waited}} of the operations when they were due, and \
+         1 % of all operations waited {{1 % waited}} or more for one. The p99 of the response time, \
+         which includes that wait, is {}. The system does not answer fast enough for {{Clients}}: \
+         raise sweep.rate_threads (sweep.threads if the plan sets sweep.rate), or lower the rate.",
+        p99_in_words(response)
+    ));
     let sentence = sentence.number("Operations that waited", waited * 100.0, Unit::Percent);
     let sentence = sentence.number("1 % waited", late as f64, Unit::Nanoseconds);
-    let sentence = with_latency(sentence, "p99 response", response);
+    let sentence = with_p99(sentence, response);
     let clients = number::plural(u64::from(point.key.threads), "client");
     Some(sentence.text("Clients", clients))
 }
@@ -97,14 +98,15 @@ pub(super) fn woken_late(point: &PointContext<'_>) -> Option<Sentence> {
     let woken = &lag.causes.as_ref()?.woken_late;
     let response = response_p99(point)?;
     let late = late(woken, operations(lag), response)?;
-    let sentence = Sentence::new(
-        "1 % of the operations were sent {1 % sent later than} or more after they were due \
+    let sentence = Sentence::new(format!(
+        "1 % of the operations were sent {{1 % sent later than}} or more after they were due \
          although a client was free, because it was woken late. The system did not cause this \
-         delay, but response time includes it (its p99 is {p99 response}). The machine of the \
-         clients is busy: use fewer clients, more processors or an idle machine.",
-    );
+         delay, but response time includes it (its p99 is {}). The machine of the clients is busy: \
+         use fewer clients, more processors or an idle machine.",
+        p99_in_words(response)
+    ));
     let sentence = sentence.number("1 % sent later than", late as f64, Unit::Nanoseconds);
-    Some(with_latency(sentence, "p99 response", response))
+    Some(with_p99(sentence, response))
 }
 
 /// Operations were never done, so only lower bounds of their latencies are known.
@@ -176,13 +178,21 @@ fn never_done(phase: &Phase) -> (u64, bool) {
     (sent.filter_map(ages).sum(), true)
 }
 
-/// A latency under a name, in words if it is a bound.
-fn with_latency(sentence: Sentence, name: &str, latency: Bounded) -> Sentence {
-    if latency.is_exact() {
-        sentence.number(name, latency.value, Unit::Nanoseconds)
+/// The gap for a p99, and its name as evidence if it is a lower bound: a number either way.
+const P99: &str = "p99 response";
+const P99_AT_LEAST: &str = "p99 response, at least";
+
+fn p99_in_words(p99: Bounded) -> String {
+    if p99.is_exact() {
+        format!("{{{P99}}}")
     } else {
-        sentence.text(name, number::bounded_latency(latency))
+        format!("at least {{{P99_AT_LEAST}}}")
     }
+}
+
+fn with_p99(sentence: Sentence, p99: Bounded) -> Sentence {
+    let name = if p99.is_exact() { P99 } else { P99_AT_LEAST };
+    sentence.number(name, p99.value, Unit::Nanoseconds)
 }
 
 /// The share of a kind's operations, 0 to 1, whose response time is below the lowest age of
@@ -196,7 +206,7 @@ fn part_known(result: &KindResult) -> Option<f64> {
         0 => 0,
         age => done.count_between(0, age - 1),
     };
-    // The value at a quantile is known if one of those below has its rank.
+    // The value at a quantile is known if a lower one has its rank.
     (!ages.is_empty()).then(|| below.saturating_sub(1) as f64 / all as f64)
 }
 
@@ -226,12 +236,16 @@ fn operations(lag: &StartLag) -> u64 {
     })
 }
 
+/// The workload of a point, as the plan has it.
+pub(super) fn workload<'a>(point: &PointContext<'a>) -> Option<&'a Workload> {
+    let mut workloads = point.sweep.as_ref()?.plan.sweep.workloads.iter();
+    let own = workloads.find(|workload| workload.name == point.key.workload);
+    own.map(|own| &**own)
+}
+
 /// The highest p99 of the response time over all kinds that clients of the point send, nanoseconds.
 fn response_p99(point: &PointContext<'_>) -> Option<Bounded> {
-    let workload = point.sweep.as_ref().and_then(|sweep| {
-        let mut workloads = sweep.plan.sweep.workloads.iter();
-        workloads.find(|workload| workload.name == point.key.workload)
-    });
+    let workload = workload(point);
     let is_sent = |kind: Kind| {
         workload.is_none_or(|workload| {
             requests_per_operation(workload, kind, point.key.threads) != Some(0.0)
@@ -239,7 +253,9 @@ fn response_p99(point: &PointContext<'_>) -> Option<Bounded> {
     };
     let of_kind = |kind: &KindResult| {
         let few = || Bounded::exact(kind.response().value_at_quantile(0.99) as f64);
-        kind.ranked_response().quantile(P99).unwrap_or_else(few)
+        kind.ranked_response()
+            .quantile(quantile::P99)
+            .unwrap_or_else(few)
     };
     let kinds = point.phase().kinds.iter();
     let kinds = kinds.filter(|(kind, _)| is_sent(**kind));

@@ -72,7 +72,7 @@ pub fn unwatched(phase: &Phase) -> Option<Sentence> {
 fn gaps(phase: &Phase, server: &str) -> Vec<(f64, f64)> {
     let of_server = phase.series.iter().filter(|s| s.server() == Some(server));
     let sampled = of_server.filter(|s| s.probe != SERVER_CLOCK);
-    // That with most samples is of a probe that is sampled each second.
+    // The series with the most samples comes from a probe that samples every second.
     let Some(often) = sampled.max_by_key(|s| s.at_s.len()) else {
         return vec![(0.0, phase.duration_s)];
     };
@@ -189,7 +189,7 @@ mod tests {
         // A long phase keeps every fourth sample.
         let seldom: Vec<f64> = (0..=15).map(|i| f64::from(i) * 4.0).collect();
         assert_eq!(gaps(&sampled_at(&seldom), "db1"), []);
-        // Of a host whose connection was lost all the while there is its clock of before.
+        // If the connection to a host was lost the whole time, its earlier clock is used.
         assert_eq!(gaps(&sampled_at(&each), "db2"), [(0.0, 60.0)]);
     }
 
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(moved(&offsets(-100.0), &bounds), None);
         let (moved_s, over_s) = moved(&offsets(1000.0), &bounds).unwrap();
         assert!((moved_s - 0.6).abs() < 1e-6 && over_s == 600.0);
-        // One that was set, and set back before the end.
+        // A clock that was set, and set back before the end.
         let values = vec![5000.0, 5000.25, 5000.0];
         let stepped = series(SERVER_CLOCK, "offset_s", at_s.clone(), values);
         assert_eq!(moved(&stepped, &bounds), Some((0.25, 60.0)));

@@ -2,7 +2,7 @@
 
 use super::{
     ELSEWHERE, begun_before, not_set,
-    overwrite::{overwrites_lines, refusal_lines},
+    overwrite::{PrepareLines, overwrites_lines, refusal_lines},
     refuse_places,
     request::{job, machine, volume},
     started,
@@ -21,14 +21,16 @@ pub fn overwrites(plan: &Plan, alone: Option<&str>, out: &Path) -> Vec<String> {
 }
 
 /// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
-/// and what speaks against it.
+/// and the objections to it.
 #[must_use]
-pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
+pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> PrepareLines {
     let mut lines = match system {
         Some(_) => overwrites(plan, system, out),
         None => Vec::new(),
     };
+    let mut is_refused = false;
     if let Err(error) = refuse_places(plan, system.is_none().then_some(out)) {
+        is_refused = true;
         lines.push(format!("prepare: {}", in_one_line(&error)));
     }
     let of_plan = plan.systems.iter();
@@ -36,26 +38,30 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
     let (named, unnamed): (Vec<_>, Vec<_>) =
         wanted.partition(|own| !own.prepare.devices.is_empty());
     for own in named {
-        lines.extend(system_lines(plan, own, system.is_none(), out));
+        let of_system = system_lines(plan, own, system.is_none(), out);
+        is_refused |= of_system.is_refused;
+        lines.extend(of_system.lines);
     }
     lines.extend(unnamed_lines(&unnamed));
     if system.is_none() {
-        lines.extend(refusal_lines(plan, out, &Unwatched));
+        let refusals = refusal_lines(plan, out, &Unwatched);
+        is_refused |= refusals.is_refused;
+        lines.extend(refusals.lines);
     }
     if system.is_none() && !plan.settings.is_empty() {
         lines.extend(settings_lines(plan));
     }
-    lines
+    PrepareLines { lines, is_refused }
 }
 
 /// Of the devices of a system; `is_run`: as a run would, and not `device prepare`.
-fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<String> {
+fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> PrepareLines {
     let name = &own.name;
     let keys = own.prepare.keys().into_iter();
     let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
     let keys = keys.join("; ");
     if own.placeholder {
-        return vec![format!("prepare `{name}` (an example): {keys}")];
+        return vec![format!("prepare `{name}` (an example): {keys}")].into();
     }
     if !own.ssh.is_empty() {
         let hosts = own.ssh.join(", then on ");
@@ -63,7 +69,8 @@ fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<
         return vec![
             format!("prepare `{name}` on {hosts}: {keys}"),
             format!("  {looked}"),
-        ];
+        ]
+        .into();
     }
     let mut lines = vec![format!("prepare `{name}`:")];
     if let Some(emulate) = &own.emulate {
@@ -74,11 +81,15 @@ fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<
         let settings = own.prepare.keys().into_iter();
         let settings = settings.filter(|(key, _)| *key != "device");
         lines.extend(settings.map(|(key, text)| format!("  {key} = {text}, on that volume")));
-        return lines;
+        return lines.into();
     }
     let has_begun = is_run && started(out).is_ok_and(|started| started.contains(name));
+    let is_refused;
     match job(plan, own, out) {
-        Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
+        Err(error) => {
+            is_refused = !plan.consent.serials.is_empty();
+            lines.push(format!("  cannot be prepared: {}", in_one_line(&error)));
+        }
         Ok(job) => {
             let of_job = match (has_begun, is_run) {
                 (true, _) => vec![begun_before(name)],
@@ -89,11 +100,15 @@ fn system_lines(plan: &Plan, own: &SystemPlan, is_run: bool, out: &Path) -> Vec<
                 )],
                 _ => Vec::new(),
             };
-            let of_job = of_job.into_iter().chain(job_lines(&job, has_begun));
+            let against = objections(&job, has_begun);
+            is_refused = job.is_agreed() && !against.is_empty();
+            let of_job = of_job
+                .into_iter()
+                .chain(job_lines(&job, has_begun, &against));
             lines.extend(of_job.map(|line| format!("  {line}")));
         }
     }
-    lines
+    PrepareLines { lines, is_refused }
 }
 
 /// Keys of `[prepare]` with their values.
@@ -182,14 +197,28 @@ fn asked(settings: &MachineSettings) -> Vec<String> {
     asked.map(|(key, text)| format!("{key} {text}")).collect()
 }
 
-fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
+fn job_lines(job: &Job, has_begun: bool, against: &[String]) -> Vec<String> {
     let devices = job.targets.iter().map(|target| target.identity.describe());
     let mut lines: Vec<String> = devices.collect();
     let which =
         |changes: Changes| changes == Changes::Device || (changes == Changes::Data && !has_begun);
     lines.extend(step_lines(job, which));
-    let destroys = job.planned(|changes| changes == Changes::Data);
-    let destroys = !destroys.is_empty() && !has_begun;
+    if against.is_empty() && destroys(job, has_begun) {
+        lines.push("no objection".to_owned());
+    }
+    lines.extend(against.iter().map(|line| format!("objection {line}")));
+    lines
+}
+
+/// Whether data would be destroyed.
+fn destroys(job: &Job, has_begun: bool) -> bool {
+    let planned = job.planned(|changes| changes == Changes::Data);
+    !planned.is_empty() && !has_begun
+}
+
+/// The reasons not to carry it out.
+fn objections(job: &Job, has_begun: bool) -> Vec<String> {
+    let destroys = destroys(job, has_begun);
     let mut against = Vec::new();
     if destroys {
         match job.refusals(&Unwatched) {
@@ -203,11 +232,7 @@ fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
     if let Err(error) = job.refuse_place(destroys) {
         against.push(format!("(place): {}", in_one_line(&error)));
     }
-    if against.is_empty() && destroys {
-        lines.push("no objection".to_owned());
-    }
-    lines.extend(against.iter().map(|line| format!("against it {line}")));
-    lines
+    against
 }
 
 fn step_lines(job: &Job, which: impl Fn(Changes) -> bool) -> Vec<String> {

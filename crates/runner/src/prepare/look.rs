@@ -146,7 +146,7 @@ pub(super) fn refuse_unknown(
         let found = jobs.iter().filter(|(_, job)| job.targets.iter().any(has));
         let found: Vec<_> = found.collect();
         let is_there = there.has(serial, !found.is_empty())?;
-        // A load overwrites it, whatever else is done to it.
+        // The load overwrites it in any case.
         if raw.iter().any(|(_, target)| has(target)) {
             continue;
         }
@@ -159,7 +159,7 @@ pub(super) fn refuse_unknown(
             }
             .into());
         };
-        // What cannot be done is refused by its own name later.
+        // An impossible step is refused later, with its own error.
         let is_idle = |(_, job): &&(&SystemPlan, Job)| {
             let requested = job.requested(|changes| changes == Changes::Data);
             requested.is_ok_and(|requested| requested.is_empty())
@@ -222,7 +222,7 @@ mod tests {
             refused(&Elsewhere::default()),
             Some(Error::Preparation(PreparationError::UnknownSerial { .. }))
         ));
-        // All on that host is measured, and it was not looked at.
+        // Everything on that host is measured already, and was not examined.
         let part = Elsewhere {
             is_part: true,
             ..Elsewhere::default()
@@ -234,7 +234,7 @@ mod tests {
             refused(&idle),
             Some(Error::Preparation(PreparationError::NothingToErase { .. }))
         ));
-        // One that two machines share, or two that are numbered alike.
+        // One device that two machines share, or two devices with one number.
         let shared = vec![
             device("b", "db1", "S1", false),
             device("b", "db2", "S1", false),
@@ -260,10 +260,10 @@ mod tests {
             twice,
             Some(Error::Preparation(PreparationError::PreparedTwice { .. }))
         ));
-        // Virtual machines have disks that are numbered alike.
+        // Disks of virtual machines can have the same number.
         assert!(refused(vec![one(), device("b", "db2", "S1", false)]).is_none());
         assert!(refused(vec![one(), device("a", "db1", "S2", false)]).is_none());
-        // Namespaces of one drive have its serial number; others have none.
+        // Namespaces share the serial number of their drive; other devices may have none.
         let with = |system: &str, number, serial: Option<&str>| DeviceThere {
             number,
             serial: serial.map(str::to_owned),

@@ -15,6 +15,7 @@ mod servers;
 pub use lines::dry_run;
 pub(crate) use lines::overwrites;
 pub(crate) use look::refuse_places;
+pub use overwrite::PrepareLines;
 pub(crate) use overwrite::{refuse_overwrite, refuse_overwrites};
 
 use crate::{Error, PreparationError, devices, facts::kept, ranks::Ranks, servers::Servers};
@@ -59,12 +60,12 @@ fn here(plan: &Plan) -> impl Iterator<Item = &SystemPlan> {
 /// system is mounted when the run begins.
 pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
     let emulate = system.emulate.as_ref();
-    // That of a server is mounted on its host.
+    // The file system of a server is mounted on its host.
     let mount = system.prepare.mount.as_deref();
     let mount = mount.filter(|_| system.ssh.is_empty());
     emulate.is_some_and(|emulate| !emulate.device().exists())
         || mount.is_some_and(|point| {
-            // As the table of mounts has it: without links.
+            // Without links, as in the table of mounts.
             let real = point.canonicalize().ok();
             let mounted = tailmark_machine::mount_of(point).map(|found| found.point);
             real.is_none() || mounted != real
@@ -126,7 +127,7 @@ pub(crate) fn prepare<'a>(
 ) -> Result<Prepared<'a>, Error> {
     let mut prepared = Prepared::default();
     let mut there = There::look(plan, servers, out)?;
-    // What other ranks write is looked at there.
+    // Other ranks check what they write themselves.
     there.devices.is_part |= ranks.size() > 1;
     let here = prepared.look_here(plan, &there.devices, out, log, (observer, stop))?;
     let there = prepared.agree(plan, there, &started(out)?, observer)?;
@@ -156,7 +157,7 @@ pub fn prepare_alone(
     let [(_, mut job)] = jobs;
     let requested = job.requested(|changes| changes == Changes::Data)?;
     if !requested.is_empty() {
-        // Here it is what was asked for: without a confirmed serial number it is an error.
+        // Here preparing was asked for, so a missing serial number is an error.
         job.refuse(&Far::new(observer, stop))?;
     }
     job.refuse_place(!requested.is_empty())?;
@@ -360,7 +361,7 @@ impl<'a> Prepared<'a> {
     /// Notes that a system whose devices are not confirmed is measured as it is.
     fn left_as_it_is(&mut self, system: &SystemPlan, needed: &str, observer: &dyn Observer) {
         let what = match system.location {
-            // A load takes the device as it is named.
+            // A load uses the device under the name in the plan.
             Location::Device(_) => "its device was not erased, and a load would overwrite it",
             _ => "nothing was erased or created",
         };

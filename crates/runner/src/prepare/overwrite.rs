@@ -184,10 +184,28 @@ fn overwritten(
     }
 }
 
-/// What speaks against the loads that overwrite devices, for a dry run.
-pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<String> {
+/// What a dry run prints about devices.
+#[derive(Debug, Default)]
+pub struct PrepareLines {
+    /// Lines for a person.
+    pub lines: Vec<String>,
+    /// Whether a run with the same flags would refuse to write to a device.
+    pub is_refused: bool,
+}
+
+impl From<Vec<String>> for PrepareLines {
+    fn from(lines: Vec<String>) -> Self {
+        Self {
+            lines,
+            is_refused: false,
+        }
+    }
+}
+
+/// The objections to the loads that overwrite devices, for a dry run.
+pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> PrepareLines {
     let started = started(out).unwrap_or_default();
-    let mut lines = Vec::new();
+    let (mut lines, mut is_refused) = (Vec::new(), false);
     for system in plan.systems.iter().filter(|s| s.emulate.is_none()) {
         if is_prepared(plan, system, out, &started) {
             continue;
@@ -206,12 +224,16 @@ pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<S
         ));
         match refusals {
             Ok(none) if none.is_empty() => lines.push("  no objection".to_owned()),
-            Ok(all) => lines.extend(
-                all.iter()
-                    .map(|e| format!("  against it ({}): {}", e.guard, e.text)),
-            ),
-            Err(error) => lines.push(format!("  against it: {}", in_one_line(&error))),
+            Ok(all) => {
+                is_refused = true;
+                let against = all.iter();
+                lines.extend(against.map(|e| format!("  objection ({}): {}", e.guard, e.text)));
+            }
+            Err(error) => {
+                is_refused = true;
+                lines.push(format!("  objection: {}", in_one_line(&error)));
+            }
         }
     }
-    lines
+    PrepareLines { lines, is_refused }
 }

@@ -221,7 +221,7 @@ mod tests {
         let part = [("a", true), ("a", false)];
         assert_eq!(missing(&part, &[]), Some(1));
         assert_eq!(missing(&part, &["a".to_owned()]), None);
-        // Systems are each by themselves.
+        // Each system is prepared on its own.
         assert_eq!(missing(&[("a", true), ("b", false)], &[]), None);
         assert_eq!(missing(&[("a", false), ("a", false)], &[]), None);
         assert_eq!(missing(&[("a", true), ("a", true)], &[]), None);

@@ -6,7 +6,7 @@ use tailmark_prepare::Erase;
 #[test]
 fn steps_are_keys_of_a_plan() {
     let keys: Vec<_> = tailmark_plan::KEYS.iter().map(|key| key.path()).collect();
-    // What a plan does not ask for, and the other half of `steady`.
+    // A step that the plan does not ask for, and the other half of `steady`.
     let others = ["unmount", "steady_file"];
     for step in STEPS.iter().filter(|step| !others.contains(&step.name)) {
         assert!(

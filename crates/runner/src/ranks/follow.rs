@@ -131,7 +131,7 @@ type Open<'a> = (&'a SystemPlan, Box<dyn Database>);
 impl<'a> Follower<'a> {
     fn carry_out(&self) {
         let limit = self.plan.machine.memory_limit.map(MemoryLimit::enter);
-        // Those of a rank before it on its machine are the same.
+        // An earlier rank on the same machine reports the same.
         let facts = if self.is_first_of_host() {
             crate::facts::kept(self.plan, tailmark_machine::machine_facts())
         } else {
@@ -222,7 +222,7 @@ impl<'a> Follower<'a> {
                 if !self.is_first_of_host() {
                     return Ok(Answer::Done);
                 }
-                // The hosts of servers are rank 0's.
+                // Rank 0 alone connects to the hosts of servers.
                 let servers = Servers::default();
                 let (dataset, system) = (dataset(system)?, self.system(system)?);
                 let kept = crate::caches::drop_caches(self.plan, &dataset, system, &servers)?;
@@ -300,7 +300,7 @@ impl<'a> Follower<'a> {
         let keys = keys.ok_or_else(|| Error::Unready("the phase is over".to_owned()))?;
         let key: Option<PointKey> = order.point.clone();
         let spec = Spec {
-            clients: system.driver.clients,
+            clients: system.driver.clients(&system.settings),
             system: &system.name,
             point: key.as_ref(),
             terms: order.terms,

@@ -79,7 +79,7 @@ impl Ranks {
         let link = &job.link;
         let is_own = is_own(system);
         let ranks = match (is_own, spec.point) {
-            // Each loads a data set of its own.
+            // Each rank loads its own data set.
             (true, None) => self.size(),
             _ => self.taking_part(spec.threads),
         };
@@ -113,7 +113,7 @@ impl Ranks {
 /// On a rank that follows, waits for the part of a phase that it began by itself.
 fn take_part<'a>(job: &'a Job, spec: &Spec<'_>) -> Result<Shared<'a>, Error> {
     let link = &job.link;
-    // One that was given already, with the command to measure.
+    // It was sent already, with the command to measure.
     let next = link.wait(|state| {
         if link.stop.requested() {
             return Some(None);
@@ -219,7 +219,7 @@ impl<'a> SharedPhase<'a> {
                 1
             },
         };
-        // A stop of rank 0 ends this rank's part alone.
+        // A stop of rank 0 ends only the part of this rank.
         let of_phase = link.in_phase(order.phase, |phase| phase.stop.clone());
         let ends = of_phase.unwrap_or_else(|| stop.child());
         let ran = engine::run(&spec, sampler, &observer, &ends);
@@ -227,7 +227,7 @@ impl<'a> SharedPhase<'a> {
             Err(engine::Error::NotStarted) if stop.requested() || ends.requested() => {
                 Ok(Phase::default())
             }
-            // Why, rank 0 knows.
+            // Rank 0 knows why.
             Err(engine::Error::NotStarted) if !link.is_leader() => Ok(Phase::default()),
             Err(engine::Error::NotStarted) => Err(shared.why_not_started()),
             Err(error) => {
@@ -267,7 +267,7 @@ impl Shared<'_> {
         let link = &self.job.link;
         let mut state = link.state();
         let failed = state.phase.as_mut().and_then(|phase| phase.failed.take());
-        // One that failed before it was asked for its part has answered so.
+        // A rank that failed before it was asked for its part has already said so.
         let answered = state
             .inbox
             .iter()

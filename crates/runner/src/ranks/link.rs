@@ -176,7 +176,7 @@ impl Link {
     fn serve(&self) {
         let (mut beats, mut before) = (Instant::now(), Instant::now());
         while !self.closing.load(Ordering::Relaxed) {
-            // The job was suspended as a whole and resumed, so no rank was heard meanwhile.
+            // The whole job was suspended and resumed, so no rank sent anything meanwhile.
             if before.elapsed() > LOST / 3 {
                 let others = &mut self.state().others;
                 others
@@ -225,7 +225,7 @@ impl Link {
                 (other.host, other.version) = (Some(host), Some(version));
             }
             Message::Command(Command::Measure(order)) => {
-                // From here on, messages about the phase are received.
+                // From now on, messages about the phase arrive.
                 let keys = keys_of(&order, state.keys.take());
                 state.keys = Some(Arc::clone(&keys));
                 state.phase = Some(Current::new(&order, keys, self.stop.child()));

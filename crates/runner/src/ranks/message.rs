@@ -338,7 +338,7 @@ impl Answer {
 impl Message {
     /// As bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_stdvec(self).expect("what is told has no borrowed part that could fail")
+        postcard::to_stdvec(self).expect("a message has nothing that cannot be serialized")
     }
 
     /// Decodes bytes; `None` if they are from another version.

@@ -269,7 +269,7 @@ impl Ranks {
             return own.map(|own| (own, Vec::new()));
         }
         match own {
-            // The others have ended, or wait for a part of a phase that does not come.
+            // The other ranks have ended, or wait for a part of a phase that never comes.
             Err(error) => {
                 self.begin_each(|_| Command::Close);
                 Err(error)

@@ -88,7 +88,7 @@ impl Peers for PhasePeers<'_> {
 
     fn starts(&self, end: PhaseEnd) {
         self.link.in_phase(self.number, |phase| {
-            // How long a simulation takes is not known.
+            // The duration of a simulation is unknown.
             if let Some(planned) = self.planned.filter(|_| !end.is_simulated) {
                 phase.ends_within(planned);
             }

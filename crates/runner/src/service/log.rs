@@ -114,7 +114,7 @@ fn opened(path: &Path, first_line: &str) -> io::Result<Option<File>> {
 /// it cannot be read.
 pub(super) fn read(path: &Path, from: u64) -> String {
     let end = || -> io::Result<Vec<u8>> {
-        // Nobody is waited for to write to a pipe.
+        // Opening a pipe must not wait for a writer.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let mut file = File::options().read(true).custom_flags(flags).open(path)?;
         let length = file.metadata()?.len();
@@ -140,7 +140,7 @@ mod tests {
     fn of_a_log_of_three_gigabytes_the_end_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.service.log");
-        // Without blocks on the disk.
+        // A sparse file: no blocks on the disk.
         let mut log = File::create(&path).unwrap();
         log.set_len(3 << 30).unwrap();
         log.seek(SeekFrom::End(0)).unwrap();

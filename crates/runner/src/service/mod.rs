@@ -233,7 +233,7 @@ pub(crate) struct Running {
 impl Running {
     fn start(&mut self) -> Result<(), Error> {
         if let ServiceControl::Systemd(unit) = &self.service.control {
-            // Of no consequence where nothing is to be reset.
+            // It fails if there is nothing to reset, which does not matter.
             self.systemctl("reset-failed", unit);
         }
         (self.is_starting, self.is_up) = (true, true);
@@ -257,7 +257,7 @@ impl Running {
             Ok(Some(false)) => Err(self.failed("start", None)),
             Ok(_) => Ok(()),
             Err(source) => {
-                // It may go on, and is ended before it is started again.
+                // It may continue to run, and is ended before the next start.
                 self.started = Some(command);
                 Err(self.failed("start", Some(source)))
             }
@@ -284,7 +284,7 @@ impl Running {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.too_long("stop")),
             Err(source) => {
-                // If a connection was lost, it is asked again.
+                // If the connection was lost, ask again.
                 self.started = Some(command);
                 Err(self.failed("stop", Some(source)))
             }
@@ -442,7 +442,7 @@ pub(crate) fn wait_ready<T>(
             let losses = service.machine.losses();
             say_ready = say_ready
                 && match service.says_ready(left) {
-                    // A connection that is lost may come back.
+                    // A lost connection may come back.
                     Err(_) if service.machine.is_lost_since(losses) => false,
                     said => said?,
                 };

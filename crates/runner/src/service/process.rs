@@ -153,7 +153,7 @@ impl Process {
         if self.ended(timeout)?.is_none() {
             return Ok(false);
         }
-        // A script may end before the server that it began.
+        // A script may end before the server that it started.
         while with_all && self.is_any_left()? {
             if Instant::now() >= end {
                 return Ok(false);

@@ -57,11 +57,11 @@ impl DataState {
     ) -> bool {
         match sweep.reload {
             Reload::Never => false,
-            // It is not what a load makes, though it was there.
+            // The data existed, but differs from that of a fresh load.
             _ if self.is_reshaped && self.loaded_for.is_none() => true,
-            // What was there serves the first.
+            // The first point uses the existing data.
             Reload::Repeat => self.loaded_for.unwrap_or(1) != point.repeat,
-            // The rungs that another system has reached come when later workloads were measured.
+            // Rungs that another system has reached are added after later workloads were measured.
             Reload::Workload => {
                 let is_other = |last: &PlanPoint<'_>| last.workload.name != point.workload.name;
                 point.begins_workload || (sweep.ladder.is_some() && before.is_some_and(is_other))
@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(again(state), reload == "point");
             state.is_reshaped = true;
             assert_eq!(again(state), expected, "{reload}");
-            // This study has loaded it for the repeat.
+            // This study has already loaded it for the repeat.
             state.made(Make::LoadAgain, &first);
             assert_eq!(again(state), reload == "point");
         }

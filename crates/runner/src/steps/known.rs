@@ -174,8 +174,7 @@ impl Known {
     }
 
     /// The peak of a system over the thread counts of the plan and its repeats so far, as in the
-    /// report: each repeat at the thread count that the others choose. A thread count with an
-    /// invalid repeat is excluded.
+    /// report ([`statistics::leave_one_out`]). A thread count with an invalid repeat is excluded.
     fn peak(&self, plan: &Plan, point: &PlanPoint<'_>, system: &str) -> Option<f64> {
         let at = |threads: u32| -> Vec<(u32, f64)> {
             let repeats = self.runs.iter().filter(|run| {
@@ -326,12 +325,12 @@ mod tests {
 
     #[test]
     fn a_peak_is_that_of_repeats_where_the_others_have_theirs() {
-        let text = "[database]\ndriver = 'null'\n[sweep]\nthreads = [4, 8]\nrepeats = 3\n\
+        let text = "[database]\ndriver = 'null'\n[sweep]\nthreads = [4, 8]\nrepeats = 4\n\
                     [[system]]\nname = 'a'\n";
         let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
         let first = plan.grid().next().unwrap();
-        // 8 threads have the highest mean, by the first repeat alone.
-        let runs = [(4, [100, 100, 100]), (8, [140, 99, 99])];
+        // 8 threads have the highest mean only in the first repeat.
+        let runs = [(4, [100; 4]), (8, [140, 99, 99, 99])];
         let peak = |repeats: usize| {
             let mut known = Known::default();
             for (threads, counts) in runs {
@@ -352,10 +351,16 @@ mod tests {
             }
             known.peak(&plan, &first, "a").unwrap()
         };
-        let expected = (100.0_f64 * 99.0 * 99.0).cbrt();
-        assert!((peak(3) - expected).abs() < 1e-9, "{}", peak(3));
-        // Of one repeat each it is the highest.
-        assert!((peak(1) - 140.0).abs() < 1e-9, "{}", peak(1));
+        // Of fewer than four repeats it is the highest mean.
+        let expected = [
+            (4, (100.0 * 99.0_f64.powi(3)).powf(0.25)),
+            (3, (140.0 * 99.0_f64.powi(2)).cbrt()),
+            (1, 140.0),
+        ];
+        for (repeats, peak_of_these) in expected {
+            let found = peak(repeats);
+            assert!((found - peak_of_these).abs() < 1e-9, "{repeats}: {found}");
+        }
     }
 
     #[test]

@@ -266,7 +266,7 @@ impl<'a> Steps<'a> {
         point: PlanPoint<'a>,
     ) -> Option<Result<Measurement<'a>, Step<'a>>> {
         let (plan, named) = (self.plan, self.systems[system].plan);
-        // A rung above the end that was measured before is evened out as the others are.
+        // A rung above the end that was measured before gets the same repeats as the others.
         let is_evened = match self.stage {
             Stage::Evening(_) => self.known.is_short(plan, &point, named),
             Stage::Points | Stage::Searches(_) => false,
@@ -433,7 +433,7 @@ impl<'a> Searches<'a> {
                 continue;
             };
             group.rotate_left(1);
-            // Before the first of a workload its data set is loaded again where the plan wants that.
+            // If the plan says so, the data set is loaded again before a workload's first point.
             let point = PlanPoint {
                 begins_workload: trial.is_first,
                 ..point

@@ -14,12 +14,12 @@ impl<'a> Sweeper<'a> {
         mut steps: Steps<'a>,
         mut states: Vec<SystemState<'a>>,
     ) -> Result<Summary, Error> {
-        // A run that ended may not have come to it.
+        // An earlier run may have ended before this step.
         self.say_ends(steps.ladders())?;
         let mut interrupted = false;
         while let Some(step) = steps.next() {
             let taken = self.take(step, &mut steps, &mut states);
-            // What goes wrong when something is in the study already says so.
+            // If the study already holds measurements, the error says so.
             let taken = taken.map_err(|error| {
                 if self.has_measured {
                     Error::Midway(Box::new(error))

@@ -37,8 +37,8 @@ impl Sweeper<'_> {
         let version = database.facts().remove("version");
         let unexpected = self.unexpected(system, version.as_deref());
         load.phase.findings.extend(finding_of(&unexpected));
-        // In this order: where the run ends in between, the rest is loaded again, and that load
-        // takes the place of this one.
+        // The order matters: if the run ends in between, the rest is loaded again, and that
+        // load replaces this one.
         self.study.replace_load(&load, &started)?;
         self.has_measured = true;
         self.keep_repeat(system, point)?;
@@ -77,7 +77,7 @@ impl Sweeper<'_> {
             let in_study = fact(&self.study, system, Study::LOAD_BEGAN)?;
             let in_study = in_study.as_deref();
             let watched = self.watched(system);
-            // What was prepared on a host is there with its connection alone.
+            // A host keeps what was prepared only while its connection lasts.
             let losses = self.awaited(system, || Ok(self.servers.losses(system)))?;
             let Some(losses) = losses else {
                 return Ok(None);
@@ -90,7 +90,7 @@ impl Sweeper<'_> {
             let loaded = dataset.load(on, &seeds, &watched, self.observer, self.stop, in_study);
             let loaded = self.ranks.end_own(system, loaded);
             match loaded {
-                // Requests that the database held up fail when they are ended.
+                // Requests that hang in the database fail when they are ended.
                 Err(error @ Error::LoadFailed { .. }) if self.stop.requested() => {
                     self.observer.notice(&error.to_string());
                     return Ok(None);
@@ -106,7 +106,7 @@ impl Sweeper<'_> {
                         return Ok(None);
                     }
                 }
-                // One that was stopped before its last record has some left.
+                // A load that was stopped has records left.
                 Ok((Some((mut load, started)), others)) if others.iter().all(has_loaded) => {
                     let records = system.data.records * self.ranks.sets_of(system);
                     let resumed = load_resumed(&load, records, &failures);

@@ -24,7 +24,7 @@ pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<St
         .filter(|_| plan.dataset.adopt == Adopt::No);
     let data = data.filter_map(|system| system.location.path());
     for draft in data.chain([out]).flat_map(left_drafts) {
-        // One that stays does no harm.
+        // A lock file that stays does no harm.
         let _ = fs::remove_file(draft);
     }
     Ok((lock, one_device))

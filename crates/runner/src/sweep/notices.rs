@@ -25,7 +25,7 @@ impl Sweeper<'_> {
             number::ops(rate.peak_ops_per_sec),
             number::ops(rate.rate)
         ));
-        // An earlier run may have had no peak for it.
+        // An earlier run may have found no peak for it.
         Ok(self
             .study
             .remove_notice(&skipped(self.plan, point, system))?)

@@ -20,17 +20,24 @@ use crate::{
     service::may_pass,
     warmup::{WarmupLength, by_rule, warm_up},
 };
-use std::sync::Arc;
-use tailmark_driver::{Database, Place, Settled};
+use std::{
+    cell::Cell,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tailmark_driver::{Database, Place, Settled, Statistic};
 use tailmark_engine::{Spec, Terms};
 use tailmark_model::{
     Fact, Finding, Phase, Point, PointKey, Sentence, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
+    number,
 };
 use tailmark_plan::{PlanPoint, SystemPlan};
 
 /// How often a point is started if its server disappears before a client is at work.
 const BEGINNINGS: u32 = 3;
+/// How long a wait for background work is silent.
+const SILENT: Duration = Duration::from_secs(10);
 
 impl Sweeper<'_> {
     /// Measures a point; `None` if it was stopped.
@@ -82,12 +89,12 @@ impl Sweeper<'_> {
         if self.stop.requested() {
             return Ok(None);
         }
-        // A server that is gone and stays away leaves the point to be measured again.
+        // If the server does not come back, the point is measured again later.
         let is_gone = NO_ANSWER.is_among(&measured.phase.findings);
         if is_gone && !self.wait_ready(dataset, system)? {
             return Ok(None);
         }
-        // A stop ends the wait, but what was measured is kept.
+        // A stop ends the wait, but the measurement is kept.
         let settled = self.settle(database.as_ref());
         dataset.refuse_replaced_table(database.as_ref(), "measured")?;
         let version = database.facts().remove("version");
@@ -130,11 +137,19 @@ impl Sweeper<'_> {
             .collect()
     }
 
-    /// Waits until background work has settled, the time is up or a stop was requested.
+    /// Waits until background work has settled, the time is up or a stop was requested. After some
+    /// seconds it says what it waits for.
     pub(super) fn settle(&self, database: &dyn Database) -> Result<Settled, Error> {
         self.observer.step("waiting for background work to settle");
-        let stop = || self.stop.requested();
-        Ok(database.settle(self.plan.sweep.settle, &stop)?)
+        let (limit, began, is_told) = (self.plan.sweep.settle, Instant::now(), Cell::new(false));
+        let stop = || {
+            if began.elapsed() >= SILENT && !is_told.replace(true) {
+                let statistics = database.statistics().unwrap_or_default();
+                self.observer.notice(&unsettled(&statistics, limit));
+            }
+            self.stop.requested()
+        };
+        Ok(database.settle(limit, &stop)?)
     }
 
     /// Waits for the databases that other ranks have of their own.
@@ -200,14 +215,15 @@ impl Sweeper<'_> {
         let records = system.data.records;
         let workload = asked.workload.as_ref().clone();
         let workload = Arc::new(workload.with_semantics(system.semantics));
-        let keys = Arc::new(self.ranks.keys(system, records, key.threads));
+        let clients = system.driver.client_count(&system.settings, key.threads);
+        let keys = Arc::new(self.ranks.keys(system, records, clients));
         let spec = Spec {
-            clients: system.driver.clients,
+            clients: system.driver.clients(&system.settings),
             system: &system.name,
             point: Some(key),
             enough: asked.enough,
             terms: Terms {
-                threads: key.threads,
+                threads: clients,
                 rate: key.target_rate,
                 arrivals: key.arrivals,
                 operations: asked.operations,
@@ -336,4 +352,45 @@ fn reshaped(phase: &Phase) -> Finding {
         Some(bytes) => sentence.count("Bytes of a read", bytes.round() as u64),
         None => sentence,
     })
+}
+
+/// What a database that does not settle is still doing, by its statistics.
+fn unsettled(statistics: &[Statistic], limit: Duration) -> String {
+    let is_work = |one: &&Statistic| {
+        let is_named = ["running_", "pending_"]
+            .iter()
+            .any(|word| one.name.starts_with(word));
+        is_named && one.value > 0.0
+    };
+    let mut text = format!(
+        "waiting for the database's background work, for up to {} (sweep.settle)",
+        number::rounded(limit)
+    );
+    for (index, one) in statistics.iter().filter(is_work).enumerate() {
+        text.push_str(if index == 0 { ": " } else { ", " });
+        text.push_str(&format!("{} {}", one.name, number::count(one.value as u64)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_background_work_says_how_long_it_may_take_and_what_is_done() {
+        let minute = Duration::from_secs(60);
+        let statistics = [
+            Statistic::gauge("pending_compaction_bytes", 1_234_567.0),
+            Statistic::gauge("running_compactions", 2.0),
+            Statistic::gauge("running_flushes", 0.0),
+            Statistic::gauge("sst_bytes", 5.0),
+        ];
+        let said = "waiting for the database's background work, for up to 1m (sweep.settle)";
+        assert_eq!(unsettled(&[], minute), said);
+        assert_eq!(
+            unsettled(&statistics, minute),
+            format!("{said}: pending_compaction_bytes 1,234,567, running_compactions 2")
+        );
+    }
 }

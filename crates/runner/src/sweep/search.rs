@@ -167,7 +167,7 @@ impl Enough for Judge<'_> {
         if !rule.is_look(count) || self.looked.swap(count, Ordering::Relaxed) == count {
             return false;
         }
-        // None of requests that the workload does not send.
+        // No limits for kinds of request that the workload does not send.
         let verdict = |limit: &Limit| {
             let counts = counts::of_intervals(so_far.iter().copied(), *limit, TimeBasis::Response);
             let (blocks, block_s) = counts::independent_blocks(&counts, rule);

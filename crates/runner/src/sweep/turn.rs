@@ -122,7 +122,7 @@ impl<'a> Sweeper<'a> {
         if self.services.is_stopped() {
             self.start_service()?;
         }
-        // The server may have gone away since the point before.
+        // The server may have stopped since the previous point.
         if state.had_turn && !self.wait_ready(dataset, system)? {
             return Ok(None);
         }

@@ -122,7 +122,7 @@ fn a_stop_ends_the_sample_of_adopted_records_within_a_second() {
     };
     let silenced = |_: &_| -> Result<Box<dyn Database>, _> { Ok(Box::new(Silenced)) };
     for open in [slow as fn(&_) -> _, silenced] {
-        // An optional system is not left out for it.
+        // An optional system is not left out because of it.
         for optional in [false, true] {
             bench.plan.systems[0].driver = Box::leak(Box::new(Driver { open, ..*file }));
             bench.plan.systems[0].optional = optional;

@@ -169,7 +169,7 @@ fn what_a_load_left_behind_makes_room_for_the_next_one() {
     let marker = small.path().join("slots.dat.dataset.json");
     let text = fs::read_to_string(&marker).unwrap();
     fs::write(&marker, started(&text, 0)).unwrap();
-    // All but what a marker takes is full.
+    // Only the space of a marker is left.
     let rest = small.path().join("rest");
     fs::write(&rest, vec![1; 12 << 20]).unwrap_err();
     let rest = fs::OpenOptions::new().write(true).open(&rest).unwrap();

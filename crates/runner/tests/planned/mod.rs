@@ -14,7 +14,7 @@ pub fn plan(input: &[u8]) {
     };
     match RawPlan::parse("plan", text).and_then(|raw| raw.check()) {
         Ok(plan) => {
-            let lines = dry_run(&plan, Path::new("out"), &Facts::default());
+            let lines = dry_run(&plan, Path::new("out"), &Facts::default()).lines;
             assert!(lines.len() > 3);
         }
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -15,7 +15,7 @@ pub use run::Run;
 
 use crate::statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE};
 use family::Families;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Arrivals, Bound, Bounded, Header, Metric, PointKey, PointName};
 use turns::Positions;
 
@@ -38,6 +38,9 @@ pub enum Place {
         threads_a: u32,
         /// The thread count of the second peak.
         threads_b: u32,
+        /// Whether only those thread counts count that both were measured at, because the peak of
+        /// one may be where the other was not measured.
+        is_over_common: bool,
     },
 }
 
@@ -58,13 +61,12 @@ pub enum Verdict {
     TooFewRuns,
     /// A value is a bound, because requests failed, operations were never done, or the clients were
     /// the limit, and the true values could decide either way. Or a peak is above that of a system
-    /// without valid points at some of the thread counts.
+    /// whose points failed at some of the thread counts, or that has none in common.
     NotTestable,
 }
 
 impl Verdict {
     /// The verdict in words, and in exports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -77,7 +79,6 @@ impl Verdict {
     }
 
     /// Whether it calls one of the two better.
-    #[must_use]
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Better | Self::Worse)
     }
@@ -106,7 +107,6 @@ pub enum Test {
 
 impl Test {
     /// The name in exports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Welch => "welch",
@@ -173,7 +173,6 @@ pub struct Comparison {
 
 impl Comparison {
     /// A comparison of two values that were read off curves and cannot be tested.
-    #[must_use]
     pub fn of_readings(
         metric: Metric,
         (a, b): (&str, &str),
@@ -207,7 +206,6 @@ impl Comparison {
     }
 
     /// The point; `None` at peaks.
-    #[must_use]
     pub fn point(&self) -> Option<PointName> {
         let Place::Point {
             threads,
@@ -228,7 +226,6 @@ impl Comparison {
     }
 
     /// Results of other tests; `None` if there is no verdict, and for bounds.
-    #[must_use]
     pub fn diagnostics(&self) -> Option<Diagnostics> {
         let [a, b] = &self.values;
         self.p.filter(|_| self.ratio.is_exact())?;
@@ -273,7 +270,6 @@ impl Comparison {
     }
 
     /// The comparison of the second against the first.
-    #[must_use]
     pub fn reversed(&self) -> Self {
         let turned = |ends: (f64, f64)| (1.0 / ends.1, 1.0 / ends.0);
         Self {
@@ -281,9 +277,11 @@ impl Comparison {
                 Place::Peak {
                     threads_a,
                     threads_b,
+                    is_over_common,
                 } => Place::Peak {
                     threads_a: threads_b,
                     threads_b: threads_a,
+                    is_over_common,
                 },
                 ref point @ Place::Point { .. } => point.clone(),
             },
@@ -305,7 +303,7 @@ impl Comparison {
     }
 }
 
-/// The runs of each system at each point; empty if a run of the point is not valid.
+/// The runs of each system at each point, without points of which a run is not valid.
 type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 
 /// Compares each pair of systems, the first with the second, in every metric that both have.
@@ -313,9 +311,9 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 /// `pairs` names them. For each metric, all of them are one family of tests in Holm's adjustment:
 /// over their points, and over the workloads for peaks (`family.rs` says what counts). `band` is
 /// the band of practical equivalence: with 0.03, ratios from 1 / 1.03 to 1.03 count as equal.
-#[must_use]
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
     let cells = cells(runs);
+    let measured = measured(runs);
     let positions = Positions::from_runs(runs);
     let mut found = Vec::new();
     for (a, b) in pairs {
@@ -342,14 +340,19 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
                 compare((a, runs_a), (b, runs_b), metric, place, &positions)
             }));
         }
-        found.extend(peaks::at_peaks((a, of_a), (b, of_b), band, &positions));
+        found.extend(peaks::at_peaks(
+            (a, of_a),
+            (b, of_b),
+            [&measured[a.as_str()], &measured[b.as_str()]],
+            band,
+            &positions,
+        ));
     }
     judge(&mut found, &Families::new(runs, pairs), band);
     found
 }
 
 /// Each pair of these systems, the earlier one first.
-#[must_use]
 pub fn all_pairs(systems: &[&str]) -> Vec<(String, String)> {
     let behind = |i: usize| systems[i + 1..].iter();
     let pairs = systems
@@ -374,6 +377,16 @@ fn cells(runs: &[Run]) -> Cells<'_> {
     cells
 }
 
+/// The points of each system, valid or not.
+fn measured(runs: &[Run]) -> BTreeMap<&str, BTreeSet<PointName>> {
+    let mut points: BTreeMap<&str, BTreeSet<PointName>> = BTreeMap::new();
+    for run in runs {
+        let of_system = points.entry(run.key.system.as_str()).or_default();
+        of_system.insert(PointName::from(&run.key));
+    }
+    points
+}
+
 /// A system with its runs.
 type Side<'a, R> = (&'a str, R);
 
@@ -386,7 +399,6 @@ fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Bounded>> {
 
 /// The geometric mean of runs, bounded if one of them is. `None` without runs, if one is not
 /// positive, or if they are bounded on different sides.
-#[must_use]
 pub fn center(values: &[Bounded]) -> Option<Bounded> {
     let numbers: Vec<f64> = values.iter().map(|bounded| bounded.value).collect();
     let mut bounds = values.iter().map(|bounded| bounded.bound);
@@ -475,7 +487,6 @@ fn judge(comparisons: &mut [Comparison], families: &Families, band: f64) {
 
 /// Whether a ratio makes no practical difference: from 1 / 1.03 to 1.03, inclusive, for a band of
 /// 0.03.
-#[must_use]
 pub fn is_within(ratio: f64, band: f64) -> bool {
     // Quotients are not exact.
     ratio.max(1.0 / ratio) <= (1.0 + band) * (1.0 + 1e-9)
@@ -501,7 +512,6 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
 }
 
 /// The band of practical equivalence of a plan, as a fraction: 0.03 is 3 %.
-#[must_use]
 pub fn equivalence(header: &Header) -> f64 {
     header.settings.report.equivalence.unwrap_or(EQUIVALENCE)
 }

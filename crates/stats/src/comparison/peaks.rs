@@ -10,16 +10,61 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_model::{Bound, Metric, PointKey, PointName};
 
-/// Compares peaks in each workload that both systems have, in closed loops. Nothing is tested if
-/// the leading system has a valid point at a thread count where the other has none, because the
-/// other might peak there. Two peaks are equivalent only if both systems have the same thread
-/// counts, because the leader might be higher still where it has none.
+/// The points of a system whose runs are valid.
+type Points<'r> = BTreeMap<PointName, Vec<&'r Run>>;
+
+/// The points of two systems that were measured, valid or not.
+pub(super) type Measured<'m> = [&'m BTreeSet<PointName>; 2];
+
+/// Compares peaks in each workload that both systems have, in closed loops. A peak may be where the
+/// other system has no valid point, and decide. Then the peaks over those thread counts are compared
+/// that both measured. Nothing is tested if there are none, or if a point of the lower one is not
+/// valid there.
 pub(super) fn at_peaks<'r>(
-    (a, of_a): Side<'_, &BTreeMap<PointName, Vec<&'r Run>>>,
-    (b, of_b): Side<'_, &BTreeMap<PointName, Vec<&'r Run>>>,
+    (a, of_a): Side<'_, &Points<'r>>,
+    (b, of_b): Side<'_, &Points<'r>>,
+    measured: Measured<'_>,
     band: f64,
     positions: &Positions,
 ) -> Vec<Comparison> {
+    let found = in_workloads((a, of_a), (b, of_b), band, positions);
+    if found.iter().all(|(_, is_alike)| *is_alike) {
+        return found.into_iter().map(|(one, _)| one).collect();
+    }
+    let common = |points: &Points<'r>| -> Points<'r> {
+        let is_common = |name: &&PointName| measured.iter().all(|own| own.contains(name));
+        let names = points.keys().filter(is_common);
+        names
+            .map(|name| (name.clone(), points[name].clone()))
+            .collect()
+    };
+    let over_common = in_workloads((a, &common(of_a)), (b, &common(of_b)), band, positions);
+    let chosen = found.into_iter().map(|(whole, is_tested)| {
+        let is_same = |(one, is_alike): &&(Comparison, bool)| {
+            *is_alike && one.workload == whole.workload && one.distribution == whole.distribution
+        };
+        let other = over_common.iter().find(is_same).filter(|_| !is_tested);
+        let Some((other, _)) = other else {
+            return whole;
+        };
+        let mut other = other.clone();
+        if let Place::Peak { is_over_common, .. } = &mut other.place {
+            *is_over_common = true;
+        }
+        other
+    });
+    chosen.collect()
+}
+
+/// The comparison of the peaks in each workload that both systems have, and whether their thread
+/// counts leave it to be tested: a peak is not above that of a system without its thread counts, and
+/// two are equivalent only over the same, because the higher one might be higher still.
+fn in_workloads<'r>(
+    (a, of_a): Side<'_, &Points<'r>>,
+    (b, of_b): Side<'_, &Points<'r>>,
+    band: f64,
+    positions: &Positions,
+) -> Vec<(Comparison, bool)> {
     let (peaks_a, peaks_b) = (peaks(of_a), peaks(of_b));
     let common = peaks_a.iter().filter_map(|(workload, peak_a)| {
         let peak_b = peaks_b.get(workload)?;
@@ -47,7 +92,7 @@ pub(super) fn at_peaks<'r>(
             found.leave_open();
             found.one_sided = None;
         }
-        Some(found)
+        Some((found, is_alike))
     });
     common.collect()
 }
@@ -62,6 +107,7 @@ fn of_two<'r>(
     let place = Place::Peak {
         threads_a: of_a.threads,
         threads_b: of_b.threads,
+        is_over_common: false,
     };
     let (runs_a, runs_b) = (of_a.runs(), of_b.runs());
     let mut found = compare(
@@ -108,10 +154,7 @@ fn of_two<'r>(
 }
 
 /// The thread counts of a workload at which all runs of the closed-loop point are valid.
-fn thread_counts(
-    cells: &BTreeMap<PointName, Vec<&Run>>,
-    (workload, distribution): &(&str, &str),
-) -> BTreeSet<u32> {
+fn thread_counts(cells: &Points<'_>, (workload, distribution): &(&str, &str)) -> BTreeSet<u32> {
     let names = cells.keys();
     let own = names.filter(|name| name.is_closed_loop_of(workload, distribution));
     own.map(|name| name.threads).collect()
@@ -158,9 +201,7 @@ impl<'r> Peak<'_, 'r> {
 }
 
 /// The closed-loop thread counts with a known value, for each workload and distribution.
-fn peaks<'c, 'r>(
-    cells: &'c BTreeMap<PointName, Vec<&'r Run>>,
-) -> BTreeMap<(&'c str, &'c str), Peak<'c, 'r>> {
+fn peaks<'c, 'r>(cells: &'c Points<'r>) -> BTreeMap<(&'c str, &'c str), Peak<'c, 'r>> {
     let mut peaks: BTreeMap<_, Peak<'_, '_>> = BTreeMap::new();
     let closed = |name: &PointName| name.target_rate().is_none();
     for (name, runs) in cells.iter().filter(|(name, _)| closed(name)) {
@@ -198,20 +239,24 @@ mod tests {
     fn a_peak_is_not_better_than_one_whose_system_lacks_its_thread_counts() {
         let a = [runs("a", 1, 2_000.0, true), runs("a", 4, 8_000.0, false)];
         let b = [runs("b", 1, 1_000.0, true), runs("b", 4, 4_000.0, true)];
-        // The system that is twice as fast has a failed run at 4 threads, or none.
-        for known in [&a[..], &a[..1]] {
-            let compared = peak(&[known, &b[..]].concat());
-            assert_eq!(
-                (compared.verdict, compared.p, compared.interval),
-                (Verdict::NotTestable, None, None)
-            );
-            assert_eq!(compared.reversed().verdict, Verdict::NotTestable);
-        }
+        // The system that is twice as fast has a failed run at 4 threads.
+        let compared = peak(&[&a[..], &b[..]].concat());
+        assert_eq!(
+            (compared.verdict, compared.p, compared.interval),
+            (Verdict::NotTestable, None, None)
+        );
+        assert_eq!(compared.reversed().verdict, Verdict::NotTestable);
         // What it lacks could only have made it better still.
         let ahead = peak(&[runs("a", 1, 9_000.0, true), b[0].clone(), b[1].clone()]);
         assert_eq!(ahead.verdict, Verdict::Better);
-        // Within the band a point that is missing may decide.
-        let alike = peak(&[runs("a", 1, 4_000.0, true), b[0].clone(), b[1].clone()]);
+        // Within the band a point that failed may decide.
+        let failed = runs("a", 4, 1.0, false);
+        let alike = peak(&[
+            runs("a", 1, 4_000.0, true),
+            failed,
+            b[0].clone(),
+            b[1].clone(),
+        ]);
         assert_eq!(alike.verdict, Verdict::NotTestable);
         // Where noise hides a difference, the lower one has all thread counts of the other.
         let apart = |low: f64, high: f64| {
@@ -224,7 +269,12 @@ mod tests {
                 )]
                 .into();
             });
-            peak(&[lower, runs("a", 1, 1_000.0, true), runs("b", 4, high, true)])
+            peak(&[
+                lower,
+                runs("a", 1, 1_000.0, true),
+                runs("b", 1, 1.0, false),
+                runs("b", 4, high, true),
+            ])
         };
         assert_eq!(apart(3_900.0, 3_950.0).verdict, Verdict::NoDifferenceShown);
         assert_eq!(apart(4_000.0, 3_950.0).verdict, Verdict::NotTestable);
@@ -234,6 +284,26 @@ mod tests {
             peak(&[a1, a4, b[0].clone(), b[1].clone()]).verdict,
             Verdict::Better
         );
+    }
+
+    #[test]
+    fn peaks_over_unlike_thread_counts_are_compared_at_those_in_common() {
+        let a = [runs("a", 1, 2_000.0, true), runs("a", 4, 8_000.0, true)];
+        let more = peak(&[&a[..], &[runs("b", 1, 1_000.0, true)]].concat());
+        let at = |threads_a, is_over_common| Place::Peak {
+            threads_a,
+            threads_b: 1,
+            is_over_common,
+        };
+        assert_eq!(more.place, at(1, true), "b was never measured at 4 threads");
+        assert_eq!((more.verdict, more.ratio.value), (Verdict::Better, 2.0));
+        // What the lower one has alone could only help it.
+        let lower = [runs("b", 1, 9_000.0, true)];
+        let less = peak(&[&a[..], &lower[..]].concat());
+        assert_eq!((less.place, less.verdict), (at(4, false), Verdict::Worse));
+        // Without any in common there is no peak to compare.
+        let apart = peak(&[&a[1..], &[runs("b", 1, 1_000.0, true)]].concat());
+        assert_eq!(apart.verdict, Verdict::NotTestable);
     }
 
     /// Runs of four repeats at several thread counts, with these factors in each repeat.
@@ -270,7 +340,8 @@ mod tests {
             found.place,
             Place::Peak {
                 threads_a: 8,
-                threads_b: 4
+                threads_b: 4,
+                is_over_common: false,
             }
         );
         // Without the first repeat 4 threads are highest, without another one 8.

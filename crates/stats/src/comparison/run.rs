@@ -29,7 +29,6 @@ pub struct Run {
 
 impl Run {
     /// The numbers of a point, of whose operations this share may fail.
-    #[must_use]
     pub fn from_point(point: &Point, allow_errors: f64) -> Self {
         let known = |metric: Metric| Some((metric, metric.value(&point.phase)?));
         Self {
@@ -48,7 +47,6 @@ impl Run {
     }
 
     /// The same with the header of its study, whose plan says whether systems take turns.
-    #[must_use]
     pub fn of_study(point: &Point, header: &Header) -> Self {
         Self {
             takes_turns: header.settings.takes_turns,

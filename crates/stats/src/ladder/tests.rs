@@ -202,7 +202,7 @@ fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
 }
 
-/// The knee that is found is the known one: docs/METHOD.md has the table.
+/// The knee that is found is the known one: docs/METHOD.md has the figures.
 #[test]
 fn a_knee_is_found_where_runs_are_noisy() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);

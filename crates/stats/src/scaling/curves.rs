@@ -53,7 +53,6 @@ impl Curves {
     }
 
     /// The laws of the curves that have one.
-    #[must_use]
     pub fn laws(&self) -> Vec<SystemScaling> {
         let law = |(name, curve): (&CurveName, &BTreeMap<u32, Option<Vec<f64>>>)| {
             let known = curve.iter();

@@ -4,7 +4,10 @@
 //! matters is how late they were sent, and why. The cause of a single operation proves nothing,
 //! because every operation has one and most are on time.
 
-use tailmark_model::{Latencies, Limit, Phase, PointKey, finding::DATABASE_SATURATED};
+use tailmark_model::{
+    Kind, Latencies, Limit, Observed, Phase, PointKey,
+    finding::{BACKGROUND_RATE_NOT_MET, DATABASE_SATURATED, LATE_KINDS},
+};
 
 /// Why a trial says nothing about the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +44,8 @@ enum Reason {
     TooFewClients,
     /// A client was free, but its machine woke it late.
     WokenLate,
+    /// Background clients were too few for their own rate.
+    TooFewBackground,
 }
 
 /// Why the clients are to blame for broken limits that all hold from when requests were sent;
@@ -49,10 +54,13 @@ pub fn late(phase: &Phase, clients: Clients, broken: &[Limit]) -> Option<Cause> 
     let reasons = broken.iter().map(|limit| reason(phase, clients, *limit));
     let reasons: Vec<Reason> = reasons.collect::<Option<_>>()?;
     let is_no_client = !reasons.contains(&Reason::WokenLate);
-    let why = if is_no_client {
-        "no client was free to send it: more slo.threads may help"
-    } else {
+    let why = if !is_no_client {
         "the client's machine woke up late: fewer other programs, or more processors, may help"
+    } else if reasons.contains(&Reason::TooFewBackground) {
+        "background clients cannot keep their rate: a lower sweep.background_rate, or more \
+         background clients, may help"
+    } else {
+        "no client was free to send it: more slo.threads may help"
     };
     let text = format!(
         "Requests held the limits when timed from when they were sent, but not from when they were \
@@ -66,6 +74,9 @@ pub fn late(phase: &Phase, clients: Clients, broken: &[Limit]) -> Option<Cause> 
 /// An operation is late by a cause if it was sent so late that a request of mean service time would
 /// exceed the limit. The cause with more late operations is considered.
 fn reason(phase: &Phase, clients: Clients, limit: Limit) -> Option<Reason> {
+    if is_late_background(phase, limit.kind) {
+        return Some(Reason::TooFewBackground);
+    }
     let causes = phase.start_lag.as_ref()?.causes.as_ref()?;
     let limit_ns = limit.latency.as_nanos() as f64;
     let spare_ns = limit_ns - phase.kinds.get(&limit.kind)?.service.mean();
@@ -80,11 +91,27 @@ fn reason(phase: &Phase, clients: Clients, limit: Limit) -> Option<Reason> {
     (no_client > 0 && are_too_few(phase, clients, limit, service)).then_some(Reason::TooFewClients)
 }
 
+/// Whether background clients alone send a kind, and were too few for their rate.
+fn is_late_background(phase: &Phase, kind: Kind) -> bool {
+    let mut findings = phase.findings.iter();
+    let found = findings.find(|finding| BACKGROUND_RATE_NOT_MET.is_of(finding));
+    let mut evidence = found.into_iter().flat_map(|finding| &finding.evidence);
+    evidence.any(|seen| match &seen.value {
+        Observed::Text(kinds) if seen.name == LATE_KINDS => {
+            kinds.split(", ").any(|name| name == kind.name())
+        }
+        _ => false,
+    })
+}
+
 /// Whether there were too few clients even without a stall: as many requests as the limit allows,
 /// or more, would have exceeded it by their own time and the wait for a free client. If not, all
 /// clients waited for the system at once, as in a stall, and more clients would have waited too.
 fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencies) -> bool {
-    let each_ns = phase.busy_ns() / phase.operations.max(1) as f64;
+    // Background clients do their requests beside those of the point.
+    let of_background = phase.background_requests() as f64 / phase.requests().max(1) as f64;
+    let own_ns = phase.busy_ns() * (1.0 - of_background);
+    let each_ns = own_ns / phase.operations.max(1) as f64;
     let busy = clients.rate * each_ns / 1e9;
     let idle = f64::from(clients.count) - busy;
     if idle <= 0.0 {
@@ -92,8 +119,8 @@ fn are_too_few(phase: &Phase, clients: Clients, limit: Limit, service: &Latencie
     }
     let waits = erlang_c(clients.count, busy);
     let limit_ns = limit.latency.as_nanos() as f64;
-    let share_over = |own_ns: f64| {
-        let spare_ns = limit_ns - own_ns;
+    let share_over = |service_ns: f64| {
+        let spare_ns = limit_ns - service_ns;
         if spare_ns < 0.0 {
             1.0
         } else {

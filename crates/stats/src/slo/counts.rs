@@ -17,7 +17,6 @@ pub struct Count {
 
 impl Count {
     /// The share over the limit; 0 without requests.
-    #[must_use]
     pub fn share(self) -> f64 {
         match self.requests {
             0 => 0.0,
@@ -67,7 +66,6 @@ fn of_interval(interval: &Interval, limit: Limit, basis: TimeBasis) -> Count {
 /// The requests of a limit's kind in each interval of a phase. Requests that were never done are
 /// over the limit in the interval in which they were due. Requests done after the end count in the
 /// last interval before it.
-#[must_use]
 pub fn of_phase(phase: &Phase, limit: Limit, basis: TimeBasis) -> Vec<Count> {
     let mut counts = of_intervals(&phase.intervals, limit, basis);
     let is_within = |interval: &&Interval| interval.start_s + 1e-6 < phase.duration_s;
@@ -121,14 +119,12 @@ fn over(latencies: &Latencies, limit: Limit) -> u64 {
 
 /// The blocks of these counts, and the shortest length of a block: that of the rule, or the
 /// autocorrelation time if it is longer.
-#[must_use]
 pub fn independent_blocks(counts: &[Count], rule: &Rule) -> (Vec<Count>, f64) {
     let block_s = rule.block.as_secs_f64().max(autocorrelation_s(counts));
     (blocks(counts, block_s), block_s)
 }
 
 /// Merges stretches into as many equal blocks as possible, each at least this long.
-#[must_use]
 pub fn blocks(counts: &[Count], block_s: f64) -> Vec<Count> {
     let whole_s: f64 = counts.iter().map(|count| count.seconds).sum();
     // Of 200 seconds that are a rounding error short, 20 blocks of 10 s are still made.
@@ -150,7 +146,6 @@ pub fn blocks(counts: &[Count], block_s: f64) -> Vec<Count> {
 /// autocorrelations up to the first that is not positive (Geyer's initial positive sequence), in
 /// intervals. As many intervals as it spans carry as much information about the mean as one
 /// independent interval.
-#[must_use]
 pub fn autocorrelation_s(counts: &[Count]) -> f64 {
     let shares: Vec<f64> = counts.iter().map(|count| count.share()).collect();
     let n = shares.len();

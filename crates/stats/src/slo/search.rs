@@ -275,7 +275,6 @@ fn with_slack(resolution: f64) -> f64 {
 
 /// The next rate to try, or the result. `hint` is the answer that a sweep suggests, operations per
 /// second. `left` is the number of tries for which there is time.
-#[must_use]
 pub fn next(bounds: &Bounds, hint: Option<f64>, tried: &[Tried], left: usize) -> Next {
     let bracket = Bracket::from_tried(tried);
     let lowest_known = bounds.min_rate;
@@ -396,7 +395,6 @@ fn within(bounds: &Bounds, rate: f64) -> f64 {
 }
 
 /// How many more tries there is time for, if each takes at least that long.
-#[must_use]
 pub fn tries_left(limit: Duration, spent: Duration, each: Duration) -> usize {
     let left = limit.saturating_sub(spent);
     if each.is_zero() {
@@ -408,7 +406,6 @@ pub fn tries_left(limit: Duration, spent: Duration, each: Duration) -> usize {
 
 /// The answer that a sweep suggests: the highest operations per second of a point that held the
 /// limits, or half of the lowest if none did.
-#[must_use]
 pub fn hint(points: &[(f64, bool)]) -> Option<f64> {
     let order = |a: &f64, b: &f64| -> Ordering { a.total_cmp(b) };
     let rates = |holds: bool| points.iter().filter(move |(_, held)| *held == holds);

@@ -53,7 +53,6 @@ pub struct TrialResult {
 
 impl Trial {
     /// The result of the phase of a trial.
-    #[must_use]
     pub fn from_point(point: &Point, settings: &SloSettings) -> Self {
         let Point { key, phase } = point;
         let (limits, verdict, cause) = judge(point, settings);
@@ -91,13 +90,11 @@ impl Trial {
     }
 
     /// Requested operations per second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.key.target_rate.unwrap_or_default()
     }
 
     /// The result for the limit that is closest to breaking, or farthest exceeded.
-    #[must_use]
     pub fn worst(&self) -> Option<&TrialResult> {
         let results = self.limits.iter();
         results.max_by(|a, b| a.part().total_cmp(&b.part()))
@@ -131,9 +128,8 @@ const SLOWED: f64 = 2.0;
 
 /// The mean service time of all requests, nanoseconds; infinite without requests.
 fn service_ns(phase: &Phase) -> f64 {
-    let kinds = phase.kinds.iter();
-    let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    let each = halves.map(|(_, result)| (result.service.mean(), result.service.len() as f64));
+    let halves = Kind::sent(&phase.kinds);
+    let each = halves.map(|result| (result.service.mean(), result.service.len() as f64));
     let (sum, count) = each.fold((0.0, 0.0), |sums, (mean, count)| {
         (sums.0 + mean * count, sums.1 + count)
     });
@@ -241,7 +237,6 @@ pub struct Slo {
 
 impl Slo {
     /// A search with its trials, and the points of a sweep, from these.
-    #[must_use]
     pub fn new(
         (system, workload, distribution): (&str, &str, &str),
         settings: &SloSettings,
@@ -249,13 +244,7 @@ impl Slo {
         trials: &[Trial],
         allow_errors: f64,
     ) -> Self {
-        let is_of = |key: &PointKey| {
-            (
-                key.system.as_str(),
-                key.workload.as_str(),
-                key.distribution.as_str(),
-            ) == (system, workload, distribution)
-        };
+        let is_of = |key: &PointKey| key.names() == (system, workload, distribution);
         let swept = || points.iter().filter(|point| is_of(&point.key));
         let valid = || swept().filter(|point| point.phase.fault(allow_errors).is_none());
         let known: Vec<(f64, bool)> = valid()
@@ -289,7 +278,6 @@ impl Slo {
     }
 
     /// The next rate to try, or the result.
-    #[must_use]
     pub fn next(&self, settings: &SloSettings) -> Next {
         search::next(
             &settings.bounds,
@@ -335,7 +323,6 @@ impl Slo {
     }
 
     /// The result so far.
-    #[must_use]
     pub fn answer(&self, settings: &SloSettings) -> Answer {
         match self.next(settings) {
             Next::Done(answer) => answer,
@@ -352,7 +339,6 @@ impl Slo {
 
     /// The result for one of several limits. The search looks for the rate at which any limit
     /// breaks, so a limit that breaks later has only a lower end.
-    #[must_use]
     pub fn answer_of(&self, limit: Limit, settings: &SloSettings) -> Answer {
         let of_all = self.answer(settings);
         if settings.latency == [limit] || of_all.status == Status::Unfinished {
@@ -375,7 +361,6 @@ impl Slo {
 
     /// The highest rate so far at which the limits held, and the lowest above it at which they did
     /// not, confirmed or not.
-    #[must_use]
     pub fn bracket(&self) -> (Option<f64>, Option<f64>) {
         let is = |wanted: &[Verdict]| {
             let trials = self.trials.iter();
@@ -390,7 +375,6 @@ impl Slo {
     }
 
     /// The total duration of the trials so far.
-    #[must_use]
     pub fn took(&self) -> Duration {
         self.trials.iter().map(|trial| trial.took).sum()
     }
@@ -400,7 +384,6 @@ impl Slo {
     }
 
     /// The number of trials at a rate.
-    #[must_use]
     pub fn tries_of(&self, rate: f64) -> u32 {
         let tries = self.trials.iter().filter(|trial| trial.rate() == rate);
         u32::try_from(tries.count()).unwrap_or(u32::MAX)

@@ -26,7 +26,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// The combined verdict on several limits: all must hold, and one failure is enough.
-    #[must_use]
     pub fn of_all(limits: &[Self]) -> Self {
         match limits {
             limits if limits.contains(&Self::Fail) => Self::Fail,
@@ -37,7 +36,6 @@ impl Verdict {
     }
 
     /// The name in exports and reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -76,7 +74,6 @@ impl ShareOver {
     /// The interval is the wider one of two. Student's t over the blocks accounts for requests that
     /// are late together. The interval of a Poisson count accounts for rare events: seeing no late
     /// request in a small sample does not prove that there are none.
-    #[must_use]
     pub fn new(blocks: &[Count], block_s: f64) -> Option<Self> {
         let sum = |field: fn(&Count) -> u64| blocks.iter().map(field).sum::<u64>();
         let (requests, over) = (sum(|block| block.requests), sum(|block| block.over));
@@ -106,7 +103,6 @@ impl ShareOver {
     /// A failure needs fewer blocks than a pass. If a queue grows without end, requests are late
     /// together, and there are few blocks that long. The interval is correspondingly wider, so one
     /// long stall is not a failure.
-    #[must_use]
     pub fn verdict(&self, limit: Limit, rule: &Rule) -> Verdict {
         let allowed = limit.allowed();
         match self.blocks {
@@ -120,7 +116,6 @@ impl ShareOver {
 /// Whether the mean latency of blocks rises by more than 10 % of its mean from the first to the
 /// last, and more than noise explains: the slope of the line through them is above 0 at 1 %
 /// (Student's t).
-#[must_use]
 pub fn is_rising(blocks: &[Count]) -> bool {
     const RISE: f64 = 0.1;
     const CHANCE: f64 = 0.02;

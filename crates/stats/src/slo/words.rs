@@ -5,7 +5,6 @@ use tailmark_model::{Bounded, number};
 
 impl Answer {
     /// The highest rate at which the limits hold: `12,300 to 12,900 ops/s`.
-    #[must_use]
     pub fn rates(&self) -> String {
         match (self.status, self.low, self.high) {
             (_, Some(low), Some(high)) => format!("{} ops/s", number::rates(low, high)),
@@ -21,7 +20,6 @@ impl Answer {
     }
 
     /// The statement about the result.
-    #[must_use]
     pub fn remark(&self) -> &'static str {
         match self.status {
             Status::Found => "held at the lower rate but not at the upper one, each measured twice",
@@ -42,7 +40,6 @@ impl Answer {
 impl TrialResult {
     /// The share over the limit with its interval, and the allowed share: `0.0031 % over 15ms
     /// (0.001 to 0.006 %; 0.01 % allowed)`.
-    #[must_use]
     pub fn share_text(&self) -> String {
         let allowed = percent(self.limit.allowed());
         let latency = number::latency(self.limit.latency.as_nanos() as f64);
@@ -59,7 +56,6 @@ impl TrialResult {
 }
 
 /// A share in percent, to three digits: `0.0031`.
-#[must_use]
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 {
@@ -76,7 +72,6 @@ pub fn percent(share: f64) -> String {
 
 impl Trial {
     /// One line: the rate, the measurement for the worst limit, and the verdict.
-    #[must_use]
     pub fn text(&self) -> String {
         let rate = number::ops(self.rate());
         let said = match self.verdict {
@@ -101,7 +96,6 @@ impl Trial {
 
 impl Slo {
     /// The result so far: the bracket.
-    #[must_use]
     pub fn bracket_text(&self) -> String {
         match self.bracket() {
             (Some(low), Some(high)) => {

@@ -28,7 +28,6 @@ pub struct ChangePoint {
 
 /// The change points of a series of positive values, in order. `band` is the fraction by which
 /// practically equal levels may differ.
-#[must_use]
 pub fn change_points(values: &[f64], band: f64) -> Vec<ChangePoint> {
     let mut cuts = Vec::new();
     cut(values, 0, band, &mut cuts);

@@ -6,7 +6,6 @@
 
 /// The adjusted p of each test in a family of `tests`. Those in `p` were made; the others count as
 /// tests that show nothing.
-#[must_use]
 pub fn holm(p: &[f64], tests: usize) -> Vec<f64> {
     let tests = tests.max(p.len());
     let mut order: Vec<usize> = (0..p.len()).collect();

@@ -51,7 +51,6 @@ pub struct Estimate {
 }
 
 /// The geometric mean of runs; `None` without runs, or if one is not positive.
-#[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logs = Logs::from_values(values)?;
     Some(match values {
@@ -63,7 +62,6 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 
 /// The geometric mean of runs with its 95 % interval, by Student's t on logarithms; `None` under
 /// [`RUNS_MIN`] runs.
-#[must_use]
 pub fn mean_of_runs(values: &[f64]) -> Option<Estimate> {
     let logs = Logs::from_values(values).filter(|logs| logs.count >= RUNS_MIN as f64)?;
     let half = t_quantile(1.0 - SIGNIFICANCE / 2.0, logs.count - 1.0) * logs.squared_error().sqrt();
@@ -76,7 +74,6 @@ pub fn mean_of_runs(values: &[f64]) -> Option<Estimate> {
 
 /// The noise of runs: the standard deviation of their logarithms, pooled over points with separate
 /// means, and its degrees of freedom. `None` if no point has two positive runs.
-#[must_use]
 pub fn noise<'a>(points: impl IntoIterator<Item = &'a [f64]>) -> Option<(f64, usize)> {
     let (mut squares, mut freedom) = (0.0, 0.0);
     for logs in points.into_iter().filter_map(Logs::from_values) {

@@ -18,7 +18,7 @@
 mod trend;
 
 use super::{
-    Logs, SIGNIFICANCE,
+    Logs, RUNS_MIN, SIGNIFICANCE,
     student::{t_above, t_quantile},
     welch::{Gap, ROUNDING},
 };
@@ -50,7 +50,6 @@ pub struct PeakRatio {
 /// ladder, counts follow each other and no trend is removed: over such a distance its error would
 /// exceed the differences. `None` if a count has fewer than two runs, a value is not positive, or
 /// no run differs from the others of its count.
-#[must_use]
 pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio> {
     let (a, b, slope) = logs_of(a, b)?;
     let peaks = Peaks::new(&a, &b);
@@ -77,7 +76,6 @@ pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio>
 
 /// The 95 % interval of one peak, given the runs by client count, computed as in [`peak_ratio`].
 /// `None` under two runs of a count, or if a value is not positive.
-#[must_use]
 pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
     let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
     let logs = logs.filter(|logs| logs.iter().all(|own| own.count >= 2.0))?;
@@ -93,7 +91,6 @@ pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
 
 /// Whether each count of a system may be its peak, judged as in [`peak_ratio`]. If one has a single
 /// run, only the highest may.
-#[must_use]
 pub fn may_be_peak(counts: &[Vec<f64>]) -> Vec<bool> {
     let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
     let Some(logs) = logs else {
@@ -111,9 +108,10 @@ pub fn may_be_peak(counts: &[Vec<f64>]) -> Vec<bool> {
 
 /// For each repeat, the count with the highest geometric mean over the other repeats: its index,
 /// and the repeat. A repeat without that count is left out. If fewer than two remain, every run of
-/// the highest count is returned. Of equal counts, the first is taken. `counts` has the repeats and
-/// values of each count. Counts with a value that is not positive are never chosen.
-#[must_use]
+/// the highest count is returned, and also if no count has [`RUNS_MIN`] runs: one or two others choose
+/// too badly, and a system that is ahead at every count could have the lower peak. Of equal counts, the
+/// first is taken. `counts` has the repeats and values of each count. Counts with a value that is
+/// not positive are never chosen.
 pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
     let mean_without = |runs: &[(u32, f64)], skipped: Option<u32>| {
         let kept = runs.iter().filter(|(repeat, _)| Some(*repeat) != skipped);
@@ -141,13 +139,14 @@ pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
         return Vec::new();
     };
     let repeats: BTreeSet<u32> = counts.iter().flatten().map(|(repeat, _)| *repeat).collect();
+    let has_few = counts.iter().all(|runs| runs.len() < RUNS_MIN);
     let chosen = repeats.into_iter().filter_map(|repeat| {
         let index = best(Some(repeat))?;
         let is_there = counts[index].iter().any(|(own, _)| *own == repeat);
         is_there.then_some((index, repeat))
     });
     let chosen: Vec<(usize, u32)> = chosen.collect();
-    if chosen.len() < 2 {
+    if has_few || chosen.len() < 2 {
         let own = counts[highest].iter();
         return own.map(|(repeat, _)| (highest, *repeat)).collect();
     }
@@ -354,17 +353,32 @@ mod tests {
 
     #[test]
     fn a_repeat_is_taken_where_the_others_are_highest() {
-        // Without repeat 1 the second count is highest, without 2 or 3 the first.
+        // Without repeat 1 the second count is highest, without another one the first.
         let counts = [
-            vec![(1, 12.0), (2, 9.0), (3, 9.0)],
-            vec![(1, 8.0), (2, 10.0), (3, 10.0)],
+            vec![(1, 14.0), (2, 9.0), (3, 9.0), (4, 9.0)],
+            vec![(1, 8.0), (2, 10.0), (3, 10.0), (4, 10.0)],
         ];
-        assert_eq!(leave_one_out(&counts), [(1, 1), (0, 2), (0, 3)]);
-        assert_eq!(leave_one_out(&counts[..1]), [(0, 1), (0, 2), (0, 3)]);
+        assert_eq!(leave_one_out(&counts), [(1, 1), (0, 2), (0, 3), (0, 4)]);
+        assert_eq!(
+            leave_one_out(&counts[..1]),
+            [(0, 1), (0, 2), (0, 3), (0, 4)]
+        );
         // One run each: the highest.
         let single = [vec![(1, 12.0)], vec![(1, 13.0)], vec![(1, 0.0)]];
         assert_eq!(leave_one_out(&single), [(1, 1)]);
         assert_eq!(leave_one_out(&[]), []);
+    }
+
+    #[test]
+    fn of_few_repeats_the_highest_count_is_the_peak() {
+        // Each of two repeats would choose the count at which the other is lower.
+        let counts = [vec![(1, 100.0), (2, 90.0)], vec![(1, 92.0), (2, 99.0)]];
+        assert_eq!(leave_one_out(&counts), [(1, 1), (1, 2)]);
+        let three = [
+            vec![(1, 12.0), (2, 9.0), (3, 9.0)],
+            vec![(1, 8.0), (2, 10.0), (3, 10.0)],
+        ];
+        assert_eq!(leave_one_out(&three), [(0, 1), (0, 2), (0, 3)]);
     }
 
     #[test]

@@ -18,7 +18,6 @@ pub const POWER: f64 = 0.9;
 /// `c = t(1 - 0.05 / tests / 2)`: the noncentral t distribution by Johnson and Welch, "Applications
 /// of the non-central t-distribution", Biometrika 31 (1940). The ratio lies outside the band with
 /// that chance if `d = ln(1 + band) + z(0.9) e`. The higher d is taken.
-#[must_use]
 pub fn smallest_difference(noise: f64, runs: usize, tests: usize, band: f64) -> Option<f64> {
     let significance = SIGNIFICANCE / tests.max(1) as f64;
     smallest_beyond(noise, runs, 1.0 - significance / 2.0, band)
@@ -26,7 +25,6 @@ pub fn smallest_difference(noise: f64, runs: usize, tests: usize, band: f64) -> 
 
 /// The same for a difference that an unadjusted one-sided 95 % bound rules out: its distance from
 /// the true difference.
-#[must_use]
 pub fn smallest_ruled_out(noise: f64, runs: usize) -> Option<f64> {
     smallest_beyond(noise, runs, 1.0 - SIGNIFICANCE, 0.0)
 }

@@ -12,7 +12,6 @@ const RUNS_EXACT_MAX: usize = 60;
 
 /// The probability of rank sums this far apart or farther if both sides have one distribution:
 /// two-sided, ties at their middle rank, exact up to 60 runs. `None` if a side is empty.
-#[must_use]
 pub fn rank_sum_p(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
         return None;

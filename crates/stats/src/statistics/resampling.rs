@@ -13,7 +13,6 @@ const DRAWS: usize = 2_000;
 /// The ratio of geometric means, first to second, with the middle 95 % of resamples of the same
 /// size from each side. The same runs always give the same interval. `None` if a side is empty or a
 /// value is not positive.
-#[must_use]
 pub fn resampled_ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
     let value = (super::Logs::from_values(a)?.mean - super::Logs::from_values(b)?.mean).exp();
     let [a, b] = [a, b].map(|runs| runs.iter().map(|run| run.ln()).collect::<Vec<_>>());

@@ -24,7 +24,6 @@ pub fn t_above(t: f64, freedom: f64) -> f64 {
 }
 
 /// Half the width of the 95 % interval of the mean of these values, at least two.
-#[must_use]
 pub fn t_half_width(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

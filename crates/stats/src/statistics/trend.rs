@@ -48,7 +48,6 @@ impl Side {
 
 /// The difference of two systems' runs, each given as its position in the study and its value;
 /// `None` under two runs on a side, if a value is not positive, or if all have one position.
-#[must_use]
 pub fn in_turns(a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<Difference> {
     let (a, b) = (Side::from_runs(a)?, Side::from_runs(b)?);
     let square = a.square() + b.square();
@@ -79,7 +78,6 @@ pub fn in_turns(a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<Difference> {
 /// The probability of a mean of paired differences this far or farther from 0 by chance: Student's
 /// paired test, a diagnostic. `None` under two pairs, if the numbers of runs differ, or if a value
 /// is not positive.
-#[must_use]
 pub fn paired_p(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.len() != b.len() || a.len() < 2 || !a.iter().chain(b).all(|value| has_logarithm(*value)) {
         return None;

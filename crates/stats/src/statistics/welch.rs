@@ -21,13 +21,11 @@ pub struct Difference {
 
 impl Difference {
     /// The upper end of the one-sided 95 % interval of the ratio: the true ratio is not above it.
-    #[must_use]
     pub fn at_most(&self) -> f64 {
         (self.mean + self.one_sided()).exp()
     }
 
     /// The lower end: the true ratio is not below it.
-    #[must_use]
     pub fn at_least(&self) -> f64 {
         (self.mean - self.one_sided()).exp()
     }
@@ -100,7 +98,6 @@ impl Gap {
 
 /// The difference of two systems' runs; `None` under two runs on a side, if a value is not
 /// positive, and without any noise.
-#[must_use]
 pub fn welch(a: &[f64], b: &[f64]) -> Option<Difference> {
     let (a, b) = (Logs::from_values(a)?, Logs::from_values(b)?);
     (a.count >= 2.0 && b.count >= 2.0).then(|| Gap::new(a, b).difference())?

@@ -51,7 +51,6 @@ pub struct Rounds {
 
 impl Rounds {
     /// Rounds on a device with a spare area of this many bytes; 0 if nothing is written.
-    #[must_use]
     pub fn new(spare: u64) -> Self {
         Self {
             rounds: Vec::new(),
@@ -65,14 +64,12 @@ impl Rounds {
     }
 
     /// The operations per second of all rounds.
-    #[must_use]
     pub fn values(&self) -> Vec<f64> {
         self.rounds.iter().map(|round| round.per_sec).collect()
     }
 
     /// How far the last five rounds are apart; `None` before there are five, or if their mean is
     /// not above 0.
-    #[must_use]
     pub fn movement(&self) -> Option<Movement> {
         let last = self.rounds.last_chunk::<WINDOWS>()?;
         Movement::from_values(&last.map(|round| round.per_sec))
@@ -103,7 +100,6 @@ impl Rounds {
 
     /// How much of the spare area remains to be written, and for how long at the rate of the last
     /// round; `None` if it is done.
-    #[must_use]
     pub fn spare_left(&self) -> Option<String> {
         let written: u64 = self.rounds.iter().map(|round| round.written).sum();
         if written >= self.spare || self.is_after_spare() {
@@ -129,19 +125,16 @@ impl Rounds {
     }
 
     /// Whether the last five rounds are steady.
-    #[must_use]
     pub fn is_steady(&self) -> bool {
         self.movement().is_some_and(Movement::is_steady) && self.is_after_spare()
     }
 
     /// Whether the rounds are over, because they are steady or the most allowed.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_steady() || self.rounds.len() >= ROUNDS_MAX
     }
 
     /// The verdict in words, with its evidence.
-    #[must_use]
     pub fn verdict(&self) -> String {
         let count = self.rounds.len();
         let verdict = if self.is_steady() {

@@ -24,7 +24,6 @@ pub(super) fn comparisons_of(runs: &[Run], systems: &[System], header: &Header) 
 ///
 /// `ratio` is that of `a` to `b`, `low` and `high` are its 95 % interval, and `ratio_bound` says
 /// whether it is exact. `rate` is in operations per second, and null in a closed loop.
-#[must_use]
 pub fn comparison_json(comparison: &Comparison) -> Value {
     let (mut threads, mut rate, mut how, mut peaks) = (None, None, None, None);
     match comparison.place {
@@ -36,6 +35,7 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
         Place::Peak {
             threads_a,
             threads_b,
+            ..
         } => peaks = Some([threads_a, threads_b].map(|n| Some(n).filter(|n| *n != PointKey::PEAK))),
     }
     let diagnostics = comparison.diagnostics();

@@ -1,4 +1,4 @@
-//! The study as one JSON document; `docs/EXPORT.md` says what is in it.
+//! The study as one JSON document; `docs/export.schema.json` says what is in it.
 
 mod document;
 mod slo;

@@ -8,11 +8,8 @@ mod json;
 pub use comparison::comparison_json;
 
 use crate::{Error, Study};
-use std::{
-    io::{self, Write},
-    time::{Duration, UNIX_EPOCH},
-};
-use tailmark_model::{Bounded, QUANTILES, RankedLatencies, Summary, number::INSTANT_MAX_MS};
+use std::io::{self, Write};
+use tailmark_model::{Bounded, QUANTILES, RankedLatencies, Summary, instant::at_ms};
 
 /// A format that a study can be exported in.
 #[derive(Debug, Clone, Copy)]
@@ -45,14 +42,7 @@ pub fn find(name: &str) -> Result<&'static Format, Error> {
     FORMATS
         .iter()
         .find(|format| format.name == name)
-        .ok_or_else(|| Error::UnknownFormat {
-            name: name.to_owned(),
-            known: FORMATS
-                .iter()
-                .map(|format| format.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+        .ok_or_else(|| Error::unknown_format(name, FORMATS.iter().map(|format| format.name)))
 }
 
 /// The error of a format that could not be written.
@@ -67,8 +57,7 @@ fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 
 /// Milliseconds since 1970 UTC as RFC 3339, for example `2026-11-21T10:15:00.000Z`.
 fn timestamp(ms: u64) -> String {
-    let instant = UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS));
-    humantime::format_rfc3339_millis(instant).to_string()
+    humantime::format_rfc3339_millis(at_ms(ms)).to_string()
 }
 
 /// The numbers of a latency by name, in the order of columns.

@@ -6,7 +6,7 @@
 use super::{
     Given, Import, Imported, Source, failed_at,
     held::{Held, check_size},
-    nothing_found, number, words,
+    nothing_found, number, system_of,
 };
 use crate::Error;
 use std::path::Path;
@@ -58,11 +58,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     for source in sources {
         check_size(source)?;
         let text = String::from_utf8_lossy(&source.bytes);
-        let stem = words(&source.path)
-            .into_iter()
-            .next()
-            .unwrap_or_else(|| "db_bench".to_owned());
-        let system = given.system.clone().unwrap_or(stem);
+        let system = system_of(source, given, "db_bench");
         let results = text.lines().zip(1..).filter(|(line, _)| is_result(line));
         for (_, number) in results {
             let added = held.add_point();

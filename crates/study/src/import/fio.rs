@@ -7,7 +7,7 @@ use super::{
     Given, Import, Imported, Source, failed,
     fio_job::{Clones, Job, Options},
     held::{Held, check_json},
-    words,
+    system_of,
 };
 use crate::Error;
 use serde::Deserialize;
@@ -120,9 +120,7 @@ impl Output {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let place = OF_PLACE.iter().find_map(|name| common.get(*name));
-        let stem = words(&source.path).into_iter().next();
-        let system = given.system.clone().or(stem);
-        let system = system.unwrap_or_else(|| "fio".to_owned());
+        let system = system_of(source, given, "fio");
         let mut all = Vec::new();
         for clones in clones(self.jobs) {
             let refused = |reason| failed(source, reason);
@@ -238,7 +236,7 @@ mod tests {
             path: "nvme-fio.json".into(),
             bytes: text.as_bytes().to_vec(),
         };
-        read(&[source], given)
+        IMPORT.import(&[source], given)
     }
 
     fn all(text: &str) -> Vec<Imported> {
@@ -330,6 +328,22 @@ mod tests {
         let [min, mean, max] = [read.min(), read.mean(), read.max()].map(|ns| ns.unwrap().value);
         assert!(0.0 < min && min < mean && mean < max);
         assert!(SUMMARY_ONLY.is_among(&phase.findings));
+    }
+
+    #[test]
+    fn at_a_rate_the_response_time_is_unknown() {
+        let histograms = PLUS.replace("\"rwmixread\"", "\"rate_iops\" : \"9000\", \"rwmixread\"");
+        assert_eq!(all(&histograms)[0].target_rate, Some(36_000.0));
+        for text in [CLONES, &histograms] {
+            let point = all(text).remove(0);
+            for result in point.phase.kinds.values() {
+                assert!(result.ranked_service().mean().is_some());
+                assert_eq!(result.ranked_response().mean(), None);
+            }
+        }
+        let closed = all(PLUS).remove(0);
+        let read = &closed.phase.kinds[&Kind::Read];
+        assert_eq!(read.ranked_response().mean(), read.ranked_service().mean());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{
     Given, Import, Imported, Source, failed, hdr,
     held::Held,
     log_tag::{LogTag, PointTag, Time},
-    threads_in, words,
+    system_of, threads_in,
 };
 use crate::{
     Error,
@@ -20,7 +20,8 @@ use hdrhistogram::serialization::interval_log::{
 };
 use std::time::Duration;
 use tailmark_model::{
-    IntervalKind, Kind, Latencies, Packed, Phase, Sentence, finding::CENSORED, new_latencies,
+    IntervalKind, Kind, Latencies, Packed, Phase, Sentence, finding::CENSORED, histogram,
+    new_latencies,
 };
 
 pub const IMPORT: Import = Import {
@@ -218,9 +219,7 @@ impl Found {
             Time::Response => result.response.get_or_insert_with(new_latencies),
         };
         let before = total.distinct_values();
-        total
-            .add(&latencies)
-            .expect("a histogram that grows takes any other");
+        histogram::add(total, &latencies);
         held.add_counts(total.distinct_values() - before)?;
         let measured = interval.kinds.entry(kind).or_insert_with(|| IntervalKind {
             count: 0,
@@ -248,9 +247,8 @@ impl Found {
             ..
         } = self;
         conclude(&mut phase, unlogged).map_err(|reason| failed(source, reason))?;
-        let stem = || words(&source.path).into_iter().next();
         let named = tag.unwrap_or_else(|| PointTag {
-            system: stem().unwrap_or_else(|| "hlog".to_owned()),
+            system: system_of(source, given, "hlog"),
             workload: Some("hlog".to_owned()),
             distribution: "unknown".to_owned(),
             ..PointTag::default()
@@ -290,15 +288,14 @@ fn never_done(line: &str) -> Option<(PointTag, u64)> {
 }
 
 /// A histogram of nanoseconds, from one with values in another unit.
-fn nanoseconds(values: Latencies, unit_ns: u64) -> Latencies {
+pub(super) fn nanoseconds(values: Latencies, unit_ns: u64) -> Latencies {
     let mut ns = new_latencies();
     if unit_ns == 1 && (values.sigfig(), values.low()) == (ns.sigfig(), ns.low()) {
         return values;
     }
     for value in values.iter_recorded() {
         let (in_unit, count) = (value.value_iterated_to(), value.count_at_value());
-        ns.record_n(in_unit.saturating_mul(unit_ns), count)
-            .expect("a histogram that grows takes any value");
+        histogram::record(&mut ns, in_unit.saturating_mul(unit_ns), count);
     }
     ns
 }

@@ -1,12 +1,13 @@
 //! Logs of HdrHistograms with one group each, as the kinds and intervals of a phase: `READ.hdr`,
 //! and `Intended-READ.hdr` with times from when requests were due. Values are microseconds.
 
-use super::{Source, failed, hdr, held::Held};
+use super::{Source, failed, hdr, held::Held, hlog::nanoseconds};
 use crate::Error;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry, LogIteratorError};
-use std::collections::BTreeMap;
-use tailmark_model::{Interval, IntervalKind, Kind, Latencies, Packed, Phase, new_latencies};
+use tailmark_model::{
+    Interval, IntervalKind, Kind, Latencies, Packed, Phase, histogram, new_latencies,
+};
 
 /// Adds the histograms of a log to the kind whose group ends its name; ignores other groups.
 ///
@@ -56,11 +57,8 @@ pub fn read(
         let bytes = BASE64_STANDARD
             .decode(line.encoded_histogram())
             .map_err(|_| damaged())?;
-        let us = hdr::decode(&bytes).ok_or_else(damaged)?;
-        let latencies = nanoseconds(&us);
-        total
-            .add(&latencies)
-            .expect("a histogram that grows takes any other");
+        let latencies = nanoseconds(hdr::decode(&bytes).ok_or_else(damaged)?, 1000);
+        histogram::add(&mut total, &latencies);
         let at = line.start_timestamp();
         let begin = *begin.get_or_insert(at);
         let start_s = at.saturating_sub(begin).as_secs_f64();
@@ -87,16 +85,7 @@ fn phase_interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) ->
         .position(|i| (i.start_s - start_s).abs() < 0.5 * length_s.max(0.1));
     let at = near.unwrap_or_else(|| {
         let at = intervals.partition_point(|i| i.start_s < start_s);
-        intervals.insert(
-            at,
-            Interval {
-                start_s,
-                length_s,
-                operations: 0,
-                failed: 0,
-                kinds: BTreeMap::new(),
-            },
-        );
+        intervals.insert(at, Interval::empty(start_s, length_s));
         at
     });
     &mut intervals[at]
@@ -118,16 +107,4 @@ fn add_interval(interval: &mut Interval, kind: Kind, latencies: &Latencies) {
         .entry(kind)
         .and_modify(|known| known.merge(&measured))
         .or_insert(measured);
-}
-
-fn nanoseconds(us: &Latencies) -> Latencies {
-    let mut ns = new_latencies();
-    for value in us.iter_recorded() {
-        ns.record_n(
-            value.value_iterated_to().saturating_mul(1000),
-            value.count_at_value(),
-        )
-        .expect("a histogram that grows takes any value");
-    }
-    ns
 }

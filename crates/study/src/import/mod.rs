@@ -25,8 +25,9 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_model::{
-    Arrivals, Fact, Finding, Kind, Phase, Sentence,
+    Arrivals, Fact, Finding, Kind, Phase, Sentence, Summary,
     finding::{ERRORS, MISSES, NOTHING_FOUND},
+    printable::hex,
 };
 
 /// A format that can be imported.
@@ -66,10 +67,8 @@ pub struct Source {
 
 impl Source {
     /// What only files of the same content have in common: the SHA-256, in hexadecimal digits.
-    #[must_use]
     pub fn digest(&self) -> String {
-        let digest = Sha256::digest(&self.bytes);
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(&self.bytes))
     }
 }
 
@@ -124,18 +123,22 @@ pub struct Imported {
 
 impl Imported {
     /// The system that this one is a ceiling for, if it is one.
-    #[must_use]
     pub fn ceiling_for(&self) -> Option<&str> {
         let ceilings = &self.of_study.as_ref()?.ceilings;
         ceilings.get(&self.system).map(String::as_str)
     }
 
+    /// At a rate, the latencies of other programs begin when a request was sent, however late that
+    /// was: of a kind without response times they are unknown. Our own export has them.
+    fn leave_response_unknown(&mut self) {
+        let kinds = self.phase.kinds.values_mut();
+        let unknown = kinds.filter(|kind| self.target_rate.is_some() && !kind.has_response());
+        unknown.for_each(|kind| kind.response_summary = Some(Summary::unknown()));
+    }
+
     /// Gives findings of requests that failed, and of reads that found nothing. Our own export has its
     /// findings with it.
     fn find_failures(&mut self) {
-        if self.of_study.is_some() {
-            return;
-        }
         let failures = self.phase.failures_in_words();
         let failures = failures.filter(|_| !ERRORS.is_among(&self.phase.findings));
         let finding = failures.map(|sentence| ERRORS.finding(sentence));
@@ -159,7 +162,6 @@ impl Imported {
 
     /// The study's facts about the system `name`: the source of its points, and other information
     /// in the file. `format` is that of the import.
-    #[must_use]
     pub fn facts(&self, name: &str, format: &str) -> Vec<Fact> {
         let file = self.file.file_name().unwrap_or_default().to_string_lossy();
         let from = (
@@ -202,7 +204,10 @@ impl Import {
                         distribution.clone_into(&mut imported.distribution);
                     }
                 }
-                all.iter_mut().for_each(Imported::find_failures);
+                for imported in all.iter_mut().filter(|own| own.of_study.is_none()) {
+                    imported.leave_response_unknown();
+                    imported.find_failures();
+                }
                 Ok(all)
             }
         }
@@ -247,14 +252,7 @@ pub fn find(name: &str) -> Result<&'static Import, Error> {
     IMPORTS
         .iter()
         .find(|import| import.name == name)
-        .ok_or_else(|| Error::UnknownFormat {
-            name: name.to_owned(),
-            known: IMPORTS
-                .iter()
-                .map(|import| import.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+        .ok_or_else(|| Error::unknown_format(name, IMPORTS.iter().map(|import| import.name)))
 }
 
 /// The error of a file that cannot be imported.
@@ -304,6 +302,13 @@ fn words(path: &Path) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// The name of a source's system: as given, or the first word of its file's name.
+fn system_of(source: &Source, given: &Given, otherwise: &str) -> String {
+    let stem = || words(&source.path).into_iter().next();
+    let system = given.system.clone().or_else(stem);
+    system.unwrap_or_else(|| otherwise.to_owned())
 }
 
 /// The number of clients that a file's name says: `t16`, `16t`, `threads16`, `16threads`, or

@@ -6,7 +6,7 @@ use super::{
     command::Command,
     failed, failed_at,
     held::{Held, check_json},
-    is_measured, log, nothing_found, number, threads_in, words,
+    is_measured, log, nothing_found, number, system_of, threads_in,
 };
 use crate::Error;
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
     };
     let command = Command::from_text(&text);
     for (group, kind) in GROUPS {
-        add_kind(&mut phase, group, kind, &lines, command.target.is_some());
+        add_kind(&mut phase, group, kind, &lines);
     }
     count_pairs(&mut phase);
     add_verified(&mut phase, &lines);
@@ -108,13 +108,9 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
         .or_else(|| threads_in(&source.path));
     let is_load =
         command.is_load || phase.kinds.keys().eq([&Kind::Insert]) && command.workload.is_none();
-    let stem = words(&source.path)
-        .into_iter()
-        .next()
-        .unwrap_or_else(|| "ycsb".to_owned());
     let workload = given.workload.clone().or(command.workload);
     Ok(Imported {
-        system: given.system.clone().unwrap_or(stem),
+        system: system_of(source, given, "ycsb"),
         workload: (!is_load).then(|| workload.unwrap_or_else(|| "ycsb".to_owned())),
         distribution: command.distribution.unwrap_or_else(|| "unknown".to_owned()),
         threads: threads.unwrap_or(1),
@@ -173,7 +169,7 @@ fn of_one_measurement(mut lines: Vec<ResultValue>) -> Vec<ResultValue> {
     lines
 }
 
-fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue], has_rate: bool) {
+fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
     let own: Vec<_> = lines.iter().filter(|(g, _, _)| g == group).collect();
     let value = |name: &str| own.iter().find(|(_, n, _)| n == name).map(|(_, _, v)| *v);
     let Some(found) = value("Operations").or_else(|| value("Total Operations")) else {
@@ -200,8 +196,7 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue], h
     }
     let counts = [found as u64, not_found, errors];
     let intended = format!("Intended-{group}");
-    // At a rate, response time differs from service time, also if the output does not have it.
-    let differs = has_rate || lines.iter().any(|(name, ..)| *name == intended);
+    let differs = lines.iter().any(|(name, ..)| *name == intended);
     let unknown = || differs.then(Summary::unknown);
     let result = KindResult {
         count: found as u64 + not_found,
@@ -356,11 +351,8 @@ fn count_operations(phase: &mut Phase) {
     if phase.intervals.iter().any(|i| i.operations > 0) {
         return;
     }
-    let mut sent = phase
-        .kinds
-        .iter()
-        .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    if sent.any(|(_, kind)| kind.count > 0 && kind.service.is_empty()) {
+    let is_unlogged = |kind: &KindResult| kind.count > 0 && kind.service.is_empty();
+    if Kind::sent(&phase.kinds).any(is_unlogged) {
         phase.intervals.clear();
     }
     for interval in &mut phase.intervals {

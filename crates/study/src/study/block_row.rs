@@ -1,13 +1,12 @@
 //! The column with quantiles over the blocks of a run: a JSON list for each kind of request.
 
-use super::{RESPONSE, SERVICE};
 use serde::{Deserialize, Serialize};
 use tailmark_model::{BlockQos, BlockValue, Kind, QUANTILES, TimeBasis};
 
 /// One quantile of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BlockQosRow {
-    time: String,
+    time: TimeBasis,
     quantile: String,
     blocks: u64,
     samples_min: u64,
@@ -18,12 +17,8 @@ pub struct BlockQosRow {
 
 impl From<&BlockQos> for BlockQosRow {
     fn from(blocks: &BlockQos) -> Self {
-        let time = match blocks.time {
-            TimeBasis::Service => SERVICE,
-            TimeBasis::Response => RESPONSE,
-        };
         Self {
-            time: time.to_owned(),
+            time: blocks.time,
             quantile: blocks.quantile.name.to_owned(),
             blocks: blocks.blocks,
             samples_min: blocks.samples_min,
@@ -35,15 +30,11 @@ impl From<&BlockQos> for BlockQosRow {
 }
 
 impl BlockQosRow {
-    /// The row for a kind; `None` if its time or quantile is unknown.
+    /// The row for a kind; `None` if its quantile is unknown.
     pub fn into_qos(self, kind: Kind) -> Option<BlockQos> {
         Some(BlockQos {
             kind,
-            time: match self.time.as_str() {
-                SERVICE => TimeBasis::Service,
-                RESPONSE => TimeBasis::Response,
-                _ => return None,
-            },
+            time: self.time,
             quantile: QUANTILES.into_iter().find(|q| q.name == self.quantile)?,
             blocks: self.blocks,
             samples_min: self.samples_min,

@@ -2,11 +2,8 @@
 //! read from it has a bound: a name that fills the memory, or a year beyond the calendar, is an
 //! error that names the value.
 
-use rusqlite::{
-    Connection, Error, Result, Row,
-    types::{Type, ValueRef},
-};
-use tailmark_model::{number::INSTANT_MAX_MS, printable};
+use rusqlite::{Connection, Error, Result, Row, types::Type};
+use tailmark_model::{instant::INSTANT_MAX_MS, printable};
 
 /// The most bytes of a name: of a system, a workload, a fact, a series.
 pub const NAME_MAX: usize = 4 << 10;
@@ -96,14 +93,6 @@ pub fn name(row: &Row<'_>, column: usize) -> Result<String> {
 
 pub fn text(row: &Row<'_>, column: usize) -> Result<String> {
     at_most(row, column, TEXT_MAX).map(str::to_owned)
-}
-
-/// `None` if it is null.
-pub fn optional_name(row: &Row<'_>, column: usize) -> Result<Option<String>> {
-    match row.get_ref(column)? {
-        ValueRef::Null => Ok(None),
-        _ => name(row, column).map(Some),
-    }
 }
 
 /// A text without a copy of it, so that one that is too long is not copied.

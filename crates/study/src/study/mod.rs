@@ -230,13 +230,11 @@ impl Study {
     }
 
     /// Whether there is a study in a directory.
-    #[must_use]
     pub fn exists(dir: &Path) -> bool {
         Self::file_of(dir).is_file()
     }
 
     /// The file of the study.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -5,7 +5,7 @@ use super::{
     block_row::BlockQosRow,
     bounded::{
         FACTS_MAX, NOTICES_MAX, SYSTEMS_MAX, TEXT_MAX, amount, at_most, check_rows, count,
-        instant_ms, name, optional_name, seconds, text,
+        instant_ms, name, seconds, text,
     },
     digest, numbers,
 };
@@ -48,7 +48,7 @@ pub fn systems(c: &Connection) -> Result<Vec<System>> {
             place: text(row, 2)?,
             semantics: name(row, 3)?,
             settings: json(row, 4)?,
-            ceiling_for: optional_name(row, 5)?,
+            ceiling_for: unless_null(row, 5, name)?,
         })
     })
 }
@@ -58,7 +58,7 @@ pub fn facts(c: &Connection) -> Result<Vec<Fact>> {
     let sql = "SELECT system, \"group\", name, value FROM fact ORDER BY position";
     rows(c, sql, [], |row| {
         Ok(Fact {
-            system: optional_name(row, 0)?,
+            system: unless_null(row, 0, name)?,
             group: name(row, 1)?,
             name: name(row, 2)?,
             value: text(row, 3)?,
@@ -151,7 +151,7 @@ pub fn keys(c: &Connection, keyed: Keyed) -> Result<Vec<(i64, PointKey)>> {
             distribution: name(row, 3)?,
             threads: row.get(4)?,
             repeat: row.get(5)?,
-            target_rate: optional_amount(row, 6)?,
+            target_rate: unless_null(row, 6, amount)?,
             arrivals: word(row, 7)?,
         };
         Ok((row.get(0)?, key))
@@ -204,8 +204,8 @@ fn warmup(c: &Connection, point: i64, detail: Detail) -> Result<Option<Box<Warmu
     let kept = rows(c, sql, [point], |row| {
         Ok(Box::new(Warmup {
             phase: phase_alone(c, row.get(0)?, detail)?,
-            steady_s: optional_seconds(row, 1)?,
-            reason: optional_name(row, 2)?,
+            steady_s: unless_null(row, 1, seconds)?,
+            reason: unless_null(row, 2, name)?,
         }))
     })?;
     Ok(kept.into_iter().next())
@@ -263,11 +263,7 @@ fn figures(row: &Row<'_>) -> Result<BTreeMap<Metric, f64>> {
 
 /// The ranks in the row of a phase; empty for a single process.
 fn ranks(row: &Row<'_>) -> Result<Vec<RankPart>> {
-    let has_any = row.get::<_, Option<String>>(10)?.is_some();
-    has_any
-        .then(|| json(row, 10))
-        .transpose()
-        .map(Option::unwrap_or_default)
+    Ok(unless_null(row, 10, json)?.unwrap_or_default())
 }
 
 /// From the row of a phase.
@@ -336,10 +332,7 @@ fn errors(c: &Connection, phase: i64) -> Result<Vec<ErrorCount>> {
 fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
     let sql = "SELECT code, text, evidence FROM finding WHERE phase = ? ORDER BY rowid";
     rows(c, sql, [phase], |row| {
-        let evidence = match row.get_ref(2)?.data_type() {
-            Type::Null => Vec::new(),
-            _ => json(row, 2)?,
-        };
+        let evidence: Vec<_> = unless_null(row, 2, json)?.unwrap_or_default();
         observation::check(&evidence).map_err(|damaged_by| damaged(2, Type::Text, damaged_by))?;
         Ok(finding::known(Finding {
             code: name(row, 0)?,
@@ -354,10 +347,7 @@ fn block_qos(c: &Connection, phase: i64) -> Result<Vec<BlockQos>> {
     let sql = "SELECT kind, block_qos FROM kind WHERE phase = ? ORDER BY rowid";
     let of_kinds = rows(c, sql, [phase], |row| {
         let kind: Kind = word(row, 0)?;
-        let kept: Vec<BlockQosRow> = match row.get_ref(1)?.data_type() {
-            Type::Null => Vec::new(),
-            _ => json(row, 1)?,
-        };
+        let kept: Vec<BlockQosRow> = unless_null(row, 1, json)?.unwrap_or_default();
         let known = kept.into_iter().map(|blocks| blocks.into_qos(kind));
         let known: Option<Vec<BlockQos>> = known.collect();
         known.ok_or_else(|| damaged(1, Type::Text, Damaged { what: "a quantile" }))
@@ -446,18 +436,7 @@ fn optional<T>(
     column: usize,
     decode: impl FnOnce(&[u8]) -> std::result::Result<T, Damaged>,
 ) -> Result<Option<T>> {
-    match row.get_ref(column)?.data_type() {
-        Type::Null => Ok(None),
-        _ => decoded(row, column, decode).map(Some),
-    }
-}
-
-fn optional_amount(row: &Row<'_>, column: usize) -> Result<Option<f64>> {
-    unless_null(row, column, amount)
-}
-
-fn optional_seconds(row: &Row<'_>, column: usize) -> Result<Option<f64>> {
-    unless_null(row, column, seconds)
+    unless_null(row, column, |row, column| decoded(row, column, decode))
 }
 
 fn unless_null<T>(
@@ -479,7 +458,7 @@ fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
 
 /// A word of an enum; null if `None` is allowed.
 fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
-    serde_json::from_value(optional_name(row, column)?.into())
+    serde_json::from_value(unless_null(row, column, name)?.into())
         .map_err(|e| damaged(column, Type::Text, e))
 }
 

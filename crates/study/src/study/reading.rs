@@ -2,6 +2,7 @@
 
 use super::{Detail, Study, read, read::Keyed};
 use crate::{Error, Redaction};
+use rusqlite::Connection;
 use tailmark_model::{Fact, Header, Load, Point, PointKey, ResolvedRate, System};
 
 impl Study {
@@ -26,6 +27,16 @@ impl Study {
         }
     }
 
+    /// All rows of a table, as the redaction shows them.
+    fn all<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<Vec<T>>,
+        redact: impl Fn(&Redaction, T) -> T,
+    ) -> Result<Vec<T>, Error> {
+        let all = self.read(read)?.into_iter();
+        Ok(all.map(|one| self.shown(one, &redact)).collect())
+    }
+
     /// The header of the study.
     ///
     /// # Errors
@@ -40,10 +51,7 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn systems(&self) -> Result<Vec<System>, Error> {
-        let systems = self.read(read::systems)?.into_iter();
-        Ok(systems
-            .map(|one| self.shown(one, Redaction::system))
-            .collect())
+        self.all(read::systems, Redaction::system)
     }
 
     /// The facts about the machine and the systems, in the order in which they were first set.
@@ -60,9 +68,9 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn notices(&self) -> Result<Vec<String>, Error> {
-        let notices = self.read(read::notices)?.into_iter();
-        let text = |redaction: &Redaction, text: String| redaction.text(&text);
-        Ok(notices.map(|notice| self.shown(notice, text)).collect())
+        self.all(read::notices, |redaction, text: String| {
+            redaction.text(&text)
+        })
     }
 
     /// The loads, in the order in which they were added.
@@ -70,10 +78,7 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn loads(&self) -> Result<Vec<Load>, Error> {
-        let loads = self.read(|c| read::loads(c, Detail::Whole))?.into_iter();
-        Ok(loads
-            .map(|load| self.shown(load, Redaction::load))
-            .collect())
+        self.all(|c| read::loads(c, Detail::Whole), Redaction::load)
     }
 
     /// The loads without intervals and series.
@@ -81,10 +86,7 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn load_totals(&self) -> Result<Vec<Load>, Error> {
-        let loads = self.read(|c| read::loads(c, Detail::Totals))?.into_iter();
-        Ok(loads
-            .map(|load| self.shown(load, Redaction::load))
-            .collect())
+        self.all(|c| read::loads(c, Detail::Totals), Redaction::load)
     }
 
     /// The points, in the order in which they were added.
@@ -92,10 +94,7 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn points(&self) -> Result<Vec<Point>, Error> {
-        let points = self.read(|c| read::points(c, Detail::Whole))?.into_iter();
-        Ok(points
-            .map(|point| self.shown(point, Redaction::point))
-            .collect())
+        self.all(|c| read::points(c, Detail::Whole), Redaction::point)
     }
 
     /// The points without intervals and series: quick, however long the study.
@@ -103,10 +102,7 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn point_totals(&self) -> Result<Vec<Point>, Error> {
-        let points = self.read(|c| read::points(c, Detail::Totals))?.into_iter();
-        Ok(points
-            .map(|point| self.shown(point, Redaction::point))
-            .collect())
+        self.all(|c| read::points(c, Detail::Totals), Redaction::point)
     }
 
     /// The keys of all points, in the order in which they were added.

@@ -22,18 +22,10 @@ pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, Error>
     let points = study.point_totals()?;
     let mut searches: Vec<Slo> = Vec::new();
     for trial in &trials {
-        let key = &trial.key;
-        let named = (
-            key.system.as_str(),
-            key.workload.as_str(),
-            key.distribution.as_str(),
-        );
+        let named = trial.key.names();
         let is_it = |slo: &Slo| {
-            (
-                slo.system.as_str(),
-                slo.workload.as_str(),
-                slo.distribution.as_str(),
-            ) == named
+            let (workload, distribution) = (slo.workload.as_str(), slo.distribution.as_str());
+            (slo.system.as_str(), workload, distribution) == named
         };
         if !searches.iter().any(is_it) {
             let slo = Slo::new(

@@ -138,7 +138,6 @@ impl RecordLayout {
 
 impl Op {
     /// The kinds of request, in order of declaration.
-    #[must_use]
     pub fn kinds(&self) -> &'static [OperationKind] {
         match self {
             Self::Write(_) => &[OperationKind::Insert],

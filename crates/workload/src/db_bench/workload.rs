@@ -5,19 +5,16 @@ use crate::{ClientGroup, GroupClients, GroupOperations, Workload};
 use tailmark_driver::Semantics;
 
 /// All clients of a point that no other group names.
-#[must_use]
 pub const fn group(op: Op) -> ClientGroup {
     with_operations(op, false)
 }
 
 /// All clients of a point, which start with an empty database.
-#[must_use]
 pub const fn filling(order: Order) -> ClientGroup {
     with_operations(Op::Write(order), true)
 }
 
 /// A background client that writes until the point's clients have ended.
-#[must_use]
 pub const fn writer() -> ClientGroup {
     ClientGroup {
         clients: GroupClients::Background(1),
@@ -55,19 +52,16 @@ impl Workload {
     }
 
     /// Whether it reads and writes db_bench's records.
-    #[must_use]
     pub fn is_db_bench(&self) -> bool {
         self.db_bench().next().is_some()
     }
 
     /// Whether it starts with an empty database.
-    #[must_use]
     pub fn starts_empty(&self) -> bool {
         self.db_bench().any(|workload| workload.starts_empty)
     }
 
     /// The layout of db_bench's records, if it reads and writes those.
-    #[must_use]
     pub fn record_layout(&self) -> Option<RecordLayout> {
         self.db_bench().next().map(|workload| workload.layout)
     }
@@ -78,7 +72,6 @@ impl Workload {
     }
 
     /// The workload that loads its data set: each record once, in the order of their numbers.
-    #[must_use]
     pub fn loader(&self) -> Self {
         match self.record_layout() {
             Some(layout) => {

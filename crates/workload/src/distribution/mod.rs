@@ -110,7 +110,6 @@ pub const DISTRIBUTIONS: &[DistributionRow] = &[
 
 impl Distribution {
     /// The name in plans and reports.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Uniform => "uniform",

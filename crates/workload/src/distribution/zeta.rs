@@ -11,13 +11,11 @@ const HEAD: u64 = 256;
 const FEW: u64 = 6;
 
 /// The sum of i^-theta for i from 1 to n.
-#[must_use]
 pub fn zeta(n: u64, theta: f64) -> f64 {
     sum(1, n, theta)
 }
 
 /// The sum of i^-theta for i from `first` (at least 1) to `last`, inclusive; 0 for an empty range.
-#[must_use]
 pub fn sum(first: u64, last: u64, theta: f64) -> f64 {
     let plain = |from: u64, to: u64| (from..=to).map(|i| (i as f64).powf(-theta)).sum();
     if last < first || last - first < FEW || last < HEAD {

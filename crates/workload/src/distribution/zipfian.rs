@@ -7,7 +7,7 @@
 use super::zeta::{sum, zeta};
 use crate::random::Random;
 
-/// YCSB's exponent.
+/// YCSB's exponent. Its inverse power is 1 / (1 - theta) = 100, which [`hundredth_power`] computes.
 pub const THETA: f64 = 0.99;
 
 /// Draws ranks from 0, the most frequent one.
@@ -19,7 +19,6 @@ pub struct Zipfian {
     zetan: f64,
     /// 1 + 2^-theta.
     zeta2: f64,
-    alpha: f64,
     eta: f64,
     /// The part of eta that does not depend on the sum.
     eta_above: f64,
@@ -33,14 +32,13 @@ impl Zipfian {
 
     /// Ranks below `items`, given their sum of i^-theta.
     pub fn with_sum(items: u64, zetan: f64) -> Self {
-        let (zeta2, alpha) = (1.0 + 0.5_f64.powf(THETA), 1.0 / (1.0 - THETA));
+        let zeta2 = 1.0 + 0.5_f64.powf(THETA);
         let eta_above = 1.0 - (2.0 / items as f64).powf(1.0 - THETA);
         let eta = eta_above / (1.0 - zeta2 / zetan);
         Self {
             items,
             zetan,
             zeta2,
-            alpha,
             eta,
             eta_above,
         }
@@ -72,10 +70,20 @@ impl Zipfian {
         } else if scaled < self.zeta2 {
             1
         } else {
-            let position = (self.eta * unit - self.eta + 1.0).powf(self.alpha);
+            let position = hundredth_power(self.eta * unit - self.eta + 1.0);
             (self.items as f64 * position) as u64
         }
     }
+}
+
+/// x^100 by eight multiplications, which take a fraction of the time of `powf`. Their error is
+/// about as large as that of x times 100, which `powf` does not avoid.
+#[inline]
+fn hundredth_power(x: f64) -> f64 {
+    let x4 = (x * x) * (x * x);
+    let x16 = (x4 * x4) * (x4 * x4);
+    let x32 = x16 * x16;
+    (x32 * x32) * x32 * x4
 }
 
 #[cfg(test)]
@@ -153,6 +161,19 @@ mod tests {
     fn constants_are_those_of_ycsb() {
         let zipfian = Zipfian::new(1_000);
         assert_eq!(zipfian.zeta2, 1.503_477_775_028_359_4);
-        assert!((zipfian.alpha - 100.0).abs() < 1e-10);
+        assert!((1.0 / (1.0 - THETA) - 100.0).abs() < 1e-10);
+    }
+
+    #[test]
+    fn positions_are_those_of_ycsbs_formula_to_thirteen_digits() {
+        let (zipfian, mut random) = (Zipfian::new(10_000_000_000), random());
+        for _ in 0..1_000_000 {
+            let x = zipfian.eta * random.unit() - zipfian.eta + 1.0;
+            let (ours, ycsbs) = (hundredth_power(x), x.powf(1.0 / (1.0 - THETA)));
+            assert!(
+                (ours / ycsbs - 1.0).abs() < 1e-13,
+                "{x}: {ours}, not {ycsbs}"
+            );
+        }
     }
 }

@@ -2,11 +2,9 @@
 
 use super::{answer, completion};
 use crate::core::Retry;
-use std::{
-    thread,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::thread;
 use tailmark_driver::{Clients, Completion, Operation, OperationKind, Reply, Session};
+use tailmark_model::instant::since_1970;
 
 /// Tries an insert that failed again. Its latency is that of all trials and pauses together.
 pub(super) struct Retrying {
@@ -44,8 +42,5 @@ impl Retrying {
 /// A number from 0 to 1 that differs from call to call: enough to keep clients from trying again
 /// at the same instant.
 fn spread() -> f64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    f64::from(since.subsec_nanos() % 1_000_000) / 1e6
+    f64::from(since_1970().subsec_nanos() % 1_000_000) / 1e6
 }

@@ -2,9 +2,10 @@
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::Instant,
 };
 use tailmark_driver::{Completion, Operation, OperationKind, Reply, Session};
+use tailmark_model::instant::unix_ms;
 
 /// One request, as the raw measurement keeps it.
 #[derive(Debug, Clone, Copy)]
@@ -33,10 +34,7 @@ impl Session for Sampling {
         let Self {
             session, samples, ..
         } = self;
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let (at_ms, started) = (since.as_millis() as u64, Instant::now());
+        let (at_ms, started) = (unix_ms(), Instant::now());
         let mut keep = move |reply: &Reply| {
             let group = group(operation.kind(), reply);
             let us = started.elapsed().as_micros() as u64;

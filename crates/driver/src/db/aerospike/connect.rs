@@ -36,7 +36,7 @@ pub(super) async fn connect(location: &Location, settings: &Settings) -> Result<
     let mut policy = ClientPolicy {
         connect_timeout: milliseconds(settings, "connect_timeout_ms"),
         max_conns_per_node: CONNECTIONS,
-        // Failures are ours to count; the client library would answer in the server's place.
+        // tailmark counts failures itself; the client library would hide them.
         max_error_rate: 0,
         ..ClientPolicy::default()
     };

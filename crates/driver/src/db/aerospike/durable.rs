@@ -111,7 +111,7 @@ fn devices(answers: &[String]) -> Devices {
 fn are_written(queued: &Devices, now: &Devices) -> bool {
     queued.iter().all(|(device, before)| {
         let now = now.get(device).copied().unwrap_or_default();
-        // A server that was restarted counts from 0.
+        // A restarted server counts from 0.
         now.queued == 0 || now.written >= before.written.saturating_add(before.queued)
     })
 }

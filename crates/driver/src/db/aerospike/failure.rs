@@ -19,8 +19,7 @@ pub(super) fn one_line(error: &Error) -> String {
 }
 
 fn cause(error: &Error) -> Cause {
-    // A request that is not tried again ends in a time-out whatever it failed of: the cause says
-    // it.
+    // A request that is not retried always ends as a time-out. The cause shows why it failed.
     if let Some(found) = error.cause().map(cause)
         && found != Cause::Other
     {

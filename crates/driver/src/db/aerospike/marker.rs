@@ -87,7 +87,7 @@ pub(super) async fn prove(client: &Client, namespace: &str) -> Result<(), BoxErr
     let policy = Found::policy(find(client, namespace, READY).await?.as_ref());
     let bins = [Bin::new(MARKER, Value::Int(1))];
     let written = client.put(&policy, &key(namespace, READY)?, &bins).await;
-    // Another run may prove the same.
+    // Another run may prove the same thing.
     let is_late = |code| {
         matches!(
             code,

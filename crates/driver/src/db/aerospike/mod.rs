@@ -38,6 +38,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Hosts,
     port: Some(3000),
     clients: Clients::Tasks,
+    depth: |_| None,
     supports_special: false,
     supports: &[
         OperationKind::Read,
@@ -287,7 +288,7 @@ fn look_of_empty(params: &Params) -> Look {
         is_empty: true,
         foreign: None,
         is_bare: false,
-        // A set is there as long as it has a record.
+        // A set exists while it has a record.
         is_nothing: false,
         made_for: None,
         creates: vec![format!(

@@ -202,7 +202,7 @@ async fn answer(error: &Error) -> Reply {
 impl Session for AerospikeSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         let outside = self.outside.clone();
-        // Each kind has a future of its own: one of all is as large as the largest, and is moved.
+        // Each kind has its own future: one for all would be as large as the largest, and moved.
         match operation {
             Operation::Read { key, fields } => pending(self.read(key, fields, |_, _| {}), outside),
             Operation::Insert { key, values } => {

@@ -38,7 +38,7 @@ impl HistoryListener for Attempts {
 
     fn log_request_error(&self, _: RequestId, _: &RequestError) {}
 
-    // Nothing is sent where no other node is left to ask.
+    // Nothing is sent if there is no other node to ask.
     fn log_new_speculative_fiber(&self, _: RequestId) -> SpeculativeId {
         SpeculativeId(0)
     }

@@ -15,7 +15,7 @@ pub(super) fn failure(error: &ExecutionError) -> Failure {
 fn cause(error: &ExecutionError) -> Cause {
     match error {
         ExecutionError::RequestTimeout(_) => Cause::Timeout,
-        // No node that could take the request.
+        // No node could take the request.
         ExecutionError::ConnectionPoolError(_) | ExecutionError::EmptyPlan => Cause::Connection,
         ExecutionError::LastAttemptError(attempt) => match attempt {
             RequestAttemptError::BrokenConnectionError(_) => Cause::Connection,

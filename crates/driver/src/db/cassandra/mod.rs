@@ -42,6 +42,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Hosts,
     port: Some(9042),
     clients: Clients::Tasks,
+    depth: |_| None,
     supports: OperationKind::ALL,
     supports_special: false,
     settings: settings::SETTINGS,
@@ -249,7 +250,7 @@ impl Database for Cassandra {
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
         let settled = facts::settle(&self.connection, timeout);
         let settled = self.pool.wait_unless(stop, settled);
-        // While that was awaited no request failed, by which a client would know.
+        // No request failed during the wait, so a client would not notice.
         let _ = self
             .pool
             .wait_unless(stop, self.opened.look(&self.connection));
@@ -335,7 +336,7 @@ fn look(params: &Params) -> Result<Look, Error> {
             && existing.markers.is_none()
             && existing.table.is_none()
             && !removal::has_other_objects(&connection, &tables).await?;
-        // What has a marker was loaded with the consent of its user.
+        // Data with a marker was loaded with the user's consent.
         look.foreign = look.foreign.filter(|_| look.marker.is_none());
         Ok(look)
     });

@@ -102,7 +102,7 @@ pub(super) async fn carry_out(
             }
         } else {
             let now = tables.existing(session).await?;
-            // The table of records is the first that is dropped.
+            // The table of records is dropped first.
             let has_table = now.table == opened.table || !done.is_empty();
             if now.markers != opened.markers || !has_table {
                 return Err(changed(keyspace));

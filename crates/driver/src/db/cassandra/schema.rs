@@ -127,7 +127,7 @@ impl Tables {
         } = params;
         Self {
             keyspace: settings.text("keyspace").unwrap_or("ycsb").to_owned(),
-            // As CQL takes them.
+            // In the form that CQL accepts.
             table: data.schema.table.to_ascii_lowercase(),
             fields: data
                 .schema
@@ -228,7 +228,7 @@ impl Tables {
             Some("none") => " AND compression = {'enabled': 'false'}".to_owned(),
             Some(name) => format!(" AND compression = {{'class': '{}'}}", compressor(name)),
         };
-        // Without IF NOT EXISTS: a keyspace that another program creates meanwhile is not ours.
+        // Without IF NOT EXISTS: a keyspace that another program creates meanwhile is foreign.
         let create_keyspace = (!existing.keyspace).then(|| {
             format!(
                 "CREATE KEYSPACE {keyspace} WITH replication = \

@@ -260,7 +260,7 @@ impl Prepared {
         let answer = self
             .send(self.read.requested(fields), key, None, None)
             .await?;
-        // The key is a column of the answer only where all are asked for.
+        // The key is a column of the answer only if all columns are requested.
         let unread = match fields {
             Fields::All => 0,
             Fields::One(_) => key.name.len() as u64,
@@ -309,7 +309,7 @@ impl Prepared {
             Err(error) => failure(&error),
         };
         match failed.cause {
-            // Where this fails too, the next request that fails so looks again.
+            // If this fails too, the next such failure looks again.
             Cause::Other => drop(self.opened.table.look(&self.connection).await),
             Cause::Connection => self.opened.lost.is_open.store(true, Ordering::Relaxed),
             _ => {}
@@ -328,7 +328,7 @@ impl Maker<'_> {
     async fn make(&self, text: &str, level: Consistency) -> Result<PreparedStatement, BoxError> {
         let mut prepared = self.connection.prepare(Statement::new(text)).await?;
         prepared.set_consistency(level);
-        // Whatever is sent twice leaves the same record.
+        // A statement that is sent twice leaves the same record.
         prepared.set_is_idempotent(true);
         prepared.set_use_cached_result_metadata(true);
         if let Some(attempts) = self.attempts {

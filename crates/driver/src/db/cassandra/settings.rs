@@ -61,13 +61,13 @@ pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     if !settings.text("keyspace").is_some_and(is_name) {
         return Err(settings.refuse("keyspace", NAME));
     }
-    // A server refuses its other keyspaces itself, but does not answer a statement that creates these.
+    // A server refuses its other keyspaces, but never answers a statement that creates these.
     let is_virtual = |name: &str| matches!(name, "system_views" | "system_virtual_schema");
     if settings.text("keyspace").is_some_and(is_virtual) {
         return Err(settings.refuse("keyspace", "not a virtual keyspace of the server"));
     }
     login::check(settings)?;
-    // Whoever names certificates does not want plain text.
+    // A user who names certificates does not want plain text.
     if settings.text("tls_ca").is_some() && !settings.flag("tls") {
         return Err(settings.refuse("tls_ca", "given together with `tls`"));
     }

@@ -4,6 +4,7 @@
 const ALIGNMENT: usize = 4096;
 
 /// A buffer that grows to the longest piece asked for.
+#[derive(Default)]
 pub(super) struct Buffer {
     memory: Vec<u8>,
     /// The first aligned byte.

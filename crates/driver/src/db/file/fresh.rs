@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn what_is_fresh_is_like_the_values_and_never_the_same() {
-        // Printable bytes with a stretch of zeros, as values that compress have.
+        // Printable bytes with a run of zeros, as in compressible values.
         let printable = |i: u32| 0x20 + (i.wrapping_mul(2_654_435_761) >> 27) as u8;
         let mut like: Vec<u8> = (0..1021).map(printable).collect();
         like[256..384].fill(0);

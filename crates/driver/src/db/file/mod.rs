@@ -2,7 +2,8 @@
 //! itself can do with the same keys and mixes, which is the ceiling for any database on it.
 //!
 //! A read is one `pread` of the record's slot, a write is one `pwrite` of it, and a scan is one
-//! `pread` of consecutive slots. O_DIRECT bypasses the page cache. Space is allocated when the file
+//! `pread` of consecutive slots. With io_uring ([`uring`]) they are the same requests, of which a
+//! few threads keep many in flight. O_DIRECT bypasses the page cache. Space is allocated when the file
 //! is created. But the file system only marks it as unwritten and would answer reads without
 //! touching the device, so a load writes every slot. An update writes the whole slot without
 //! reading it; the fields that it does not name get fresh data ([`fresh`]). Deletes are not
@@ -16,13 +17,14 @@ mod fresh;
 mod layout;
 mod open;
 pub mod stamp;
+mod uring;
 
 pub use open::erase_stamp;
 
 use crate::{
-    Cause, Clients, Completion, Confirm, DataSet, Database, Driver, Error, Failure, Fields, Key,
-    LockedFile, Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode, Reply,
-    Session, Setting, SettingKind, Settings, Settled, Stopped, Values,
+    Cause, Clients, Completion, Confirm, Connecting, DataSet, Database, Driver, Error, Failure,
+    Fields, Key, LockedFile, Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode,
+    Reply, Session, Setting, SettingKind, Settings, Settled, Stopped, Values,
 };
 use buffer::Buffer;
 use fresh::Fresh;
@@ -36,6 +38,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use uring::UringSession;
 
 const NAME: &str = "file";
 
@@ -46,6 +49,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::DirectoryOrDevice,
     port: None,
     clients: Clients::Threads,
+    depth: |settings| is_uring(settings).then(|| depth(settings)),
     supports_special: false,
     supports: &[
         OperationKind::Read,
@@ -55,10 +59,22 @@ pub const DRIVER: Driver = Driver {
     ],
     settings: &[
         Setting {
+            name: "depth",
+            about: "requests that each thread keeps in flight; more than 1 needs io = \"uring\"",
+            kind: SettingKind::Integer { min: 1, max: 1024 },
+            default: "1",
+        },
+        Setting {
             name: "direct",
             about: "O_DIRECT: bypasses the page cache",
             kind: SettingKind::Flag,
             default: "true",
+        },
+        Setting {
+            name: "io",
+            about: "how requests are sent: psync (one thread each) or uring (many of a few threads)",
+            kind: SettingKind::Choice(&["psync", "uring"]),
+            default: "psync",
         },
         Setting {
             name: "sync",
@@ -69,7 +85,7 @@ pub const DRIVER: Driver = Driver {
     ],
     stored: &[],
     entry: "slots.dat",
-    check: |_| Ok(()),
+    check,
     open: |params| Ok(Box::new(Slots::open(params)?)),
     look: None,
     identity: open::identity,
@@ -85,6 +101,33 @@ pub const DRIVER: Driver = Driver {
     semantics: |_| None,
 };
 
+fn is_uring(settings: &Settings) -> bool {
+    settings.text("io") == Some("uring")
+}
+
+fn depth(settings: &Settings) -> u32 {
+    settings.integer("depth").unwrap_or(1)
+}
+
+/// Refuses io_uring where the kernel does: one after the other, the same requests would show
+/// another ceiling.
+fn check(settings: &mut Settings) -> Result<(), Error> {
+    if !is_uring(settings) && depth(settings) > 1 {
+        return Err(settings.refuse("depth", "1, unless io is `uring`"));
+    }
+    if is_uring(settings)
+        && let Err(why) = uring::probe()
+    {
+        let accepted = format!(
+            "psync, because the kernel refuses io_uring ({why}); permit it (sysctl \
+             kernel.io_uring_disabled=0, or a container's seccomp profile that has it), or use \
+             psync with more threads"
+        );
+        return Err(settings.refuse("io", &accepted));
+    }
+    Ok(())
+}
+
 /// An open file or device.
 struct Slots {
     store: Arc<Store>,
@@ -92,12 +135,80 @@ struct Slots {
     /// Whether O_DIRECT was requested, and whether it is in use.
     direct: (bool, bool),
     is_device: bool,
+    is_uring: bool,
 }
 
 /// State shared by all sessions.
 struct Store {
     file: LockedFile,
     layout: Layout,
+}
+
+impl Store {
+    /// The offset and the length of a record's slot.
+    fn slot(&self, key: Key<'_>) -> (u64, usize) {
+        let layout = &self.layout;
+        (layout.offset(layout.slot(key.number)), layout.slot_bytes)
+    }
+
+    /// The offset and the length of that many slots. Consecutive slots are consecutive key numbers;
+    /// a scan ends with the last slot.
+    fn slots(&self, start: Key<'_>, records: u32) -> (u64, usize) {
+        let layout = &self.layout;
+        let first = layout.slot(start.number);
+        let slots = u64::from(records).min(layout.slots() - first);
+        (layout.offset(first), slots as usize * layout.slot_bytes)
+    }
+
+    /// The reply to a read of this slot.
+    fn found(&self, slot: &[u8], key: Key<'_>, fields: Fields) -> Reply {
+        match self.layout.check(slot, key.number) {
+            SlotContent::Record => Ok(Outcome {
+                records: 1,
+                bytes: key.name.len() as u64 + self.layout.value_bytes(fields),
+            }),
+            SlotContent::Nothing => Ok(Outcome::default()),
+            SlotContent::Other(number) => Err(misplaced(key.number, number)),
+        }
+    }
+
+    /// The reply to a scan of these slots.
+    fn all_found(&self, slots: &[u8], start: Key<'_>, fields: Fields) -> Reply {
+        let layout = &self.layout;
+        let mut found = Outcome::default();
+        let numbered = slots.chunks_exact(layout.slot_bytes);
+        for (slot, index) in numbered.zip(layout.slot(start.number)..) {
+            match layout.check_slot(slot, index) {
+                SlotContent::Record => {
+                    found.records += 1;
+                    found.bytes += start.name.len() as u64 + layout.value_bytes(fields);
+                }
+                SlotContent::Nothing => {}
+                SlotContent::Other(number) => return Err(misplaced(index, number)),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The outcome of a write.
+fn written(key: Key<'_>, values: &Values<'_>) -> Outcome {
+    Outcome {
+        records: 1,
+        bytes: (key.name.len() + values.bytes.len()) as u64,
+    }
+}
+
+/// The failure of a request that no slots can serve.
+#[cold]
+fn unsupported(operation: Operation<'_>) -> Failure {
+    match operation {
+        Operation::Delete { .. } => Failure {
+            cause: Cause::Unsupported,
+            message: "the file driver cannot delete".to_owned(),
+        },
+        _ => Failure::unsupported(NAME),
+    }
 }
 
 impl Slots {
@@ -112,6 +223,7 @@ impl Slots {
             place: params.path(NAME)?.to_owned(),
             direct: (requested, opened.direct),
             is_device: opened.is_device,
+            is_uring: is_uring(&params.settings),
         })
     }
 
@@ -133,6 +245,17 @@ impl Database for Slots {
             fresh: Fresh::default(),
             store: Arc::clone(&self.store),
         }))
+    }
+
+    fn connect(&self) -> Connecting<'_> {
+        let session = if self.is_uring {
+            UringSession::new(&self.store)
+                .map(|session| Box::new(session) as Box<dyn Session>)
+                .map_err(self.failed("set up io_uring for"))
+        } else {
+            self.session()
+        };
+        Box::pin(std::future::ready(session))
     }
 
     fn marker(&self) -> Result<Option<String>, Error> {
@@ -201,54 +324,25 @@ struct SlotsSession {
 
 impl SlotsSession {
     fn read(&mut self, key: Key<'_>, fields: Fields) -> Reply {
-        let layout = &self.store.layout;
-        let slot = self.buffer.first(layout.slot_bytes);
-        let at = layout.offset(layout.slot(key.number));
+        let (at, bytes) = self.store.slot(key);
+        let slot = self.buffer.first(bytes);
         self.store.file.read_exact_at(slot, at).map_err(failure)?;
-        match layout.check(slot, key.number) {
-            SlotContent::Record => Ok(Outcome {
-                records: 1,
-                bytes: key.name.len() as u64 + layout.value_bytes(fields),
-            }),
-            SlotContent::Nothing => Ok(Outcome::default()),
-            SlotContent::Other(number) => Err(misplaced(key.number, number)),
-        }
+        self.store.found(slot, key, fields)
     }
 
     fn write(&mut self, key: Key<'_>, values: &Values<'_>) -> Reply {
-        let layout = &self.store.layout;
-        let slot = self.buffer.first(layout.slot_bytes);
+        let (at, bytes) = self.store.slot(key);
+        let (layout, slot) = (&self.store.layout, self.buffer.first(bytes));
         layout.fill(slot, key.number, values, &mut self.fresh);
-        let at = layout.offset(layout.slot(key.number));
         self.store.file.write_all_at(slot, at).map_err(failure)?;
-        Ok(Outcome {
-            records: 1,
-            bytes: (key.name.len() + values.bytes.len()) as u64,
-        })
+        Ok(written(key, values))
     }
 
-    /// Consecutive slots are consecutive key numbers; a scan ends with the last slot.
     fn scan(&mut self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
-        let layout = &self.store.layout;
-        let first = layout.slot(start.number);
-        let slots = u64::from(records).min(layout.slots() - first);
-        let read = self.buffer.first(slots as usize * layout.slot_bytes);
-        self.store
-            .file
-            .read_exact_at(read, layout.offset(first))
-            .map_err(failure)?;
-        let mut found = Outcome::default();
-        for (slot, index) in read.chunks_exact(layout.slot_bytes).zip(first..) {
-            match layout.check_slot(slot, index) {
-                SlotContent::Record => {
-                    found.records += 1;
-                    found.bytes += start.name.len() as u64 + layout.value_bytes(fields);
-                }
-                SlotContent::Nothing => {}
-                SlotContent::Other(number) => return Err(misplaced(index, number)),
-            }
-        }
-        Ok(found)
+        let (at, bytes) = self.store.slots(start, records);
+        let slots = self.buffer.first(bytes);
+        self.store.file.read_exact_at(slots, at).map_err(failure)?;
+        self.store.all_found(slots, start, fields)
     }
 }
 
@@ -264,11 +358,7 @@ impl Session for SlotsSession {
                 records,
                 fields,
             } => self.scan(start, records, fields),
-            Operation::Delete { .. } => Err(Failure {
-                cause: Cause::Unsupported,
-                message: "the file driver cannot delete".to_owned(),
-            }),
-            Operation::Special(_) => Err(Failure::unsupported(NAME)),
+            Operation::Delete { .. } | Operation::Special(_) => Err(unsupported(operation)),
         })
     }
 }
@@ -290,7 +380,7 @@ fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
         Err(e) => return Err(failed(e.into())),
     };
     if kind.is_block_device() {
-        // Whoever removes the data set may have only looked at it before.
+        // The caller may have opened the data set only for reading.
         let access = crate::Access::Write;
         let params = &Params {
             access,

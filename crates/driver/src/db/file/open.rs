@@ -134,9 +134,9 @@ fn open_exclusive(
     let mut flags = OFlags::empty();
     flags.set(OFlags::DIRECT, direct);
     flags.set(OFlags::DSYNC, params.settings.flag("sync"));
-    // On a device it means: not while it is mounted, or part of something that is.
+    // For a device: refused while it, or a device that contains it, is mounted.
     flags.set(OFlags::EXCL, device);
-    // A pipe that takes the place of the file is not waited for.
+    // Do not wait if a pipe has replaced the file.
     flags |= OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options
@@ -356,7 +356,7 @@ fn block_bytes(file: &File, device: bool) -> io::Result<u64> {
 /// The logical block of a file system's device, if it has exactly one.
 fn logical_block_bytes(device: u64) -> Option<u64> {
     let folder = format!("/sys/dev/block/{}:{}", major(device), minor(device));
-    // A partition has no queue of its own.
+    // A partition has no queue directory.
     ["queue", "../queue"].iter().find_map(|queue| {
         let text = fs::read_to_string(format!("{folder}/{queue}/logical_block_size")).ok()?;
         text.trim().parse().ok()

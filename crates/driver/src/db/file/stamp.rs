@@ -66,7 +66,7 @@ pub(crate) fn read_from(file: &File) -> io::Result<Option<String>> {
 pub fn stamp(file: &File, text: &str) -> io::Result<()> {
     let mut buffer = Buffer::new(PART);
     if !is_ours(file, &mut buffer)? {
-        // No entry of an earlier time may come back with the guard.
+        // The guard must not bring back an older entry.
         buffer.first(PART).fill(0);
         for at in ENTRIES {
             file.write_all_at(buffer.first(PART), at)?;
@@ -234,7 +234,7 @@ mod tests {
         let device = device();
         for (number, at) in (1..).zip([ENTRIES[0], ENTRIES[1], ENTRIES[0]]) {
             stamp(&device, &format!("text {number}")).unwrap();
-            // What the next write would overwrite, and a byte of what this one wrote.
+            // The part that the next write would overwrite, and one byte of this one.
             let mut byte = [0];
             let last = at + HEAD as u64 + 5;
             device.read_exact_at(&mut byte, last).unwrap();
@@ -253,7 +253,7 @@ mod tests {
             device.write_all_at(b"\x55", at).unwrap();
             assert_eq!(text(&device), None, "written at {at}");
             assert!(write_to(&device, "complete").is_err(), "written at {at}");
-            // Nor is it there again when the guard is.
+            // It does not come back with the guard either.
             device.write_all_at(&guard(), 0).unwrap();
             write_to(&device, "complete").unwrap();
             device.write_all_at(b"\x55", at).unwrap();

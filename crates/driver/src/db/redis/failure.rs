@@ -33,16 +33,26 @@ impl Refusal {
     }
 }
 
-/// Why an unmeasured request failed. A refused login or a missing permission is final. The client
-/// crate calls every error answer to `AUTH` a refused login, even `max number of clients reached`.
+/// Why an unmeasured request failed. A refused login, a missing permission or a missing command is
+/// final. The client crate calls every error answer to `AUTH` a refused login, even `max number of
+/// clients reached`.
 pub(super) fn unmeasured(error: &RedisError) -> BoxError {
     let message = message(error);
     match (error.kind(), error.code()) {
         (ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "NOPERM" | "WRONGPASS")) => {
             Refusal(message).into()
         }
+        _ if unknown_command(error).is_some() => Refusal(message).into(),
         _ => message.into(),
     }
+}
+
+/// The command that the server does not know, in quotes, as after `rename-command` in its
+/// configuration. Of a transaction, the error holds the errors of all its commands.
+fn unknown_command(error: &RedisError) -> Option<String> {
+    let said = error.to_string();
+    let (_, named) = said.split_once("unknown command ")?;
+    named.split([',', ' ']).next().map(str::to_owned)
 }
 
 fn cause(error: &RedisError) -> Cause {
@@ -74,6 +84,12 @@ fn cause(error: &RedisError) -> Cause {
 
 /// The error in one line, without any key.
 pub(super) fn message(error: &RedisError) -> String {
+    if let Some(command) = unknown_command(error) {
+        return format!(
+            "unknown command {command}: the server renamed it (`rename-command`), but tailmark \
+             needs it"
+        );
+    }
     let said = match (error.kind(), error.code()) {
         (_, Some("OOM")) => {
             return "the server has no memory left (maxmemory) and refuses writes".to_owned();
@@ -135,8 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_login_is_final() {
+    fn a_refused_login_or_a_missing_command_is_final() {
         for (line, expected) in [
+            (
+                "ERR unknown command 'INFO', with args beginning with: 'everything' ",
+                true,
+            ),
+            ("ERR syntax error", false),
             ("WRONGPASS invalid username-password pair", true),
             ("NOAUTH Authentication required.", true),
             (
@@ -152,6 +173,17 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn a_missing_command_is_named_without_its_arguments() {
+        let unknown = "ERR unknown command 'HSET', with args beginning with: 'user1' 'field0' ";
+        let said = message(&error(unknown));
+        assert!(
+            said.starts_with("unknown command 'HSET': the server renamed it"),
+            "{said}"
+        );
+        assert!(!said.contains("user1"), "{said}");
     }
 
     #[test]

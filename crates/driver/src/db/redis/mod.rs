@@ -42,6 +42,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Hosts,
     port: Some(6379),
     clients: Clients::Tasks,
+    depth: |_| None,
     supports: OperationKind::ALL,
     supports_special: false,
     settings: settings::SETTINGS,
@@ -180,8 +181,11 @@ impl Database for Redis {
     }
 
     fn removal(&self, _: &[Made]) -> Result<Vec<String>, Error> {
-        let same = self.pool.wait(self.same());
-        same.map_err(|source| self.failed("look into", source))?;
+        let looked = self.pool.wait(async {
+            self.same().await?;
+            place::refuse_unindexed(&self.nodes, &self.opened.params).await
+        });
+        looked.map_err(|source| self.failed("find the records of", source))?;
         Ok(vec![
             place::removal(&self.opened.params),
             format!("DEL {OWN} in {}", place::name(&self.opened.params)),
@@ -227,7 +231,7 @@ impl Database for Redis {
         let settled = self
             .pool
             .wait_unless(stop, server::settle(&self.nodes, timeout));
-        // While that was awaited no request failed, by which a client would know.
+        // No request failed during the wait, so a client would not notice.
         let look = look_again(&self.nodes, &self.opened);
         self.pool.wait_unless(stop, look);
         Ok(settled.unwrap_or(Settled::Unknown))
@@ -267,7 +271,7 @@ async fn look_again(nodes: &Nodes, opened: &Opened) {
         refused.map(|why| why.to_string())
     };
     if let Some(why) = why {
-        // The first reason stays.
+        // Keep the first reason.
         let _ = opened.ended.set(why);
     }
 }

@@ -98,7 +98,7 @@ impl Maker {
             login = login.set_username(user).set_password(password);
         }
         let tls = if settings.flag("tls") {
-            // The program has one provider of cryptography; another thread may have named it.
+            // The program has one provider of cryptography. Another thread may have set it.
             let _ = rustls::crypto::ring::default_provider().install_default();
             let file = settings.text("tls_ca");
             let read = |path| read_file(Path::new(path), INPUT_BYTES_MAX);
@@ -110,7 +110,7 @@ impl Maker {
             None
         };
         Ok(Self {
-            // To connect has a limit of its own, which covers what follows it too.
+            // Connecting has its own time limit, which also covers the commands after it.
             config: AsyncConnectionConfig::new()
                 .set_connection_timeout(None)
                 .set_response_timeout(Some(request_timeout)),
@@ -183,7 +183,7 @@ impl Maker {
     async fn cluster(&self, location: &Location) -> Result<Nodes, BoxError> {
         let mut failed: BoxError = "no contact point is given".into();
         for point in location.hosts() {
-            // One that says nothing leaves time for the others.
+            // A silent node leaves time for the others.
             let around = tokio::time::timeout(2 * self.connect_timeout, self.around(point));
             match around.await {
                 Ok(Ok(nodes)) => return Ok(nodes),
@@ -233,7 +233,7 @@ impl Maker {
                 )
                 .into());
             }
-            // Who says that a node of another cluster is one of this one has its id alone.
+            // A node of another cluster is claimed for this one by its id alone.
             let named = self::ranges(&found).await?;
             if owners(&named) != owners(&ranges) {
                 return Err(format!(

@@ -123,6 +123,23 @@ pub(super) async fn make(nodes: &Nodes, params: &Params) -> Result<Existing, Box
     Err(format!("another program started to use {name}; use another `database`").into())
 }
 
+/// Refuses a data set without its index: nothing tells its records from keys of other programs.
+pub(super) async fn refuse_unindexed(nodes: &Nodes, params: &Params) -> Result<(), BoxError> {
+    let existing = Existing::read(nodes).await?;
+    // Whoever is in it: a member of another program ends the removal by its name.
+    let members: u64 = nodes.ask(INDEX.as_bytes(), cmd("ZCARD").arg(INDEX)).await?;
+    if members > 0 || existing.foreign() == 0 {
+        return Ok(());
+    }
+    Err(format!(
+        "the index `{INDEX}` of {} is missing, so tailmark cannot tell its records from keys of \
+         other programs (keys besides its own: {}); all of them are left",
+        name(params),
+        existing.foreign()
+    )
+    .into())
+}
+
 /// Removes the indexed records of the opened data set only. Other programs' data stays.
 pub(super) async fn remove_records(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
     loop {
@@ -191,7 +208,7 @@ async fn unless_changed(
     commands: impl IntoIterator<Item = Cmd>,
 ) -> Result<bool, BoxError> {
     let node = &nodes.nodes[nodes.node_of(OWN.as_bytes())];
-    // By itself: where a user may not send it, what is sent after it would be done at once.
+    // Alone: if the user may not send it, commands after it would run at once.
     node.ask::<()>(&cmd("MULTI")).await?;
     let mut pipeline = Pipeline::new();
     for command in commands {

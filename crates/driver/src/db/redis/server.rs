@@ -319,7 +319,7 @@ pub(super) async fn save(nodes: &Nodes) -> Result<(), BoxError> {
         if Persistence::of_node(node).await != Persistence::Snapshots {
             continue;
         }
-        // One that is at work already may have begun before the last write.
+        // A running save may have begun before the last write.
         while is_busy(&info(node).await?) {
             tokio::time::sleep(POLL).await;
         }

@@ -217,7 +217,7 @@ impl RedisSession {
                 self.send(node).await?;
             }
             Write::Insert if node == index => {
-                // In one go, and the index first: if the client dies between them, it names the record.
+                // Together, index first: if the client dies in between, the index names the record.
                 self.pipeline.clear();
                 let score = java_hash(key.name);
                 self.pipeline
@@ -386,7 +386,7 @@ fn unexpected() -> Failure {
 impl Session for RedisSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         let outside = self.outside.clone();
-        // Each kind has a future of its own: one of all is as large as the largest, and is moved.
+        // Each kind has its own future: one for all would be as large as the largest, and moved.
         match operation {
             Operation::Read { key, fields } => {
                 let read = async move { self.read(key, fields, &mut |_, _| {}).await };

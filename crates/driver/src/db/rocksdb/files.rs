@@ -64,7 +64,7 @@ pub(super) fn is_mount(path: &Path) -> bool {
 /// Refuses a database with a pipe, for which RocksDB would wait forever, or a link, through which
 /// it would write elsewhere. Tables may be links, because they are never written again.
 pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
-    // RocksDB moves logs there, and removes what is there.
+    // RocksDB moves logs there and deletes them.
     let archive = place.join(ARCHIVE);
     if fs::symlink_metadata(&archive).is_ok_and(|found| !found.is_dir()) || is_mount(&archive) {
         return Err(format!(
@@ -85,7 +85,7 @@ pub(super) fn refuse_other_than_files(place: &Path) -> Result<(), String> {
         } else {
             fs::symlink_metadata(path)
         };
-        // One that vanishes meanwhile is RocksDB's to miss.
+        // If one vanishes meanwhile, RocksDB reports it.
         found.map_or(true, |found| found.is_file())
     };
     match names

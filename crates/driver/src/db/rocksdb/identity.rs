@@ -45,7 +45,7 @@ pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
         is_confirmed: id.as_ref().is_some_and(|id| is_confirmed(place, id))
             && !has_others_records(place),
         id,
-        // Of another program's database the tables may be in other directories.
+        // The tables of another program's database may be in other directories.
         is_new: kept::is_new(place) && !has_others_options(place),
     }))
 }

@@ -139,7 +139,7 @@ impl<'a> Existing<'a> {
             _ if families.iter().any(|family| family == table) => {}
             Access::Extend => {}
             Access::Create if is_new(place) => {}
-            // A program has to open all column families, and so to know of them.
+            // A program must open, and so know, all column families.
             Access::Create => {
                 return Err(Error::Upgrade {
                     driver: NAME,
@@ -182,6 +182,9 @@ impl<'a> Existing<'a> {
             });
         }
         let given = options_file(settings);
+        for family in self.families.iter().filter(|_| is_others && !reads) {
+            self.refuse_expiring(family, &theirs, given.as_ref())?;
+        }
         for family in &self.families {
             for (name, own, lost) in FOREIGN {
                 let value = theirs.value(OptionsSection::Family, family, name);
@@ -207,6 +210,31 @@ impl<'a> Existing<'a> {
         Ok(())
     }
 
+    /// Refuses a family from which RocksDB removes tables by their age as soon as it is opened,
+    /// unless an options file sets the limit.
+    fn refuse_expiring(
+        &self,
+        family: &str,
+        theirs: &Ini,
+        given: Option<&Ini>,
+    ) -> Result<(), Error> {
+        let is_given =
+            given.is_some_and(|file| file.value(OptionsSection::Family, family, TTL).is_some());
+        let Some(ttl) = fifo_ttl(theirs, family).filter(|ttl| *ttl > 0 && !is_given) else {
+            return Ok(());
+        };
+        let why = format!(
+            "its column family `{family}` keeps records for {ttl} s (FIFO compaction with `ttl`): \
+             once it is open for writing, RocksDB removes older ones; use a copy, or set `ttl` of \
+             that family in an options file"
+        );
+        Err(Error::Open {
+            driver: NAME,
+            place: self.place.display().to_string(),
+            source: why.into(),
+        })
+    }
+
     /// The options that RocksDB wrote when it last opened the database.
     fn newest_options(&self) -> Ini {
         let newest = facts::newest_options(self.place);
@@ -229,8 +257,8 @@ impl<'a> Existing<'a> {
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);
         for family in families.chain(is_new.then_some(table)) {
-            // A table that is made now is made like the first that is there, and so is a family of which
-            // RocksDB writes down no options.
+            // A new table is made like the first existing one, and so is a family without recorded
+            // options.
             let is_unknown = !kept.theirs.has_family(family);
             let alike = if is_unknown || (is_new && family == table) {
                 "default"
@@ -241,6 +269,21 @@ impl<'a> Existing<'a> {
             kept.of_family(family, alike, ini);
         }
     }
+}
+
+/// How long a FIFO family keeps records, seconds; 0: for ever. `None` for any other family. Before
+/// version 6 the limit was a part of `compaction_options_fifo`. Without a limit RocksDB would now
+/// remove all tables older than 30 days.
+fn fifo_ttl(theirs: &Ini, family: &str) -> Option<u64> {
+    let value = |name| theirs.value(OptionsSection::Family, family, name);
+    if value("compaction_style") != Some("kCompactionStyleFIFO") {
+        return None;
+    }
+    let options = value("compaction_options_fifo").unwrap_or_default();
+    let mut options = options.trim_matches(['{', '}']).split(';');
+    let older = options.find_map(|option| option.trim().strip_prefix("ttl="));
+    let ttl = value(TTL).or(older);
+    Some(ttl.and_then(|ttl| ttl.parse().ok()).unwrap_or(0))
 }
 
 /// The options to keep from a database's newest options.
@@ -267,10 +310,10 @@ impl Kept<'_> {
         let theirs = |name| self.theirs.value(OptionsSection::Database, "", name);
         let maker = match theirs(MAKER.0) {
             _ if !self.is_others => MAKER.1,
-            // A copy becomes the host's name, which is RocksDB's default.
+            // A copy gets the name of the host, which is RocksDB's default.
             _ if is_tailmarks(&self.theirs) == Some(false) => "__hostname__",
             Some(maker) => maker,
-            // What a creation that was killed left.
+            // Left by a creation that was killed.
             None if self.theirs.version().is_none() && is_new(place) => MAKER.1,
             None => "__hostname__",
         };
@@ -295,24 +338,9 @@ impl Kept<'_> {
         }
     }
 
-    /// How long a FIFO family keeps records, seconds; 0: for ever. `None` if its options say so
-    /// themselves. Those of versions before 6 do not: the limit was a part of
-    /// `compaction_options_fifo`, and RocksDB would now remove all tables older than 30 days.
-    fn fifo_ttl(&self, family: &str) -> Option<u64> {
-        let theirs = |name| self.theirs.value(OptionsSection::Family, family, name);
-        let is_fifo = theirs("compaction_style") == Some("kCompactionStyleFIFO");
-        if !is_fifo || theirs(TTL).is_some() {
-            return None;
-        }
-        let options = theirs("compaction_options_fifo").unwrap_or_default();
-        let mut options = options.trim_matches(['{', '}']).split(';');
-        let ttl = options.find_map(|option| option.trim().strip_prefix("ttl="));
-        Some(ttl.and_then(|ttl| ttl.parse().ok()).unwrap_or(0))
-    }
-
     /// Keeps the options of one family that are listed in `alike`.
     fn of_family(&self, family: &str, alike: &str, ini: &mut Ini) {
-        // Of the families of other programs nothing is a setting.
+        // Families of other programs have no settings here.
         let is_nobodys = family != self.table && family != "default";
         let is_set = family == self.table && self.settings.given("compression");
         let is_kept = |name: &&&str| {
@@ -325,7 +353,7 @@ impl Kept<'_> {
                 Some(value) if !value.is_empty() => {
                     ini.set(OptionsSection::Family, family, &format!("{name}={value}"));
                 }
-                // RocksDB writes down no empty list, and older versions not what came after them.
+                // RocksDB records no empty list, and an older version no later option.
                 _ if self.theirs.has_family(alike) => {
                     ini.remove(OptionsSection::Family, family, name);
                 }
@@ -333,7 +361,7 @@ impl Kept<'_> {
             }
         }
         if is_kept(&&TTL)
-            && let Some(ttl) = self.fifo_ttl(alike)
+            && let Some(ttl) = fifo_ttl(&self.theirs, alike)
         {
             ini.set(OptionsSection::Family, family, &format!("{TTL}={ttl}"));
         }

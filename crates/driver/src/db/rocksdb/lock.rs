@@ -1,16 +1,68 @@
 //! Detects whether a database is in use, without changing its directory.
 //!
 //! RocksDB replaces its `LOG` before it tries its lock. So the lock is checked first, and a refused
-//! database stays as it is.
+//! database stays as it is. Two programs that open or remove one database at once take turns.
 
 use super::{NAME, holder, overlay::overlay_above};
-use crate::Error;
-use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
+use crate::{Error, LockedFile};
+use rustix::{
+    fs::OFlags,
+    process::{Flock, FlockOffsetType, FlockType, fcntl_getlk},
+};
 use std::{
     fs::{self, File, Metadata},
-    os::unix::fs::MetadataExt,
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
+    thread,
+    time::{Duration, Instant},
 };
+
+/// How long to wait for another program that opens or removes the database. After an opening it
+/// holds RocksDB's lock, which ends the wait earlier.
+const TURN: Duration = Duration::from_secs(10);
+
+/// Waits for the turn to open or remove the database in a directory: a lock of the directory, which
+/// is to be held until RocksDB has its own. `None` if the directory is missing or has no locks.
+/// Refuses a database that is open for writing.
+pub(super) fn turn(place: &Path) -> Result<Option<LockedFile>, Error> {
+    let end = Instant::now() + TURN;
+    loop {
+        refuse_held(place)?;
+        // To open a pipe would be to wait for its writer.
+        let flags = OFlags::DIRECTORY.bits().cast_signed();
+        let directory = match File::options().read(true).custom_flags(flags).open(place) {
+            Err(e) if is_no_directory(&e) => return Ok(None),
+            opened => opened.map_err(|e| Error::Open {
+                driver: NAME,
+                place: place.display().to_string(),
+                source: e.into(),
+            })?,
+        };
+        match LockedFile::new(directory) {
+            // A directory that was removed meanwhile is nobody's turn.
+            Ok(Some(turn)) if is_at(&turn, place) => {
+                refuse_held(place)?;
+                return Ok(Some(turn));
+            }
+            Err(_) => return Ok(None),
+            Ok(_) if Instant::now() >= end => return Err(locked(place)),
+            Ok(_) => thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+fn is_no_directory(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotADirectory | NotFound)
+}
+
+/// Whether an open directory still has this name.
+fn is_at(directory: &File, place: &Path) -> bool {
+    let id = |found: Metadata| (found.dev(), found.ino());
+    let held = directory.metadata().map(id);
+    matches!((held, fs::metadata(place).map(id)), (Ok(held), Ok(named)) if held == named)
+}
 
 /// Refuses a database that is open for writing, in another process or in this one.
 pub(super) fn refuse_held(place: &Path) -> Result<(), Error> {
@@ -55,7 +107,7 @@ fn is_held(lock: &Path, found: &Metadata) -> bool {
     if is_open_here(found) {
         return true;
     }
-    // What cannot be opened RocksDB cannot either.
+    // RocksDB cannot open it either.
     File::open(lock).is_ok_and(|file| {
         let whole = Flock {
             start: 0,

@@ -81,7 +81,7 @@ impl Fields<'_> {
                 102 => self.file(4, 2)?,
                 103 => {
                     self.file(3, 2)?;
-                    // Each with a length, up to the one that ends them.
+                    // Each has a length, up to the one that ends the list.
                     while self.number()? != 1 {
                         self.text()?;
                     }

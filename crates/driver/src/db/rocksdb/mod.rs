@@ -9,6 +9,7 @@ mod facts;
 mod files;
 mod identity;
 mod ini;
+mod io_uring;
 mod kept;
 mod levels;
 mod lock;
@@ -39,7 +40,8 @@ pub use newest_options::NewestOptions;
 
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options, properties,
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options,
+    ReadOptions, properties,
 };
 use std::{
     collections::BTreeMap,
@@ -60,6 +62,7 @@ pub const DRIVER: Driver = Driver {
     place: Place::Directory,
     port: None,
     clients: Clients::Threads,
+    depth: |_| None,
     supports: OperationKind::ALL,
     supports_special: true,
     settings: options::SETTINGS,
@@ -93,6 +96,8 @@ pub struct RocksDb {
     /// Version and options if it is open only for reading. Then no file of it has them.
     read_only: Option<BTreeMap<String, String>>,
     semantics: Semantics,
+    /// Why io_uring was requested and is not used.
+    io_uring_refusal: Option<String>,
 }
 
 impl std::fmt::Debug for RocksDb {
@@ -115,9 +120,17 @@ struct Store {
     stripes: Option<Box<[Stripe]>>,
     sync: bool,
     disable_wal: bool,
+    async_io: bool,
 }
 
 impl Store {
+    /// The options of reads of several records.
+    fn read_options(&self) -> ReadOptions {
+        let mut options = ReadOptions::default();
+        options.set_async_io(self.async_io);
+        options
+    }
+
     fn table_name(&self, raw: bool) -> &str {
         if raw { RAW_TABLE } else { &self.schema.table }
     }
@@ -157,7 +170,7 @@ impl RocksDb {
         } else {
             params.access
         };
-        open::refuse_unsafe(place, access)?;
+        open::refuse_unsafe(place)?;
         let raw = options::is_raw(settings);
         let table = if raw {
             RAW_TABLE
@@ -169,13 +182,15 @@ impl RocksDb {
         let loaded = options::load(settings, table, existing.as_ref());
         let mut loaded = loaded.map_err(|e| options_file::refused(settings, e))?;
         loaded.database.create_if_missing(creates);
-        // Refuses a database that has appeared since then.
+        // Refuses a database that has appeared meanwhile.
         loaded.database.set_error_if_exists(!exists);
         loaded.database.create_missing_column_families(creates);
         let mut log = open::claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
         if creates {
             open::make(place).map_err(&failed)?;
         }
+        let _turn = open::turn(place, access, exists)?;
+        let io_uring_refusal = io_uring::enable(settings.flag("async_io"));
         let families = std::mem::take(&mut loaded.families);
         let db = open::open_families(place, access, &loaded.database, families)?;
         if let Some(log) = &mut log {
@@ -191,6 +206,7 @@ impl RocksDb {
                 .then(|| (0..STRIPES).map(|_| Stripe::default()).collect()),
             sync: settings.flag("sync"),
             disable_wal: settings.flag("disable_wal"),
+            async_io: settings.flag("async_io") && io_uring_refusal.is_none(),
         };
         Ok(Self {
             store: Arc::new(store),
@@ -201,6 +217,7 @@ impl RocksDb {
             place: place.to_owned(),
             wal: settings.text("wal_dir").map(PathBuf::from),
             semantics: params.semantics,
+            io_uring_refusal,
         })
     }
 
@@ -229,7 +246,7 @@ impl RocksDb {
     pub fn compact(&self) {
         let (all, store) = (None::<&[u8]>, &self.store);
         let mut options = CompactOptions::default();
-        // Also what lies in the last level already, but not what this call has put there.
+        // Also tables already in the last level, but not those that this call put there.
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         store
             .db
@@ -311,7 +328,7 @@ impl Database for RocksDb {
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
-        // What is only read is never compacted, however much waits.
+        // A read-only database is never compacted, however much is pending.
         if self.read_only.is_some() {
             return Ok(Settled::Yes);
         }
@@ -331,6 +348,7 @@ impl Database for RocksDb {
         }
         facts.insert("semantics".to_owned(), self.semantics.name().to_owned());
         facts.insert("sync".to_owned(), store.sync.to_string());
+        facts.insert("async_io".to_owned(), store.async_io.to_string());
         facts.insert("disable_wal".to_owned(), store.disable_wal.to_string());
         facts.insert("build".to_owned(), processor::build());
         if let Some(said) = self.crc32c() {
@@ -348,7 +366,11 @@ impl Database for RocksDb {
                    instruction."
                 .to_owned(),
         });
-        slow.into_iter().chain(self.remark_of_errors()).collect()
+        let refused = self.io_uring_refusal.as_deref().map(io_uring::remark);
+        slow.into_iter()
+            .chain(refused)
+            .chain(self.remark_of_errors())
+            .collect()
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {
@@ -389,10 +411,10 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
     let handle = db
         .cf_handle(table)
         .expect("the table's column family was opened");
-    // SAFETY: the handle lies on the heap, where `db` holds it until it is dropped: column families
-    // are made and dropped through `&mut DB`, which does not exist. The store that keeps the result
-    // keeps `db` beside it, both are private to this module, and sessions reach them through an
-    // `Arc` of the store.
+    // SAFETY: the handle is on the heap, and `db` owns it until it is dropped: column families are
+    // created and dropped only through `&mut DB`, which does not exist. The store that keeps the
+    // result also keeps `db`. Both are private to this module, and sessions reach them through
+    // an `Arc` of the store.
     unsafe { &*std::ptr::from_ref(handle) }
 }
 

@@ -4,7 +4,9 @@ use super::{
     NAME, files, identity, lock, version,
     wal::{Claim, LogDirectory},
 };
-use crate::{Access, Error, Params, error::BoxError, of_another_user};
+use crate::{
+    Access, Error, LockedFile, Params, db::HAS_APPEARED, error::BoxError, of_another_user,
+};
 use rust_rocksdb::{ColumnFamilyDescriptor, DB, Options};
 use std::{fs, os::unix::fs::DirBuilderExt, path::Path};
 
@@ -41,9 +43,30 @@ pub(super) fn access(place: &Path, params: &Params) -> Result<Access, Error> {
     })
 }
 
+/// The turn to open a database for writing. Refuses one that another program has opened or created
+/// since it was examined.
+pub(super) fn turn(
+    place: &Path,
+    access: Access,
+    exists: bool,
+) -> Result<Option<LockedFile>, Error> {
+    if access == Access::Read {
+        return Ok(None);
+    }
+    let turn = lock::turn(place)?;
+    if !exists && place.join("CURRENT").exists() {
+        return Err(Error::Open {
+            driver: NAME,
+            place: place.display().to_string(),
+            source: HAS_APPEARED.into(),
+        });
+    }
+    Ok(turn)
+}
+
 /// Refuses a directory that RocksDB would change before it fails to open it, or would take for
 /// empty.
-pub(super) fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
+pub(super) fn refuse_unsafe(place: &Path) -> Result<(), Error> {
     let unsafe_to_open =
         files::refuse_other_than_files(place).and_then(|()| identity::refuse_damaged(place));
     unsafe_to_open.map_err(|why| Error::Open {
@@ -51,10 +74,7 @@ pub(super) fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
         place: place.display().to_string(),
         source: why.into(),
     })?;
-    match access {
-        Access::Read => Ok(()),
-        _ => lock::refuse_held(place),
-    }
+    lock::refuse_held(place)
 }
 
 /// Claims the log directory of a database that keeps its log elsewhere and will be written.

@@ -60,6 +60,14 @@ const FLAG: SettingKind = SettingKind::Flag;
 /// compression and write buffer.
 const ROWS: &[Row] = &[
     row(
+        "async_io",
+        "io_uring: a request for several records reads their blocks at once, and a scan reads ahead \
+         while the client works",
+        FLAG,
+        "false",
+        Effect::Other,
+    ),
+    row(
         "background_jobs",
         "threads for flushes and compactions; default: 2 x CPUs for compactions, as YCSB does",
         SettingKind::Integer { min: 1, max: 1024 },
@@ -297,12 +305,12 @@ pub(super) fn load(
         None => {
             let line = format!("{}={}", MAKER.0, MAKER.1);
             ini.set(OptionsSection::Database, "", &line);
-            // By it the database is known again, whatever an options file of an older version says.
+            // It identifies the database, regardless of an options file of an older version.
             ini.set(OptionsSection::Database, "", &format!("{IDENTIFIED}=true"));
         }
     }
 
-    // The C API reads the options of a database's directory only, so the text becomes one.
+    // The C API reads options only from a database directory, so the text is written to one.
     let directory = tempfile::Builder::new()
         .permissions(fs::Permissions::from_mode(0o700))
         .tempdir()
@@ -313,8 +321,8 @@ pub(super) fn load(
     let cache = cache(settings);
     let (mut database, families) =
         Options::load_latest(directory.path(), env, false, cache).map_err(|e| e.to_string())?;
-    // RocksDB purges each of its directories. However a file names one, these are the settings' own,
-    // and empty is the directory of the database.
+    // RocksDB purges each of its directories. So directories come from the settings, never from
+    // an options file; an empty one is the directory of the database.
     database.set_wal_dir(settings.text("wal_dir").unwrap_or(""));
     database.set_db_log_dir("");
     if settings.flag("statistics") {
@@ -335,7 +343,7 @@ pub(super) fn load(
 fn cache(settings: &Settings) -> Cache {
     let bytes = block_cache(settings) as usize;
     match settings.text("cache_kind") {
-        // 0: the cache learns the size of its entries by itself. One of no bytes ends the process.
+        // 0: the cache finds the size of its entries itself. A cache of 0 bytes aborts the process.
         Some("hyper_clock") if bytes > 0 => Cache::new_hyper_clock_cache(bytes, 0),
         _ => Cache::new_lru_cache(bytes),
     }

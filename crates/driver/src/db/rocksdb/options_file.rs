@@ -31,7 +31,7 @@ fn refuse_lines(settings: &Settings) -> Result<(), Error> {
         return Ok(());
     };
     let Ok(text) = read_text(Path::new(path), INPUT_BYTES_MAX) else {
-        return Ok(()); // RocksDB's parser says so.
+        return Ok(()); // RocksDB's parser reports it
     };
     let file = Ini::parse(&text);
     let accepted = if let Some((key, value)) = file.named(DIRECTORIES) {

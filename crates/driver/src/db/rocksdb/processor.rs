@@ -96,8 +96,8 @@ extern "C" fn check() {
     }
     say(", which RocksDB was compiled for (");
     say(flags);
-    say("); compile it with other CXXFLAGS for this processor (docs/INTERNALS.md)\n");
-    // SAFETY: it ends the program without running anything else of it.
+    say("); compile it with other CXXFLAGS for this processor (docs/ARCHITECTURE.md)\n");
+    // SAFETY: it ends the program and runs no other code of it.
     unsafe { libc::_exit(1) };
 }
 

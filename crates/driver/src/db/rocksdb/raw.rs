@@ -40,7 +40,7 @@ impl RawSession {
         write.disable_wal(store.disable_wal);
         Self {
             walk: None,
-            read: ReadOptions::default(),
+            read: store.read_options(),
             write,
             batch: WriteBatch::default(),
             look: [0; LOOK_BYTES],
@@ -73,7 +73,7 @@ impl RawSession {
 
     fn scan(&self, start: Key<'_>, records: u32) -> Reply {
         let store = &*self.store;
-        let options = ReadOptions::default();
+        let options = store.read_options();
         let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
         let mut found = Outcome::default();
         iterator.seek(start.name);
@@ -136,7 +136,7 @@ impl RawSession {
         direction: Direction,
         bound: Option<&[u8]>,
     ) -> Reply {
-        let mut options = ReadOptions::default();
+        let mut options = self.store.read_options();
         match (bound, direction) {
             (None, _) => {}
             (Some(bound), Direction::Forward) => options.set_iterate_upper_bound(bound),
@@ -224,9 +224,9 @@ impl Session for RawSession {
 fn iterator<'a>(walk: &'a mut Option<Iterator>, store: &Arc<Store>) -> &'a mut Iterator {
     let made = store
         .db
-        .raw_iterator_cf_opt(store.table, ReadOptions::default());
+        .raw_iterator_cf_opt(store.table, store.read_options());
     // SAFETY: the iterator borrows the database, which the store owns. The session that keeps the
-    // iterator keeps an `Arc` of the store beside it, never replaces that, and drops it last.
+    // iterator also keeps an `Arc` of the store, never replaces it, and drops it last.
     let made =
         unsafe { std::mem::transmute::<DBRawIteratorWithThreadMode<'_, DB>, Iterator>(made) };
     walk.insert(made)

@@ -37,6 +37,7 @@ pub(super) struct Removable {
 pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Error> {
     let place = params.path(NAME)?;
     let failed = |source: BoxError| failed(place, source);
+    let _turn = lock::turn(place)?;
     let held = HeldDirectory::open(place).map_err(|e| failed(e.into()))?;
     let log = LogDirectory::new(place, &params.settings);
     let log = log.as_ref().map(LogDirectory::hold).transpose();
@@ -49,7 +50,6 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     if let Some(held) = &held {
         confirm(held.path()).map_err(|why| failed(why.into()))?;
         lock::refuse_hidden(place).map_err(|why| failed(why.into()))?;
-        lock::refuse_held(place)?;
         remove_database(held, place)?;
     }
     if let (Some(log), Some(logs)) = (log, logs) {
@@ -57,7 +57,7 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     }
     let Some(held) = held else { return Ok(()) };
     remove_inside(held.path(), &inside(params, place)).map_err(|e| failed(e.into()))?;
-    // Last: a removal that was killed is recognized by them.
+    // Last, because they identify a killed removal.
     for note in NOTES {
         left_is_fine(fs::remove_file(held.path().join(note))).map_err(|e| failed(e.into()))?;
     }
@@ -71,11 +71,11 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
 /// Removes everything of a database except the note that it is being removed.
 fn remove_database(held: &HeldDirectory, place: &Path) -> Result<(), Error> {
     let note = note_removal(held.path()).map_err(|e| failed(place, e.into()))?;
-    // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
-    // remove every log there, whoever wrote it.
+    // RocksDB's own function, because it takes the lock. It must not know of a separate log
+    // directory: it would remove every log there, including foreign ones.
     DB::destroy(&Options::default(), held.path()).map_err(|e| {
         if lock::is_lock(&e) {
-            // Opened since: nothing of it was removed.
+            // It was opened meanwhile. Nothing was removed.
             let _ = fs::remove_file(&note);
             lock::locked(place)
         } else {
@@ -96,7 +96,7 @@ fn note_removal(place: &Path) -> io::Result<PathBuf> {
     if fs::symlink_metadata(&identity).is_ok_and(|found| !found.is_file())
         || fs::hard_link(&identity, &note).is_err()
     {
-        // There is no such file, or the file system has no links.
+        // The file is missing, or the file system has no links.
         let name = name(&identity).unwrap_or_default();
         let mut options = File::options();
         let mut file = options
@@ -142,7 +142,7 @@ pub(super) fn check(params: &Params) -> Result<Removable, Error> {
     };
     let logs = match logs {
         Ok(logs) => Some(logs),
-        // Of a database that is gone, a log directory that is not its own does not matter.
+        // If the database is gone, a foreign log directory does not matter.
         Err(_) if !is_there => None,
         Err(e) => return Err(failed(place, e.into())),
     };

@@ -79,7 +79,7 @@ impl RocksDbSession {
     /// A new iterator each time, as in YCSB's binding, so that it sees earlier writes.
     fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
         let store = &*self.store;
-        let options = ReadOptions::default();
+        let options = store.read_options();
         let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
         let mut found = Outcome::default();
         iterator.seek(start.name);
@@ -155,7 +155,7 @@ impl RocksDbSession {
 fn lock<'a>(store: &'a Store, key: Key<'_>) -> Option<MutexGuard<'a, ()>> {
     let stripes = store.stripes.as_deref()?;
     let stripe = &stripes[(key.number % stripes.len() as u64) as usize];
-    // The lock guards nothing that a panic could have left half done.
+    // A panic cannot leave the guarded data half changed.
     Some(stripe.0.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -1,9 +1,9 @@
 //! Which versions of RocksDB can read a database after it was written here.
 //!
 //! RocksDB reads data of older versions, but writes formats that some of them cannot read. Opening
-//! a database for writing once is enough. So a database of another version is opened only for
-//! reading if that suffices. A write that would lock out the version that wrote it needs the user's
-//! consent.
+//! a database for writing once is enough. So a database of another version or program is opened
+//! only for reading if that suffices. A write that would lock out the version that wrote it needs
+//! the user's consent.
 
 use super::{facts, ini::Ini, kept, newest_options::NewestOptions};
 use crate::{Access, Settings};
@@ -106,7 +106,7 @@ pub(super) fn access(
     let version = newest.version.as_deref();
     match requested {
         Access::Upgrade | Access::Extend => Ok(Access::Write),
-        // Without records and without options it was never open. LevelDB writes no options.
+        // Without records and options it was never opened. LevelDB writes no options.
         Access::Write | Access::Create | Access::CreateNew
             if version.is_none() && kept::is_new(place) =>
         {
@@ -117,7 +117,9 @@ pub(super) fn access(
             Some(version) => Err(format!("RocksDB {version}")),
             None => Err("LevelDB or an unknown version of RocksDB".to_owned()),
         },
-        Access::ReadCompatible if version == Some(EMBEDDED) => Ok(Access::Write),
+        Access::ReadCompatible if newest.is_tailmarks && version == Some(EMBEDDED) => {
+            Ok(Access::Write)
+        }
         Access::Read | Access::ReadCompatible => Ok(Access::Read),
     }
 }
@@ -127,7 +129,7 @@ pub(super) fn access(
 pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let newest = NewestOptions::read(place).ok().flatten();
-    // The directory that a relative path starts from is not recorded.
+    // The base directory of a relative path is not recorded.
     if let Some(wal) = newest.and_then(|newest| newest.wal_dir)
         && settings.text("wal_dir").is_none()
         && wal.is_absolute()

@@ -100,7 +100,7 @@ impl LogDirectory {
 
     /// Refuses to open a database without its log.
     pub(super) fn refuse_other(place: &Path, log: Option<&Self>) -> Result<(), String> {
-        // Whatever its options say: one that was moved names the directory where it was.
+        // Regardless of its options: a moved database names its old directory there.
         if let Some(log) = log
             && holds_records(&log.database)?
         {
@@ -157,7 +157,7 @@ impl LogDirectory {
         let has_log = |directory: &Path| -> Result<bool, String> {
             let names = logs(directory)?.into_iter();
             let mut names = names.filter(|name| !name.starts_with(ARCHIVE));
-            // Those with lower numbers are from before the log was moved.
+            // Lower numbers are from before the log was moved.
             Ok(names.any(|name| number(&name) >= newest_log))
         };
         if named.as_ref() == Some(&database) || has_log(opened)? {
@@ -233,10 +233,10 @@ impl LogDirectory {
     fn write_note(&self) -> Result<(), String> {
         let note = self.note();
         let mut new = fs::File::options();
-        // Whatever the umask: others must not write what marks our data.
+        // Regardless of the umask: other users must not write the marker.
         let file = new.write(true).create_new(true).mode(0o644).open(&note);
         match file.and_then(|file| file.sync_all()) {
-            // Of a database that was here before.
+            // From an earlier database in this place.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             other => other.map_err(|e| format!("failed to write `{}`: {e}", note.display())),
         }
@@ -451,7 +451,7 @@ impl HeldLog<'_> {
             missing_is_fine(fs::remove_file(held.path().join(MARKER)))?;
             let _ = fs::remove_dir(held.path().join(ARCHIVE));
             if made {
-                // It stays if something else is in it.
+                // The directory stays if it holds anything else.
                 let _ = fs::remove_dir(&log.directory);
             }
         }
@@ -499,7 +499,7 @@ impl Drop for Claim {
             .log
             .files(&present.difference(&foreign).cloned().collect());
         marker.open = false;
-        // If that fails, the log is taken for that of a process that was killed.
+        // If that fails, the log looks like that of a killed process.
         let _ = self.log.write(marker);
     }
 }

@@ -203,7 +203,7 @@ impl Model {
             }
             ["run-noise", part, "skewed"] => {
                 let noise = RunNoise {
-                    // With a higher one the factor has hardly a mean.
+                    // With a higher value the factor hardly has a mean.
                     sigma: share(part).filter(|sigma| *sigma < 1.0)?,
                     is_skewed: true,
                 };

@@ -226,7 +226,7 @@ mod tests {
     fn requests_take_longer_the_more_are_under_way() {
         let mut queue = queue("constant 100ms; contention 0.1 0.01", 1);
         let times = [0, 0, 0, 100, 113, 500].map(|now| done(&mut queue, now) - now);
-        // Alone, beside one and two others; the first is done then, and the second.
+        // Alone, with one other, and with two others; then the first and the second are done.
         assert_eq!(times, [100, 112, 126, 126, 126, 100]);
     }
 

@@ -103,6 +103,54 @@ fn an_index_with_a_member_of_another_program_is_not_removed() {
 }
 
 #[test]
+fn records_whose_index_is_gone_are_left_and_told() {
+    let (hosts, bench) = own(1070, &[]);
+    let database = bench.open();
+    for number in 0..3 {
+        insert(&mut *database.session().unwrap(), number).unwrap();
+    }
+    assert_eq!(resp(&hosts, 1070, &["DEL", "_indices"]), ["1"]);
+    let before = keys(&hosts, 1070);
+    for refused in [database.removal(&[]), database.remove(&[])] {
+        let refused = format!("{:?}", refused.unwrap_err());
+        assert!(
+            refused.contains("`_indices` of database 1070 is missing"),
+            "{refused}"
+        );
+        assert!(refused.contains("besides its own: 3"), "{refused}");
+    }
+    assert_eq!(keys(&hosts, 1070), before);
+    // A data set without any record has no index either.
+    for record in &before[1..] {
+        let _ = resp(&hosts, 1070, &["DEL", record]);
+    }
+    database.remove(&[]).unwrap();
+    assert!(keys(&hosts, 1070).is_empty());
+}
+
+#[test]
+fn a_server_that_renamed_a_command_is_refused_at_once_by_its_name() {
+    // One that is asked for first, and one of the transaction that creates the data set.
+    for (port, name) in [(6375, "INFO"), (6376, "HSET")] {
+        let renamed = OwnServer::start(port, &format!("rename-command {name} \"\""), "0");
+        let refused = renamed.bench(&[]).try_open().err().unwrap();
+        // No wait for a server that starts: it would answer the same for ever.
+        assert!(matches!(refused, Error::Refused { .. }), "{refused:?}");
+        let why = format!("{refused:?}");
+        let expected = format!("unknown command '{name}': the server renamed it");
+        assert!(why.contains(&expected), "{why}");
+    }
+    let safe = "rename-command FLUSHDB \"\"\nrename-command FLUSHALL \"\"\nrename-command CONFIG \"\"\n\
+                rename-command KEYS \"\"";
+    let hardened = OwnServer::start(6377, safe, "0");
+    let database = hardened.bench(&[]).open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    assert!(database.flush(&|| false).unwrap());
+    database.remove(&[]).unwrap();
+    assert_eq!(resp(&hardened.hosts(), 0, &["DBSIZE"]), ["0"]);
+}
+
+#[test]
 fn another_data_set_in_its_place_is_neither_written_nor_removed() {
     let (hosts, bench) = own(1006, &[]);
     let database = bench.open();
@@ -226,7 +274,7 @@ fn a_database_that_is_emptied_is_noticed_by_what_samples_it() {
     let mut session = database.session().unwrap();
     insert(&mut *session, 1).unwrap();
     assert_eq!(resp(&hosts, 1040, &["FLUSHDB"]), ["OK"]);
-    // An answer that takes too long is none.
+    // An answer that takes too long does not count.
     let told = (0..100).find_map(|_| database.statistics());
     assert!(told.is_some());
     assert!(insert(&mut *session, 2).is_err());
@@ -281,7 +329,7 @@ fn a_server_that_would_evict_keys_of_others_is_not_written_to() {
         );
     }
     assert_eq!(resp(&hosts, 3, &["DBSIZE"]), ["0"]);
-    // Without a time to live it is not evicted by this policy.
+    // This policy does not evict keys without a time to live.
     assert_eq!(resp(&hosts, 0, &["PERSIST", "cached"]), ["1"]);
     bench.open();
     let _ = resp(&hosts, 4, &["ZADD", "_indices", SCORE, "user00000001"]);

@@ -5,7 +5,11 @@
 mod harm;
 
 use crate::support::*;
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 use tailmark_driver::{
     Access, Cause, Completion, Database, Error, Fields, Key, Location, Operation, Outcome,
     RemarkCode, Session, Values,
@@ -251,7 +255,7 @@ fn memory_that_is_full_refuses_writes_or_drops_records_and_both_are_said() {
     let policy = ["CONFIG", "SET", "maxmemory-policy", "allkeys-random"];
     assert_eq!(resp(&own.hosts(), 0, &policy), ["OK"]);
     for number in 20_000..24_000 {
-        // The index may have been dropped too: what counts is that the server says so.
+        // The index may have been dropped too. The server must report it.
         drop(insert(&mut *session, number));
     }
     assert!(
@@ -297,6 +301,28 @@ fn what_is_saved_by_snapshots_alone_is_saved_after_a_load() {
         Fields::All,
     );
     assert_eq!(found, Ok(WHOLE));
+}
+
+#[test]
+fn a_wait_for_a_snapshot_ends_when_a_stop_is_requested() {
+    let own = OwnServer::start(6378, "appendonly no\nsave 3600 1", "0");
+    let database = own.bench(&[]).open();
+    for number in 0..300 {
+        insert(&mut *database.session().unwrap(), number).unwrap();
+    }
+    let set = |name, value| {
+        let said = resp(&own.hosts(), 0, &["CONFIG", "SET", name, value]);
+        assert_eq!(said, ["OK"], "{name}");
+    };
+    // A second for each key.
+    set("rdb-key-save-delay", "1000000");
+    let began = Instant::now();
+    let saved = database.flush(&|| began.elapsed() > Duration::from_secs(1));
+    assert!(!saved.unwrap());
+    assert!(began.elapsed() < Duration::from_secs(250));
+    // The snapshot ends with the server.
+    set("save", "");
+    own.act("stop");
 }
 
 #[test]
@@ -349,7 +375,7 @@ fn records_of_a_cluster_are_on_the_nodes_of_their_slots() {
     let ports = [6396_u16, 6397, 6398];
     let options = "appendonly yes\ncluster-enabled yes\ncluster-node-timeout 5000\ncluster-port ";
     let nodes = ports.map(|port| {
-        // The bus of a node is by default on a port that may be taken.
+        // By default, the bus of a node uses a port that may be taken.
         OwnServer::start(port, &format!("{options}{}", port + 10_000), "0")
     });
     let create = Command::new("redis-cli")
@@ -366,7 +392,7 @@ fn records_of_a_cluster_are_on_the_nodes_of_their_slots() {
     while !nodes.iter().all(ready) {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    // Any node tells of all others.
+    // Any node lists all others.
     let bench = nodes[1].bench(&[("cluster", "true")]);
     let database = bench.open();
     let mut session = database.session().unwrap();
@@ -395,9 +421,9 @@ fn records_of_a_cluster_are_on_the_nodes_of_their_slots() {
     for node in &nodes {
         assert_eq!(resp(&node.hosts(), 0, &["DBSIZE"]), ["0"]);
     }
-    // Without `cluster = true` the servers refuse what is not theirs.
+    // Without `cluster = true`, each server refuses keys of the others.
     assert!(nodes[1].bench(&[]).try_open().is_err());
-    // An address of the cluster at which a node of another one is.
+    // An address of the cluster that now belongs to a node of another cluster.
     let other = OwnServer::start(6399, &format!("{options}16399"), "0");
     let announced = ["CONFIG", "SET", "cluster-announce-port", "6399"];
     assert_eq!(resp(&nodes[1].hosts(), 0, &announced), ["OK"]);

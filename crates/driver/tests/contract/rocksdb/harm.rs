@@ -100,7 +100,7 @@ fn an_archive_that_is_a_link_is_refused() {
         for access in [Access::Create, Access::Write, Access::Upgrade] {
             bench.params.access = access;
             let refused = refusal(bench.try_open());
-            // Behind the link of a log directory there are logs of others.
+            // The link of a log directory leads to foreign logs.
             let says = ["`archive` in it is not a directory", "archive/000004.log"];
             assert!(says.iter().any(|text| refused.contains(text)), "{refused}");
         }
@@ -152,7 +152,7 @@ fn what_is_mounted_inside_a_database_is_not_removed_with_it() {
         insert(&mut *bench.open().session().unwrap(), 1).unwrap();
         let inside = bench.data_path().join(name);
         fs::create_dir(&inside).unwrap();
-        // Of the same file system, so that no device number tells.
+        // On the same file system, so that device numbers are equal.
         let theirs = bench.path("theirs");
         fs::create_dir(&theirs).unwrap();
         let _mounted = Mounted::new(&["--bind".as_ref(), theirs.as_os_str()], &inside);
@@ -235,7 +235,7 @@ fn a_database_that_is_moved_into_a_place_that_is_being_made_is_not_opened() {
         let is_ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                // It is made empty, and another directory can be renamed over an empty one.
+                // It is created empty, and another directory can be renamed over an empty one.
                 while !is_ended.load(Ordering::Relaxed)
                     && (!place.exists() || fs::rename(&theirs, &place).is_err())
                 {
@@ -284,7 +284,7 @@ fn a_directory_that_another_user_made_where_everybody_can_is_not_written_to() {
     bench.params.location = Location::Directory(theirs.clone());
     assert!(refusal(bench.try_open()).contains("belongs to user 4000"));
     assert!(refusal(with_log(&theirs).try_open()).contains("belongs to user 4000"));
-    // Places below that directory, and one that is reached through a link of that user.
+    // Places below that directory, and one behind a link of that user.
     let own = theirs.join("own");
     let link = everybody.path().join("link");
     fs::create_dir(&own).unwrap();

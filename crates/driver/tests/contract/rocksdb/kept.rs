@@ -1,6 +1,6 @@
 //! What another program's database keeps that is opened for writing, and what it must not have.
 
-use super::harm::{files, refusal};
+use super::harm::{contents, files, refusal};
 use crate::support::*;
 use rust_rocksdb::{DB, DBCompressionType, Options, TransactionDB, TransactionDBOptions};
 use std::{
@@ -51,12 +51,12 @@ fn the_limits_of_another_program_and_of_families_that_nobody_names_are_kept() {
     options.create_missing_column_families(true);
     options.set_wal_recovery_mode(rust_rocksdb::DBRecoveryMode::AbsoluteConsistency);
     options.set_num_levels(1);
-    options.set_ttl(31_536_000);
+    options.set_ttl(0);
     options.set_compaction_style(rust_rocksdb::DBCompactionStyle::Fifo);
     let mut fifo = rust_rocksdb::FifoCompactOptions::default();
     fifo.set_max_table_files_size(5 << 30);
     options.set_fifo_compaction_options(&fifo);
-    // RocksDB escapes the colon when it writes the name down.
+    // RocksDB escapes the colon when it writes the name.
     let families = ["usertable", "queue", "a:b"].map(|name| (name, options.clone()));
     drop(DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap());
     let mut params = bench.params.clone();
@@ -69,10 +69,10 @@ fn the_limits_of_another_program_and_of_families_that_nobody_names_are_kept() {
     );
     for line in [
         "compaction_style=kCompactionStyleFIFO",
-        "ttl=31536000",
+        "  ttl=0",
         "max_table_files_size=5368709120",
     ] {
-        // Of all but the default family.
+        // For all but the default family.
         assert_eq!(newest.matches(line).count(), 3, "{line} in {newest}");
     }
 }
@@ -93,7 +93,7 @@ fn a_fifo_database_of_before_the_limit_was_an_option_of_its_own_keeps_its_record
         let text = fs::read_to_string(&path).unwrap();
         let is_older = |line: &&str| !line.trim().starts_with("ttl=");
         let lines: Vec<&str> = text.lines().filter(is_older).collect();
-        let fifo = "compaction_options_fifo={max_table_files_size=1073741824;ttl=7;}";
+        let fifo = "compaction_options_fifo={max_table_files_size=1073741824;ttl=0;}";
         let older = lines.iter().map(|line| {
             if line.trim().starts_with("compaction_options_fifo=") {
                 format!("  {fifo}\n")
@@ -107,7 +107,51 @@ fn a_fifo_database_of_before_the_limit_was_an_option_of_its_own_keeps_its_record
     params.access = Access::Write;
     drop((bench.driver.open)(&params).unwrap());
     let newest = newest_options(bench.data_path());
-    assert_eq!(newest.matches("  ttl=7\n").count(), 2, "{newest}");
+    assert_eq!(newest.matches("  ttl=0\n").count(), 2, "{newest}");
+}
+
+#[test]
+fn a_fifo_database_that_rocksdb_would_remove_old_records_from_is_refused_unless_a_file_agrees() {
+    let bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_compaction_style(rust_rocksdb::DBCompactionStyle::Fifo);
+    options.set_ttl(1);
+    let families = [("usertable", options.clone())];
+    let theirs = DB::open_cf_with_opts(&options, bench.data_path(), families).unwrap();
+    let table = theirs.cf_handle("usertable").unwrap();
+    theirs.put_cf(table, "a", "b").unwrap();
+    theirs.flush_cf(table).unwrap();
+    drop(theirs);
+    // Older than its limit, with whatever clock RocksDB looks at it.
+    std::thread::sleep(Duration::from_secs(3));
+    let before = files(bench.data_path());
+    let mut params = bench.params.clone();
+    for access in [Access::Write, Access::Create, Access::Upgrade] {
+        params.access = access;
+        let refused = refusal((bench.driver.open)(&params));
+        assert!(
+            refused.contains("`usertable` keeps records for 1 s"),
+            "{refused}"
+        );
+    }
+    assert_eq!(files(bench.data_path()), before);
+    // Reads alone change nothing but RocksDB's own log, whichever way they are asked for.
+    let bytes = contents(bench.data_path());
+    for access in [Access::Read, Access::ReadCompatible] {
+        params.access = access;
+        drop((bench.driver.open)(&params).unwrap());
+        assert_eq!(contents(bench.data_path()), bytes);
+    }
+    let file = bench.path("options");
+    let text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n[DBOptions]\n\
+                [CFOptions \"default\"]\n[CFOptions \"usertable\"]\nttl=0\n";
+    fs::write(&file, text).unwrap();
+    let given = [("options_file", file.to_str().unwrap())];
+    params.settings = check(bench.driver, &given, &params.data).unwrap();
+    params.access = Access::Write;
+    assert!((bench.driver.open)(&params).is_ok());
 }
 
 #[test]
@@ -123,7 +167,7 @@ fn a_database_of_another_order_is_refused_before_its_log_is_replayed() {
     let is_options = |path: &PathBuf| path.to_string_lossy().contains("/OPTIONS-");
     let newest = newest.map(|entry| entry.path()).filter(is_options).max();
     let newest = newest.unwrap();
-    // As RocksDB writes it down of a family with timestamps, which its manifest may not tell.
+    // As RocksDB writes it for a family with timestamps. Its manifest may not show them.
     let text = fs::read_to_string(&newest).unwrap();
     let (above, family) = text.split_once("[CFOptions \"aux\"]").unwrap();
     let plain = "comparator=leveldb.BytewiseComparator\n";
@@ -296,7 +340,7 @@ fn with_prepared(place: &Path, is_committed: bool) {
     if is_committed {
         transaction.commit().unwrap();
     } else {
-        // Dropped, it would be rolled back.
+        // If it were dropped, it would be rolled back.
         std::mem::forget(transaction);
     }
     theirs.put("after", "1").unwrap();
@@ -368,7 +412,7 @@ fn tables_of_another_program_are_compressed_as_it_does() {
     );
     let is_per_level = |line: &String| line.starts_with("compression_per_level=k");
     assert!(!kept.iter().any(is_per_level), "{kept:?}");
-    // What is given is done.
+    // A given setting takes effect.
     let zstd = [("compression", "zstd")];
     bench.params.settings = check(bench.driver, &zstd, &bench.params.data).unwrap();
     drop(bench.open());

@@ -48,7 +48,7 @@ fn the_logs_of_another_database_are_neither_opened_nor_removed() {
         assert!(opened.contains(part), "{part} in {opened}");
     }
     let _ = (new.driver.destroy)(&new.params, &|_| Ok(()));
-    // Nor where the database is there, and had its log elsewhere before.
+    // Nor if the database exists and had its log elsewhere before.
     let mut bench = Bench::new("rocksdb");
     drop(bench.open());
     let given = [("wal_dir", wal.to_str().unwrap())];
@@ -76,7 +76,7 @@ fn a_log_directory_has_one_owner() {
     for part in [wal.as_path(), first.data_path()] {
         assert!(refused.contains(part.to_str().unwrap()), "{refused}");
     }
-    // Its directory was made for the log, and it has no database.
+    // Its directory was created for the log and holds no database.
     (second.driver.destroy)(&second.params, &|_| Ok(())).unwrap();
     let database = first.open();
     let read = read(&mut *database.session().unwrap(), 1, Fields::All).unwrap();
@@ -100,7 +100,7 @@ fn a_log_that_comes_later_is_not_taken_for_the_databases_own() {
     ] {
         assert!(refused.contains("(999999.log)"), "{refused}");
     }
-    // One that comes while the database is open is no more its own.
+    // A log that appears while the database is open is not its own.
     fs::remove_file(&later).unwrap();
     let database = bench.open();
     fs::write(&later, "foreign").unwrap();
@@ -133,7 +133,7 @@ fn a_log_of_the_same_name_is_foreign_once_the_database_is_gone() {
         "{refused}"
     );
     assert_eq!(fs::read(logs()).unwrap(), b"foreign");
-    // Nor is it that of another database in the same place.
+    // It does not belong to another database in the same place either.
     fs::create_dir_all(bench.data_path()).unwrap();
     fs::write(bench.data_path().join("IDENTITY"), "another").unwrap();
     let _ = (bench.driver.destroy)(&bench.params, &|_| Ok(()));
@@ -344,7 +344,7 @@ fn a_database_that_was_moved_is_not_opened_with_the_log_directory_that_it_had() 
     let mut bench = Bench::new("rocksdb");
     insert(&mut *bench.open().session().unwrap(), 1).unwrap();
     let before = contents(bench.data_path());
-    // Versions before 6.19 write down the directory of the database for that of its log.
+    // Versions before 6.19 record the directory of the database as that of its log.
     let was = bench.path("was");
     let is_options = |path: &&PathBuf| path.to_string_lossy().contains("/OPTIONS-");
     let options = before.keys().rfind(is_options).unwrap();
@@ -388,7 +388,7 @@ fn nothing_is_written_beside_the_log_of_another_program() {
         insert(&mut *database.session().unwrap(), 1).unwrap();
         drop(database);
         assert!(!wal.path().join("tailmark.wal.json").exists());
-        // Its own program writes on, under other numbers.
+        // Its own program continues to write, under other numbers.
         drop(open());
     }
 }

@@ -254,8 +254,8 @@ fn a_compaction_that_finds_no_room_ends_the_wait_with_its_error() {
     bench.params.location = Location::Directory(small.path().join("rocksdb"));
     let database = bench.open();
     let mut session = database.session().unwrap();
-    // Four files of the first level, which overlap, are compacted; there is room for the last of
-    // them, but not for what is made of all.
+    // Four overlapping files of the first level are compacted. There is room for the last of
+    // them, but not for the result.
     for file in 0..4 {
         (0..5000).for_each(|n| assert!(insert(&mut *session, 4 * n + file).is_ok()));
         if file == 3 {
@@ -377,7 +377,7 @@ fn another_process_that_has_the_database_is_named() {
     let Some(Error::Locked { holder: who, .. }) = refused else {
         panic!("it must be refused as locked: {refused:?}");
     };
-    // Where /proc/locks shows the locks of this machine at all.
+    // Only if /proc/locks shows the locks of this machine.
     let pid = format!(" (pid {}, ", holder.id());
     assert!(who.is_empty() || who.starts_with(&pid), "{who}");
 }

@@ -198,7 +198,7 @@ fn a_database_that_is_there_keeps_its_table_format_unless_another_is_given() {
     assert_eq!(reopened(&[]), ["4", "kCRC32c"]);
     assert_eq!(reopened(&[("format_version", "6")]), ["6", "kCRC32c"]);
     assert_eq!(reopened(&[("checksum", "xxh3")]), ["4", "kXXH3"]);
-    // So does one that is opened beside another table.
+    // So does a database that is opened with another table.
     let bench = Bench::with("rocksdb", &[("format_version", "4")]);
     drop(bench.open());
     let settings = check(bench.driver, &[("layout", "raw")], &bench.params.data).unwrap();
@@ -228,7 +228,7 @@ fn an_options_file_decides_the_table_format_of_a_new_database_only() {
     (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     let facts = bench.open().facts();
     assert_eq!(facts["format_version"], "4");
-    // The file tells no checksum, and the default of the setting is there.
+    // The file has no checksum, so the default of the setting applies.
     assert_eq!(facts["checksum"], "kXXH3");
 }
 
@@ -274,7 +274,7 @@ fn adopted_data_is_opened_with_the_log_that_its_newest_options_name() {
     let given = [("wal_dir", wal.path().to_str().unwrap())];
     let bench = Bench::with("rocksdb", &given);
     let database = bench.open();
-    // It is in the log alone: closing a database does not flush what its log has.
+    // The record is only in the log: closing a database does not flush its log.
     insert(&mut *database.session().unwrap(), 7).unwrap();
     database.sync().unwrap();
     drop(database);

@@ -54,7 +54,7 @@ fn a_version_that_could_not_read_it_any_more_is_not_locked_out() {
     assert_eq!(contents(bench.data_path()), before);
     bench.params.access = Access::Upgrade;
     let upgraded = bench.open().facts();
-    // Every opening for writing says in the OPTIONS file what facts say of reading alone.
+    // Every opening for writing records in the OPTIONS file what the facts show for reading.
     assert_eq!(upgraded["version"], facts["version"]);
     bench.params.access = Access::Write;
     drop(bench.open());
@@ -64,7 +64,7 @@ fn a_version_that_could_not_read_it_any_more_is_not_locked_out() {
 fn a_database_without_options_is_another_programs_though_its_records_are_in_its_log_alone() {
     let mut bench = Bench::new("rocksdb");
     insert(&mut *bench.open().session().unwrap(), 1).unwrap();
-    // LevelDB keeps neither.
+    // LevelDB stores neither.
     for path in contents(bench.data_path()).into_keys() {
         let name = path.file_name().unwrap().to_string_lossy();
         if name == "IDENTITY" || name.starts_with("OPTIONS-") {

@@ -194,7 +194,7 @@ fn a_program_that_opens_a_database_with_the_options_that_it_finds_is_not_taken_f
     fs::write(file, theirs).unwrap();
     assert!(!newest().is_tailmarks && newest().is_copied);
     assert!(!identity(&bench).unwrap().is_confirmed);
-    // Nor is it tailmark's once it was written here.
+    // It does not become tailmark's when it is written here.
     let mut params = bench.params.clone();
     params.access = Access::Upgrade;
     drop((bench.driver.open)(&params).unwrap());
@@ -208,7 +208,7 @@ fn a_log_directory_with_tables_of_another_database_is_refused() {
     fs::create_dir(&wal).unwrap();
     bench.params.settings = bench.params.settings.with("wal_dir", wal.to_str().unwrap());
     drop(bench.open());
-    // Also if they come when the directory is ours already.
+    // Also if they appear when the directory is already ours.
     fs::write(wal.join("000012.sst"), "years of work").unwrap();
     let refused = bench.try_open().err().expect("it was opened");
     let why = refused.source().unwrap().to_string();
@@ -242,7 +242,7 @@ fn a_note_of_a_removal_says_nothing_of_the_files_of_another_database() {
             files
         } {
             fs::write(at, text).unwrap();
-            // The clock of a file system has ticks of some milliseconds.
+            // The clock of a file system ticks every few milliseconds.
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         let removal = refusals(&mut bench).remove(0).source().unwrap().to_string();
@@ -267,7 +267,7 @@ fn a_removal_that_was_killed_is_known_by_its_note_and_is_finished() {
     assert_eq!(id(&bench), first);
     (bench.driver.destroy)(&bench.params, &|_| Ok(())).unwrap();
     assert!(!bench.data_path().exists());
-    // Nor is it in the way if another program has made a database there since.
+    // It does not matter if another program has created a database there since.
     let theirs = bench.open();
     fs::write(file("tailmark.removing"), &first).unwrap();
     drop(theirs);

@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use serde_json::Value;
 use std::{collections::BTreeMap, io::Write};
-use tailmark_model::{script_json, script_name};
+use tailmark_model::{LogoKind, script_json, script_name};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
@@ -130,6 +130,9 @@ fn visible(report: &Report, served: Served) -> String {
     let html = html! {
         a.skip href="#content" { "To the report" }
         header.masthead {
+            @if let Some((kind, bytes)) = &head.logo {
+                img.logo alt="" src=(picture_uri(*kind, bytes));
+            }
             p.kicker { (head.kicker) }
             h1 { (head.title) }
             p.facts { @for fact in &head.facts { span { (fact) } } }
@@ -151,6 +154,12 @@ fn visible(report: &Report, served: Served) -> String {
         }
     };
     isolate::isolated(html.into_string(), head.names.iter().map(String::as_str))
+}
+
+/// A picture as an address that holds it.
+fn picture_uri(kind: LogoKind, bytes: &[u8]) -> String {
+    let media_type = kind.media_type();
+    format!("data:{media_type};base64,{}", BASE64_STANDARD.encode(bytes))
 }
 
 fn section_of(section: &Section, blocks: &[Block], names: &mut Names) -> Markup {

@@ -1,7 +1,7 @@
 //! Parts next to each other on a page: summary cards, and a chart with sentences.
 
 use super::{
-    blocks::{INK, Writer, heading},
+    blocks::{INK, SCALE, Writer, heading},
     flow::{Boxed, SIDE, WIDTH},
     lines::{Align, Run, badge_run, lines, runs, set},
     tree::{Look, Piece, Placed},
@@ -85,7 +85,7 @@ impl<'r> Writer<'r> {
         let Some(drawing) = drawings.find(|drawing| drawing.figure.0 == figure.anchor) else {
             return self.list(texts);
         };
-        let mut boxed = self.charts(&[drawing], vec![figure.anchor.clone()]);
+        let mut boxed = self.charts(&[drawing], SCALE, vec![figure.anchor.clone()]);
         let left = SIDE + WIDTH * (Drawing::PAPER.1 / Drawing::PAPER.0) + 2.0 * GAP;
         let room = SIDE + WIDTH - left;
         let look = Look::ink(8.6);

@@ -1,7 +1,7 @@
 //! Lays blocks out on pages.
 
 use super::{
-    flow::{Boxed, Flow, SIDE, WIDTH},
+    flow::{Boxed, Flow, HEIGHT, SIDE, WIDTH},
     lines::{Align, Run, lines, runs, set},
     table,
     tree::{Look, Piece, Placed, TagId, TagNodes},
@@ -11,7 +11,11 @@ use crate::{
     draw::Drawing,
     format::{cards, names::finding_anchor},
 };
-use krilla::tagging::{ListNumbering, Tag, TagKind};
+use krilla::{
+    geom::Size,
+    image::Image,
+    tagging::{ListNumbering, Tag, TagKind},
+};
 use std::num::NonZeroU16;
 use tailmark_model::number;
 
@@ -19,6 +23,10 @@ pub const INK: Look = Look::ink(9.4);
 const MUTED: Look = Look::muted(8.4);
 const SOURCE: Look = Look::ink(7.4);
 const ACCENT: &str = "#0b5a8f";
+/// Points to a pixel of a chart.
+pub(super) const SCALE: f32 = WIDTH / Drawing::PAPER.0;
+/// The room of the author's picture, points.
+const LOGO: (f32, f32) = (150.0, 34.0);
 
 /// The look of a heading.
 pub const fn heading(size: f32) -> Look {
@@ -76,6 +84,26 @@ impl<'r> Writer<'r> {
     pub fn finish(mut self) -> Written<'r> {
         self.written.flow.settle();
         self.written
+    }
+
+    /// The author's picture, no larger than it has room over the title.
+    pub fn logo(&mut self, image: Image) {
+        let (width, height) = image.size();
+        let (width, height) = (width as f32, height as f32);
+        let scale = (LOGO.0 / width).min(LOGO.1 / height);
+        let Some(size) = Size::from_wh(width * scale, height * scale) else {
+            return;
+        };
+        self.written.flow.push(Boxed {
+            height: size.height() + 8.0,
+            pieces: vec![Placed {
+                x: SIDE,
+                y: 0.0,
+                piece: Piece::Logo { image, size },
+                slot: None,
+            }],
+            ..Boxed::default()
+        });
     }
 
     /// The title, and what was compared when.
@@ -260,14 +288,37 @@ impl<'r> Writer<'r> {
         let mut anchors = vec![figure.anchor.clone()];
         for row in drawings.chunk_by(|a, b| !is_wide(a) && !is_wide(b)) {
             for pair in row.chunks(2) {
-                let boxed = self.charts(pair, std::mem::take(&mut anchors));
+                let scale = self.scale(pair);
+                let boxed = self.charts(pair, scale, std::mem::take(&mut anchors));
                 self.written.flow.push(boxed);
             }
         }
     }
 
-    pub(super) fn charts(&mut self, pair: &[&'r Drawing], anchors: Vec<String>) -> Boxed<'r> {
-        const SCALE: f32 = WIDTH / Drawing::PAPER.0;
+    /// The scale of charts. One that takes most of a page is smaller if it then fits below what is
+    /// there, so that no half page stays empty.
+    fn scale(&self, pair: &[&Drawing]) -> f32 {
+        const TALL: f32 = 0.6 * HEIGHT;
+        const LEAST: f32 = 0.75;
+        const CAPTION: f32 = 40.0;
+        let [only] = pair else {
+            return SCALE;
+        };
+        let height = only.size.1 * SCALE;
+        let fits = (self.written.flow.room() - CAPTION) / height;
+        if height > TALL && (LEAST..1.0).contains(&fits) {
+            SCALE * fits
+        } else {
+            SCALE
+        }
+    }
+
+    pub(super) fn charts(
+        &mut self,
+        pair: &[&'r Drawing],
+        scale: f32,
+        anchors: Vec<String>,
+    ) -> Boxed<'r> {
         let mut pieces = Vec::new();
         let mut height = 0.0_f32;
         let mut left = SIDE;
@@ -294,13 +345,10 @@ impl<'r> Writer<'r> {
             pieces.push(Placed {
                 x: left,
                 y: top,
-                piece: Piece::Picture {
-                    drawing,
-                    scale: SCALE,
-                },
+                piece: Piece::Picture { drawing, scale },
                 slot: Some(slot),
             });
-            height = height.max(top + drawing.size.1 * SCALE);
+            height = height.max(top + drawing.size.1 * scale);
             left += WIDTH - width;
         }
         Boxed {

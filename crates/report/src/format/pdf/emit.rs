@@ -184,6 +184,14 @@ impl Emitter<'_> {
                         .for_each(|path| surface.draw_path(path));
                 });
             }
+            Piece::Logo { image, size } => {
+                self.tagged(surface, None, |_, surface| {
+                    let (x, y) = (placed.x, placed.y);
+                    surface.push_transform(&Transform::from_translate(x, y));
+                    surface.draw_image(image.clone(), *size);
+                    surface.pop();
+                });
+            }
             Piece::Picture { drawing, scale } => {
                 let tree = drawing.chart().map_err(|error| error.to_string())?;
                 let identifier = surface.start_tagged(ContentTag::Other);

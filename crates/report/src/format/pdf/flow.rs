@@ -93,6 +93,17 @@ impl<'r> Flow<'r> {
         }
     }
 
+    /// The height that is left on the page, points.
+    pub fn room(&self) -> f32 {
+        let waits: f32 = self.waiting.iter().map(|boxed| boxed.height).sum();
+        let taken = if self.pages.is_empty() {
+            0.0
+        } else {
+            self.taken
+        };
+        HEIGHT - taken - waits
+    }
+
     /// Whether this height is left on the page, points.
     fn has_room(&self, height: f32) -> bool {
         !self.pages.is_empty() && self.taken + height <= HEIGHT + 0.01

@@ -43,6 +43,10 @@ pub fn document(report: &Report) -> Result<Vec<u8>, Error> {
     let all = all.map(|(section, blocks)| (*section, blocks.as_slice()));
     let (first, further): (Vec<_>, Vec<_>) = all.partition(|(section, _)| is_first(section));
     let mut writer = Writer::new(report.paper()?, is_brief);
+    let logo = report.head.logo.as_ref();
+    if let Some(image) = logo.and_then(|(kind, bytes)| picture::image(*kind, bytes)) {
+        writer.logo(image);
+    }
     writer.masthead(report.head.kicker, &title, &report.head.facts);
     first
         .iter()

@@ -3,8 +3,10 @@
 
 use crate::draw::font::Weight;
 use krilla::{
+    Data,
     color::rgb,
     geom::{Path, PathBuilder, Point, Transform},
+    image::Image,
     num::NormalizedF32,
     paint::{Fill, FillRule, LineCap, LineJoin, Stroke, StrokeDash},
     surface::Surface,
@@ -14,6 +16,7 @@ use resvg::{
     tiny_skia::{self, PathSegment},
     usvg::{self, Group, Node, PaintOrder, Tree, layout::PositionedGlyph},
 };
+use tailmark_model::LogoKind;
 
 /// The weights of the font as the document has them.
 #[derive(Debug, Clone)]
@@ -44,6 +47,18 @@ impl Fonts {
             Weight::Bold => self.bold.clone(),
         }
     }
+}
+
+/// A picture of the author's; `None` if it cannot be read.
+pub fn image(kind: LogoKind, bytes: &[u8]) -> Option<Image> {
+    let data: Data = bytes.to_vec().into();
+    let image = match kind {
+        LogoKind::Png => Image::from_png(data, true),
+        LogoKind::Jpeg => Image::from_jpeg(data, true),
+    };
+    image
+        .ok()
+        .filter(|image| image.size().0 > 0 && image.size().1 > 0)
 }
 
 /// Draws a chart with its upper left corner at the origin of the surface.

@@ -5,7 +5,7 @@ use crate::{
     draw::{Drawing, font::Weight},
     style,
 };
-use krilla::tagging::TagKind;
+use krilla::{geom::Size, image::Image, tagging::TagKind};
 
 /// The appearance of text.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,6 +65,13 @@ pub enum Piece<'r> {
         height: f32,
         /// `#rrggbb`.
         color: &'static str,
+    },
+    /// The author's picture, which means nothing: the title says it.
+    Logo {
+        /// The picture.
+        image: Image,
+        /// Points.
+        size: Size,
     },
     /// A chart.
     Picture {

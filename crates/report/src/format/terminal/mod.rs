@@ -135,7 +135,8 @@ fn sections(sections: &Rendered, screen: Screen) -> Vec<String> {
     lines
 }
 
-fn paragraph(text: &str, screen: Screen) -> Vec<String> {
+/// A text in lines as wide as the screen.
+pub fn paragraph(text: &str, screen: Screen) -> Vec<String> {
     wrap(&Text::plain(text), screen.columns, screen)
 }
 

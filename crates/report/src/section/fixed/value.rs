@@ -219,14 +219,16 @@ impl ClosedLoop {
         self.read(Bound::AtLeast, |curve| reading::ops_at(curve, ns))
     }
 
-    /// The most operations per second within a latency that the curve does not reach, also after a gap.
+    /// The most operations per second within a latency that the rising branch does not cross, also
+    /// after a fall or a gap.
     pub fn ops_within(&self, ns: f64) -> Option<f64> {
         let own = reading::ops_within(&self.points, ns)?;
         if reading::crosses(&self.points, ns) {
             return Some(own);
         }
-        let beyond = self.beyond.iter().filter(|point| point.ns <= ns);
-        Some(beyond.fold(own, |most, point| most.max(point.ops)))
+        let measured = self.points.iter().chain(&self.beyond);
+        let within = measured.filter(|point| point.ns <= ns);
+        Some(within.fold(own, |most, point| most.max(point.ops)))
     }
 
     fn read(&self, limited: Bound, read: impl Fn(&[CurvePoint]) -> Option<f64>) -> Option<Bounded> {

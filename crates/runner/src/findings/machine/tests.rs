@@ -103,7 +103,7 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
         text.contains(": 10.0 MB/s of 50.0 MB/s read from it. Stop"),
         "{text}"
     );
-    // Reads ahead and a journal are let pass, and what is little.
+    // Read-ahead, a journal and small amounts are ignored.
     for (device, requested) in [
         ([50e6, 20e6], [46e6, 11e6]),
         ([900e3, 0.0], [0.0, 0.0]),
@@ -114,14 +114,14 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
             None
         );
     }
-    // A log that is flushed takes the journal with it.
+    // Flushing a log also writes the journal.
     let mut synced = recorded([0.0, 18e6], "process", [0.0, 6e6]);
     assert!(other_load(&synced, Place::Directory).is_some());
     synced
         .series
         .extend(phase(&[("disk", "flushes", Counter, 300.0)]).series);
     assert_eq!(other_load(&synced, Place::Directory), None);
-    // Of a server the bytes are those of its own process; where that is not seen nothing is said.
+    // The bytes of a server are those of its process; if that is hidden, there is no finding.
     assert_eq!(other_load(&busy, Place::Hosts), None);
     let server = recorded([50e6, 0.0], "database-process", [10e6, 0.0]);
     assert!(other_load(&server, Place::Hosts).is_some());

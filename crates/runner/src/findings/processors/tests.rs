@@ -32,7 +32,7 @@ fn phase(recorded: Recorded) -> Phase {
         ("process", "process", "background_s", recorded.background),
         ("database-process", "java", "user_s", recorded.server),
     ];
-    // A database has threads in this process, or processes of its own, or neither.
+    // A database has threads in this process, or its own processes, or neither.
     let counters = counters.into_iter().filter(|(probe, _, name, share)| {
         let is_database = *probe == "database-process" || *name == "background_s";
         !is_database || *share > 0.0
@@ -81,7 +81,7 @@ fn clients_are_the_limit_where_their_own_threads_fill_the_processors() {
         assert_eq!(client(0.97), ["client-saturated"], "{driver}");
         assert_eq!(client(0.85), [""; 0], "{driver}");
     }
-    // Interrupts leave that much less to them.
+    // Interrupts reduce the time that is left for them.
     let served = Recorded {
         client: 0.78,
         interrupts: 0.16,
@@ -108,13 +108,13 @@ fn other_programs_disturb_a_point_and_are_no_limit_of_its_clients() {
             "{text}"
         );
     }
-    // With room for all they disturb nothing that is known.
+    // If there is room for all, they disturb nothing that is known.
     let room = Recorded {
         others: 0.8,
         ..IDLE
     };
     assert_eq!(codes("file", room), [""; 0]);
-    // One client that has a processor of its own, and a program that has the other one.
+    // One client with its own processor, and a program with the other one.
     let half = Recorded {
         client: 0.5,
         others: 0.5,
@@ -136,7 +136,7 @@ fn what_an_embedded_databases_background_work_takes_is_its_own_cost() {
     assert_eq!(findings(0.10, 0.85), ["database-saturated"]);
     assert_eq!(findings(0.55, 0.40), ["database-saturated"]);
     assert_eq!(findings(0.40, 0.40), [""; 0]);
-    // Hardly anything of it: the clients' threads, which do the rest of the database's work.
+    // Almost none of it: the threads of the clients do the rest of the database's work.
     assert_eq!(findings(0.92, 0.04), ["client-saturated"]);
 }
 
@@ -228,7 +228,7 @@ fn ranks_are_saturated_by_the_clients_of_each_machine() {
     let apart = |second| [part(0, "a", Some(0.05)), part(1, "b", Some(second))];
     assert_eq!(rank(&apart(0.05)), None);
     assert_eq!(rank(&apart(0.95)), Some(1));
-    // Two of one machine, of which the first watches it.
+    // Two ranks on one machine; the first one watches it.
     let together = |share| [part(0, "a", Some(share)), part(1, "a", None)];
     assert_eq!(rank(&together(0.47)), Some(0));
     assert_eq!(rank(&together(0.40)), None);

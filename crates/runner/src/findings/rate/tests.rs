@@ -3,7 +3,7 @@
 use super::{super::findings, *};
 use crate::point::Measured;
 use tailmark_driver::{Access, DataSet, Location, Params, Schema, Semantics, Settings};
-use tailmark_model::{Censored, Kind, LagCauses, PointKey, new_latencies};
+use tailmark_model::{Censored, Kind, LagCauses, Observed, PointKey, new_latencies};
 use tailmark_testing::assert_says;
 
 /// Milliseconds in nanoseconds.
@@ -249,7 +249,7 @@ fn as_many_may_be_in_flight_at_the_end_as_were_on_the_average() {
         };
         !Found::with_arrivals(phase, Arrivals::Even, threads).has("rate-not-met")
     };
-    // That is more than 1 % of what was due, as long as there are so many clients.
+    // That is more than 1 % of what was due, with this many clients.
     assert!(met(30, 64) && !met(31, 64));
     assert!(met(20, 20) && !met(21, 20));
     // 1 % of what was due is more than one client has in flight.
@@ -269,7 +269,7 @@ fn a_poisson_process_may_have_fewer_arrivals_than_its_rate_says() {
     };
     // Three times the square root of 10,000, and 1 %.
     assert!(met(9_600, 0) && !met(9_599, 0));
-    // What was due and done behind the end is known, whatever chance has drawn.
+    // Operations that were due and done after the end are known, whatever chance drew.
     assert!(met(10_200, 100) && !met(10_200, 101));
 }
 
@@ -323,7 +323,7 @@ fn requests_of_background_clients_that_were_never_done_are_named_as_theirs() {
 
 #[test]
 fn what_failed_ranks_above_the_quantiles_that_are_known_beside_operations_never_done() {
-    // Of 60,000 operations 281 failed and 500 were never done: 59,219 are 98.698 %.
+    // 281 of 60,000 operations failed and 500 were never done: 59,219 are 98.698 %.
     let done = [(MS, 59_219)];
     let ages = Censored {
         service: new_latencies(),
@@ -358,4 +358,30 @@ fn a_quantile_is_named_no_higher_than_what_is_known() {
     ] {
         assert_eq!(quantile_name(part), name);
     }
+}
+
+#[test]
+fn a_p99_that_is_a_bound_is_evidence_as_a_number_and_not_in_words() {
+    let mut phase = with_causes(&[(3 * MS, 100)], &[(1_000, 9_900)]);
+    let names = |measured: &Phase| {
+        let found = Found::from_phase(measured.clone()).0.into_iter();
+        let mut found = found.filter(|finding| finding.code == "no-free-client");
+        let finding = found.next().unwrap();
+        let numbers = finding.evidence.iter();
+        let numbers = numbers.filter(|seen| matches!(seen.value, Observed::Number(_)));
+        let names: Vec<String> = numbers.map(|seen| seen.name.clone()).collect();
+        (names, finding.text())
+    };
+    let (exact, _) = names(&phase);
+    assert!(exact.contains(&"p99 response".to_owned()), "{exact:?}");
+    phase.kinds.get_mut(&Kind::Read).unwrap().errors = 200;
+    let (bound, text) = names(&phase);
+    assert!(
+        bound.contains(&"p99 response, at least".to_owned()),
+        "{bound:?}"
+    );
+    assert!(
+        text.contains("is at least 10.0 ms") && !text.contains('≥'),
+        "{text}"
+    );
 }

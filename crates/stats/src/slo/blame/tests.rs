@@ -1,6 +1,6 @@
 use super::*;
 use std::collections::BTreeMap;
-use tailmark_model::{Kind, KindResult, LagCauses, StartLag, new_latencies};
+use tailmark_model::{Kind, KindResult, LagCauses, Sentence, StartLag, new_latencies};
 
 const MS: u64 = 1_000_000;
 
@@ -14,8 +14,10 @@ fn latencies(samples: &[(u64, u64)]) -> Latencies {
 
 /// 100,000 reads with these service times, and by how much they were sent late for each cause.
 fn phase(service: &[(u64, u64)], no_client: &[(u64, u64)], woken_late: &[(u64, u64)]) -> Phase {
+    let service = latencies(service);
     let read = KindResult {
-        service: latencies(service),
+        count: service.len(),
+        service,
         ..KindResult::default()
     };
     let causes = LagCauses {
@@ -108,4 +110,35 @@ fn own_time_and_waits_count_together() {
         |count, rate| late(&few, Clients { count, rate }, &[limit]).map(|cause| cause.is_no_client);
     assert_eq!(blamed(8, 6_800.0), Some(true));
     assert_eq!(blamed(256, 6_800.0), None);
+}
+
+#[test]
+fn too_few_background_clients_are_to_blame_for_their_own_kind_alone() {
+    let mut late_reads = phase(FAST, &[], &[]);
+    let late = |kinds: &str| {
+        let sentence = Sentence::new("{Sent late}").text(LATE_KINDS, kinds);
+        BACKGROUND_RATE_NOT_MET.finding(sentence)
+    };
+    late_reads.findings = vec![late("insert")];
+    assert_eq!(blamed(&late_reads, 64, 1_000.0), None);
+    late_reads.findings = vec![late("insert, read")];
+    assert_eq!(blamed(&late_reads, 64, 1_000.0), Some(true));
+    // In a stall they are not too few.
+    late_reads.findings = vec![BACKGROUND_RATE_NOT_MET.finding("")];
+    assert_eq!(blamed(&late_reads, 64, 1_000.0), None);
+}
+
+#[test]
+fn the_work_of_background_clients_makes_the_clients_of_the_point_no_fewer() {
+    // In a stall both of two clients wait. A background client does two writes for each read.
+    let service = [(MS, 99_990), (1_000 * MS, 10)];
+    let mut stalled = phase(&service, &[(500 * MS, 5_000)], &[]);
+    let insert = KindResult {
+        count: 200_000,
+        service: latencies(&[(MS, 200_000)]),
+        ..KindResult::default()
+    };
+    stalled.kinds.insert(Kind::Insert, insert);
+    assert_eq!(stalled.background_requests(), 200_000);
+    assert_eq!(blamed(&stalled, 2, 1_000.0), None);
 }

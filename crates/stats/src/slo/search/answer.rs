@@ -15,7 +15,6 @@ impl Answer {
     /// The combined result of several searches for the same: the highest lower end and the lowest
     /// upper end, in any order. `None` without a search, or if limits held in one search at a rate
     /// at which they did not in another.
-    #[must_use]
     pub fn of_all(all: &[Self]) -> Option<Self> {
         let low = all.iter().filter_map(|one| one.low).reduce(f64::max);
         let high = all.iter().filter_map(|one| one.high).reduce(f64::min);
@@ -75,7 +74,6 @@ impl Status {
     ];
 
     /// The name in exports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Found => "found",

@@ -26,6 +26,27 @@ fn reads_that_a_limit_held_back_are_at_a_rate_and_writes_are_not() {
 }
 
 #[test]
+fn at_a_rate_the_response_time_is_unknown() {
+    let text = "Read rate: 2000 ops/second\n\
+                readrandom : 500.0 micros/op 2000 ops/sec 10.0 seconds 20000 operations;\n\
+                Microseconds per read:\n\
+                Count: 20000 Average: 12.0000  StdDev: 1.0\n\
+                Min: 5  Median: 11.0000  Max: 90\n\
+                Percentiles: P50: 11.00 P75: 12.00 P99: 30.00 P99.9: 60.00 P99.99: 80.00\n";
+    let source = Source {
+        path: PathBuf::from("nvme.log"),
+        bytes: text.as_bytes().to_vec(),
+    };
+    let all = IMPORT.import(&[source], &Given::default()).unwrap();
+    let read = &all[0].phase.kinds[&Kind::Read];
+    let mean = read.ranked_service().mean().map(|mean| mean.value);
+    assert_eq!(
+        (mean, read.ranked_response().mean()),
+        (Some(12_000.0), None)
+    );
+}
+
+#[test]
 fn a_short_result_has_the_rate_that_is_printed() {
     let text = "readrandom : 4.368 micros/op 457823 ops/sec 0.004 seconds 2000 operations;\n\
                 readrandom : 10000000.000 micros/op 3 ops/sec 30.512 seconds 100 operations;\n";

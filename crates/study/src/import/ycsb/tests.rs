@@ -14,7 +14,7 @@ fn source(path: &str, bytes: &[u8]) -> Source {
 }
 
 fn one(sources: &[Source]) -> Imported {
-    read(sources, &Given::default()).unwrap().remove(0)
+    IMPORT.import(sources, &Given::default()).unwrap().remove(0)
 }
 
 fn at_least(ns: f64) -> Option<Bounded> {
@@ -298,4 +298,25 @@ fn what_found_nothing_counts_in_mean_and_ends_and_leaves_quantiles_unknown() {
         known(&read(&found)),
         (Some(840.0), Some(19_000.0), Some(3_000.0))
     );
+}
+
+#[test]
+fn misses_whose_response_times_are_not_printed_leave_them_unknown() {
+    let text = "Command line: -db rocksdb -threads 8 -target 5000 -P workloads/workloadc\n\
+                [OVERALL], RunTime(ms), 20000\n[OVERALL], Throughput(ops/sec), 5000\n\
+                [READ], Operations, 90000\n[READ], AverageLatency(us), 840\n\
+                [READ], Return=OK, 90000\n[READ], Return=NOT_FOUND, 10000\n\
+                [READ-FAILED], Operations, 10000\n[READ-FAILED], AverageLatency(us), 50000\n\
+                [Intended-READ], Operations, 90000\n[Intended-READ], AverageLatency(us), 900\n";
+    let mean = |output: &str| {
+        let imported = one(&[source("nf.txt", output.as_bytes())]);
+        let response = imported.phase.kinds[&Kind::Read].ranked_response().mean();
+        response.map(|mean| mean.value)
+    };
+    assert_eq!(mean(text), None);
+    let known = "[Intended-READ-FAILED], Operations, 10000\n\
+                 [Intended-READ-FAILED], AverageLatency(us), 60000\n";
+    assert_eq!(mean(&format!("{text}{known}")), Some(6_810_000.0));
+    let found = text.replace("NOT_FOUND, 10000", "NOT_FOUND, 0");
+    assert_eq!(mean(&found), Some(900_000.0));
 }

@@ -1,0 +1,198 @@
+//! The database at its best: tailmark beside db_bench as packaged and with another allocator, the
+//! file driver beside fio, io_uring beside one block after the other. A B C C B A, medians of
+//! pairs, ratios only. `[DB_BENCH=name=path+library,...] ./dev bench database [PAIRS] [SECONDS]
+//! [misses,hits,load,null,file,io_uring]`; the results are in docs/PERFORMANCE.md. The last two need
+//! root.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a program to look at"
+)]
+
+mod support;
+
+use std::{fs::File, path::Path, process::Command, sync::Arc, time::Duration};
+use support::{
+    Program, Run,
+    beside::{Beside, measure},
+    compare,
+    measured::{self, Budget},
+    null, pair, programs,
+};
+use tailmark_driver::{Location, db};
+use tailmark_prepare::{Unwatched, Volume, emulate, remove_emulated};
+use tailmark_testing::{LoopDevice, Mounted, make_ext4};
+use tailmark_workload::Workload;
+
+/// Records of 4 KiB that a cache of 8 MiB misses and the page cache holds.
+const MISSES: &[&str] = &[
+    "--num=200000",
+    "--value_size=4096",
+    "--cache_size=8388608",
+    "--bloom_bits=-1",
+];
+
+fn main() {
+    let mut args = std::env::args().skip(1).filter(|word| word != "--bench");
+    let mut next = |default: &str| args.next().unwrap_or_else(|| default.to_owned());
+    let (pairs, seconds) = (next("7").parse().unwrap(), next("2"));
+    let parts = next("misses,hits,load,null,file,io_uring");
+    let time = Duration::from_secs_f64(seconds.parse().unwrap());
+    println!("{pairs} pairs of {seconds} s; tailmark to the other");
+    for part in parts.split(',') {
+        let scratch = tempfile::tempdir().unwrap();
+        match part {
+            "misses" => reads(part, scratch.path(), MISSES, &seconds, pairs),
+            "hits" => reads(part, scratch.path(), &[], &seconds, pairs),
+            "load" => {
+                let beside = Beside::new(scratch.path(), programs(), &[]);
+                beside.compare("load", "fillrandom", ("2", &seconds), &[], pairs);
+            }
+            "null" => {
+                null::uniform(pairs, time);
+                null::zipfian(pairs, time);
+            }
+            "file" => file(scratch.path(), time, pairs),
+            "io_uring" => io_uring(scratch.path(), &seconds, pairs),
+            _ => panic!("there is no part `{part}`"),
+        }
+    }
+}
+
+fn reads(name: &str, scratch: &Path, flags: &[&str], seconds: &str, pairs: usize) {
+    let beside = Beside::new(scratch, programs(), flags);
+    for threads in ["1", "2", "16", "64"] {
+        let name = format!("{name}, {threads} threads");
+        beside.compare(&name, "readrandom", (threads, seconds), flags, pairs);
+    }
+}
+
+/// Random reads of a loop device with O_DIRECT, beside fio's of the same size.
+fn file(scratch: &Path, time: Duration, pairs: usize) {
+    const RECORDS: u64 = 20_000;
+    let device = LoopDevice::new(&scratch.join("image"), 256 << 20);
+    for (io, depth, threads) in [
+        ("psync", 1, 1),
+        ("psync", 1, 16),
+        ("uring", 1, 1),
+        ("uring", 8, 1),
+        ("uring", 32, 1),
+        ("uring", 32, 4),
+    ] {
+        let driver = db::find("file").unwrap();
+        let text = depth.to_string();
+        let settings = [("io", io), ("depth", &text)];
+        let mut params = measured::params(driver, scratch, &settings, RECORDS);
+        params.location = Location::Device(device.path().to_owned());
+        let file = File::options().read(true).write(true).open(device.path());
+        db::stamp::stamp(&file.unwrap(), "bench").unwrap();
+        let database = (driver.open)(&params).unwrap();
+        let slot = database.facts()["slot_bytes"].clone();
+        let clients = driver.client_count(&params.settings, threads);
+        let kind = driver.clients(&params.settings);
+        let load = Arc::new(Workload::load());
+        measured::run(
+            database.as_ref(),
+            kind,
+            &load,
+            RECORDS,
+            clients,
+            Budget::Load,
+        );
+        let workload = measured::uniform_reads();
+        let ours = || {
+            let budget = Budget::Time(time);
+            measured::run(database.as_ref(), kind, &workload, RECORDS, clients, budget)
+                .ops_per_sec()
+        };
+        let theirs = || fio(device.path(), (io, depth, threads), &slot, RECORDS, time);
+        let mut runs = pair(ours, theirs);
+        runs[1].0 = "fio".to_owned();
+        let name = format!("file, {io}, depth {depth}, {threads} threads");
+        compare(&name, "ops/s", pairs, runs);
+    }
+}
+
+/// Reads per second of fio over the slots of the records.
+fn fio(
+    device: &Path,
+    (io, depth, threads): (&str, u32, u32),
+    slot: &str,
+    records: u64,
+    time: Duration,
+) -> f64 {
+    let engine = if io == "uring" { "io_uring" } else { io };
+    let bytes = records * slot.parse::<u64>().unwrap();
+    let output = Command::new("fio")
+        .args(["--name=reads", "--rw=randread", "--direct=1", "--thread"])
+        .args(["--norandommap", "--time_based", "--group_reporting"])
+        .args(["--output-format=json", "--offset=1M"])
+        .arg(format!("--filename={}", device.display()))
+        .arg(format!("--ioengine={engine}"))
+        .arg(format!("--iodepth={depth}"))
+        .arg(format!("--numjobs={threads}"))
+        .arg(format!("--bs={slot}"))
+        .arg(format!("--size={bytes}"))
+        .arg(format!("--runtime={}ms", time.as_millis()))
+        .output()
+        .expect("fio is installed (Debian: fio)");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    found["jobs"][0]["read"]["iops"].as_f64().unwrap()
+}
+
+/// Reads of eight records at once and scans, on a device that takes 1 ms longer for each request.
+fn io_uring(scratch: &Path, seconds: &str, pairs: usize) {
+    let (directory, volume) = (
+        scratch.join("volume"),
+        Volume {
+            bytes: 4 << 30,
+            delay_ms: Some(1),
+            ..Volume::default()
+        },
+    );
+    emulate(&volume, &directory, &Unwatched).unwrap();
+    let device = directory.join("device");
+    make_ext4(&device);
+    {
+        let mounted = Mounted::new(&[device.as_os_str()], &scratch.join("disk"));
+        delayed(mounted.path(), seconds, pairs);
+    }
+    remove_emulated(&directory, &Unwatched).unwrap();
+}
+
+fn delayed(disk: &Path, seconds: &str, pairs: usize) {
+    // One file, because RocksDB reads the blocks of one file at once. Without a cache for blocks.
+    let data = [
+        "--num=100000",
+        "--value_size=4096",
+        "--target_file_size_base=4294967296",
+        "--cache_size=1048576",
+        "--bloom_bits=-1",
+    ];
+    let (place, program) = (disk.join("base"), Program::tailmark());
+    measure(&program, &place, "fillseq,compact", &data);
+    let time = format!("--duration={seconds}");
+    for (benchmark, flag) in [
+        ("multireadrandom", "--batch_size=8"),
+        ("seekrandom", "--seek_nexts=100"),
+    ] {
+        let run = |asynchronous: &'static str| {
+            let flags = [
+                "--use_direct_reads=true",
+                "--threads=1",
+                &time,
+                flag,
+                asynchronous,
+            ];
+            measure(&program, &place, benchmark, &[&data[..], &flags].concat())
+        };
+        let runs: Vec<Run<'_>> = vec![
+            ("with io_uring".into(), Box::new(|| run("--async_io=true"))),
+            ("without".into(), Box::new(|| run("--async_io=false"))),
+        ];
+        compare(&format!("{benchmark}, 1 ms"), "ops/s", pairs, runs);
+    }
+}

@@ -1,0 +1,159 @@
+//! What stands on the pages of a brief besides the statements.
+
+use crate::support::{A, B, Curve, assert_said, cards, headline, one, study, tables};
+use std::path::PathBuf;
+use tailmark_model::{Fact, Logo, PlanValue, Role, Scope};
+use tailmark_report::{Data, write};
+
+/// The text of the brief in HTML, without its tags.
+fn page(name: &str, data: &Data) -> (String, String, PathBuf) {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&dir).unwrap();
+    write("brief", data, &dir).unwrap();
+    let html = std::fs::read_to_string(dir.join("brief.html")).unwrap();
+    let (_, body) = html.split_once("<body>").unwrap();
+    let (body, _) = body.split_once("<script").unwrap();
+    let mut text = String::new();
+    let mut is_text = true;
+    for c in body.chars() {
+        match c {
+            '<' => {
+                is_text = false;
+                text.push(' ');
+            }
+            '>' => is_text = true,
+            c if is_text && !('\u{2066}'..='\u{2069}').contains(&c) => text.push(c),
+            _ => {}
+        }
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (words.join(" "), html, dir)
+}
+
+#[test]
+fn the_first_page_has_the_peaks_of_all_workloads_with_their_thread_counts() {
+    let (text, ..) = page(
+        "brief-peaks",
+        &study(&[("ycsb-a", &[A, B]), ("ycsb-c", &[A, B])]),
+    );
+    assert!(text.contains("YCSB A 400 at 32 250 at 32 +60 %"), "{text}");
+    // With a single workload its own table says so.
+    let (single, ..) = page("brief-peak", &one(&[A, B]));
+    assert!(!single.contains("400 at 32 250 at 32"), "{single}");
+}
+
+#[test]
+fn how_it_was_tested_names_the_preparation_and_what_was_not_tested() {
+    let mut data = one(&[A, B]);
+    let fact = |name: &str, value: &str| Fact {
+        system: Some("A".into()),
+        group: "preparation".into(),
+        name: name.into(),
+        value: value.into(),
+    };
+    data.facts = vec![
+        fact("erase", "nvme format /dev/nvme0n1"),
+        fact("filesystem", "mkfs.xfs -f /dev/nvme0n1"),
+        fact("filesystem found", "xfs"),
+    ];
+    let planned = [("prepare.erase", "format"), ("prepare.filesystem", "xfs")];
+    let role = Role::Scope(Scope::Preparation);
+    data.headers[0].plan = planned
+        .map(|(key, value)| (key.to_owned(), PlanValue::new(value, role)))
+        .into();
+    let (text, ..) = page("brief-method", &data);
+    for expected in [
+        "Preparation erase (format), filesystem (xfs)",
+        "Threads 4, 8, 16, 32; not tested beyond 32",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+}
+
+#[test]
+fn what_an_import_does_not_say_of_its_keys_is_not_printed() {
+    let mut data = one(&[A, B]);
+    for point in &mut data.points {
+        point.key.distribution = "unknown".into();
+        point.phase.kinds.clear();
+    }
+    for system in &mut data.systems {
+        system.driver = "csv (imported)".into();
+    }
+    let (text, ..) = page("brief-import", &data);
+    assert!(!text.contains("unknown keys"), "{text}");
+    assert!(text.contains("Tool another program; imported"), "{text}");
+    // Without a latency the curve is that of ops/s.
+    assert!(text.contains("Operations per second by threads"), "{text}");
+}
+
+#[test]
+fn peaks_over_unlike_thread_counts_are_compared_at_those_in_common_and_it_is_said() {
+    let mut data = study(&[("ycsb-a", &[A, B]), ("ycsb-c", &[A, B])]);
+    // A peaks where B was never measured.
+    data.points
+        .retain(|point| point.key.system == "A" || point.key.threads < 32);
+    let card = &cards(&data)[0];
+    let compared =
+        "+25 %: ops/s at peak over the thread counts in common (4 to 16 threads), A over B";
+    assert!(card.starts_with(compared), "{card}");
+    assert_said(
+        &data,
+        "At peak, A delivers 25 % more ops/s than B over the thread counts in common (4 to 16 threads): 300 \
+         at 16 threads against 240 at 16 threads.",
+    );
+    let text = headline(&data);
+    for expected in [
+        "A has a higher peak than B in both workloads, by 25 %.",
+        "Where two systems were measured at different thread counts, their peaks are compared over those in \
+         common.",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    let peaks = &tables("peaks", &data)[0];
+    assert!(
+        peaks.note.contains("over those in common"),
+        "{}",
+        peaks.note
+    );
+    // A lower system with more thread counts has had every chance.
+    let whole = Curve("B", B.1);
+    let mut fewer = study(&[("ycsb-a", &[A, whole])]);
+    fewer
+        .points
+        .retain(|point| point.key.system == "B" || point.key.threads > 4);
+    assert!(cards(&fewer)[0].starts_with("+60 %: ops/s at peak, A over B"));
+    assert!(!headline(&fewer).contains("in common"));
+}
+
+/// A picture of 2 by 1 pixels.
+const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAAD0lEQVR42mNg8Nl1s9YEAAgkApHO2eAkAAAAAElFTkSuQmCC";
+
+#[test]
+fn the_picture_of_the_author_is_in_the_page_and_the_document() {
+    let mut data = one(&[A, B]);
+    let image_in_pdf = |dir: &PathBuf| {
+        let bytes = std::fs::read(dir.join("brief.pdf")).unwrap();
+        let mark = b"/Subtype/Image";
+        let spaced = b"/Subtype /Image";
+        bytes.windows(mark.len()).any(|part| part == mark)
+            || bytes.windows(spaced.len()).any(|part| part == spaced)
+    };
+    let without = |(_, html, dir): (String, String, PathBuf)| {
+        assert!(!html.contains("class=\"logo\"") && !image_in_pdf(&dir));
+    };
+    without(page("brief-no-logo", &data));
+    let mut with = |base64: &str| {
+        data.settings.logo = Some(Logo {
+            path: "logo.png".into(),
+            base64: base64.into(),
+        });
+        page("brief-logo", &data)
+    };
+    let (_, html, dir) = with(PICTURE);
+    let expected = format!("<img class=\"logo\" alt=\"\" src=\"data:image/png;base64,{PICTURE}\">");
+    assert!(html.contains(&expected));
+    assert!(image_in_pdf(&dir));
+    // What a foreign study calls a picture and is none is left out.
+    without(with("PHNjcmlwdD4="));
+}
