@@ -87,7 +87,7 @@ fn databases_beside_a_run_are_looked_at_without_a_change() {
     // Nor is it changed if it is named.
     for name in ["app.db", "theirs"] {
         assert_says(
-            &ends(dir, &format!("report {name} --format terminal"), 1),
+            &ends(dir, &format!("report {name} --format terminal"), 2),
             &["is not a study"],
         );
     }

@@ -1,7 +1,7 @@
 //! The allocator of the whole program, C++ included: jemalloc.
 //!
 //! A read that misses RocksDB's block cache allocates a block, which another thread may free. With
-//! glibc's allocator that is a fifth of the time of the read (docs/PERFORMANCE.md), and large users
+//! glibc's allocator that is a tenth of the time of the read (docs/PERFORMANCE.md), and large users
 //! of RocksDB run it with jemalloc. Its functions have the names of the C library's, so RocksDB and
 //! every shared library call them. That is also why preloading another allocator has no effect.
 

@@ -43,7 +43,7 @@ const HINTS: &[(&str, &str)] = &[
     // fio.
     (
         "iodepth",
-        "`sweep.threads`: each client has one operation in flight",
+        "`sweep.threads` (with the driver file also `database.depth`)",
     ),
     ("numjobs", "`sweep.threads`"),
     ("runtime", "`sweep.duration`"),

@@ -66,7 +66,7 @@ pub(crate) fn preflight<'a>(
         Ok(())
     };
     let systems = plan.systems.iter().collect();
-    let systems = passing(systems, looks, &mut skipped, observer)?;
+    let systems = passing(systems, looks, &mut skipped, (observer, stop))?;
     let opens = |system: &SystemPlan| {
         if is_pending(system) {
             try_open(plan, system).and_then(|()| {
@@ -78,7 +78,7 @@ pub(crate) fn preflight<'a>(
             Ok(())
         }
     };
-    let systems = passing(systems, opens, &mut skipped, observer)?;
+    let systems = passing(systems, opens, &mut skipped, (observer, stop))?;
     if systems.is_empty() {
         return Err(Error::NoSystem {
             reasons: skipped.join("; "),
@@ -98,10 +98,15 @@ fn passing<'a>(
     systems: Vec<&'a SystemPlan>,
     mut check: impl FnMut(&SystemPlan) -> Result<(), Error>,
     skipped: &mut Vec<String>,
-    observer: &dyn Observer,
+    (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Vec<&'a SystemPlan>, Error> {
     let mut passing = Vec::new();
     for (index, system) in systems.iter().enumerate() {
+        if stop.requested() {
+            return Err(Error::Stopped {
+                doing: "tailmark checked the systems of the plan".to_owned(),
+            });
+        }
         let checked = ceiling_is_of_use(system, &passing, &systems[index..]);
         match checked.and_then(|()| check(system)) {
             Ok(()) => passing.push(*system),

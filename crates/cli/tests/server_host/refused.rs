@@ -90,7 +90,8 @@ fn ctrl_c_ends_a_run_within_seconds_though_an_agent_answers_nothing() {
     let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
     let dir = dir.path();
     let agent = agents::program(dir, MUTE);
-    let mute = plan(&hosts, &format!("db2'\nagent = '{}", agent.display()));
+    let mute = plan(&hosts, &format!("db2'\nagent = '{}", agent.display()))
+        + "[prepare]\nsysctls = ['vm.swappiness=60']\n";
     let mut run = start(&hosts, dir, &mute);
     let is_there = format!(
         "ls {}/tailmark.*/agent 2>/dev/null || true",

@@ -7,7 +7,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_model::{Fact, Header, Point, Role, Scope, finding::LENGTH_UNKNOWN, number};
+use tailmark_model::{Fact, Header, Point, Role, Scope, System, finding::LENGTH_UNKNOWN, number};
 
 /// The conditions: machine, systems, data and points.
 pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
@@ -73,14 +73,27 @@ fn systems(data: &Data, sweep: &SweepTable<'_>) -> [Row; 3] {
         });
         alike(each.collect())
     };
+    let databases = sweep.systems.iter();
+    let databases = databases.map(|system| (system.name.as_str(), database(data, system)));
     [
         ("Device", facts("device", &["model", "size", "firmware"])),
         (
             "File system",
             facts("file system", &["type", "options", "mount options"]),
         ),
-        ("Database", facts("database", &["version"])),
+        ("Database", alike(databases.collect())),
     ]
+}
+
+/// `rocksdb 11.12.0`; of a driver without a database, what answered instead.
+fn database(data: &Data, system: &System) -> Option<String> {
+    let version = of_system(&data.facts, &system.name, "database", "version");
+    match system.driver.as_str() {
+        "sim" => Some("simulated: the plan says how long a request takes".to_owned()),
+        "null" => Some("none: every request is answered at once".to_owned()),
+        _ if is_imported(system) => version,
+        driver => Some(version.map_or_else(|| driver.to_owned(), |v| format!("{driver} {v}"))),
+    }
 }
 
 /// The steps of preparation that were carried out, in their order, with what the plan asked for.
@@ -103,6 +116,9 @@ fn prepared(data: &Data, sweep: &SweepTable<'_>) -> [Row; 1] {
 /// `erase (format)`; why a step was left out as the study has it.
 fn step(data: &Data, fact: &Fact) -> String {
     let name = fact.name.replace('_', " ");
+    if name == "emulate" {
+        return "emulated device".to_owned();
+    }
     let is_done = STEPS.contains(&fact.name.as_str()) && !fact.value.contains("not set, because");
     if !is_done {
         return format!("{name}: {}", fact.value);

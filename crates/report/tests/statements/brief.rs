@@ -55,7 +55,13 @@ fn how_it_was_tested_names_the_preparation_and_what_was_not_tested() {
         fact("erase", "nvme format /dev/nvme0n1"),
         fact("filesystem", "mkfs.xfs -f /dev/nvme0n1"),
         fact("filesystem found", "xfs"),
+        fact(
+            "emulate",
+            "mkdir -p /var/lib/tailmark/emulated/A; qemu-storage-daemon",
+        ),
     ];
+    data.systems[0].driver = "sim".into();
+    data.systems[1].driver = "rocksdb".into();
     let planned = [("prepare.erase", "format"), ("prepare.filesystem", "xfs")];
     let role = Role::Scope(Scope::Preparation);
     data.headers[0].plan = planned
@@ -63,7 +69,8 @@ fn how_it_was_tested_names_the_preparation_and_what_was_not_tested() {
         .into();
     let (text, ..) = page("brief-method", &data);
     for expected in [
-        "Preparation erase (format), filesystem (xfs)",
+        "Preparation erase (format), filesystem (xfs), emulated device",
+        "Database A: simulated: the plan says how long a request takes; B: rocksdb",
         "Threads 4, 8, 16, 32; not tested beyond 32",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");

@@ -126,7 +126,7 @@ pub(crate) fn prepare<'a>(
     (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Prepared<'a>, Error> {
     let mut prepared = Prepared::default();
-    let mut there = There::look(plan, servers, out)?;
+    let mut there = There::look(plan, servers, out, stop)?;
     // Other ranks check what they write themselves.
     there.devices.is_part |= ranks.size() > 1;
     let here = prepared.look_here(plan, &there.devices, out, log, (observer, stop))?;

@@ -33,7 +33,7 @@ pub(super) struct There<'a> {
 
 impl<'a> There<'a> {
     /// Looks at each host of a plan.
-    pub fn look(plan: &'a Plan, servers: &Servers, out: &Path) -> Result<Self, Error> {
+    pub fn look(plan: &'a Plan, servers: &Servers, out: &Path, stop: &Stop) -> Result<Self, Error> {
         let machine = if plan.general.scale == 1.0 {
             settings_of(plan)
         } else {
@@ -59,7 +59,10 @@ impl<'a> There<'a> {
                 }
                 let looked = server
                     .look_at(&request)
-                    .map_err(|error| failed(system, error))?;
+                    .map_err(|error| match stop.requested() {
+                        true => stopped(&format!("`{}` was looked at", server.name()), &error),
+                        false => failed(system, error),
+                    })?;
                 let each = looked.devices.iter().map(|device| DeviceThere {
                     system: system.name.clone(),
                     login: server.login().to_owned(),
@@ -137,9 +140,7 @@ impl Prepared<'_> {
             let prepared = server.prepare(&request, &whose, destroys, &far, &log);
             let done = prepared.map_err(|source| {
                 if stop.requested() {
-                    Error::Stopped {
-                        doing: format!("{whose} was prepared: {}", in_one_line(&source)),
-                    }
+                    stopped(&format!("{whose} was prepared"), &source)
                 } else {
                     failed(system, source)
                 }
@@ -149,6 +150,13 @@ impl Prepared<'_> {
             self.keep_done(Some(&system.name), &group, &whose, done);
         }
         Ok(())
+    }
+}
+
+/// The error of work on a host that failed once the run was to stop.
+fn stopped(doing: &str, source: &tailmark_remote::Error) -> Error {
+    Error::Stopped {
+        doing: format!("{doing}: {}", in_one_line(source)),
     }
 }
 

@@ -118,7 +118,7 @@ impl UringSession {
         };
         let ring = &mut self.ring.get_mut().0;
         // SAFETY: the memory stays where it is until the request has ended: nothing else touches the
-        // buffer while `in_flight`, and a session that is dropped meanwhile leaves it behind.
+        // buffer while `in_flight`, and a session that is dropped meanwhile leaks it.
         unsafe { ring.submission().push(&entry) }
             .map_err(|_| io::Error::other("the kernel did not take the request before"))?;
         while let Err(error) = ring.submit() {

@@ -45,6 +45,14 @@ const SHAPE: &[&str] = &[
 
 /// The age after which a FIFO family loses its records, seconds.
 const TTL: &str = "ttl";
+/// The option that chooses FIFO compaction.
+const STYLE: &str = "compaction_style";
+const FIFO: &str = "kCompactionStyleFIFO";
+/// The option that has the limits of FIFO compaction, before version 6 also the age.
+const LIMITS: &str = "compaction_options_fifo";
+/// The bytes above which it removes the oldest tables, and RocksDB's default.
+const SIZE: &str = "max_table_files_size";
+const SIZE_BY_DEFAULT: u64 = 1 << 30;
 
 /// The options of the setting `compression`.
 const COMPRESSION: &[&str] = &[
@@ -210,24 +218,50 @@ impl<'a> Existing<'a> {
         Ok(())
     }
 
-    /// Refuses a family from which RocksDB removes tables by their age as soon as it is opened,
-    /// unless an options file sets the limit.
+    /// Refuses to open a family from which RocksDB would remove tables then: FIFO compaction removes
+    /// those that are older than a limit, and those above a size. An options file may turn the age
+    /// limit off, but not set FIFO compaction or a lower size.
     fn refuse_expiring(
         &self,
         family: &str,
         theirs: &Ini,
         given: Option<&Ini>,
     ) -> Result<(), Error> {
-        let is_given =
-            given.is_some_and(|file| file.value(OptionsSection::Family, family, TTL).is_some());
-        let Some(ttl) = fifo_ttl(theirs, family).filter(|ttl| *ttl > 0 && !is_given) else {
-            return Ok(());
+        let set = |name| given.and_then(|file| file.value(OptionsSection::Family, family, name));
+        let own = fifo_ttl(theirs, family);
+        let is_fifo = set(STYLE).map_or(own.is_some(), |style| style == FIFO);
+        let file = |name| set(LIMITS).and_then(|limits| limit(limits, name));
+        let ttl = set(TTL).or(file(TTL)).map_or(own, |ttl| ttl.parse().ok());
+        let size = |limits: Option<&str>| -> u64 {
+            let bytes = limits.and_then(|text| limit(text, SIZE)?.parse().ok());
+            bytes.unwrap_or(SIZE_BY_DEFAULT)
         };
-        let why = format!(
-            "its column family `{family}` keeps records for {ttl} s (FIFO compaction with `ttl`): \
-             once it is open for writing, RocksDB removes older ones; use a copy, or set `ttl` of \
-             that family in an options file"
-        );
+        let kept_bytes = size(theirs.value(OptionsSection::Family, family, LIMITS));
+        let why = match (own, ttl) {
+            _ if !is_fifo => return Ok(()),
+            (None, _) => format!(
+                "its column family `{family}` does not use FIFO compaction, and with it RocksDB would \
+                 remove records; leave `{STYLE}` as it is, or use a copy"
+            ),
+            (Some(_), Some(0))
+                if set(LIMITS).is_none_or(|limits| size(Some(limits)) >= kept_bytes) =>
+            {
+                return Ok(());
+            }
+            (Some(_), Some(0)) => format!(
+                "its column family `{family}` keeps {kept_bytes} bytes (FIFO compaction), and with a \
+                 lower `{SIZE}` RocksDB would remove records; use a copy"
+            ),
+            (Some(_), ttl) => format!(
+                "its column family `{family}` keeps records for {} s (FIFO compaction with `{TTL}`): \
+                 once it is open for writing, RocksDB removes older ones; use a copy, or set \
+                 `{TTL}=0` of that family in an options file",
+                ttl.map_or_else(
+                    || "an unknown number of".to_owned(),
+                    |ttl: u64| ttl.to_string()
+                )
+            ),
+        };
         Err(Error::Open {
             driver: NAME,
             place: self.place.display().to_string(),
@@ -276,14 +310,18 @@ impl<'a> Existing<'a> {
 /// remove all tables older than 30 days.
 fn fifo_ttl(theirs: &Ini, family: &str) -> Option<u64> {
     let value = |name| theirs.value(OptionsSection::Family, family, name);
-    if value("compaction_style") != Some("kCompactionStyleFIFO") {
+    if value(STYLE) != Some(FIFO) {
         return None;
     }
-    let options = value("compaction_options_fifo").unwrap_or_default();
-    let mut options = options.trim_matches(['{', '}']).split(';');
-    let older = options.find_map(|option| option.trim().strip_prefix("ttl="));
+    let older = value(LIMITS).and_then(|limits| limit(limits, TTL));
     let ttl = value(TTL).or(older);
     Some(ttl.and_then(|ttl| ttl.parse().ok()).unwrap_or(0))
+}
+
+/// One of the limits in `{max_table_files_size=1073741824;ttl=0;}`.
+fn limit<'l>(limits: &'l str, name: &str) -> Option<&'l str> {
+    let mut limits = limits.trim_matches(['{', '}']).split(';');
+    limits.find_map(|limit| limit.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
 /// The options to keep from a database's newest options.

@@ -40,7 +40,7 @@ pub(super) fn turn(place: &Path) -> Result<Option<LockedFile>, Error> {
             })?,
         };
         match LockedFile::new(directory) {
-            // A directory that was removed meanwhile is nobody's turn.
+            // The lock of a directory that was removed meanwhile is worth nothing.
             Ok(Some(turn)) if is_at(&turn, place) => {
                 refuse_held(place)?;
                 return Ok(Some(turn));

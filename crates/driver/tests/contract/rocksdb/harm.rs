@@ -284,7 +284,7 @@ fn a_directory_that_another_user_made_where_everybody_can_is_not_written_to() {
     bench.params.location = Location::Directory(theirs.clone());
     assert!(refusal(bench.try_open()).contains("belongs to user 4000"));
     assert!(refusal(with_log(&theirs).try_open()).contains("belongs to user 4000"));
-    // Places below that directory, and one behind a link of that user.
+    // Places below that directory, and one that a link of that user leads to.
     let own = theirs.join("own");
     let link = everybody.path().join("link");
     fs::create_dir(&own).unwrap();

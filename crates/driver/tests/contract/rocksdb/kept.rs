@@ -151,7 +151,51 @@ fn a_fifo_database_that_rocksdb_would_remove_old_records_from_is_refused_unless_
     let given = [("options_file", file.to_str().unwrap())];
     params.settings = check(bench.driver, &given, &params.data).unwrap();
     params.access = Access::Write;
+    // An options file with the same age, as a copy of the database's own has it, does not agree.
+    fs::write(&file, text.replace("ttl=0", "ttl=1")).unwrap();
+    let refused = refusal((bench.driver.open)(&params));
+    assert!(refused.contains("keeps records for 1 s"), "{refused}");
+    let smaller = "ttl=0\ncompaction_options_fifo={max_table_files_size=1000000;}";
+    fs::write(&file, text.replace("ttl=0", smaller)).unwrap();
+    let refused_size = refusal((bench.driver.open)(&params));
+    assert!(
+        refused_size.contains("lower `max_table_files_size`"),
+        "{refused_size}"
+    );
+    assert_eq!(files(bench.data_path()), before);
+    fs::write(&file, text).unwrap();
     assert!((bench.driver.open)(&params).is_ok());
+}
+
+#[test]
+fn a_leveled_database_of_another_program_is_not_opened_with_fifo_compaction() {
+    let bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    let theirs = DB::open_cf(&options, bench.data_path(), ["usertable"]).unwrap();
+    let table = theirs.cf_handle("usertable").unwrap();
+    theirs.put_cf(table, "a", "b").unwrap();
+    theirs.flush_cf(table).unwrap();
+    drop(theirs);
+    let before = files(bench.data_path());
+    let file = bench.path("options");
+    let text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n[DBOptions]\n\
+                [CFOptions \"default\"]\n[CFOptions \"usertable\"]\n\
+                compaction_style=kCompactionStyleFIFO\n";
+    fs::write(&file, text).unwrap();
+    let mut params = bench.params.clone();
+    let given = [("options_file", file.to_str().unwrap())];
+    params.settings = check(bench.driver, &given, &params.data).unwrap();
+    for access in [Access::Write, Access::Create, Access::Upgrade] {
+        params.access = access;
+        let refused = refusal((bench.driver.open)(&params));
+        assert!(
+            refused.contains("does not use FIFO compaction"),
+            "{refused}"
+        );
+    }
+    assert_eq!(files(bench.data_path()), before);
 }
 
 #[test]
