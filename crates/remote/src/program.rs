@@ -1,5 +1,5 @@
-//! The agent program to be copied: embedded in this program, a file beside it, or a file named in
-//! the plan.
+//! The agent program to be copied: embedded in this program, a file installed with it for another
+//! processor, or a file named in the plan.
 
 use crate::Error;
 use std::{
@@ -11,8 +11,12 @@ use std::{
 /// The agent embedded when this program was built; empty if there was none.
 static TAKEN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent"));
 
-/// The name of its file.
+/// The name of its file. An agent for another processor has `-aarch64`, say, after it.
 const NAME: &str = "tailmark-agent";
+
+/// Where its files are, seen from the directory of this program: beside it, or where a package has
+/// put them.
+const PLACES: [&str; 2] = [".", "../lib/tailmark"];
 
 /// The numbers that ELF has for processors, and the kernel's names of them.
 const MACHINES: [(u16, &str); 2] = [(62, "x86_64"), (183, "aarch64")];
@@ -47,8 +51,8 @@ impl AgentProgram {
                 let path = path.display().to_string();
                 Error::NoAgentFile { path, source }
             })?)),
-            (Self::Own, []) => beside().map(Cow::Owned),
-            (Self::Own, taken) => Ok(Cow::Borrowed(taken)),
+            (Self::Own, taken) if machine_of(taken) == Some(machine) => Ok(Cow::Borrowed(taken)),
+            (Self::Own, taken) => installed(machine, taken.is_empty()).map(Cow::Owned),
         };
         Ok(program.and_then(|program| match machine_of(&program) {
             Some(is) if is == machine => Ok(program),
@@ -71,15 +75,31 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// The file beside this program.
-fn beside() -> Result<Vec<u8>, String> {
+/// The file installed with this program for a processor, or why there is none.
+fn installed(machine: &str, is_missing: bool) -> Result<Vec<u8>, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let path = own.parent().unwrap_or(Path::new(".")).join(NAME);
-    fs::read(&path).map_err(|error| {
-        format!(
-            "this program was built without the agent, and `{}` cannot be read: {error}",
-            path.display()
-        )
+    let directory = own.parent().unwrap_or(Path::new("."));
+    let found = find(directory, machine);
+    found.ok_or_else(|| {
+        let built = if is_missing {
+            "without an agent"
+        } else {
+            "with an agent for another processor"
+        };
+        let directory = directory.display();
+        format!("this program was built {built}, and `{directory}` has no `{NAME}-{machine}`")
+    })
+}
+
+/// The program for a processor in one of the places around a directory.
+fn find(directory: &Path, machine: &str) -> Option<Vec<u8>> {
+    let names = [format!("{NAME}-{machine}"), NAME.to_owned()];
+    let places = PLACES.iter().map(|place| directory.join(place));
+    let mut files = places.flat_map(|place| names.clone().map(|name| place.join(name)));
+    files.find_map(|file| {
+        read(&file)
+            .ok()
+            .filter(|bytes| machine_of(bytes) == Some(machine))
     })
 }
 
@@ -104,6 +124,22 @@ mod tests {
             None
         );
         assert_eq!(machine_of(b""), None);
+    }
+
+    #[test]
+    fn a_host_gets_the_installed_agent_of_its_own_processor() {
+        let root = tempfile::tempdir().unwrap();
+        let bin = root.path().join("bin");
+        let library = root.path().join("lib/tailmark");
+        fs::create_dir_all(&bin).unwrap();
+        fs::create_dir_all(&library).unwrap();
+        let mut arm = fs::read("/proc/self/exe").unwrap();
+        arm[18] = 183;
+        fs::write(library.join("tailmark-agent-aarch64"), &arm).unwrap();
+        // A file of that name for another processor is not taken.
+        fs::write(bin.join("tailmark-agent-x86_64"), &arm).unwrap();
+        assert_eq!(find(&bin, "aarch64"), Some(arm));
+        assert_eq!(find(&bin, "x86_64"), None);
     }
 
     #[test]
