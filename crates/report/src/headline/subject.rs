@@ -1,7 +1,7 @@
 //! How the subject of a report compares: where it leads, which systems are ahead of it, and which
 //! cannot be distinguished from it.
 
-use super::{Topic, WorkloadTopic, by, sentence};
+use super::{Topic, WorkloadTopic, by, sentence, titled};
 use crate::{
     block::Text,
     compare::{self, ComparedAt, Lead, Outcome},
@@ -121,11 +121,13 @@ impl<'s, 'a> Topic<'s, 'a> {
         let sentences = same.into_iter().map(|own| {
             // With a single workload there is nothing to list.
             let which = if self.is_every && self.workloads.len() == 1 {
-                ".".to_owned()
+                String::new()
             } else {
-                format!(", in {}.", self.which(&own.topics))
+                format!(", in {}", self.which(&own.topics))
             };
-            self.told_apart(sweep, subject, &own).and(which)
+            let why = compare::reasons(&titled(&own.topics), sweep.comparisons);
+            let text = self.told_apart(sweep, subject, &own);
+            text.and(format!("{which}{why}."))
         });
         sentences.fold(Text::default(), sentence)
     }

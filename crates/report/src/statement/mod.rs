@@ -70,6 +70,7 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
         let metric = Metric::OPS_PER_SEC;
         lines.extend(first(threads::over_all(group, sweep, metric, terse)));
         lines.extend(first(threads::changes_of_lead(group, sweep, metric)));
+        lines.extend(peak::share(group, sweep));
     }
     if let Some(metric) = sweep.metric(group) {
         let spot = compare::where_stated(group, sweep, metric);

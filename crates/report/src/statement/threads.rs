@@ -9,7 +9,7 @@ use crate::{
     statement::{Detail, more},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Statistic, number};
+use tailmark_model::{Metric, Ratios, Statistic, number};
 use tailmark_stats::{Comparison, comparison};
 
 /// Ratios this close to each other are one.
@@ -51,10 +51,13 @@ impl<'a> Along<'a> {
     fn ends(
         &self,
         group: &WorkloadGrid<'_>,
-        comparisons: &Comparisons,
+        ratios: Option<Ratios>,
         than: impl Fn(&str) -> String,
     ) -> Option<String> {
-        let said = |comparison: &Comparison| comparisons.improvement(comparison);
+        let said = |comparison: &Comparison| {
+            let metric = comparison.metric;
+            metric.improvement(comparison.ratio, ratios)
+        };
         let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
         let by_gain =
             |a: &&(Step, Comparison), b: &&(Step, Comparison)| gain(a).total_cmp(&gain(b));
@@ -81,6 +84,14 @@ impl<'a> Along<'a> {
             let than = than(&low);
             format!("from {low}{than} at {low_at} to {high} at {high_at}")
         })
+    }
+
+    /// How the ratios of all steps and their average are written, which stand in one sentence.
+    fn form(&self, metric: Metric, average: Option<Average>, all: &Comparisons) -> Option<Ratios> {
+        let average = average.map(|average| average.stated().value);
+        let ratios = self.at.iter().map(|(_, own)| own.ratio.value);
+        let figures: Vec<f64> = ratios.chain(average).collect();
+        metric.together(&figures, all.ratios)
     }
 
     /// The steps at which the first is ahead, or the second.
@@ -210,9 +221,11 @@ fn ranges<'a>(
             None if !is_ops => compare::than(low, along.b),
             _ => String::new(),
         };
-        let ends = along.ends(group, sweep.comparisons, than)?;
+        let ratios = along.form(metric, average, sweep.comparisons);
+        let ends = along.ends(group, ratios, than)?;
         let ends = Some(ends).filter(|_| has_ends);
-        let details = (!is_terse, ends.as_deref());
+        let ratios = ends.as_ref().map_or(sweep.comparisons.ratios, |_| ratios);
+        let details = (!is_terse, ends.as_deref(), ratios);
         text = range(text, sweep, metric, along.b, average, details);
         // In full it is a sentence of its own.
         let is_said = ends.is_some_and(|ends| ends.contains(" at every "));
@@ -262,7 +275,7 @@ fn range(
     metric: Metric,
     b: &str,
     average: Option<Average>,
-    (has_geometric, ends): (bool, Option<&str>),
+    (has_geometric, ends, ratios): (bool, Option<&str>, Option<Ratios>),
 ) -> Text {
     let Some(average) = average else {
         let ends = ends.unwrap_or_default();
@@ -274,9 +287,9 @@ fn range(
     };
     let ends = ends.map_or_else(String::new, |ends| format!(", {ends}"));
     if metric == Metric::OPS_PER_SEC {
-        let arithmetic = sweep.comparisons.ratio(metric, average.arithmetic);
+        let arithmetic = metric.improvement(average.arithmetic, ratios);
         // The mean of a over b and that of b over a are not each other's inverse; these are.
-        let geometric = sweep.comparisons.ratio(metric, average.geometric);
+        let geometric = metric.improvement(average.geometric, ratios);
         let is_alike = comparison::is_within(average.arithmetic.value, sweep.comparisons.band);
         let text = if is_alike && average.arithmetic.is_exact() {
             text.and(format!("is {} of ", compare::within(sweep.comparisons)))
@@ -290,7 +303,7 @@ fn range(
         };
         text.and(format!("{b}{geometric}{ends}"))
     } else {
-        let stated = sweep.comparisons.ratio(metric, average.stated());
+        let stated = metric.improvement(average.stated(), ratios);
         let than = compare::than(&stated, b);
         let text = text.and("is ").and_strong(stated);
         text.and(format!("{than}{ends}"))

@@ -5,6 +5,7 @@
 
 mod brief;
 mod distributions;
+mod first_page;
 mod fixed;
 mod hard;
 mod peaks;

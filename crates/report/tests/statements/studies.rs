@@ -2,7 +2,10 @@
 
 use crate::support::{blocks, cards, headline, phase, said};
 use std::path::{Path, PathBuf};
-use tailmark_model::{DataSize, Header, Metric, Point, PointKey, Ratios, ReportSettings, System};
+use tailmark_model::{
+    DataSize, Header, Kind, KindResult, Metric, Phase, Point, PointKey, Ratios, ReportSettings,
+    System, new_latencies,
+};
 use tailmark_report::{Block, Data, write};
 
 /// Threads, operations per second, and the latency in milliseconds that the study shows.
@@ -29,7 +32,7 @@ fn data(title: &str, study: &Study<'_>, settings: ReportSettings) -> Data {
                     target_rate: None,
                     arrivals: None,
                 },
-                phase: phase(ops, ms),
+                phase: mixed(phase(ops, ms), workload),
             }));
         }
     }
@@ -50,6 +53,38 @@ fn data(title: &str, study: &Study<'_>, settings: ReportSettings) -> Data {
         points,
         ..Data::default()
     }
+}
+
+/// The same with the writes of a workload of YCSB.
+fn mixed(mut phase: Phase, workload: &str) -> Phase {
+    let (kind, share) = match workload {
+        "ycsb-a" => (Kind::Update, 0.5),
+        "ycsb-b" => (Kind::Update, 0.05),
+        "ycsb-d" => (Kind::Insert, 0.05),
+        "ycsb-f" => (Kind::ReadModifyWrite, 0.5),
+        _ => return phase,
+    };
+    let read = phase.kinds.get_mut(&Kind::Read).unwrap();
+    let count = (phase.operations as f64 * share) as u64;
+    let ns = read.service.max();
+    let of = |count: u64| {
+        let mut service = new_latencies();
+        service.record_n(ns, count).unwrap();
+        KindResult {
+            count,
+            service,
+            ..KindResult::default()
+        }
+    };
+    let is_pair = kind == Kind::ReadModifyWrite;
+    if !is_pair {
+        *read = of(phase.operations - count);
+    }
+    phase
+        .kinds
+        .extend(is_pair.then(|| (Kind::Update, of(count))));
+    phase.kinds.insert(kind, of(count));
+    phase
 }
 
 fn metric(name: &str) -> Option<Metric> {
