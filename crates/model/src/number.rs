@@ -283,12 +283,12 @@ pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
     };
     let percent = |change| bounded_change(change).replace(['+', '±'], "");
     let least = Ratios::least(ratios);
-    if inverse.value >= least {
+    if bounded_change(less).starts_with('±') {
+        "equal".to_owned()
+    } else if inverse.value >= least {
         format!("{} lower", bounded_ratio(inverse))
     } else if ratio.value >= least {
         format!("{} higher", bounded_ratio(ratio))
-    } else if bounded_change(less).starts_with('±') {
-        "equal".to_owned()
     } else if less.value >= 0.0 && ratio.is_exact() {
         // A fall that is not to 0 is below 100 %.
         let fall = change(ratio.value - 1.0);

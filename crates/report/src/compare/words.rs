@@ -21,6 +21,7 @@ pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<St
     let text = comparison.metric.improvements(ends, ratios);
     // `equal to 1 % higher` would read as one phrase.
     let text = match text.strip_prefix("equal to ") {
+        Some(far) if far.contains('X') => format!("1.0X to {far}"),
         Some(far) if far != "equal" => format!("0 % to {far}"),
         _ => text,
     };

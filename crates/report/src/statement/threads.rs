@@ -86,9 +86,11 @@ impl<'a> Along<'a> {
         })
     }
 
-    /// How the ratios of all steps and their average are written, which stand in one sentence.
+    /// How the ratios of all steps are written, and their average, which stands in the same sentence.
+    /// That of a latency is in the headline, too, and as there.
     fn form(&self, metric: Metric, average: Option<Average>, all: &Comparisons) -> Option<Ratios> {
         let average = average.map(|average| average.stated().value);
+        let average = average.filter(|_| metric.more_is_better());
         let ratios = self.at.iter().map(|(_, own)| own.ratio.value);
         let figures: Vec<f64> = ratios.chain(average).collect();
         metric.together(&figures, all.ratios)
@@ -231,14 +233,16 @@ fn ranges<'a>(
         let is_said = ends.is_some_and(|ends| ends.contains(" at every "));
         let is_here = is_terse && !is_said && (!is_alike || i + 1 == all.len());
         if let Some(way) = ways[i].filter(|_| is_here) {
-            text = text.and(everywhere_too(group.axis, is_ops, way));
+            let is_of_one = all.len() > 1 && !is_alike;
+            text = text.and(everywhere_too(group.axis, (is_ops, way), is_of_one));
         }
     }
     Some(text.and("."))
 }
 
-/// `, and leads at every thread count`: at the end of a clause about an average.
-fn everywhere_too(axis: Axis, is_ops: bool, is_better: bool) -> String {
+/// `, and leads at every thread count`: at the end of a clause about an average. If other clauses are
+/// about other systems, `leads it`.
+fn everywhere_too(axis: Axis, (is_ops, is_better): (bool, bool), is_of_one: bool) -> String {
     let at_every = match axis {
         Axis::Threads => "thread count",
         Axis::Rates => "offered rate",
@@ -249,7 +253,8 @@ fn everywhere_too(axis: Axis, is_ops: bool, is_better: bool) -> String {
         (false, true) => "is lower",
         (false, false) => "is higher",
     };
-    format!(", and {verb} at every {at_every}")
+    let whom = if is_of_one && is_ops { " it" } else { "" };
+    format!(", and {verb}{whom} at every {at_every}")
 }
 
 /// The beginning of a sentence, or of a clause, about all steps.
@@ -303,7 +308,7 @@ fn range(
         };
         text.and(format!("{b}{geometric}{ends}"))
     } else {
-        let stated = metric.improvement(average.stated(), ratios);
+        let stated = sweep.comparisons.ratio(metric, average.stated());
         let than = compare::than(&stated, b);
         let text = text.and("is ").and_strong(stated);
         text.and(format!("{than}{ends}"))
