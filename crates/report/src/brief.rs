@@ -7,7 +7,7 @@ mod settings;
 
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Section, Table, TableRow, Text, author,
-    axis::Axis,
+    axis::{Axis, Step},
     block::anchor,
     chart::curve::{Along, Reading},
     compare,
@@ -224,7 +224,15 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
         columns.extend(systems.iter().map(|system| column(&system.name)));
         columns.extend(pair.map(|_| column("difference")));
     }
-    let row = |&step: &crate::axis::Step| {
+    // One form for a column.
+    let form = |metric| {
+        let pair = *pair?;
+        let steps = group.steps.iter();
+        let at = |step: &Step| sweep.comparisons.at(group, *step, metric, pair);
+        let all: Vec<_> = steps.filter_map(at).collect();
+        sweep.comparisons.form(&all.iter().collect::<Vec<_>>())
+    };
+    let row = |&step: &Step| {
         let mut cells = vec![Cell::new(step.label())];
         for &metric in &metrics {
             for system in &systems {
@@ -245,7 +253,7 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
             }
             cells.extend(pair.map(|&pair| {
                 let comparison = sweep.comparisons.at(group, step, metric, pair);
-                let said = comparison.map(|known| sweep.comparisons.improvement(&known));
+                let said = comparison.map(|known| metric.improvement(known.ratio, form(metric)));
                 said.map_or_else(Cell::none, Cell::new)
             }));
         }

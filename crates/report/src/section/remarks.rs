@@ -25,8 +25,8 @@ pub fn remarks(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Te
     all.into_iter().flatten().collect()
 }
 
-/// That systems are simulated or their devices emulated: `new and old are emulated volumes (new: iops
-/// = 3000; old: iops = 1000): they show how a device with these limits does, and none was measured.`
+/// That systems are simulated or their devices emulated: `new and old are on emulated devices with the
+/// limits of the plan (new: iops = 3000; old: iops = 1000).`
 pub fn not_real(data: &Data, sweep: &SweepTable<'_>) -> Option<String> {
     let with = |is_it: &dyn Fn(&System) -> bool| -> Vec<&str> {
         let own = sweep.systems.iter().filter(|system| is_it(system));
@@ -47,21 +47,24 @@ pub fn not_real(data: &Data, sweep: &SweepTable<'_>) -> Option<String> {
     let said = [
         (
             &simulated,
+            ["is", "are"],
             "simulated: the plan says how long a request takes".to_owned(),
         ),
         (
             &answered,
+            ["is", "are"],
             "no database: every request is answered at once".to_owned(),
         ),
         (
             &emulated,
-            format!("on an emulated device with the limits of the plan{limits}"),
+            ["is on an emulated device", "are on emulated devices"],
+            format!("with the limits of the plan{limits}"),
         ),
     ];
-    let said = said.into_iter().filter(|(names, _)| !names.is_empty());
+    let said = said.into_iter().filter(|(names, ..)| !names.is_empty());
     let sentences: Vec<String> = said
-        .map(|(names, what)| {
-            let verb = if names.len() == 1 { "is" } else { "are" };
+        .map(|(names, [one, several], what)| {
+            let verb = if names.len() == 1 { one } else { several };
             format!("{} {verb} {what}.", number::list(names))
         })
         .collect();
@@ -125,7 +128,7 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
     let text = Text::plain(format!("Besides what is compared, {who} differ in "));
     let text = text
         .and(number::list(&names))
-        .and(", which may explain part of the results. ");
+        .and(", which may explain part of the results.");
     Some(text.and_badges(index.badges(std::iter::once(&finding))))
 }
 
@@ -166,27 +169,30 @@ fn name_in_words(name: &str) -> String {
 
 /// Which of the compared latencies rest on few requests, or are not stated for want of them.
 fn few_samples(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
-    let mut few: Vec<String> = Vec::new();
+    // The workloads of the same systems and place in one clause.
+    let mut few: Vec<(String, Vec<String>)> = Vec::new();
     let mut metric = None;
     for group in sweep.all_groups() {
-        let own = affected(group, sweep);
-        let Some(step) = own.1.filter(|_| !own.0.is_empty()) else {
+        let (systems, step) = affected(group, sweep);
+        let Some(step) = step.filter(|_| !systems.is_empty()) else {
             continue;
         };
         metric = metric.or(sweep.metric(group));
-        let systems = number::list(&own.0);
-        let place = step.place();
-        few.push(format!(
-            "{systems} at {place} in {}",
-            group.title_with_conditions()
-        ));
+        let whose = format!("{} at {}", number::list(&systems), step.place());
+        let title = group.title_with_conditions();
+        match few.iter_mut().find(|(known, _)| *known == whose) {
+            Some((_, titles)) => titles.push(title),
+            None => few.push((whose, vec![title])),
+        }
     }
-    let metric = metric?;
-    let few: Vec<&str> = few.iter().map(String::as_str).collect();
+    let clauses = few.iter().map(|(whose, titles)| {
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        format!("{whose} in {}", compare::titles(&titles))
+    });
     let text = Text::plain(format!(
-        "Fewer than 100 requests of a run are beyond the {} of {}, so chance has a part in it. ",
-        metric.noun(),
-        number::list(&few)
+        "Fewer than 100 requests of a run are beyond the {} of {}, so chance has a part in it.",
+        metric?.noun(),
+        clauses.collect::<Vec<_>>().join(", and of "),
     ));
     let finding = TOO_FEW_SAMPLES.finding("");
     Some(text.and_badges(index.badges(std::iter::once(&finding))))
