@@ -292,7 +292,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             let same = all(Lead::Same);
             if !same.is_empty() {
                 let which = self.which(&same);
-                let why = compare::reasons(&titled(&same), sweep.comparisons);
+                let why = compare::reasons(&subject::titled(&same), sweep.comparisons);
                 let both = format!(
                     "{system} and {baseline} show no difference {compared} in {which}{why}."
                 );
@@ -396,16 +396,6 @@ impl<'s, 'a> Topic<'s, 'a> {
             _ => compare::titles(&titles),
         }
     }
-}
-
-/// The comparisons of these workloads, with their titles.
-fn titled<'t>(topics: &[&'t WorkloadTopic<'_, '_>]) -> Vec<(String, &'t Comparison)> {
-    let all = topics.iter().flat_map(|topic| {
-        let title = topic.group.title_with_conditions();
-        let known = topic.pairs.iter().filter_map(|(.., known)| known.as_ref());
-        known.map(move |known| (title.clone(), known))
-    });
-    all.collect()
 }
 
 /// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.

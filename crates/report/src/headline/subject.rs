@@ -1,7 +1,7 @@
 //! How the subject of a report compares: where it leads, which systems are ahead of it, and which
 //! cannot be distinguished from it.
 
-use super::{Topic, WorkloadTopic, by, sentence, titled};
+use super::{Topic, WorkloadTopic, by, sentence};
 use crate::{
     block::Text,
     compare::{self, ComparedAt, Lead, Outcome},
@@ -238,4 +238,14 @@ fn range(sweep: &SweepTable<'_>, all: &[&Comparison]) -> String {
     }
     let least = least.trim_end_matches(" lower").trim_end_matches(" higher");
     format!("{} to {}", amount(least), amount(&most))
+}
+
+/// The comparisons of these workloads, with their titles.
+pub(super) fn titled<'t>(topics: &[&'t WorkloadTopic<'_, '_>]) -> Vec<(String, &'t Comparison)> {
+    let all = topics.iter().flat_map(|topic| {
+        let title = topic.group.title_with_conditions();
+        let known = topic.pairs.iter().filter_map(|(.., known)| known.as_ref());
+        known.map(move |known| (title.clone(), known))
+    });
+    all.collect()
 }

@@ -354,8 +354,8 @@ fn the_6500_study() {
             "From 64 to 128 threads, the p99.99 read latency of Solidigm P5316 rises dramatically, 3.0X, with +3 % ops/s: it is nearing its limit; that of Micron 6500 ION rises 1.3X, with +11 %.",
         ],
     );
-    let (text, ..) = crate::brief::page("brief-6500", &data);
-    assert!(text.contains("it is nearing its limit"), "{text}");
+    let (page, ..) = crate::brief::page("brief-6500", &data);
+    assert!(page.contains("it is nearing its limit"), "{page}");
     let pages = brief("6500", &data);
     assert!(pages <= 4, "{pages} pages");
 }
@@ -433,7 +433,7 @@ fn the_study_of_the_blog() {
         let threads = [8, 16, 32, 64, 96].into_iter();
         let rises = [1.0, 1.05, 1.2, 1.6, 2.2];
         let at = threads.zip(ops).zip(rises);
-        at.map(|((threads, ops), rise)| (threads, ops, ms * rise))
+        at.map(|((count, rate), rise)| (count, rate, ms * rise))
             .collect()
     };
     let systems = vec![

@@ -54,11 +54,11 @@ pub fn mixed(mut phase: Phase, workload: &str) -> Phase {
     let read = phase.kinds.get_mut(&Kind::Read).unwrap();
     let count = (phase.operations as f64 * share) as u64;
     let ns = read.service.max();
-    let of = |count: u64| {
+    let of = |requests: u64| {
         let mut service = new_latencies();
-        service.record_n(ns, count).unwrap();
+        service.record_n(ns, requests).unwrap();
         KindResult {
-            count,
+            count: requests,
             service,
             ..KindResult::default()
         }
