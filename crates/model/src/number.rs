@@ -562,7 +562,7 @@ mod tests {
         for (ends, text) in [
             ((1.11, 1.2), "11 % to 20 % higher"),
             ((0.8, 0.89), "11 % to 20 % lower"),
-            ((1.8, 2.2), "1.8X to 2.2X higher"),
+            ((2.0, 2.2), "2.0X to 2.2X higher"),
             ((0.9, 1.1), "10 % lower to 10 % higher"),
             ((1.0, 1.1), "equal to 10 % higher"),
         ] {
