@@ -253,17 +253,29 @@ impl Metric {
         }
     }
 
+    /// How ratios that belong together are written, such as a value and its interval: if one of them
+    /// is written as a ratio, all are.
+    pub fn together(self, all: &[f64], ratios: Option<Ratios>) -> Option<Ratios> {
+        let is_ratio = |one: &f64| {
+            let text = self.improvement(Bounded::exact(*one), ratios);
+            text.contains('X')
+        };
+        if all.iter().any(is_ratio) {
+            Some(Ratios::Together)
+        } else {
+            ratios
+        }
+    }
+
     /// The two ends of an interval of ratios in the same notation, both as percentages or both as
     /// ratios: `+8 % to +12 %`, `1.9X to 2.2X`, `11 % to 20 % lower`.
     pub fn improvements(self, (low, high): (f64, f64), ratios: Option<Ratios>) -> String {
-        if !self.more_is_better() {
-            return number::ends_apart((low, high), ratios);
-        }
-        let percents = [low, high].map(|end| self.improvement(Bounded::exact(end), ratios));
-        if percents.iter().all(|text| text.ends_with('%')) {
-            percents.join(" to ")
+        let ratios = self.together(&[low, high], ratios);
+        if self.more_is_better() {
+            let ends = [low, high].map(|end| self.improvement(Bounded::exact(end), ratios));
+            ends.join(" to ")
         } else {
-            [low, high].map(number::ratio).join(" to ")
+            number::ends_apart((low, high), ratios)
         }
     }
 }
@@ -378,6 +390,8 @@ mod tests {
             (latency, (0.4, 0.9), "1.1X to 2.5X lower"),
             (latency, (0.5, 0.504), "2.0X to 2.0X lower"),
             (latency, (0.4, 4.0), "2.5X lower to 4.0X higher"),
+            (latency, (0.9, 2.4), "1.1X lower to 2.4X higher"),
+            (latency, (0.4, 1.02), "2.5X lower to 1.0X higher"),
             (latency, (2.4, 4.0), "2.4X to 4.0X higher"),
         ] {
             assert_eq!(metric.improvements(ends, None), said, "{ends:?}");

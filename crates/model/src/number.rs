@@ -247,10 +247,12 @@ pub enum Ratios {
     X,
     /// As percentages, `+52 %`.
     Percent,
+    /// As ratios, also those close to 1: figures that belong together, of which one is a ratio.
+    Together,
 }
 
 impl Ratios {
-    /// Every way, with its name.
+    /// Every way that a report can ask for, with its name.
     pub const ALL: [(Self, &str); 2] = [(Self::X, "x"), (Self::Percent, "percent")];
 
     /// The ratio from which on, and below whose inverse, a change is written as a ratio.
@@ -259,6 +261,7 @@ impl Ratios {
             None => TWICE,
             Some(Self::X) => 1.05,
             Some(Self::Percent) => f64::INFINITY,
+            Some(Self::Together) => 1.0,
         }
     }
 }
@@ -280,12 +283,12 @@ pub fn apart(ratio: Bounded, ratios: Option<Ratios>) -> String {
     };
     let percent = |change| bounded_change(change).replace(['+', '±'], "");
     let least = Ratios::least(ratios);
-    if inverse.value >= least {
+    if bounded_change(less).starts_with('±') {
+        "equal".to_owned()
+    } else if inverse.value >= least {
         format!("{} lower", bounded_ratio(inverse))
     } else if ratio.value >= least {
         format!("{} higher", bounded_ratio(ratio))
-    } else if bounded_change(less).starts_with('±') {
-        "equal".to_owned()
     } else if less.value >= 0.0 && ratio.is_exact() {
         // A fall that is not to 0 is below 100 %.
         let fall = change(ratio.value - 1.0);
@@ -307,11 +310,7 @@ pub fn ends_apart((low, high): (f64, f64), ratios: Option<Ratios>) -> String {
     let texts = [near, far].map(|end| apart(Bounded::exact(end), ratios));
     match texts.each_ref().map(|text| text.rsplit_once(' ')) {
         [Some((one, side)), Some((other, same))] if side == same => {
-            if one.ends_with('%') == other.ends_with('%') {
-                return format!("{one} to {other} {side}");
-            }
-            let both = [near, far].map(|end| ratio(end.max(1.0 / end)));
-            format!("{} {side}", both.join(" to "))
+            format!("{one} to {other} {side}")
         }
         _ => texts.join(" to "),
     }
@@ -552,6 +551,7 @@ mod tests {
             (0.98, x, "2 % lower"),
             (0.1, percent, "90 % lower"),
             (2.5, percent, "150 % higher"),
+            (0.98, Some(Ratios::Together), "1.0X lower"),
         ] {
             assert_eq!(apart(Bounded::exact(ratio), ratios), text);
         }
@@ -562,8 +562,7 @@ mod tests {
         for (ends, text) in [
             ((1.11, 1.2), "11 % to 20 % higher"),
             ((0.8, 0.89), "11 % to 20 % lower"),
-            ((1.8, 2.2), "1.8X to 2.2X higher"),
-            ((0.4, 0.78), "1.3X to 2.5X lower"),
+            ((2.0, 2.2), "2.0X to 2.2X higher"),
             ((0.9, 1.1), "10 % lower to 10 % higher"),
             ((1.0, 1.1), "equal to 10 % higher"),
         ] {

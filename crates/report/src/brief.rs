@@ -3,10 +3,11 @@
 //! tested.
 
 mod conditions;
+mod settings;
 
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Section, Table, TableRow, Text, author,
-    axis::Axis,
+    axis::{Axis, Step},
     block::anchor,
     chart::curve::{Along, Reading},
     compare,
@@ -15,41 +16,88 @@ use crate::{
     statement,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, System, Words};
+use tailmark_model::{Metric, System, Words, finding::TOO_FEW_SAMPLES};
 
 const FRONT: Section = Section::of_page("summary", "In brief");
 const WORKLOADS: Section = Section::of_page("workloads", "Workloads");
 const METHOD: Section = Section::of_page("method", "How we tested");
 const CONCLUSION: Section = Section::of_page("conclusion", "Conclusion");
 
-/// The most sentences of a workload.
-const SENTENCES: usize = 5;
+/// The most sentences of each of several workloads, and of a single one.
+const SENTENCES: [usize; 2] = [5, 7];
+
+/// The most lines of a conclusion on the first page; a longer one is at the end.
+const CONCLUSION_LINES: usize = 6;
+/// Lines besides the headline for which the first page has room beside charts of full height.
+const SPARE_LINES: usize = 4;
 
 /// The sections of the brief.
 #[must_use]
 pub fn sections(data: &Data) -> Rendered {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
+    let conclusion = author::words(data, Words::Conclusion);
+    let (first, last) = if lines(&conclusion) <= CONCLUSION_LINES {
+        (conclusion, Vec::new())
+    } else {
+        (Vec::new(), conclusion)
+    };
     let all = [
-        (&FRONT, front(data, &sweep)),
+        (&FRONT, front(data, &sweep, first)),
         (&WORKLOADS, workloads(&sweep)),
-        (&CONCLUSION, author::words(data, Words::Conclusion)),
+        (&CONCLUSION, last),
         (&METHOD, method(data, &sweep, &index)),
     ];
     let said = all.into_iter().filter(|(_, blocks)| !blocks.is_empty());
     said.collect()
 }
 
-fn front(data: &Data, sweep: &SweepTable<'_>) -> Vec<Block> {
+fn front(data: &Data, sweep: &SweepTable<'_>, conclusion: Vec<Block>) -> Vec<Block> {
     let mut blocks = section::front(data);
-    let message = message(sweep);
+    let more = lines(blocks.get(1..).unwrap_or_default());
+    let heading = usize::from(!conclusion.is_empty()) * 2;
+    let more = (more + lines(&conclusion) + heading).saturating_sub(SPARE_LINES);
+    let message = message(sweep).map(|chart| lower(chart, more));
     blocks.extend(message.map(|chart| figure("brief-message", chart)));
     // Of a single workload they stand in bold in its table.
     let with_peaks = sweep.groups.iter().filter(|group| group.has_peaks());
     if with_peaks.count() > 1 {
         blocks.push(Block::Table(section::peaks_table(sweep)));
     }
+    if !conclusion.is_empty() {
+        blocks.push(Block::Heading {
+            anchor: "brief-conclusion".to_owned(),
+            title: CONCLUSION.title.to_owned(),
+            about: String::new(),
+        });
+        blocks.extend(conclusion);
+    }
     blocks
+}
+
+/// About how many lines these texts take at the width of a page.
+fn lines(blocks: &[Block]) -> usize {
+    const LINE_CHARS: usize = 100;
+    let of_text = |text: &Text| text.to_plain().chars().count().div_ceil(LINE_CHARS);
+    let of_block = |block: &Block| match block {
+        Block::Text(text) => of_text(text),
+        Block::Statements(items) => items.iter().map(of_text).sum(),
+        Block::Heading { .. } => 2,
+        _ => 0,
+    };
+    blocks.iter().map(of_block).sum()
+}
+
+/// A chart that leaves room for so many lines.
+fn lower(chart: Chart, lines: usize) -> Chart {
+    const LINE: u32 = 18;
+    const LEAST: u32 = 210;
+    let lines = u32::try_from(lines).unwrap_or(u32::MAX);
+    let height = chart.height.saturating_sub(lines.saturating_mul(LINE));
+    Chart {
+        height: height.max(LEAST),
+        ..chart
+    }
 }
 
 /// The chart that carries the message: the peaks of several workloads, the curve of a single one.
@@ -133,7 +181,7 @@ fn workloads(sweep: &SweepTable<'_>) -> Vec<Block> {
             },
         }];
         let mut sentences = statement::in_brief(group, sweep);
-        sentences.truncate(SENTENCES);
+        sentences.truncate(SENTENCES[usize::from(is_single)]);
         // The curve of a single workload is on the first page.
         match curve(group, sweep).filter(|_| !is_single) {
             Some(chart) => blocks.push(Block::Beside(
@@ -176,7 +224,15 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
         columns.extend(systems.iter().map(|system| column(&system.name)));
         columns.extend(pair.map(|_| column("difference")));
     }
-    let row = |&step: &crate::axis::Step| {
+    // One form for a column.
+    let form = |metric| {
+        let pair = *pair?;
+        let steps = group.steps.iter();
+        let at = |step: &Step| sweep.comparisons.at(group, *step, metric, pair);
+        let all: Vec<_> = steps.filter_map(at).collect();
+        sweep.comparisons.form(&all.iter().collect::<Vec<_>>())
+    };
+    let row = |&step: &Step| {
         let mut cells = vec![Cell::new(step.label())];
         for &metric in &metrics {
             for system in &systems {
@@ -197,7 +253,7 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
             }
             cells.extend(pair.map(|&pair| {
                 let comparison = sweep.comparisons.at(group, step, metric, pair);
-                let said = comparison.map(|known| sweep.comparisons.improvement(&known));
+                let said = comparison.map(|known| metric.improvement(known.ratio, form(metric)));
                 said.map_or_else(Cell::none, Cell::new)
             }));
         }
@@ -209,6 +265,7 @@ fn table<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<Table> 
     (!group.steps.is_empty() && !metrics.is_empty()).then(|| Table {
         columns,
         rows: group.steps.iter().map(row).collect(),
+        note: section::below_mean(group, sweep).unwrap_or_default(),
         ..Table::default()
     })
 }
@@ -227,7 +284,11 @@ fn method(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Block> 
         blocks.push(Block::Text(Text::plain(text)));
     }
     let entries = index.entries(data);
-    let findings = entries.iter().filter(|entry| entry.changes_headline);
+    let has_few = section::has_few_samples(sweep);
+    let findings = entries.iter().filter(|entry| {
+        let is_few = entry.badge.code == TOO_FEW_SAMPLES.name;
+        entry.changes_headline || (is_few && has_few)
+    });
     let findings = findings.map(|entry| {
         let text = Text::strong(format!("[{}] {}. ", entry.badge.letter, entry.title));
         text.and(&*entry.means)

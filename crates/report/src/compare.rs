@@ -10,7 +10,8 @@ pub use average::{Average, are_bounds, average, where_stated};
 pub use subject::subject;
 
 pub use words::{
-    better, between, has_verdict, interval, interval_after, place, places, than, titles, within,
+    better, between, has_verdict, interval, interval_after, place, places, reason, reasons, than,
+    titles, within,
 };
 
 use crate::{

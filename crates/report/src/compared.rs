@@ -42,7 +42,21 @@ impl Comparisons {
 
     /// How much better the first is, in the notation of the report: `+44 %`, `2.2X lower`.
     pub fn improvement(&self, comparison: &Comparison) -> String {
-        self.ratio(comparison.metric, comparison.ratio)
+        let ratios = self.form(&[comparison]);
+        comparison.metric.improvement(comparison.ratio, ratios)
+    }
+
+    /// How the figures of a phrase about these comparisons are written: their ratios, and the
+    /// intervals that stand beside them.
+    pub fn form(&self, all: &[&Comparison]) -> Option<Ratios> {
+        let metric = all.first().map(|one| one.metric);
+        let figures = all.iter().flat_map(|one| {
+            let ends = one.interval.filter(|_| one.p_adjusted.is_some());
+            let ends = ends.into_iter().flat_map(|(low, high)| [low, high]);
+            ends.chain([one.ratio.value])
+        });
+        let figures: Vec<f64> = figures.collect();
+        metric.map_or(self.ratios, |metric| metric.together(&figures, self.ratios))
     }
 
     /// A ratio of two values of a metric, as the report writes it.

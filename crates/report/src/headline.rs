@@ -292,8 +292,10 @@ impl<'s, 'a> Topic<'s, 'a> {
             let same = all(Lead::Same);
             if !same.is_empty() {
                 let which = self.which(&same);
-                let both =
-                    format!("{system} and {baseline} show no difference {compared} in {which}.");
+                let why = compare::reasons(&subject::titled(&same), sweep.comparisons);
+                let both = format!(
+                    "{system} and {baseline} show no difference {compared} in {which}{why}."
+                );
                 text = sentence(text, Text::plain(both));
             }
             let equivalent = all(Lead::Equivalent);
@@ -398,13 +400,16 @@ impl<'s, 'a> Topic<'s, 'a> {
 
 /// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
 fn by(topics: &[&WorkloadTopic<'_, '_>], sweep: &SweepTable<'_>) -> String {
+    let known = topics.iter().filter_map(|topic| topic.pairs[0].2.as_ref());
+    let form = sweep.comparisons.form(&known.collect::<Vec<_>>());
     let said: Vec<(f64, String, String)> = topics
         .iter()
         .filter_map(|topic| {
             let (.., comparison) = &topic.pairs[0];
             let comparison = comparison.as_ref()?;
             let gain = compare::gain(comparison).value;
-            let text = sweep.comparisons.improvement(comparison);
+            let metric = comparison.metric;
+            let text = metric.improvement(comparison.ratio, form);
             // The direction is stated before.
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
             let title = topic.group.title_with_conditions();

@@ -61,6 +61,8 @@ const PASSING_FACTS: &[(&str, &str)] = &[
 /// Groups of facts that identify the device of a system. Two systems of a study are expected to
 /// differ in them. Some facts of these groups are exceptions.
 const IDENTITY: &[&str] = &["device", "file system"];
+/// The making of an emulated device, which stands for the device.
+const EMULATED: &str = "preparation emulate";
 const NO_IDENTITY: &[(&str, &str)] = &[
     ("device", "scheduler"),
     ("device", "write cache"),
@@ -415,7 +417,7 @@ fn is_identity(name: &str) -> bool {
         let whole = name.strip_suffix(own).unwrap_or_default();
         whole.starts_with(group) && whole.ends_with(' ') && plain(whole.trim_end()) == *group
     };
-    IDENTITY.iter().any(is_of) && !NO_IDENTITY.iter().any(is_among)
+    name == EMULATED || IDENTITY.iter().any(is_of) && !NO_IDENTITY.iter().any(is_among)
 }
 
 fn hours_between(began: humantime::Timestamp, first_run_ms: u64) -> f64 {

@@ -95,7 +95,7 @@ pub(super) const REPORT_KEYS: &[PlanKey] = &[
         .about("your text before how it was tested")
         .sets(|plan| words(plan, AuthorWords::Notes)),
     PlanKey::new("report", "conclusion", REPORT, Text)
-        .about("your text at the end")
+        .about("your text at the end; on page 1 of a brief if it is short")
         .sets(|plan| words(plan, AuthorWords::Conclusion)),
     PlanKey::new("report", "footer", REPORT, Text)
         .about("your text at the foot of each page")

@@ -1,5 +1,6 @@
 //! How it was tested, in about ten rows.
 
+use super::settings;
 use crate::{
     Cell, Column, Data, Table, TableRow,
     merge::is_imported,
@@ -30,19 +31,33 @@ pub fn conditions(data: &Data, sweep: &SweepTable<'_>) -> Table {
 
 /// How the groups of facts about preparation end.
 const PREPARATION: &str = "preparation";
-/// The steps whose facts are the commands that were run; others say what was not done.
-const STEPS: [&str; 11] = [
-    "erase",
-    "namespaces",
-    "precondition",
-    "steady",
-    "steady_file",
-    "filesystem",
-    "mount",
-    "sysctls",
-    "governor",
-    "huge_pages",
-    "memory_limit",
+/// The steps of preparation, in words: what was done, and of what. Their facts are the commands that
+/// were run; other facts say what was not done.
+const STEPS: [(&str, &str, &str); 12] = [
+    ("emulate", "device emulated", "device"),
+    ("erase", "device erased", "device"),
+    ("namespaces", "namespaces made anew", "namespaces"),
+    ("precondition", "device preconditioned", "preconditioning"),
+    (
+        "steady",
+        "written to until its speed was steady",
+        "steady state",
+    ),
+    (
+        "steady_file",
+        "written to until its speed was steady",
+        "steady state",
+    ),
+    ("filesystem", "file system made", "file system"),
+    ("mount", "mounted", "mount"),
+    ("sysctls", "kernel settings changed", "kernel settings"),
+    ("governor", "CPU governor set", "CPU governor"),
+    (
+        "huge_pages",
+        "transparent huge pages set",
+        "transparent huge pages",
+    ),
+    ("memory_limit", "memory limited", "memory limit"),
 ];
 
 /// A name and its value, if known.
@@ -64,7 +79,7 @@ fn machine(data: &Data) -> [Row; 5] {
     ]
 }
 
-fn systems(data: &Data, sweep: &SweepTable<'_>) -> [Row; 3] {
+fn systems(data: &Data, sweep: &SweepTable<'_>) -> [Row; 4] {
     let facts = |group: &str, names: &[&str]| {
         let each = sweep.systems.iter().map(|system| {
             let own = |name: &&str| of_system(&data.facts, &system.name, group, name);
@@ -75,6 +90,12 @@ fn systems(data: &Data, sweep: &SweepTable<'_>) -> [Row; 3] {
     };
     let databases = sweep.systems.iter();
     let databases = databases.map(|system| (system.name.as_str(), database(data, system)));
+    let settings = sweep.systems.iter().map(|system| {
+        let own = |name: &str| of_system(&data.facts, &system.name, "database", name);
+        let is_rocksdb = system.driver == "rocksdb";
+        let words = is_rocksdb.then(|| settings::rocksdb(own)).flatten();
+        (system.name.as_str(), words)
+    });
     [
         ("Device", facts("device", &["model", "size", "firmware"])),
         (
@@ -82,6 +103,7 @@ fn systems(data: &Data, sweep: &SweepTable<'_>) -> [Row; 3] {
             facts("file system", &["type", "options", "mount options"]),
         ),
         ("Database", alike(databases.collect())),
+        ("Settings", alike(settings.collect())),
     ]
 }
 
@@ -113,15 +135,14 @@ fn prepared(data: &Data, sweep: &SweepTable<'_>) -> [Row; 1] {
     [("Preparation", joined(all))]
 }
 
-/// `erase (format)`; why a step was left out as the study has it.
+/// `device erased (format)`; why a step was left out as the study has it.
 fn step(data: &Data, fact: &Fact) -> String {
-    let name = fact.name.replace('_', " ");
-    if name == "emulate" {
-        return "emulated device".to_owned();
-    }
-    let is_done = STEPS.contains(&fact.name.as_str()) && !fact.value.contains("not set, because");
-    if !is_done {
-        return format!("{name}: {}", fact.value);
+    let known = STEPS.iter().find(|(name, ..)| *name == fact.name);
+    let Some((_, done, noun)) = known else {
+        return format!("{}: {}", fact.name.replace('_', " "), fact.value);
+    };
+    if fact.value.contains("not set, because") {
+        return format!("{noun} {}", fact.value);
     }
     let asked = |header: &Header| {
         let mut planned = header.plan.iter().filter(|(key, given)| {
@@ -133,8 +154,8 @@ fn step(data: &Data, fact: &Fact) -> String {
     // A mount point of one machine says nothing to a reader.
     let asked = data.headers.iter().find_map(asked);
     match asked.filter(|value| !value.contains('/')) {
-        Some(value) => format!("{name} ({value})"),
-        None => name,
+        Some(value) => format!("{done} ({value})"),
+        None => (*done).to_owned(),
     }
 }
 
@@ -219,11 +240,14 @@ fn of_system(facts: &[Fact], system: &str, group: &str, name: &str) -> Option<St
     Some(worded(name, &found.value))
 }
 
-/// `16 cores`, and anything else as it is.
+/// `16 cores`, `274.9 GB` without its bytes, and anything else as it is. No limit is not worth a word.
 fn worded(name: &str, value: &str) -> String {
     match name {
+        "cores" if value == "1" => "1 core".to_owned(),
         "cores" => format!("{value} cores"),
+        "limit" if value.starts_with("none") => String::new(),
         "limit" => format!("limit {value}"),
+        "size" => value.split(" (").next().unwrap_or_default().to_owned(),
         _ => value.to_owned(),
     }
 }

@@ -1,9 +1,10 @@
 //! The words for how systems compare.
 
-use super::ComparedAt;
+use super::{ComparedAt, Outcome};
 use crate::{axis::Step, block::Text, compared::Comparisons};
+use std::collections::BTreeSet;
 use tailmark_model::{Metric, number};
-use tailmark_stats::Comparison;
+use tailmark_stats::{Comparison, comparison::is_within};
 
 /// Whether there were runs enough for a verdict.
 #[must_use]
@@ -16,13 +17,110 @@ pub const fn has_verdict(comparison: &Comparison) -> bool {
 #[must_use]
 pub fn interval(comparison: &Comparison, comparisons: &Comparisons) -> Option<String> {
     let ends = comparison.interval.filter(|_| has_verdict(comparison))?;
-    let text = comparison.metric.improvements(ends, comparisons.ratios);
+    let ratios = comparisons.form(&[comparison]);
+    let text = comparison.metric.improvements(ends, ratios);
     // `equal to 1 % higher` would read as one phrase.
     let text = match text.strip_prefix("equal to ") {
+        Some(far) if far.contains('X') => format!("1.0X to {far}"),
         Some(far) if far != "equal" => format!("0 % to {far}"),
         _ => text,
     };
     Some(text.replace(' ', "\u{a0}"))
+}
+
+/// The interval and, if no difference is shown, why: `95 % interval of 4 runs: −57 % to +67 %, neither
+/// within nor beyond 3 %`.
+#[must_use]
+pub fn reason(comparison: &Comparison, comparisons: &Comparisons) -> Option<String> {
+    let interval = interval(comparison, comparisons)?;
+    if !is_not_shown(comparison, comparisons) {
+        return Some(interval);
+    }
+    let (runs, limit) = (runs(comparison), limit(comparison, comparisons));
+    Some(format!("95 % interval of {runs}: {interval}, {limit}"))
+}
+
+/// The same of several workloads, with their titles, at the end of a sentence: `: the 95 % intervals
+/// of 4 runs, −57 % to +67 % (YCSB C) and −20 % to +4 % (YCSB B), are neither within nor beyond 3 %`.
+/// Of many, the widest.
+#[must_use]
+pub fn reasons(all: &[(String, &Comparison)], comparisons: &Comparisons) -> String {
+    const LISTED: usize = 2;
+    let is_open = |(_, one): &&(String, &Comparison)| is_not_shown(one, comparisons);
+    let mut open: Vec<&(String, &Comparison)> = all.iter().filter(is_open).collect();
+    let width = |(_, one): &(String, &Comparison)| one.interval.map_or(0.0, |(l, h)| h / l);
+    let widest = match open.len() {
+        0 => return String::new(),
+        1..=LISTED => "",
+        _ => {
+            open.sort_by(|a, b| width(b).total_cmp(&width(a)));
+            open.truncate(1);
+            "the widest "
+        }
+    };
+    let is_one = open.len() == 1 && widest.is_empty();
+    let intervals = open.iter().filter_map(|(title, one)| {
+        let interval = interval(one, comparisons)?;
+        let title = if is_one {
+            String::new()
+        } else {
+            format!(" ({title})")
+        };
+        Some(interval + &title)
+    });
+    let intervals: Vec<String> = intervals.collect();
+    let intervals: Vec<&str> = intervals.iter().map(String::as_str).collect();
+    let known = all.iter().filter(is_open);
+    let (mut of_runs, mut limits) = (BTreeSet::new(), BTreeSet::new());
+    for (_, one) in known {
+        of_runs.insert(runs(one));
+        limits.insert(limit(one, comparisons));
+    }
+    let of_runs: Vec<&str> = of_runs.iter().map(String::as_str).collect();
+    let limits: Vec<&str> = limits.iter().map(String::as_str).collect();
+    let (noun, verb) = if is_one {
+        ("interval", "is")
+    } else {
+        ("intervals", "are")
+    };
+    format!(
+        ": the 95 % {noun} of {}, {widest}{}, {verb} {}",
+        of_runs.join(" or "),
+        number::list(&intervals),
+        limits.join(", or ")
+    )
+}
+
+fn is_not_shown(comparison: &Comparison, comparisons: &Comparisons) -> bool {
+    Outcome::new(comparison, comparisons.band) == Outcome::NoDifferenceShown
+        && has_verdict(comparison)
+        && comparison.interval.is_some()
+}
+
+/// `4 runs`, `4 and 5 runs`.
+fn runs(comparison: &Comparison) -> String {
+    let Comparison { runs_a, runs_b, .. } = comparison;
+    if runs_a == runs_b {
+        number::plural(*runs_a as u64, "run")
+    } else {
+        format!("{runs_a} and {runs_b} runs")
+    }
+}
+
+/// What an interval lacks for a verdict.
+fn limit(comparison: &Comparison, comparisons: &Comparisons) -> String {
+    let is_beyond = comparison.interval.is_some_and(|(low, high)| {
+        let is_outside = [low, high].map(|end| !is_within(end, comparisons.band));
+        is_outside == [true; 2] && (low > 1.0 || high < 1.0)
+    });
+    if is_beyond {
+        let family = number::plural(comparison.family as u64, "comparison");
+        format!("not significant among {family}")
+    } else {
+        let within = within(comparisons);
+        let band = within.trim_start_matches("within ");
+        format!("neither within nor beyond {band}")
+    }
 }
 
 /// What follows `31 % lower` and `equal` in a sentence: ` than B's`, ` to B's`.
@@ -32,10 +130,10 @@ pub fn than(said: &str, other: &str) -> String {
     format!(" {joint} {other}'s")
 }
 
-/// ` (+8 % to +12 %)`, if there is a verdict.
+/// ` (+8 % to +12 %)`, if there is a verdict; why no difference is shown.
 #[must_use]
 pub fn interval_after(comparison: &Comparison, comparisons: &Comparisons) -> String {
-    interval(comparison, comparisons).map_or_else(String::new, |interval| format!(" ({interval})"))
+    reason(comparison, comparisons).map_or_else(String::new, |reason| format!(" ({reason})"))
 }
 
 /// `within 3 %`: the band of practical equivalence in words.

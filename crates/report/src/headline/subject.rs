@@ -121,11 +121,13 @@ impl<'s, 'a> Topic<'s, 'a> {
         let sentences = same.into_iter().map(|own| {
             // With a single workload there is nothing to list.
             let which = if self.is_every && self.workloads.len() == 1 {
-                ".".to_owned()
+                String::new()
             } else {
-                format!(", in {}.", self.which(&own.topics))
+                format!(", in {}", self.which(&own.topics))
             };
-            self.told_apart(sweep, subject, &own).and(which)
+            let why = compare::reasons(&titled(&own.topics), sweep.comparisons);
+            let text = self.told_apart(sweep, subject, &own);
+            text.and(format!("{which}{why}."))
         });
         sentences.fold(Text::default(), sentence)
     }
@@ -236,4 +238,14 @@ fn range(sweep: &SweepTable<'_>, all: &[&Comparison]) -> String {
     }
     let least = least.trim_end_matches(" lower").trim_end_matches(" higher");
     format!("{} to {}", amount(least), amount(&most))
+}
+
+/// The comparisons of these workloads, with their titles.
+pub(super) fn titled<'t>(topics: &[&'t WorkloadTopic<'_, '_>]) -> Vec<(String, &'t Comparison)> {
+    let all = topics.iter().flat_map(|topic| {
+        let title = topic.group.title_with_conditions();
+        let known = topic.pairs.iter().filter_map(|(.., known)| known.as_ref());
+        known.map(move |known| (title.clone(), known))
+    });
+    all.collect()
 }

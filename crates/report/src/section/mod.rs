@@ -20,6 +20,7 @@ mod peaks;
 mod qos;
 mod ranks;
 mod rates;
+mod remarks;
 mod runs;
 mod scaling;
 mod slo;
@@ -33,7 +34,8 @@ use tailmark_model::ReportSettings;
 
 pub use compared_table::{RATIO, metric_cell, probability};
 pub(crate) use fixed::{ComparedPair, FixedTopic, topics as fixed_topics};
-pub(crate) use peaks::{chart as peaks_chart, short_table as peaks_table};
+pub(crate) use peaks::{below_mean, chart as peaks_chart, short_table as peaks_table};
+pub(crate) use remarks::has_few_samples;
 pub(crate) use summary::front;
 pub use summary::headline;
 pub(crate) use workload::{about, curves};

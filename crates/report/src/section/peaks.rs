@@ -93,7 +93,15 @@ pub fn short_table(sweep: &SweepTable<'_>) -> Table {
     let title = "peak ops/s and its threads";
     let names = sweep.systems.iter().map(|system| &system.name);
     columns.extend(names.map(|name| Column::number(name).unit("ops/s").group(title)));
-    columns.extend_from_slice(&long.columns[improvements..]);
+    // A name is never split between two lines.
+    let of_systems = long.columns[improvements..].iter().cloned();
+    columns.extend(of_systems.map(|column| Column {
+        title: match column.title.split_once("over ") {
+            Some((before, name)) => format!("{before}over {}", name.replace(' ', "\u{a0}")),
+            None => column.title,
+        },
+        ..column
+    }));
     let row = |row: &TableRow| {
         let mut cells = vec![row.cells[0].clone()];
         let peaks = row.cells[1..systems].chunks(2);
@@ -119,6 +127,28 @@ pub fn short_table(sweep: &SweepTable<'_>) -> Table {
         rows: long.rows.iter().map(row).collect(),
         ..Table::default()
     }
+}
+
+/// Why peaks are below the mean at their thread count, if some are: a sentence beside the table that
+/// has the means.
+pub fn below_mean(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<String> {
+    let peaks = sweep.systems.iter().filter_map(|system| {
+        let peak = group.peak(&system.name)?;
+        let mut cells = group.cells_of(&system.name);
+        let cell = cells.find(|cell| cell.step.threads == peak.threads)?;
+        let [peak, mean] = [peak.ops.middle, cell.ops()?.middle].map(number::rate);
+        let is_below = cell.ops()?.middle > group.peak(&system.name)?.ops.middle && peak != mean;
+        is_below.then(|| format!("{} {peak}", system.name))
+    });
+    let peaks: Vec<String> = peaks.collect();
+    let peaks: Vec<&str> = peaks.iter().map(String::as_str).collect();
+    (!peaks.is_empty()).then(|| {
+        format!(
+            "Peaks below their bold mean ({}): in each repeat, the other repeats choose the thread count of \
+             the peak, so that chance does not inflate it.",
+            number::list(&peaks)
+        )
+    })
 }
 
 fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {

@@ -1,10 +1,10 @@
 //! The summary: who leads, by how much, and the basis of the numbers.
 
-use super::{ComparedPair, FixedTopic, Section, fixed_topics};
+use super::{ComparedPair, FixedTopic, Section, fixed_topics, remarks};
 use crate::{
     Bar, Block, Card, CardFigure, Data, Text, author,
     compare::{self, ComparedAt, Lead, Outcome},
-    findings::{self, Index},
+    findings::Index,
     grid_cell::SpreadPeak,
     grid_name::workload_title,
     headline, measure,
@@ -36,9 +36,12 @@ pub fn front(data: &Data) -> Vec<Block> {
     let index = Index::new(data);
     let overall = headline::headline(data, &sweep, &index);
     let mut blocks: Vec<Block> = overall.map(Block::Text).into_iter().collect();
-    blocks.extend(as_measured(&sweep).map(|line| Block::Text(Text::plain(line))));
+    let quiet = as_measured(&sweep).into_iter();
+    let quiet: Vec<String> = quiet.chain(remarks::not_real(data, &sweep)).collect();
+    if !quiet.is_empty() {
+        blocks.push(Block::Text(Text::plain(quiet.join(" "))));
+    }
     blocks.extend(author::words(data, Words::Introduction));
-    blocks.extend(conditions(data, &index).map(Block::Text));
     blocks.extend(skipped(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
         let fixed = fixed_topics(data, &sweep);
@@ -46,6 +49,8 @@ pub fn front(data: &Data) -> Vec<Block> {
         let cards = cards.map(|group| card(group, &sweep, &index, &fixed));
         blocks.push(Block::Cards(cards.collect()));
     }
+    let remarks = remarks::remarks(data, &sweep, &index);
+    blocks.extend(remarks.into_iter().map(Block::Text));
     blocks.extend(author::words(data, Words::Why));
     blocks
 }
@@ -125,37 +130,6 @@ fn families(sweep: &SweepTable<'_>) -> Vec<String> {
     let at_points = ops.into_iter().chain(of_groups);
     let at_points = at_points.filter_map(|metric| family(false, metric));
     peaks.chain(at_points).collect()
-}
-
-/// Differences between the systems besides what is compared.
-fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
-    let pairs = data.unequal_pairs();
-    let first = pairs.first()?;
-    let mut names: Vec<&str> = Vec::new();
-    for unequal in pairs.iter().flat_map(|pair| &pair.unequal) {
-        if !names.contains(&unequal.name.as_str()) {
-            names.push(&unequal.name);
-        }
-    }
-    let between = match pairs.len() {
-        1 => format!("{} and {}", first.a, first.b),
-        n => format!("{n} pairs of systems"),
-    };
-    let badge = index.badges(std::iter::once(&findings::unequal_conditions(first)));
-    let letter = badge.first().map_or("", |badge| &badge.letter);
-    let named = names.len().min(findings::NAMED);
-    let more = match names.len() - named {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    Some(
-        Text::strong("Unequal conditions: ")
-            .and(format!("{between} differ in "))
-            .and_strong(names[..named].join(", "))
-            .and(format!(
-                "{more} (finding {letter}), which may explain their results."
-            )),
-    )
 }
 
 /// What the author names comes first, and stands for the metric at a load of our choice.
@@ -344,7 +318,7 @@ fn of_pair<'a>(
             format!("{over}: a value is a bound"),
         ),
     };
-    let interval = compare::interval(comparison, sweep.comparisons);
+    let interval = compare::reason(comparison, sweep.comparisons);
     let interval = interval.map_or_else(String::new, |text| format!(": {text}"));
     figure(value, about + &interval)
 }

@@ -111,7 +111,7 @@ fn which_is_better<'a>(
     if !compare::is_certain(ratio) {
         return uncertain(figures);
     }
-    let interval = compare::interval(comparison, sweep.comparisons).unwrap_or_default();
+    let interval = compare::reason(comparison, sweep.comparisons).unwrap_or_default();
     let details = in_brackets([figures, interval]);
     let outcome = Outcome::new(comparison, sweep.comparisons.band);
     if outcome == Outcome::Tied && of_several {
@@ -126,7 +126,7 @@ fn which_is_better<'a>(
         None => {
             let lower = sweep
                 .comparisons
-                .ratio(metric, ratio)
+                .improvement(comparison)
                 .replace("≥ ", "at least ");
             let than = compare::than(&lower, b);
             let text = Text::strong(lower).and(format!("{than}{details}"));

@@ -70,16 +70,20 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
         let metric = Metric::OPS_PER_SEC;
         lines.extend(first(threads::over_all(group, sweep, metric, terse)));
         lines.extend(first(threads::changes_of_lead(group, sweep, metric)));
+        lines.extend(peak::share(group, sweep));
     }
     if let Some(metric) = sweep.metric(group) {
         let spot = compare::where_stated(group, sweep, metric);
         if !matches!(spot, Some(ComparedAt::Average(_))) {
             lines.extend(first(latency::at_the_highest(group, sweep, metric, terse)));
         }
+        // How curves rise says more than the ends of a range.
+        if group.axis == Axis::Threads && group.rate.is_none() {
+            lines.extend(shape::compared(group, sweep));
+        }
         lines.extend(first(threads::over_all(group, sweep, metric, terse)));
     }
     if group.axis == Axis::Threads && group.rate.is_none() {
-        lines.extend(shape::compared(group, sweep));
         lines.extend(threads::at_the_lowest(group, sweep));
         lines.extend(threads::overlapping(group, sweep));
     }

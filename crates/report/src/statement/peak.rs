@@ -219,20 +219,26 @@ pub fn amount(said: &str) -> String {
     format!("{bound}{value}")
 }
 
+/// A share of another's peak that is little.
+const FAR: f64 = 0.9;
+
 /// What share of the others' peaks the lowest of three or more reaches, if it is below all.
 pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let standings = compare::standings(group, sweep);
     let (last, others) = standings.split_last().filter(|(_, rest)| rest.len() > 1)?;
     let mut shares = Vec::new();
+    let mut is_far = false;
     for other in others.iter().rev() {
         let pair = (last.system, other.system);
         let comparison = sweep.comparisons.at_peak(group, pair)?;
         let is_ahead = compare::is_ahead(&comparison, sweep.comparisons.band);
         let below = (is_ahead == Some(false)).then_some(comparison.ratio)?;
+        is_far |= below.value < FAR;
         let share = number::bounded_share(below).replace("≤ ", "at most ");
         shares.push((share, other.system));
     }
     let (first, _) = shares.first()?;
+    let only = if is_far { "only " } else { "" };
     let of_whom = if shares.iter().all(|(share, _)| share == first) {
         format!("{first} of the others'")
     } else {
@@ -246,6 +252,6 @@ pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     Some(
         Text::plain("The peak of ")
             .and_strong(last.system)
-            .and(format!(" reaches only {of_whom}.")),
+            .and(format!(" reaches {only}{of_whom}.")),
     )
 }

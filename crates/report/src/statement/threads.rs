@@ -9,7 +9,7 @@ use crate::{
     statement::{Detail, more},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Statistic, number};
+use tailmark_model::{Metric, Ratios, Statistic, number};
 use tailmark_stats::{Comparison, comparison};
 
 /// Ratios this close to each other are one.
@@ -51,10 +51,13 @@ impl<'a> Along<'a> {
     fn ends(
         &self,
         group: &WorkloadGrid<'_>,
-        comparisons: &Comparisons,
+        ratios: Option<Ratios>,
         than: impl Fn(&str) -> String,
     ) -> Option<String> {
-        let said = |comparison: &Comparison| comparisons.improvement(comparison);
+        let said = |comparison: &Comparison| {
+            let metric = comparison.metric;
+            metric.improvement(comparison.ratio, ratios)
+        };
         let gain = |(_, comparison): &&(Step, Comparison)| compare::gain(comparison).value;
         let by_gain =
             |a: &&(Step, Comparison), b: &&(Step, Comparison)| gain(a).total_cmp(&gain(b));
@@ -81,6 +84,16 @@ impl<'a> Along<'a> {
             let than = than(&low);
             format!("from {low}{than} at {low_at} to {high} at {high_at}")
         })
+    }
+
+    /// How the ratios of all steps are written, and their average, which stands in the same sentence.
+    /// That of a latency is in the headline, too, and as there.
+    fn form(&self, metric: Metric, average: Option<Average>, all: &Comparisons) -> Option<Ratios> {
+        let average = average.map(|average| average.stated().value);
+        let average = average.filter(|_| metric.more_is_better());
+        let ratios = self.at.iter().map(|(_, own)| own.ratio.value);
+        let figures: Vec<f64> = ratios.chain(average).collect();
+        metric.together(&figures, all.ratios)
     }
 
     /// The steps at which the first is ahead, or the second.
@@ -210,22 +223,26 @@ fn ranges<'a>(
             None if !is_ops => compare::than(low, along.b),
             _ => String::new(),
         };
-        let ends = along.ends(group, sweep.comparisons, than)?;
+        let ratios = along.form(metric, average, sweep.comparisons);
+        let ends = along.ends(group, ratios, than)?;
         let ends = Some(ends).filter(|_| has_ends);
-        let details = (!is_terse, ends.as_deref());
+        let ratios = ends.as_ref().map_or(sweep.comparisons.ratios, |_| ratios);
+        let details = (!is_terse, ends.as_deref(), ratios);
         text = range(text, sweep, metric, along.b, average, details);
         // In full it is a sentence of its own.
         let is_said = ends.is_some_and(|ends| ends.contains(" at every "));
         let is_here = is_terse && !is_said && (!is_alike || i + 1 == all.len());
         if let Some(way) = ways[i].filter(|_| is_here) {
-            text = text.and(everywhere_too(group.axis, is_ops, way));
+            let is_of_one = all.len() > 1 && !is_alike;
+            text = text.and(everywhere_too(group.axis, (is_ops, way), is_of_one));
         }
     }
     Some(text.and("."))
 }
 
-/// `, and leads at every thread count`: at the end of a clause about an average.
-fn everywhere_too(axis: Axis, is_ops: bool, is_better: bool) -> String {
+/// `, and leads at every thread count`: at the end of a clause about an average. If other clauses are
+/// about other systems, `leads it`.
+fn everywhere_too(axis: Axis, (is_ops, is_better): (bool, bool), is_of_one: bool) -> String {
     let at_every = match axis {
         Axis::Threads => "thread count",
         Axis::Rates => "offered rate",
@@ -236,7 +253,8 @@ fn everywhere_too(axis: Axis, is_ops: bool, is_better: bool) -> String {
         (false, true) => "is lower",
         (false, false) => "is higher",
     };
-    format!(", and {verb} at every {at_every}")
+    let whom = if is_of_one && is_ops { " it" } else { "" };
+    format!(", and {verb}{whom} at every {at_every}")
 }
 
 /// The beginning of a sentence, or of a clause, about all steps.
@@ -262,7 +280,7 @@ fn range(
     metric: Metric,
     b: &str,
     average: Option<Average>,
-    (has_geometric, ends): (bool, Option<&str>),
+    (has_geometric, ends, ratios): (bool, Option<&str>, Option<Ratios>),
 ) -> Text {
     let Some(average) = average else {
         let ends = ends.unwrap_or_default();
@@ -274,9 +292,9 @@ fn range(
     };
     let ends = ends.map_or_else(String::new, |ends| format!(", {ends}"));
     if metric == Metric::OPS_PER_SEC {
-        let arithmetic = sweep.comparisons.ratio(metric, average.arithmetic);
+        let arithmetic = metric.improvement(average.arithmetic, ratios);
         // The mean of a over b and that of b over a are not each other's inverse; these are.
-        let geometric = sweep.comparisons.ratio(metric, average.geometric);
+        let geometric = metric.improvement(average.geometric, ratios);
         let is_alike = comparison::is_within(average.arithmetic.value, sweep.comparisons.band);
         let text = if is_alike && average.arithmetic.is_exact() {
             text.and(format!("is {} of ", compare::within(sweep.comparisons)))

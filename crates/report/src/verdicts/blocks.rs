@@ -12,7 +12,7 @@ use crate::{
     section::{RATIO, metric_cell, probability},
 };
 use std::collections::BTreeMap;
-use tailmark_model::{Bounded, Metric, finding::UNEQUAL_CONDITIONS, number};
+use tailmark_model::{Bounded, Metric, Ratios, finding::UNEQUAL_CONDITIONS, number};
 use tailmark_stats::{
     Comparison,
     comparison::{Place, Verdict},
@@ -142,7 +142,9 @@ fn table(verdicts: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> 
 fn cells(comparison: &Comparison) -> Vec<Cell> {
     let metric = comparison.metric;
     let [a, b] = comparison.centers.map(|value| metric_cell(metric, value));
-    let interval = comparison.interval.map(|ends| interval(metric, ends));
+    let ratios = form(comparison);
+    let interval = comparison.interval;
+    let interval = interval.map(|ends| interval_text(metric, ends, ratios));
     let verdict = comparison.verdict;
     vec![
         Cell::new(format!(
@@ -152,7 +154,7 @@ fn cells(comparison: &Comparison) -> Vec<Cell> {
         Cell::new(at(comparison)),
         a,
         b,
-        Cell::new(improvement(metric, comparison.ratio))
+        Cell::new(improvement(metric, comparison.ratio, ratios))
             .with_bounded(comparison.ratio)
             .with_detail(interval.unwrap_or_default()),
         Cell::new(format!("{}, {}", comparison.runs_a, comparison.runs_b)),
@@ -187,9 +189,17 @@ fn at(found: &Comparison) -> String {
     }
 }
 
+/// How a ratio and its interval are written.
+fn form(comparison: &Comparison) -> Option<Ratios> {
+    let ends = comparison.interval.into_iter();
+    let ends = ends.flat_map(|(low, high)| [low, high]);
+    let figures: Vec<f64> = ends.chain([comparison.ratio.value]).collect();
+    comparison.metric.together(&figures, None)
+}
+
 /// A ratio as reports say it, but that small percentages have a decimal.
-fn improvement(metric: Metric, ratio: Bounded) -> String {
-    let said = metric.improvement(ratio, None);
+fn improvement(metric: Metric, ratio: Bounded, ratios: Option<Ratios>) -> String {
+    let said = metric.improvement(ratio, ratios);
     if said.contains('X') || !ratio.is_exact() {
         return said;
     }
@@ -208,8 +218,8 @@ fn improvement(metric: Metric, ratio: Bounded) -> String {
 }
 
 /// From the smaller improvement to the larger one; if it is worse throughout, from the smaller change.
-fn interval(metric: Metric, (low, high): (f64, f64)) -> String {
-    let end = |ratio| improvement(metric, Bounded::exact(ratio));
+fn interval_text(metric: Metric, (low, high): (f64, f64), ratios: Option<Ratios>) -> String {
+    let end = |ratio| improvement(metric, Bounded::exact(ratio), ratios);
     if metric.more_is_better() || low >= 1.0 {
         format!("{} to {}", end(low), end(high))
     } else {
@@ -372,12 +382,14 @@ fn why(gate: &Gate, judged: &Judged) -> String {
     let repeats = judged.repeats.map(|repeats| repeats.text());
     let metric = gate.condition.metric;
     let comparison = judged.comparison.as_ref();
-    let found = comparison.map(|comparison| improvement(metric, comparison.ratio));
+    let ratios = comparison.and_then(form);
+    let found = comparison.map(|comparison| improvement(metric, comparison.ratio, ratios));
     let found = found.unwrap_or_default();
     match (judged.reason, comparison) {
         (Reason::Met | Reason::Disturbed, Some(comparison)) => {
             let p = comparison.p_adjusted.map_or_else(String::new, probability);
-            let interval = comparison.interval.map(|ends| interval(metric, ends));
+            let interval = comparison.interval;
+            let interval = interval.map(|ends| interval_text(metric, ends, ratios));
             let interval = interval.map_or_else(String::new, |ends| format!(" ({ends})"));
             let may_be_why = match &disturbances(comparison, &judged.disturbances)[..] {
                 [] => String::new(),
@@ -450,7 +462,7 @@ fn disturbances(comparison: &Comparison, found: &[Disturbance]) -> Vec<String> {
 /// The one-sided bounds on the sides of a condition.
 fn beyond(gate: &Gate, comparison: &Comparison) -> String {
     let (at_least, at_most) = comparison.one_sided.unwrap_or((0.0, f64::INFINITY));
-    let end = |ratio| improvement(gate.condition.metric, Bounded::exact(ratio));
+    let end = |ratio| improvement(gate.condition.metric, Bounded::exact(ratio), None);
     match (gate.condition.low(), gate.condition.high()) {
         (Some(_), Some(_)) => format!("{} and {}", end(at_least), end(at_most)),
         (Some(_), None) => end(at_least),
@@ -464,7 +476,7 @@ fn room(gate: &Gate, comparison: &Comparison) -> String {
         return "nothing is".to_owned();
     };
     let metric = gate.condition.metric;
-    let end = |ratio| improvement(metric, Bounded::exact(ratio));
+    let end = |ratio| improvement(metric, Bounded::exact(ratio), None);
     let low = gate.condition.low().filter(|low| at_least <= *low);
     let high = gate.condition.high().filter(|high| at_most >= *high);
     match (low, high) {

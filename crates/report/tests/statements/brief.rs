@@ -6,7 +6,7 @@ use tailmark_model::{Fact, Logo, PlanValue, Role, Scope};
 use tailmark_report::{Data, write};
 
 /// The text of the brief in HTML, without its tags.
-fn page(name: &str, data: &Data) -> (String, String, PathBuf) {
+pub fn page(name: &str, data: &Data) -> (String, String, PathBuf) {
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&dir).unwrap();
     write("brief", data, &dir).unwrap();
@@ -69,7 +69,7 @@ fn how_it_was_tested_names_the_preparation_and_what_was_not_tested() {
         .into();
     let (text, ..) = page("brief-method", &data);
     for expected in [
-        "Preparation erase (format), filesystem (xfs), emulated device",
+        "Preparation device erased (format), file system made (xfs), device emulated",
         "Database A: simulated: the plan says how long a request takes; B: rocksdb",
         "Threads 4, 8, 16, 32; not tested beyond 32",
     ] {

@@ -1,6 +1,6 @@
 //! The statements of the five published studies, on data shaped to their own figures, and their briefs.
 
-use crate::support::{blocks, cards, headline, phase, said};
+use crate::support::{blocks, cards, headline, mixed, phase, said};
 use std::path::{Path, PathBuf};
 use tailmark_model::{DataSize, Header, Metric, Point, PointKey, Ratios, ReportSettings, System};
 use tailmark_report::{Block, Data, write};
@@ -29,7 +29,7 @@ fn data(title: &str, study: &Study<'_>, settings: ReportSettings) -> Data {
                     target_rate: None,
                     arrivals: None,
                 },
-                phase: phase(ops, ms),
+                phase: mixed(phase(ops, ms), workload),
             }));
         }
     }
@@ -50,6 +50,13 @@ fn data(title: &str, study: &Study<'_>, settings: ReportSettings) -> Data {
         points,
         ..Data::default()
     }
+}
+
+fn of_driver(mut data: Data, driver: &str) -> Data {
+    for system in &mut data.systems {
+        system.driver = driver.to_owned();
+    }
+    data
 }
 
 fn metric(name: &str) -> Option<Metric> {
@@ -314,7 +321,8 @@ fn micron_6500() -> Data {
         ratios: Some(Ratios::X),
         ..ReportSettings::default()
     };
-    data("Cassandra on the Micron 6500 ION", &study, settings)
+    let data = data("Cassandra on the Micron 6500 ION", &study, settings);
+    of_driver(data, "cassandra")
 }
 
 #[test]
@@ -346,6 +354,8 @@ fn the_6500_study() {
             "From 64 to 128 threads, the p99.99 read latency of Solidigm P5316 rises dramatically, 3.0X, with +3 % ops/s: it is nearing its limit; that of Micron 6500 ION rises 1.3X, with +11 %.",
         ],
     );
+    let (page, ..) = crate::brief::page("brief-6500", &data);
+    assert!(page.contains("it is nearing its limit"), "{page}");
     let pages = brief("6500", &data);
     assert!(pages <= 4, "{pages} pages");
 }
@@ -388,7 +398,8 @@ fn micron_9400() -> Data {
         ratios: Some(Ratios::X),
         ..ReportSettings::default()
     };
-    data("Aerospike on the Micron 9400", &study, settings)
+    let data = data("Aerospike on the Micron 9400", &study, settings);
+    of_driver(data, "aerospike")
 }
 
 #[test]
@@ -420,9 +431,9 @@ fn the_9400_study() {
 fn the_study_of_the_blog() {
     let curve = |ops: [f64; 5], ms: f64| -> Curve {
         let threads = [8, 16, 32, 64, 96].into_iter();
-        threads
-            .zip(ops)
-            .map(|(threads, ops)| (threads, ops, ms))
+        let rises = [1.0, 1.05, 1.2, 1.6, 2.2];
+        let at = threads.zip(ops).zip(rises);
+        at.map(|((count, rate), rise)| (count, rate, ms * rise))
             .collect()
     };
     let systems = vec![
@@ -456,6 +467,13 @@ fn the_study_of_the_blog() {
             "The peak of Solidigm D5-P5430 reaches only 70 % of Samsung PM9A3's and 65 % of Micron 7450's.",
         ],
     );
+    let (text, ..) = crate::brief::page("brief-blog", &data);
+    for expected in [
+        "The peak of Solidigm D5-P5430 reaches only 70 % of Samsung PM9A3's",
+        "delivers 40 % more ops/s than Solidigm D5-P5430, and leads it at every thread count.",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
     let pages = brief("blog", &data);
     assert!(pages <= 4, "{pages} pages");
 }

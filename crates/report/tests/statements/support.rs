@@ -42,6 +42,38 @@ pub fn phase(ops: f64, ms: f64) -> Phase {
     }
 }
 
+/// The same with the writes of a workload of YCSB.
+pub fn mixed(mut phase: Phase, workload: &str) -> Phase {
+    let (kind, share) = match workload {
+        "ycsb-a" => (Kind::Update, 0.5),
+        "ycsb-b" => (Kind::Update, 0.05),
+        "ycsb-d" => (Kind::Insert, 0.05),
+        "ycsb-f" => (Kind::ReadModifyWrite, 0.5),
+        _ => return phase,
+    };
+    let read = phase.kinds.get_mut(&Kind::Read).unwrap();
+    let count = (phase.operations as f64 * share) as u64;
+    let ns = read.service.max();
+    let of = |requests: u64| {
+        let mut service = new_latencies();
+        service.record_n(ns, requests).unwrap();
+        KindResult {
+            count: requests,
+            service,
+            ..KindResult::default()
+        }
+    };
+    let is_pair = kind == Kind::ReadModifyWrite;
+    if !is_pair {
+        *read = of(phase.operations - count);
+    }
+    phase
+        .kinds
+        .extend(is_pair.then(|| (Kind::Update, of(count))));
+    phase.kinds.insert(kind, of(count));
+    phase
+}
+
 pub fn point(system: &str, workload: &str, threads: u32, (ops, ms): (f64, f64)) -> Point {
     let key = PointKey {
         system: system.into(),

@@ -229,7 +229,7 @@ fn what_noise_hides_is_no_difference_shown() {
     );
     let summary = said("summary", &data);
     assert!(summary.contains("\nno difference shown: "), "{summary}");
-    let nobody = "At peak, noisy shows no difference from slow.";
+    let nobody = "At peak, noisy shows no difference from slow: the 95 % interval of 5 runs, ";
     assert!(summary.starts_with(nobody), "{summary}");
     let peaks = &tables("peaks", &data)[0].rows[0].cells;
     assert!(
@@ -300,7 +300,7 @@ fn who_is_not_shown_to_be_above_every_other_leads_nowhere() {
     let summary = said("summary", &data);
     let (expected, alike) = (
         "At peak, A delivers 5 % more ops/s than B (",
-        ") and shows no difference from C.",
+        ") and shows no difference from C: the 95 % interval of 5 runs, ",
     );
     assert!(
         summary.starts_with(expected) && summary.contains(alike),

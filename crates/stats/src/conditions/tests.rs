@@ -140,6 +140,17 @@ fn two_devices_that_were_prepared_alike_are_under_equal_conditions() {
 }
 
 #[test]
+fn an_emulated_device_is_what_is_compared() {
+    let of = |limit: &str| {
+        let made = fact(Some("a"), "preparation", "emulate", limit);
+        Conditions::new(None, &system("a", "1GiB"), &[made], None)
+    };
+    let (slow, fast) = (of("iops 1000"), of("iops 3000"));
+    assert_eq!(said(&slow, &fast, false), Vec::<String>::new());
+    assert_eq!(said(&slow, &fast, true).len(), 1);
+}
+
+#[test]
 fn two_systems_of_a_study_may_differ_in_their_device_alone() {
     let first_run = Some(1_795_345_200_000);
     let a = facts("a", "S1", "rw,noatime", "100.0 GiB", TEN);

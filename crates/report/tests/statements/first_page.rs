@@ -1,0 +1,204 @@
+//! What qualifies the figures of the first page: why no difference is shown, remarks in words, devices
+//! that are none, and the author's conclusion.
+
+use crate::{
+    brief::page,
+    support::{A, B, C, blocks, cards, headline, one, point, said, study, tables},
+};
+use tailmark_model::{Fact, Metric, Point, Words, finding::TOO_FEW_SAMPLES};
+use tailmark_report::{Block, Data};
+
+/// Runs of two systems at 4 threads, each with its ops/s and a latency in ms.
+fn runs(a: [f64; 4], b: [f64; 4], ms: f64) -> Data {
+    let mut data = one(&[A, B]);
+    let of = |system: &'static str, all: [f64; 4]| {
+        (1..).zip(all).map(move |(repeat, ops)| {
+            let Point { mut key, phase } = point(system, "ycsb-a", 4, (ops, ms));
+            key.repeat = repeat;
+            Point { key, phase }
+        })
+    };
+    data.points = of("A", a).chain(of("B", b)).collect();
+    data
+}
+
+#[test]
+fn no_difference_shown_has_its_interval_repeats_and_band() {
+    let data = runs(
+        [100.0, 130.0, 80.0, 120.0],
+        [100.0, 90.0, 125.0, 112.0],
+        1.0,
+    );
+    let text = headline(&data);
+    let interval = "\u{2212}28\u{a0}%\u{a0}to\u{a0}+39\u{a0}%";
+    let expected = format!(
+        "At peak, B shows no difference from A: the 95 % interval of 4 runs, {interval}, is neither within nor \
+         beyond 3 %."
+    );
+    assert!(text.starts_with(&expected), "{text}");
+    let reason = format!("95 % interval of 4 runs: {interval}, neither within nor beyond 3 %");
+    assert!(cards(&data)[0].contains(&reason), "{:?}", cards(&data));
+    let sentences = said(&data).join(" ");
+    let in_words = format!("shows no difference from A ({reason}): 1");
+    assert!(sentences.contains(&in_words), "{sentences}");
+}
+
+#[test]
+fn a_value_and_its_interval_have_one_form() {
+    let data = runs(
+        [100.0, 220.0, 150.0, 190.0],
+        [100.0, 90.0, 95.0, 107.0],
+        1.0,
+    );
+    let said = said(&data).join(" ");
+    let card = &cards(&data)[0];
+    // Half more, but the interval reaches beyond twice.
+    assert!(card.contains("0.9X\u{a0}to\u{a0}2.8X"), "{card}");
+    assert!(!said.contains("% more"), "{said}");
+    let row = &tables("peaks", &data)[0].rows[0];
+    assert_eq!(row.cells.last().unwrap().text, "1.6X");
+}
+
+#[test]
+fn ranges_over_threads_and_workloads_have_one_form() {
+    let mut slow = B;
+    slow.1[0].0 = 30.0;
+    for (other, range) in [
+        (C, "from 2.0X at 4 threads to 3.1X at 32 threads"),
+        (
+            slow,
+            "A delivers 1.9X the ops/s of B (geometric mean of the ratios: 1.7X), from 1.2X at 16 threads to 3.3X \
+             at 4 threads",
+        ),
+    ] {
+        let sentences = said(&one(&[A, other])).join(" ");
+        assert!(sentences.contains(range), "{sentences}");
+    }
+}
+
+#[test]
+fn conditions_that_differ_are_told_in_words_below_the_cards() {
+    let mut data = one(&[A, B]);
+    let fact = |system: &str, group: &str, name: &str, value: &str| Fact {
+        system: Some(system.into()),
+        group: group.into(),
+        name: name.into(),
+        value: value.into(),
+    };
+    data.facts = vec![
+        fact("A", "file system", "type", "ext4"),
+        fact("B", "file system", "type", "tmpfs"),
+        fact("A", "file system", "options", "rw,relatime"),
+        fact("B", "file system", "options", "rw,size=24683652k"),
+    ];
+    data.systems[1]
+        .settings
+        .insert("block_cache".into(), "0".into());
+    let data = Data::merged(vec![data]);
+    let front = blocks("summary", &data);
+    let place = |is_it: &dyn Fn(&Block) -> bool| front.iter().position(is_it).unwrap();
+    let remark = place(&|block| {
+        matches!(block, Block::Text(text) if text.to_plain().starts_with(
+            "Besides what is compared, A and B differ in block cache, mount options and file system (ext4 against \
+             tmpfs), which may explain part of the results."
+        ))
+    });
+    assert!(remark > place(&|block| matches!(block, Block::Cards(_))));
+}
+
+#[test]
+fn the_first_page_says_that_devices_are_simulated_or_emulated() {
+    let mut data = one(&[A, B]);
+    let said = |of: &Data| {
+        let texts = blocks("summary", of).into_iter();
+        let texts = texts.filter_map(|block| match block {
+            Block::Text(text) => Some(text.to_plain()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    assert!(!said(&data).contains("emulated") && !said(&data).contains("simulated"));
+    data.systems[0].driver = "sim".into();
+    data.facts.push(Fact {
+        system: Some("B".into()),
+        group: Fact::PREPARATION.into(),
+        name: "emulate".into(),
+        value: "mkdir -p /var/lib/tailmark/emulated/B".into(),
+    });
+    let text = said(&data);
+    for expected in [
+        "A is simulated: the plan says how long a request takes.",
+        "B is on an emulated device with the limits of the plan.",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+}
+
+#[test]
+fn a_peak_below_the_mean_in_its_table_is_explained() {
+    let mut data = one(&[A, B]);
+    // The last repeat of A peaks at 8 threads, where the others peak at 4.
+    let at = |system: &'static str, threads, all: [f64; 4]| {
+        (1..).zip(all).map(move |(repeat, ops)| {
+            let Point { mut key, phase } = point(system, "ycsb-a", threads, (ops, 1.0));
+            key.repeat = repeat;
+            Point { key, phase }
+        })
+    };
+    data.points = [
+        at("A", 4, [100.0, 110.0, 105.0, 120.0]),
+        at("A", 8, [112.0, 104.0, 109.0, 106.0]),
+        at("B", 4, [50.0, 51.0, 52.0, 50.0]),
+        at("B", 8, [40.0, 41.0, 40.0, 42.0]),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let (text, ..) = page("brief-below-mean", &data);
+    let note = "in each repeat, the other repeats choose the thread count of the peak";
+    assert!(text.contains("Peaks below their bold mean (A 1"), "{text}");
+    assert!(text.contains(note), "{text}");
+    let (without, ..) = page("brief-at-mean", &one(&[A, B]));
+    assert!(!without.contains(note), "{without}");
+}
+
+#[test]
+fn a_short_conclusion_is_on_the_first_page_and_a_long_one_at_the_end() {
+    let mut data = study(&[("ycsb-a", &[A, B]), ("ycsb-c", &[A, B])]);
+    let mut order = |conclusion: &str| {
+        data.settings
+            .words
+            .insert(Words::Conclusion, conclusion.into());
+        let (text, ..) = page("brief-conclusion", &data);
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"));
+        place("Buy drive A") < place("On average over thread counts")
+    };
+    assert!(order("Buy drive A if reads decide."));
+    assert!(!order(&format!(
+        "Buy drive A. {}",
+        "It serves more reads. ".repeat(40)
+    )));
+}
+
+#[test]
+fn a_latency_of_few_samples_is_a_remark_and_a_finding_of_the_brief() {
+    let brief_of = |name, ops| {
+        let mut data = runs([ops; 4], [120.0; 4], 1.0);
+        data.settings.metric = Metric::from_name("p99 read");
+        for point in &mut data.points {
+            let finding = TOO_FEW_SAMPLES.finding("p99.9 of reads is not known.");
+            point.phase.findings.push(finding);
+        }
+        page(name, &data).0
+    };
+    let enough = brief_of("brief-samples", 100.0);
+    assert!(!enough.contains("Too few samples"), "{enough}");
+    let few = brief_of("brief-few-samples", 70.0);
+    for expected in [
+        "Fewer than 100 requests of a run are beyond the p99 read latency of A at 4 threads in YCSB A, so chance \
+         has a part in it.",
+        "Too few samples.",
+    ] {
+        assert!(few.contains(expected), "{expected}\n{few}");
+    }
+}
