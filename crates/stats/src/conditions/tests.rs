@@ -51,10 +51,10 @@ fn run(workload: &str, read_bytes: Option<f64>, background_kept: Option<f64>) ->
 
 #[test]
 fn a_background_rate_that_one_of_two_missed_is_an_unequal_condition() {
-    let conditions = |kept: [Option<f64>; 2]| {
+    let conditions = |shares: [Option<f64>; 2]| {
         let mut conditions = Conditions::new(None, &system("a", "1GiB"), &[], None);
-        for kept in kept {
-            conditions.add_run(&run("readwhilewriting", None, kept));
+        for share in shares {
+            conditions.add_run(&run("readwhilewriting", None, share));
         }
         conditions
     };
