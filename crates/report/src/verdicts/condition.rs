@@ -229,7 +229,7 @@ mod tests {
             ("worse by 5%", "worse|better|differs"),
             ("p98 read worse by 5%", "p99.9"),
             ("p99.9 raed worse by 5%", "did you mean `p99.9 read`?"),
-            ("opps worse by 5%", "did you mean `ops`?"),
+            ("opss worse by 5%", "did you mean `ops`?"),
             ("p99 reads worse by 5%", "read-modify-write"),
             ("peak p99 read worse by 5%", "peak ops"),
             ("ops worse by 5", "`5%`"),
