@@ -4,6 +4,7 @@
 mod blocks;
 mod condition;
 mod gate;
+mod gate_words;
 mod json;
 mod near;
 mod points;
@@ -118,7 +119,7 @@ impl Verdicts {
     /// One line for each condition: `FAIL: ops worse by 5% (...): −20 %, p 0.001`.
     #[must_use]
     pub fn gate_lines(&self) -> Vec<String> {
-        blocks::gate_lines(self)
+        gate_words::gate_lines(self)
     }
 
     /// The page for people.
