@@ -31,7 +31,7 @@ pub struct ListVersionsArgs {
 /// `tailmark rocksdb fetch`
 #[derive(Debug, clap::Args)]
 pub struct FetchArgs {
-    /// The version, such as 8.1.1.1 (https://central.sonatype.com/artifact/org.rocksdb/rocksdbjni)
+    /// The version, such as 8.1.1.1 (of `org.rocksdb:rocksdbjni` on Maven Central)
     #[arg(value_name = "VERSION")]
     pub version: String,
     /// Where to get a jar or library instead: file:PATH, or https://... by curl
