@@ -97,6 +97,13 @@ pub const RESTORE: &str = "\
 Examples:
   tailmark restore";
 
+pub const ROCKSDB: &str = "\
+Examples:
+  tailmark rocksdb fetch 8.1.1.1
+      gets the library, for `library = \"8.1.1\"` in a plan
+  tailmark rocksdb list
+      shows the versions that are here, with compression types and CRC32C";
+
 pub const EXPORT: &str = "\
 Examples:
   tailmark export study --format csv -o study.csv

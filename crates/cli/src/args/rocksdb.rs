@@ -1,10 +1,11 @@
 //! The arguments of `tailmark rocksdb`.
 
-use super::TextFormat;
+use super::{TextFormat, examples};
 use clap::Subcommand;
 
 /// `tailmark rocksdb`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::ROCKSDB)]
 pub struct RocksDbArgs {
     /// What to do.
     #[command(subcommand)]
@@ -22,14 +23,16 @@ pub enum RocksDbCommand {
 
 /// `tailmark rocksdb list`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::ROCKSDB)]
 pub struct ListVersionsArgs {
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
+    /// Output format: text or json
+    #[arg(long, value_enum, default_value = "text", hide_possible_values = true)]
     pub format: TextFormat,
 }
 
 /// `tailmark rocksdb fetch`
 #[derive(Debug, clap::Args)]
+#[command(after_help = examples::ROCKSDB)]
 pub struct FetchArgs {
     /// The version, such as 8.1.1.1 (of `org.rocksdb:rocksdbjni` on Maven Central)
     #[arg(value_name = "VERSION")]
