@@ -38,7 +38,7 @@ pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
 fn data(args: &ReportArgs) -> anyhow::Result<Data> {
     let settings = args.keys.settings(&args.set)?;
     refuse_unknown_sections(&settings)?;
-    refuse_logo(&settings)?;
+    refuse_logo(&settings, "report.logo")?;
     let data = read_studies(&args.studies)?;
     let data = if settings.redact {
         data.redacted()

@@ -58,7 +58,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     // The report comes last, and is not to be lost after hours.
     let refuse = || {
         tailmark_report::refuse_unknown_sections(&plan.report)?;
-        tailmark_report::refuse_logo(&plan.report)?;
+        tailmark_report::refuse_logo(&plan.report, "report.logo")?;
         tailmark_report::refuse_foreign(&formats(args), &out)
     };
     refuse().inspect_err(|_| dismiss(&*cluster))?;

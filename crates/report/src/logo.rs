@@ -17,15 +17,15 @@ pub fn logo(data: &Data) -> Option<(LogoKind, Vec<u8>)> {
 /// Refuses a picture that cannot be drawn. The report comes last, and is not to be lost after hours.
 ///
 /// # Errors
-/// Names the file.
-pub fn refuse_logo(settings: &ReportSettings) -> Result<(), Error> {
+/// Names the `key` that the file comes from, and the file.
+pub fn refuse_logo(settings: &ReportSettings, key: &str) -> Result<(), Error> {
     let Some(logo) = &settings.logo else {
         return Ok(());
     };
     picture(logo).map(drop).map_err(|why| {
         let path = &logo.path;
         Error::Refused(format!(
-            "report.logo is `{path}`, but it must be {LOGO_ACCEPTED} ({why})"
+            "{key} is `{path}`, but it must be {LOGO_ACCEPTED} ({why})"
         ))
     })
 }

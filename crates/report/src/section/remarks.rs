@@ -26,7 +26,7 @@ pub fn remarks(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Vec<Te
 }
 
 /// That systems are simulated or their devices emulated: `new and old are on emulated devices with the
-/// limits of the plan (new: iops = 3000; old: iops = 1000).`
+/// limits of the plan.`
 pub fn not_real(data: &Data, sweep: &SweepTable<'_>) -> Option<String> {
     let with = |is_it: &dyn Fn(&System) -> bool| -> Vec<&str> {
         let own = sweep.systems.iter().filter(|system| is_it(system));
@@ -35,30 +35,21 @@ pub fn not_real(data: &Data, sweep: &SweepTable<'_>) -> Option<String> {
     let simulated = with(&|system| system.driver == "sim");
     let answered = with(&|system| system.driver == "null");
     let emulated = with(&|system| is_emulated(data, &system.name));
-    let limits = emulated.iter().filter_map(|name| {
-        let limits = limits(data, name)?;
-        Some(format!("{name}: {limits}"))
-    });
-    let limits: Vec<String> = limits.collect();
-    let limits = match limits.as_slice() {
-        [] => String::new(),
-        known => format!(" ({})", known.join("; ")),
-    };
     let said = [
         (
             &simulated,
             ["is", "are"],
-            "simulated: the plan says how long a request takes".to_owned(),
+            "simulated: the plan says how long a request takes",
         ),
         (
             &answered,
             ["is", "are"],
-            "no database: every request is answered at once".to_owned(),
+            "no database: every request is answered at once",
         ),
         (
             &emulated,
             ["is on an emulated device", "are on emulated devices"],
-            format!("with the limits of the plan{limits}"),
+            "with the limits of the plan",
         ),
     ];
     let said = said.into_iter().filter(|(names, ..)| !names.is_empty());
@@ -77,20 +68,6 @@ fn is_emulated(data: &Data, system: &str) -> bool {
         let is_own = fact.system.as_deref() == Some(system);
         is_own && fact.group == Fact::PREPARATION && fact.name == "emulate"
     })
-}
-
-/// The limits of an emulated device as its plan gives them, without its size.
-fn limits(data: &Data, system: &str) -> Option<String> {
-    let key = format!("system.{system}.emulate");
-    let mut given = data
-        .headers
-        .iter()
-        .filter_map(|header| header.plan.get(&key));
-    let parts = given.next()?.value.split(", ");
-    let limits: Vec<&str> = parts
-        .filter(|part| part.contains('=') && !part.starts_with("size"))
-        .collect();
-    (!limits.is_empty()).then(|| limits.join(", "))
 }
 
 /// What differs between the systems besides what is compared.

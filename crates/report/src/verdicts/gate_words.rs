@@ -2,8 +2,8 @@
 
 use super::{
     Verdicts,
-    blocks::{form, improvement, interval_text},
     gate::{Disturbance, Gate, GateOutcome, Judged, Reason},
+    ratio::{form, improvement, interval_text},
 };
 use crate::section::probability;
 use tailmark_model::{Bounded, number};

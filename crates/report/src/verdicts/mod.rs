@@ -8,6 +8,7 @@ mod gate_words;
 mod json;
 mod near;
 mod points;
+mod ratio;
 mod sides;
 
 pub use condition::{Condition, any_metric, band, metric, report_metric};
