@@ -227,7 +227,7 @@ fn every_setting_of_rocksdb_is_marked_in_the_studies_of_rocksdb() {
         let plan = shipped(name).check().unwrap();
         let system = &plan.systems[0];
         // What only tailmark has, and what RocksDB did not have yet.
-        let own = ["statistics", "async_io"];
+        let own = ["statistics", "async_io", "library"];
         for (setting, _) in system
             .settings
             .iter()
