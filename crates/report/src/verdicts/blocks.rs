@@ -14,7 +14,7 @@ use crate::{
     section::{RATIO, metric_cell, probability},
 };
 use std::collections::BTreeMap;
-use tailmark_model::{Bounded, Metric, Ratios, finding::UNEQUAL_CONDITIONS, number};
+use tailmark_model::{Metric, finding::UNEQUAL_CONDITIONS, number};
 use tailmark_stats::{
     Comparison,
     comparison::{Place, Verdict},
