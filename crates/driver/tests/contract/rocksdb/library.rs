@@ -402,6 +402,21 @@ fn data_of_a_version_is_left_alone_by_one_that_would_lock_it_out() {
 }
 
 #[test]
+fn what_is_said_of_crc32c_is_of_the_library_that_reads_and_not_of_the_one_that_wrote() {
+    let library = library("8.1.1.1");
+    let mut bench = use_database(&library, 10);
+    bench.params.settings = check(bench.driver, &[], &bench.params.data).unwrap();
+    bench.params.access = Access::Read;
+    let embedded = bench.open();
+    let remarks = embedded.remarks();
+    assert!(
+        remarks.iter().all(|r| r.code != RemarkCode::SoftwareCrc),
+        "{remarks:?}"
+    );
+    assert!(!embedded.facts().contains_key("crc32c"));
+}
+
+#[test]
 fn data_that_another_program_opened_since_is_not_confirmed_as_tailmarks() {
     // 5.11.3 cannot keep tailmark's name in the database, so a note beside it does.
     let library = library("5.11.3");
