@@ -97,6 +97,7 @@ pub const RESTORE: &str = "\
 Examples:
   tailmark restore";
 
+#[cfg(feature = "rocksdb")]
 pub const ROCKSDB: &str = "\
 Examples:
   tailmark rocksdb fetch 8.1.1.1
