@@ -185,7 +185,7 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
     let place = read_set(scratch);
     let driver = db::find("rocksdb").unwrap();
     let opened = RocksDb::open(&measured::params(driver, &place, CACHED, RECORDS)).unwrap();
-    let database = BareReads::of(&opened);
+    let database = BareReads::new(&opened);
     let mut session = opened.session().unwrap();
     let all = Operation::Scan {
         start: Key {
@@ -267,7 +267,7 @@ unsafe impl Sync for BareReads {}
 
 #[expect(unsafe_code, reason = "direct calls of C functions")]
 impl BareReads {
-    fn of(database: &RocksDb) -> Self {
+    fn new(database: &RocksDb) -> Self {
         let (database, table) = database.bare();
         Self {
             database: database.cast(),

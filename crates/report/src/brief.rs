@@ -88,7 +88,7 @@ fn lines(blocks: &[Block]) -> usize {
     blocks.iter().map(of_block).sum()
 }
 
-/// A chart that leaves room for so many lines.
+/// The chart, lower by so many lines of text.
 fn lower(chart: Chart, lines: usize) -> Chart {
     const LINE: u32 = 18;
     const LEAST: u32 = 210;

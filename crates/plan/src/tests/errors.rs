@@ -48,7 +48,7 @@ metric = 'p98 read'
 
 #[test]
 fn what_is_wrong_only_without_a_removed_key_is_no_error() {
-    // Without its value, `warmup` is not `auto`; without workload `w`, nobody sends scans.
+    // A wrong `warmup` is not `auto`, and a wrong workload `w` sends no scans: errors that follow.
     for text in [
         "[sweep]\nwarmup = 'atuo'\nwarmup_least = '1m'\n",
         "[sweep]\nworkloads = ['w ']\n[slo]\nlatency = 'p99 scan < 1ms'\n\

@@ -167,7 +167,7 @@ fn flushes_end(disable_wal: &'static str, end: fn(Box<dyn Database>, &Bench) -> 
     for name in ["7.10.2", "9.10.0", "11.8.1", "embedded"].map(library) {
         let (done, ended) = mpsc::channel();
         let library = name.clone();
-        // A flush that does not end leaves its thread behind.
+        // If a flush hangs, only its thread does.
         thread::spawn(move || {
             let settings = [("library", &*library), SMALL, ("disable_wal", disable_wal)];
             let mut bench = Bench::with("rocksdb", &settings);

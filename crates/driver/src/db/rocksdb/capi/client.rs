@@ -12,7 +12,7 @@ pub(in super::super) struct Value<'a> {
 
 #[expect(unsafe_code, reason = "calls of C functions with live handles")]
 impl Value<'_> {
-    /// The value behind a handle, unless that is null.
+    /// The value of a handle; `None` if the handle is null.
     #[inline]
     pub(super) fn new(functions: &'static Table, handle: Handle) -> Option<Self> {
         if handle.is_null() {

@@ -44,8 +44,8 @@ pub fn jar_name(version: &str) -> String {
 /// If the file cannot be read.
 pub fn library_name(version: &str, file: &Path) -> io::Result<String> {
     let is_jar = is_jar(&mut File::open(file)?)?;
-    let (before, behind) = if is_jar { JAR } else { LIBRARY };
-    Ok(format!("{before}{version}{behind}"))
+    let (prefix, suffix) = if is_jar { JAR } else { LIBRARY };
+    Ok(format!("{prefix}{version}{suffix}"))
 }
 
 /// A library that is there.
@@ -129,8 +129,8 @@ pub fn cached() -> Vec<PathBuf> {
 /// The version in the name of a file in the cache.
 fn version_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
-    let mut versions = [JAR, LIBRARY].into_iter().filter_map(|(before, behind)| {
-        let version = name.strip_prefix(before)?.strip_suffix(behind)?;
+    let mut versions = [JAR, LIBRARY].into_iter().filter_map(|(prefix, suffix)| {
+        let version = name.strip_prefix(prefix)?.strip_suffix(suffix)?;
         is_version(version).then(|| version.to_owned())
     });
     versions.next()
