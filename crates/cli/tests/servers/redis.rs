@@ -18,7 +18,8 @@ struct OwnServer {
 }
 
 impl OwnServer {
-    /// Not started yet.
+    /// Not started yet. The ports from 6401 on belong to this file; those below to the contract
+    /// tests, which run beside it.
     fn new(port: u16) -> Self {
         // Where there is none at all, none can be started either.
         let _ = server("redis");
@@ -89,7 +90,7 @@ fn keys(hosts: &str, database: u32) -> usize {
 
 #[test]
 fn a_load_ends_if_another_program_makes_keys_that_it_could_evict() {
-    let server = OwnServer::new(6386);
+    let server = OwnServer::new(6401);
     server.act("start");
     let hosts = server.hosts();
     for (name, value) in [("maxmemory", "100mb"), ("maxmemory-policy", "volatile-lru")] {
@@ -120,7 +121,7 @@ fn a_load_ends_if_another_program_makes_keys_that_it_could_evict() {
 
 #[test]
 fn a_redis_that_was_killed_in_a_point_comes_back_with_its_records() {
-    let server = OwnServer::new(6390 + 9);
+    let server = OwnServer::new(6402);
     let dir = TempDir::new().unwrap();
     let sweep = "threads = [2, 4]\nduration = '15s'\nready_timeout = '30s'";
     std::fs::write(dir.path().join("plan.toml"), server.plan(sweep)).unwrap();
@@ -183,7 +184,7 @@ fn another_run_finds_the_records_and_clean_removes_them_alone() {
 
 #[test]
 fn a_dry_run_that_the_server_refuses_or_does_not_answer_is_refused() {
-    let server = OwnServer::new(6387);
+    let server = OwnServer::new(6403);
     server.act("start");
     let hosts = server.hosts();
     let set = resp(&hosts, 0, &["CONFIG", "SET", "requirepass", "right"]);
