@@ -3,13 +3,14 @@
 
 use crate::{
     axis::{Axis, Step},
-    block::Text,
+    block::{Span, Text},
     compare::{self, Average, ComparedAt, Outcome},
     compared::Comparisons,
     statement::{Detail, more},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_model::{Metric, Ratios, Statistic, number};
+use std::collections::BTreeMap;
+use tailmark_model::{Metric, Ratios, Statistic, System, number};
 use tailmark_stats::{Comparison, comparison};
 
 /// Ratios this close to each other are one.
@@ -178,7 +179,8 @@ fn along_all<'a>(
         .collect()
 }
 
-/// One sentence for one system against several, or for several against one.
+/// One sentence for one system against several, or for several against one. What is the same of
+/// several others is said once.
 fn ranges<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
@@ -189,60 +191,115 @@ fn ranges<'a>(
     let first = all.first()?;
     let is_one = all.iter().all(|along| along.a == first.a);
     let is_ops = metric == Metric::OPS_PER_SEC;
-    let mut text = Text::default();
-    let mut was_average = None;
-    let ways = all.iter().map(|along| {
-        let mut ways = [true, false].into_iter();
-        ways.find(|is_first| along.leads_everywhere(sweep, *is_first))
-    });
-    let ways: Vec<Option<bool>> = ways.collect();
-    // Of several systems alike it is said once, at the end.
-    let is_alike = is_one && ways.iter().all(|way| way.is_some() && *way == ways[0]);
-    for (i, along) in all.iter().enumerate() {
-        let is_averaged = metric
-            .latency()
-            .is_none_or(|(_, own)| own == Statistic::MEAN);
+    let is_terse = detail == Detail::Terse;
+    let mut clauses: Vec<Clause<'a>> = Vec::new();
+    for along in all {
         let average = compare::average(group, sweep.comparisons, metric, (along.a, along.b));
-        let average = average.filter(|_| is_averaged);
-        text = text.and(if i == 0 { "" } else { "; " });
-        if was_average.replace(average.is_some()) != Some(average.is_some()) {
-            text = text.and(over(group.axis, average.is_some(), i == 0));
-        }
-        text = match (i == 0, is_ops) {
-            (false, _) if is_one => text.and("it "),
-            (_, true) => text.and_strong(along.a).and(" "),
-            (true, false) => {
-                let text = text.and(format!("the {} of ", metric.noun()));
-                text.and_strong(along.a).and(" ")
-            }
-            (false, false) => text.and("that of ").and_strong(along.a).and(" "),
-        };
-        let is_terse = detail == Detail::Terse;
-        let has_ends = !is_terse || all.len() == 1 || !is_ops || average.is_none();
+        let statistic = metric.latency().map(|(_, statistic)| statistic);
+        let average = average.filter(|_| statistic.is_none_or(|own| own == Statistic::MEAN));
+        let ratios = along.form(metric, average, sweep.comparisons);
         let than = |low: &str| match average {
-            None if !is_ops => compare::than(low, along.b),
+            None if !is_ops => compare::than(low, OTHERS),
             _ => String::new(),
         };
-        let ratios = along.form(metric, average, sweep.comparisons);
         let ends = along.ends(group, ratios, than)?;
+        let has_ends = !is_terse || all.len() == 1 || !is_ops || average.is_none();
         let ends = Some(ends).filter(|_| has_ends);
         let ratios = ends.as_ref().map_or(sweep.comparisons.ratios, |_| ratios);
         let details = (!is_terse, ends.as_deref(), ratios);
-        text = range(text, sweep, metric, along.b, average, details);
-        // In full it is a sentence of its own.
-        let is_said = ends.is_some_and(|ends| ends.contains(" at every "));
-        let is_here = is_terse && !is_said && (!is_alike || i + 1 == all.len());
-        if let Some(way) = ways[i].filter(|_| is_here) {
-            let is_of_one = all.len() > 1 && !is_alike;
-            text = text.and(everywhere_too(group.axis, (is_ops, way), is_of_one));
+        let text = range(Text::default(), sweep, metric, OTHERS, average, details);
+        let mut ways = [true, false].into_iter();
+        let clause = Clause {
+            a: along.a,
+            others: vec![along.b],
+            is_average: average.is_some(),
+            text,
+            leads: ways.find(|is_first| along.leads_everywhere(sweep, *is_first)),
+            // In full it is a sentence of its own.
+            can_lead: is_terse && !ends.is_some_and(|ends| ends.contains(" at every ")),
+        };
+        match clauses.iter_mut().find(|said| said.is_same(&clause)) {
+            Some(said) => said.others.push(along.b),
+            None => clauses.push(clause),
+        }
+    }
+    // Of several systems alike it is said once, at the end.
+    let leads = clauses[0].leads;
+    let is_alike = is_one && leads.is_some() && clauses.iter().all(|one| one.leads == leads);
+    let mut text = Text::default();
+    let mut was_average = None;
+    for (i, clause) in clauses.iter().enumerate() {
+        text = text.and(if i == 0 { "" } else { "; " });
+        if was_average.replace(clause.is_average) != Some(clause.is_average) {
+            text = text.and(over(group.axis, clause.is_average, i == 0));
+        }
+        text = match (i == 0, is_ops) {
+            (false, _) if is_one => text.and("it "),
+            (_, true) => text.and_strong(clause.a).and(" "),
+            (true, false) => {
+                let text = text.and(format!("the {} of ", metric.noun()));
+                text.and_strong(clause.a).and(" ")
+            }
+            (false, false) => text.and("that of ").and_strong(clause.a).and(" "),
+        };
+        text = clause.say(text, is_ops);
+        let is_here = clause.can_lead && (!is_alike || i + 1 == clauses.len());
+        if let Some(way) = clause.leads.filter(|_| is_here) {
+            let whom = match clause.others.len() {
+                _ if clauses.len() == 1 || is_alike => "",
+                1 => " it",
+                _ => " them",
+            };
+            text = text.and(everywhere_too(group.axis, (is_ops, way), whom));
         }
     }
     Some(text.and("."))
 }
 
+/// Stands in a clause for the names of the others.
+const OTHERS: &str = "\u{1}";
+
+/// What a sentence says of one system against others of which the same is true.
+struct Clause<'a> {
+    a: &'a str,
+    others: Vec<&'a str>,
+    is_average: bool,
+    text: Text,
+    /// Whether the first leads at every step, or trails.
+    leads: Option<bool>,
+    /// Whether that may stand at the end of the clause.
+    can_lead: bool,
+}
+
+impl Clause<'_> {
+    fn is_same(&self, other: &Self) -> bool {
+        (self.a, self.is_average, self.leads, self.can_lead)
+            == (other.a, other.is_average, other.leads, other.can_lead)
+            && self.text == other.text
+    }
+
+    /// With the names: `A and B`, in front of a latency `A's and B's`.
+    fn say(&self, text: Text, is_ops: bool) -> Text {
+        let (last, head) = self.others.split_last().expect("a clause has another");
+        let head = head.iter().map(|name| {
+            let end = if is_ops { "" } else { "'s" };
+            format!("{name}{end}")
+        });
+        let names: Vec<String> = head.chain([(*last).to_owned()]).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let names = number::list(&names);
+        let spans = self.text.0.iter().map(|span| match span {
+            Span::Plain(said) => Span::Plain(said.replace(OTHERS, &names)),
+            Span::Strong(said) => Span::Strong(said.replace(OTHERS, &names)),
+            Span::Badge(_) => span.clone(),
+        });
+        Text(text.0.into_iter().chain(spans).collect())
+    }
+}
+
 /// `, and leads at every thread count`: at the end of a clause about an average. If other clauses are
-/// about other systems, `leads it`.
-fn everywhere_too(axis: Axis, (is_ops, is_better): (bool, bool), is_of_one: bool) -> String {
+/// about other systems, ` it` or ` them` says whom.
+fn everywhere_too(axis: Axis, (is_ops, is_better): (bool, bool), whom: &str) -> String {
     let at_every = match axis {
         Axis::Threads => "thread count",
         Axis::Rates => "offered rate",
@@ -253,7 +310,7 @@ fn everywhere_too(axis: Axis, (is_ops, is_better): (bool, bool), is_of_one: bool
         (false, true) => "is lower",
         (false, false) => "is higher",
     };
-    let whom = if is_of_one && is_ops { " it" } else { "" };
+    let whom = if is_ops { whom } else { "" };
     format!(", and {verb}{whom} at every {at_every}")
 }
 
@@ -435,22 +492,22 @@ pub fn overlapping(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<T
         let outcome = Outcome::new(&comparison, sweep.comparisons.band);
         Some(matches!(outcome, Outcome::Tied | Outcome::Equivalent))
     };
-    let line = |(a, b): (&str, &str)| {
-        let overlap = |step: &&Step| {
-            [Metric::OPS_PER_SEC, metric].map(|one| is_same(**step, one, (a, b))) == [Some(true); 2]
+    let overlap = |a: &System, b: &System| -> Vec<Step> {
+        let pair = (a.name.as_str(), b.name.as_str());
+        let is_at = |step: &&Step| {
+            [Metric::OPS_PER_SEC, metric].map(|one| is_same(**step, one, pair)) == [Some(true); 2]
         };
-        let steps: Vec<Step> = group.steps.iter().filter(overlap).copied().collect();
-        let places = compare::places(&steps);
-        (!steps.is_empty()).then(|| format!("{a} and {b} at {places}"))
+        group.steps.iter().filter(is_at).copied().collect()
     };
-    let names: Vec<&str> = sweep
-        .systems
-        .iter()
-        .map(|system| system.name.as_str())
-        .collect();
-    let pairs = names.iter().enumerate();
-    let pairs = pairs.flat_map(|(i, a)| names[i + 1..].iter().map(|b| (*a, *b)));
-    let lines: Vec<String> = pairs.filter_map(line).collect();
+    let systems = &sweep.systems;
+    let pairs = (0..systems.len()).flat_map(|a| (a + 1..systems.len()).map(move |b| (a, b)));
+    let pairs = pairs.map(|(a, b)| ((a, b), overlap(systems[a], systems[b])));
+    let pairs = pairs.collect();
+    let lines = sets(&pairs).into_iter().map(|(set, steps)| {
+        let names: Vec<&str> = set.iter().map(|i| systems[*i].name.as_str()).collect();
+        format!("{} at {}", number::list(&names), compare::places(steps))
+    });
+    let lines: Vec<String> = lines.collect();
     let within = compare::within(sweep.comparisons);
     (!lines.is_empty()).then(|| {
         Text::plain(format!(
@@ -458,4 +515,27 @@ pub fn overlapping(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<T
             lines.join("; ")
         ))
     })
+}
+
+/// The sets of systems of which every two overlap at the same steps, each pair in one of them.
+fn sets(pairs: &BTreeMap<(usize, usize), Vec<Step>>) -> Vec<(Vec<usize>, &[Step])> {
+    let mut sets: Vec<(Vec<usize>, &[Step])> = Vec::new();
+    for ((a, b), steps) in pairs.iter().filter(|(_, steps)| !steps.is_empty()) {
+        let has_both = |set: &[usize]| set.contains(a) && set.contains(b);
+        if sets.iter().any(|(set, own)| has_both(set) && own == steps) {
+            continue;
+        }
+        let mut set = vec![*a, *b];
+        let last = pairs.keys().map(|(_, last)| *last).max().unwrap_or(*b);
+        for other in b + 1..=last {
+            if set
+                .iter()
+                .all(|one| pairs.get(&(*one, other)) == Some(steps))
+            {
+                set.push(other);
+            }
+        }
+        sets.push((set, steps));
+    }
+    sets
 }

@@ -256,6 +256,13 @@ fn the_7450_study() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
+    assert_lines(
+        &said(&data),
+        &[
+            "Points overlap (within 3 % in ops/s and p99.99 read latency): Device A, Device B and Micron 7450 at 4, 8, 16, 32 and 48 threads.",
+            "is equal to Device A's and Device B's at every thread count (4 to 48); it ranges from",
+        ],
+    );
     let figures = blocks("workloads", &data)
         .into_iter()
         .find_map(|block| match block {

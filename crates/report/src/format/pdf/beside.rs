@@ -6,7 +6,7 @@ use super::{
     lines::{Align, Run, badge_run, lines, runs, set},
     tree::{Look, Piece, Placed},
 };
-use crate::{Card, Figure, Text, draw::Drawing};
+use crate::{Card, CardFigure, Figure, Text, draw::Drawing};
 use krilla::tagging::{ListNumbering, Tag};
 
 /// The most cards beside each other.
@@ -15,9 +15,23 @@ const CARDS: usize = 5;
 const GAP: f32 = 10.0;
 const ACCENT: &str = "#0b5a8f";
 
+/// A card with one of its figures.
+fn with(card: &Card, figure: &CardFigure) -> Card {
+    Card {
+        figures: vec![figure.clone()],
+        ..card.clone()
+    }
+}
+
 impl<'r> Writer<'r> {
     /// Cards in rows that fill the width of the page, so that there is no gap.
+    /// The figures of a card that is alone stand in such a row, too.
     pub fn cards(&mut self, cards: &[Card]) {
+        let single: Vec<Card> = match cards {
+            [card] => card.figures.iter().map(|own| with(card, own)).collect(),
+            _ => Vec::new(),
+        };
+        let cards = if single.is_empty() { cards } else { &single };
         let rows = cards.len().div_ceil(CARDS).max(1);
         let (least, more) = (cards.len() / rows, cards.len() % rows);
         let mut rest = cards;
