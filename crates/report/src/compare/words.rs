@@ -59,14 +59,18 @@ pub fn reasons(all: &[(String, &Comparison)], comparisons: &Comparisons) -> Stri
         }
     };
     let is_one = open.len() == 1 && widest.is_empty();
+    // What tells the intervals apart: the workload, the other system, or both.
+    let of_all = || all.iter().filter(is_open);
+    let has_titles = of_all().any(|(title, _)| *title != open[0].0);
+    let has_systems = of_all().any(|(_, one)| one.b != open[0].1.b);
     let intervals = open.iter().filter_map(|(title, one)| {
         let interval = interval(one, comparisons)?;
-        let title = if is_one {
-            String::new()
-        } else {
-            format!(" ({title})")
-        };
-        Some(interval + &title)
+        Some(match (has_titles, has_systems) {
+            _ if is_one => interval,
+            (true, true) => format!("{interval} ({title}, {})", one.b),
+            (false, true) => format!("{interval} ({})", one.b),
+            (_, false) => format!("{interval} ({title})"),
+        })
     });
     let intervals: Vec<String> = intervals.collect();
     let intervals: Vec<&str> = intervals.iter().map(String::as_str).collect();

@@ -96,8 +96,8 @@ impl<'s, 'a> Topic<'s, 'a> {
             if alike.is_empty() || !topic.with(sweep, &[Lead::Worse]).is_empty() {
                 continue;
             }
-            let like = like(sweep, &known(&alike));
-            let behind = known(&topic.with(sweep, &[Lead::Better]));
+            let like = like(topic, sweep, &known(sweep, &alike));
+            let behind = known(sweep, &topic.with(sweep, &[Lead::Better]));
             let is_ratio = |one: &&Comparison| sweep.comparisons.improvement(one).contains('X');
             let name = |one: &&Comparison| (one.b.clone(), is_ratio(one));
             let names: Vec<(String, bool)> = behind.iter().map(name).collect();
@@ -151,7 +151,12 @@ impl<'s, 'a> Topic<'s, 'a> {
                 .and_strong(subject)
                 .and(" ")
         };
-        for (i, of_system) in own.behind.iter().enumerate() {
+        let behind = if own.behind.len() > NAMED {
+            vec![own.behind.concat()]
+        } else {
+            own.behind.clone()
+        };
+        for (i, of_system) in behind.iter().enumerate() {
             text = text.and(if i == 0 { "" } else { ", " });
             let improvement = range(sweep, of_system);
             text = if is_of_ops {
@@ -160,6 +165,10 @@ impl<'s, 'a> Topic<'s, 'a> {
                 let text = text.and(if i == 0 { "is " } else { "" });
                 text.and_strong(amount(&improvement)).and(" than ")
             };
+            if own.behind.len() > NAMED {
+                text = text.and(many(own.behind.len(), of_system));
+                continue;
+            }
             text = text.and(whose(of_system[0]));
             // Of several workloads they are beside each, and an average of ratios has none.
             if let ([one], false) = (&of_system[..], is_average) {
@@ -193,13 +202,31 @@ struct Alike<'p, 's, 'a> {
     topics: Vec<&'p WorkloadTopic<'s, 'a>>,
 }
 
-fn known<'p>(pairs: &[&'p ComparedPair<'_>]) -> Vec<&'p Comparison> {
+/// The most systems that a sentence names.
+const NAMED: usize = 3;
+
+/// The comparisons in the order of the systems of the study, which is the same in all workloads.
+fn known<'p>(sweep: &SweepTable<'_>, pairs: &[&'p ComparedPair<'_>]) -> Vec<&'p Comparison> {
     let known = pairs.iter().filter_map(|(.., known)| known.as_ref());
-    known.collect()
+    let mut known: Vec<&Comparison> = known.collect();
+    let place = |name: &str| sweep.systems.iter().position(|system| system.name == name);
+    known.sort_by_key(|one| place(&one.b));
+    known
 }
 
-/// `is within 3 % of A and B`
-fn like(sweep: &SweepTable<'_>, alike: &[&Comparison]) -> String {
+/// `5 other systems (B is the nearest)`; of a latency, `those of 5 other systems (B is the nearest)`.
+fn many(count: usize, all: &[&Comparison]) -> String {
+    let gain = |one: &&&Comparison| compare::gain(one).value;
+    let nearest = all.iter().min_by(|a, b| gain(a).total_cmp(&gain(b)));
+    nearest.map_or_else(String::new, |one| {
+        let is_of_ops = one.metric == Metric::OPS_PER_SEC;
+        let those = if is_of_ops { "" } else { "those of " };
+        format!("{those}{count} other systems ({} is the nearest)", one.b)
+    })
+}
+
+/// `is within 3 % of A and B`, `shows no difference from every other system`.
+fn like(topic: &WorkloadTopic<'_, '_>, sweep: &SweepTable<'_>, alike: &[&Comparison]) -> String {
     let outcomes = alike
         .iter()
         .map(|one| Outcome::new(one, sweep.comparisons.band));
@@ -210,6 +237,11 @@ fn like(sweep: &SweepTable<'_>, alike: &[&Comparison]) -> String {
         [Outcome::Equivalent] => format!("is equivalent ({within}) to"),
         _ => "shows no difference from".to_owned(),
     };
+    if alike.len() > NAMED && alike.len() == topic.pairs.len() {
+        let is_of_ops = topic.metric() == Metric::OPS_PER_SEC;
+        let whose = if is_of_ops { "" } else { "'s" };
+        return format!("{how} every other system{whose}");
+    }
     let others: Vec<String> = alike.iter().map(|one| whose(one)).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     format!("{how} {}", number::list(&others))
