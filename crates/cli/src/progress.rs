@@ -58,12 +58,12 @@ struct State {
     searches: Searches,
     /// When the load or the point in progress began.
     began: Option<Instant>,
-    phase: Option<Running>,
+    phase: Option<RunningPhase>,
 }
 
 /// The phase in progress.
 #[derive(Debug, Clone)]
-struct Running {
+struct RunningPhase {
     kind: PhaseKind,
     what: String,
     operations: Option<u64>,
@@ -234,7 +234,7 @@ impl State {
     }
 }
 
-impl Running {
+impl RunningPhase {
     /// The completed fraction, 0 to 1, if known.
     fn part(&self) -> Option<f64> {
         let by_time = self
@@ -325,7 +325,7 @@ impl Observer for Progress {
         }
         state.began.get_or_insert_with(Instant::now);
         let (kind, operations, duration) = (phase.kind, phase.operations, phase.duration);
-        state.phase = Some(Running {
+        state.phase = Some(RunningPhase {
             kind,
             what,
             operations,
@@ -398,8 +398,8 @@ impl Observer for Progress {
 mod tests {
     use super::*;
 
-    fn measuring(elapsed: u64, duration: u64) -> Running {
-        Running {
+    fn measuring(elapsed: u64, duration: u64) -> RunningPhase {
+        RunningPhase {
             kind: PhaseKind::Measure,
             what: "disk ycsb-a, 4 threads".into(),
             operations: None,

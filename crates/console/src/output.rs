@@ -81,7 +81,7 @@ impl Console {
     ) -> anyhow::Result<()> {
         let (gone, is_standard) = (Cell::new(None), self.is_standard);
         let mut out = lock(&self.out);
-        let mut out = BufWriter::new(Watched {
+        let mut out = BufWriter::new(WatchedStdout {
             out: &mut **out,
             gone: &gone,
             is_standard,
@@ -126,13 +126,13 @@ fn lock(to: &Shared) -> MutexGuard<'_, Box<dyn Write + Send>> {
 
 /// Remembers whether the reader of standard output is gone, because callers may wrap the error. A
 /// broken connection to a database is different, and never gets here.
-struct Watched<'a> {
+struct WatchedStdout<'a> {
     out: &'a mut (dyn Write + Send),
     gone: &'a Cell<Option<Closed>>,
     is_standard: bool,
 }
 
-impl Watched<'_> {
+impl WatchedStdout<'_> {
     fn look<T>(&self, written: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &written {
             self.gone.set(reader_gone(error, self.is_standard));
@@ -141,7 +141,7 @@ impl Watched<'_> {
     }
 }
 
-impl Write for Watched<'_> {
+impl Write for WatchedStdout<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes);
         self.look(written)

@@ -21,7 +21,7 @@ mod tools;
 mod watch;
 
 use anyhow::{Context, anyhow, bail};
-use flags::{Asked, Flags};
+use flags::{Flags, InfoRequest};
 use std::path::PathBuf;
 use tailmark_console::{Console, Exit, Refused, listen};
 use tailmark_driver::{Driver, Location};
@@ -35,8 +35,8 @@ pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
     let (own, words) = take_out(words).map_err(Refused::because)?;
     let flags = Flags::parse(&words).map_err(Refused::because)?;
     match flags.requested {
-        Some(Asked::Help) => return help(console),
-        Some(Asked::Version) => {
+        Some(InfoRequest::Help) => return help(console),
+        Some(InfoRequest::Version) => {
             console.say(&format!(
                 "db_bench of tailmark {}",
                 env!("CARGO_PKG_VERSION")
@@ -59,7 +59,7 @@ pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
 
 /// What db_bench does not have.
 #[derive(Default)]
-pub(crate) struct Own {
+pub(crate) struct TailmarkFlags {
     /// The study that the call becomes a part of.
     pub out: Option<PathBuf>,
     /// Whether the version that wrote the database may be locked out of it.
@@ -67,9 +67,9 @@ pub(crate) struct Own {
 }
 
 /// Splits off `-o DIR` and `--upgrade`.
-fn take_out(words: &[String]) -> anyhow::Result<(Own, Vec<String>)> {
+fn take_out(words: &[String]) -> anyhow::Result<(TailmarkFlags, Vec<String>)> {
     let mut rest = Vec::new();
-    let (mut own, mut words) = (Own::default(), words.iter());
+    let (mut own, mut words) = (TailmarkFlags::default(), words.iter());
     while let Some(word) = words.next() {
         match word.as_str() {
             "-o" => own.out = Some(words.next().context("-o needs a directory")?.into()),

@@ -3,7 +3,7 @@
 mod opening;
 
 use super::{
-    Own,
+    TailmarkFlags,
     benchmarks::{Action, ListedBenchmark, Tool},
     flags::{self, Flags},
     location,
@@ -12,7 +12,7 @@ use super::{
     tally::{Counting, Tally},
     text::{self, BenchmarkResult},
     tools,
-    watch::{Watch, refuse_default_report},
+    watch::{IntervalWriter, refuse_default_report},
 };
 use anyhow::{bail, ensure};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
@@ -69,7 +69,12 @@ impl<'a> BenchmarkRun<'a> {
     ///
     /// # Errors
     /// Names what is wrong with them.
-    pub fn new(flags: &'a Flags, own: Own, stop: Stop, console: Console) -> anyhow::Result<Self> {
+    pub fn new(
+        flags: &'a Flags,
+        own: TailmarkFlags,
+        stop: Stop,
+        console: Console,
+    ) -> anyhow::Result<Self> {
         let driver = tailmark_driver::db::find("rocksdb")?;
         let directory = tempfile::Builder::new()
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
@@ -327,7 +332,7 @@ impl<'a> BenchmarkRun<'a> {
             measure.row,
             "multireadrandom" | "mixgraph" | "readseq" | "readreverse"
         );
-        let watch = Watch::new(self.flags, database, batch, &self.console)?;
+        let watch = IntervalWriter::new(self.flags, database, batch, &self.console)?;
         let key = key(measurement, 1, rate);
         let keys = Arc::new(KeySpace::new(data.records, data.records));
         let counted: &dyn Database = if needs_tally { &counting } else { database };

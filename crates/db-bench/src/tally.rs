@@ -62,7 +62,7 @@ impl Database for Counting<'_> {
         Ok(Box::new(CountingSession {
             session,
             tally,
-            own: Own::default(),
+            own: SessionTally::default(),
             ended: false,
         }))
     }
@@ -86,7 +86,7 @@ impl Database for Counting<'_> {
 
 /// One session's counts.
 #[derive(Debug, Default)]
-struct Own {
+struct SessionTally {
     records: u64,
     walked: u64,
     value_bytes: u64,
@@ -95,7 +95,7 @@ struct Own {
 struct CountingSession {
     session: Box<dyn Session>,
     tally: Arc<Tally>,
-    own: Own,
+    own: SessionTally,
     ended: bool,
 }
 

@@ -21,7 +21,7 @@ use tailmark_engine::{IntervalStats, Live, Observer};
 use tailmark_study::refuse_output;
 
 /// Writes interval lines and rows of the report file as often as the flags say.
-pub struct Watch<'a> {
+pub struct IntervalWriter<'a> {
     console: &'a Console,
     database: &'a RocksDb,
     /// Seconds from one interval line to the next; 0: none.
@@ -83,7 +83,7 @@ struct State {
     operations: BTreeMap<u32, u64>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> IntervalWriter<'a> {
     /// Watches one benchmark.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Observer for Watch<'_> {
+impl Observer for IntervalWriter<'_> {
     fn interval(&self, live: &Live) {
         let mut state = self.state();
         let (elapsed, operations) = (live.elapsed.as_secs_f64(), live.operations * self.batch);

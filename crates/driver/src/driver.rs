@@ -1,7 +1,8 @@
 //! Drivers: the rows of the table of databases.
 
 use crate::{
-    DataSet, Database, Error, Location, Look, OperationKind, Setting, Settings, did_you_mean,
+    DataSet, Database, Error, Location, OperationKind, ServerContents, Setting, Settings,
+    did_you_mean,
 };
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -147,9 +148,9 @@ pub type Confirm<'a> = dyn Fn(&Path) -> Result<(), String> + 'a;
 #[derive(Debug, Clone, Copy)]
 pub struct ServerLook {
     /// Connects, reads, and changes nothing.
-    pub at: fn(&Params) -> Result<Look, Error>,
+    pub at: fn(&Params) -> Result<ServerContents, Error>,
     /// What [`Self::at`] returns for a server without the data set. Connects to no server.
-    pub of_empty: fn(&Params) -> Look,
+    pub of_empty: fn(&Params) -> ServerContents,
 }
 
 /// A database that can be tested: a row of [`crate::db::DRIVERS`].

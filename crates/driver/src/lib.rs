@@ -35,7 +35,7 @@ pub use hint::did_you_mean;
 pub use input::{INPUT_BYTES_MAX, read_file, read_stream, read_text, read_text_stream};
 pub use location::{Location, is_rocksdb, of_another_user};
 pub use locked_file::LockedFile;
-pub use look::Look;
+pub use look::ServerContents;
 pub use made::Made;
 pub use net::HostPort;
 pub use operation::{Direction, Fields, Key, Keys, Operation, OperationKind, Special, Values};

@@ -5,7 +5,7 @@
 
 /// What a server holds in the place of a data set, and which statements would change it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ServerContents {
     /// The container of the records, for messages: `table ycsb.usertable`.
     pub name: String,
     /// The text that [`crate::Database::set_marker`] stored.

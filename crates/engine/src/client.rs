@@ -2,7 +2,7 @@
 //! budget and workload, and exists only once.
 
 use super::{
-    ending::Left,
+    ending::ClientEnd,
     pacer::{Due, Pacer},
     recorder::{Record, Timing},
     roles::CompletionGuard,
@@ -133,7 +133,7 @@ impl<R: Record, C: Clock> Client<R, C> {
         self.recorder.hand_over();
         if let Some(completion) = self.completion {
             let (done, is_spent) = (now, self.pacer.is_spent());
-            completion.leave(Left { done, is_spent });
+            completion.leave(ClientEnd { done, is_spent });
         }
         let ended = self.clock.now();
         drop(self.session);

@@ -8,7 +8,7 @@ use crate::{
     context::PhaseContext,
     interval_stats::IntervalStats,
     recorder::{self, Snapshot},
-    silence::{Look, Silence},
+    silence::{PulseReading, Silence},
 };
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::{
@@ -156,7 +156,7 @@ impl<'a, C: Clock> Collection<'a, C> {
     }
 
     fn look(&mut self) {
-        let look = Look::at(&self.context.clock, &self.context.pulses);
+        let look = PulseReading::at(&self.context.clock, &self.context.pulses);
         self.silence.look(&look, self.context.end.tick());
     }
 

@@ -17,11 +17,11 @@ const OPERATIONS_MIN: f64 = 20.0;
 
 /// The ends of the point's clients. Background clients do not count.
 #[derive(Debug, Default)]
-pub struct Ending(Mutex<Vec<Left>>);
+pub struct Ending(Mutex<Vec<ClientEnd>>);
 
 /// How one client ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Left {
+pub struct ClientEnd {
     /// When its last operation was done.
     pub done: Tick,
     /// Whether it ended because the budget was used up.
@@ -60,7 +60,7 @@ impl Length {
 
 impl Ending {
     /// Takes the end of a client.
-    pub fn add(&self, left: Left) {
+    pub fn add(&self, left: ClientEnd) {
         self.left().push(left);
     }
 
@@ -76,7 +76,7 @@ impl Ending {
         }
     }
 
-    fn left(&self) -> MutexGuard<'_, Vec<Left>> {
+    fn left(&self) -> MutexGuard<'_, Vec<ClientEnd>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -116,7 +116,7 @@ impl Ending {
     /// operations; the second includes time with fewer and fewer clients. The higher one is closer
     /// to what the system can do.
     fn with_open_start(&self, measure: Tick, planned: u64, done: u64, operations: u64) -> Length {
-        let is_late = |left: &&Left| left.done.saturating_sub(measure) > planned;
+        let is_late = |left: &&ClientEnd| left.done.saturating_sub(measure) > planned;
         // Each client had at most one operation in flight.
         let late = self.left().iter().filter(is_late).count() as u64;
         let late = late.min(operations);
@@ -171,7 +171,7 @@ impl Ending {
         if whole <= due || clients.iter().any(|left| !left.is_spent) {
             return None;
         }
-        let idle = |left: &Left| whole - left.done.saturating_sub(measure).max(due);
+        let idle = |left: &ClientEnd| whole - left.done.saturating_sub(measure).max(due);
         let sum: f64 = clients.iter().map(|left| idle(left) as f64).sum();
         let share = sum / (whole as f64 * clients.len() as f64);
         let longest = clients.iter().map(idle).max()?;

@@ -7,7 +7,7 @@
 use super::{
     arrivals::ArrivalSequence,
     deal::Deal,
-    ending::{Ending, Left, has_own_rate},
+    ending::{ClientEnd, Ending, has_own_rate},
     pacer::{End, Schedule, Timetable},
     recorder::{Record, Timing},
 };
@@ -288,7 +288,7 @@ pub struct CompletionGuard {
 
 impl CompletionGuard {
     /// The client has ended.
-    pub fn leave(self, left: Left) {
+    pub fn leave(self, left: ClientEnd) {
         self.ending.add(left);
     }
 }
@@ -356,7 +356,7 @@ mod tests {
         assert!(roles.completion(writer, &of_point).is_none());
         let end = roles.background_end();
         let [first, second] = [(); 2].map(|()| roles.completion(reader, &of_point).unwrap());
-        let left = |done| Left {
+        let left = |done| ClientEnd {
             done,
             is_spent: true,
         };

@@ -72,14 +72,14 @@ impl Pulse {
 
 /// The pulses of all clients at one instant.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct PulseReading {
     now: Tick,
     succeeded: Tick,
     failed: Tick,
     busy_since: Tick,
 }
 
-impl Look {
+impl PulseReading {
     /// Reads all pulses now.
     pub fn at(clock: &impl Clock, pulses: &[SharedPulse]) -> Self {
         let mut look = Self {
@@ -108,12 +108,12 @@ pub struct Silence {
     since: Option<Tick>,
     /// The longest silence that ended with a success, nanoseconds.
     longest_ns: u64,
-    found: Option<Found>,
+    found: Option<UnexplainedSilence>,
 }
 
 /// Silence that a slow database does not explain, with its length in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum UnexplainedSilence {
     /// Requests failed meanwhile.
     Failing(u64),
     /// The phase ended meanwhile.
@@ -122,7 +122,7 @@ enum Found {
 
 impl Silence {
     /// Takes a look; `end` is when clients stop sending operations.
-    pub fn look(&mut self, look: &Look, end: Tick) {
+    pub fn look(&mut self, look: &PulseReading, end: Tick) {
         if self.found.is_some() {
             return; // answers to the last requests change nothing
         }
@@ -132,7 +132,7 @@ impl Silence {
             self.succeeded = look.succeeded;
             if let Some(since) = self.since.take() {
                 if look.succeeded >= end && end.saturating_sub(since) >= self.bound_ns() {
-                    self.found = Some(Found::Hanging(end - since));
+                    self.found = Some(UnexplainedSilence::Hanging(end - since));
                 }
                 self.longest_ns = self.longest_ns.max(look.succeeded.saturating_sub(since));
             }
@@ -151,22 +151,24 @@ impl Silence {
         let recent_ns = nanos(Duration::from_secs(RECENT_S));
         let is_failing = look.failed > since && look.now.saturating_sub(look.failed) <= recent_ns;
         self.found = if is_failing {
-            Some(Found::Failing(silent_ns))
+            Some(UnexplainedSilence::Failing(silent_ns))
         } else {
-            (look.now >= end).then_some(Found::Hanging(silent_ns))
+            (look.now >= end).then_some(UnexplainedSilence::Hanging(silent_ns))
         };
     }
 
     /// Whether to end the phase, because requests fail and none has succeeded for too long.
     pub const fn ends_phase(&self) -> bool {
-        matches!(self.found, Some(Found::Failing(_)))
+        matches!(self.found, Some(UnexplainedSilence::Failing(_)))
     }
 
     /// The finding, if any.
     pub fn finding(&self) -> Option<Finding> {
         let (ns, what) = match self.found? {
-            Found::Failing(ns) => (ns, "while others failed, so this point was ended early"),
-            Found::Hanging(ns) => (
+            UnexplainedSilence::Failing(ns) => {
+                (ns, "while others failed, so this point was ended early")
+            }
+            UnexplainedSilence::Hanging(ns) => (
                 ns,
                 "and requests in flight had no answer when this point should have ended",
             ),
@@ -208,7 +210,7 @@ mod tests {
         let mut silence = Silence::default();
         for second in 1..=until_s {
             let (succeeded, failed, busy) = tell(second);
-            let look = Look {
+            let look = PulseReading {
                 now: second * S,
                 succeeded: succeeded * S / 10,
                 failed: failed * S / 10,

@@ -25,7 +25,7 @@ const LATE_NS: u64 = 1_000_000_000;
 
 /// The readings of one look, nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
-struct Look {
+struct ClockReadings {
     /// The clock of the phase, which may run on while a virtual machine is paused.
     tick: Tick,
     /// The kernel's clock, which stops while the machine sleeps.
@@ -38,7 +38,7 @@ struct Look {
     waited: Option<u64>,
 }
 
-impl Look {
+impl ClockReadings {
     fn now(clock: &impl Clock) -> Self {
         Self {
             tick: clock.now(),
@@ -99,10 +99,10 @@ impl Stops {
     pub fn watch(clock: &impl Clock, done: &AtomicBool, mut beside: impl FnMut()) -> Self {
         let cpus = thread::available_parallelism().map_or(1, usize::from) as u64;
         let mut stops = Self::default();
-        let mut before = Look::now(clock);
+        let mut before = ClockReadings::now(clock);
         loop {
             let is_done = done.load(Ordering::Relaxed);
-            let now = Look::now(clock);
+            let now = ClockReadings::now(clock);
             let stopped = now.stopped_since(&before, cpus);
             if stopped > 0 {
                 stops.found.push((now.tick, stopped));
@@ -147,8 +147,8 @@ mod tests {
 
     /// The look that long after the one at 0, when the process had run and the thread had waited
     /// for that long.
-    fn look(after: u64, ran: u64, waited: Option<u64>) -> Look {
-        Look {
+    fn look(after: u64, ran: u64, waited: Option<u64>) -> ClockReadings {
+        ClockReadings {
             tick: after,
             monotonic: after,
             boot: after,
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    fn stopped(now: Look) -> u64 {
+    fn stopped(now: ClockReadings) -> u64 {
         let waited = now.waited.map(|_| 0);
         now.stopped_since(&look(0, 0, waited), 4)
     }
@@ -179,12 +179,12 @@ mod tests {
 
     #[test]
     fn a_machine_that_slept_or_was_paused_is_a_stop() {
-        let slept = Look {
+        let slept = ClockReadings {
             boot: 10 * S,
             ..look(S / 10, S / 10, Some(0))
         };
         assert_eq!(stopped(slept), 10 * S - S / 10);
-        let paused = Look {
+        let paused = ClockReadings {
             tick: 5 * S,
             ..look(S / 10, S / 10, Some(0))
         };

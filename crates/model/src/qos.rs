@@ -91,7 +91,7 @@ impl Blocks {
 
 /// How many blocks had a value, and when the first of them began.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct ValueCount {
     blocks: u64,
     start_s: f64,
 }
@@ -108,7 +108,7 @@ struct TimeBlocks {
     full: u64,
     samples_min: u64,
     /// The values of full blocks for each of [`QUANTILES`], in the order of [`BlockValue::rank`].
-    values: [BTreeMap<(bool, u64), Seen>; QUANTILES.len()],
+    values: [BTreeMap<(bool, u64), ValueCount>; QUANTILES.len()],
 }
 
 impl TimeBlocks {
@@ -138,7 +138,9 @@ impl TimeBlocks {
                 None => (true, quantile::max(&self.done).unwrap_or(0)),
             };
             let start_s = self.start_s;
-            let seen = values.entry(value).or_insert(Seen { blocks: 0, start_s });
+            let seen = values
+                .entry(value)
+                .or_insert(ValueCount { blocks: 0, start_s });
             seen.blocks += 1;
         }
         self.full += 1;
@@ -150,7 +152,7 @@ impl TimeBlocks {
 
     fn finish(self, kind: Kind, time: TimeBasis) -> Vec<BlockQos> {
         let (blocks, samples_min) = (self.full, self.samples_min);
-        let of_quantile = |(&quantile, values): (&Quantile, BTreeMap<(bool, u64), Seen>)| {
+        let of_quantile = |(&quantile, values): (&Quantile, BTreeMap<(bool, u64), ValueCount>)| {
             let highest_exact = values.keys().rfind(|(is_at_least, _)| !is_at_least);
             let highest_exact = highest_exact.map_or(0, |(_, ns)| *ns);
             // The value with that many others before it.

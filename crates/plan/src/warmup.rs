@@ -75,18 +75,18 @@ impl Warmup {
         inputs: &DefaultInputs<'_>,
         scale: f64,
     ) -> Result<Self, Error> {
-        let given: Option<Asked> = sweep.optional("warmup")?;
-        if given != Some(Asked::Auto) {
+        let given: Option<WarmupSetting> = sweep.optional("warmup")?;
+        if given != Some(WarmupSetting::Auto) {
             for name in ["warmup_least", "warmup_most"] {
                 refuse_without_auto(sweep, name)?;
             }
         }
         Ok(match given {
-            Some(Asked::Auto) => Self::auto(sweep, scale)?,
-            Some(Asked::Time(time)) => Self::Fixed(timed(time, scale)),
+            Some(WarmupSetting::Auto) => Self::auto(sweep, scale)?,
+            Some(WarmupSetting::Time(time)) => Self::Fixed(timed(time, scale)),
             // The default is a tenth of the duration, which is scaled already.
             None => match sweep.computed("warmup", inputs)? {
-                Some(Asked::Time(time)) => Self::Fixed(time),
+                Some(WarmupSetting::Time(time)) => Self::Fixed(time),
                 _ => Self::Fixed(Duration::ZERO),
             },
         })
@@ -128,12 +128,12 @@ fn refuse_without_auto(sweep: &TableReader<'_>, name: &str) -> Result<(), Error>
 
 /// The setting of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum WarmupSetting {
     Time(Duration),
     Auto,
 }
 
-impl Accepted for Asked {
+impl Accepted for WarmupSetting {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
         let Accept::TimeOrAuto(min, max) = accept else {
             return None;

@@ -61,18 +61,18 @@ pub struct JobRequest {
 
 /// A step that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
+pub struct CompletedStep {
     /// The name of its row in [`super::STEPS`].
     pub step: String,
     /// Its commands.
     pub command: String,
     /// The results of steps.
-    pub found: Vec<Found>,
+    pub found: Vec<StepResult>,
 }
 
 /// A result of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct StepResult {
     /// In a line, with all values.
     pub text: String,
     /// A warning that must appear next to the results.
@@ -89,7 +89,7 @@ pub struct Job {
     /// The place of the kernel's settings.
     pub kernel: Kernel,
     /// The results of the current step.
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<StepResult>,
     /// Whether current mounts will be gone when the next step is planned.
     pub(super) is_unmounted: bool,
 }
@@ -208,7 +208,7 @@ impl Job {
             .map(|value| number::count(value.round() as u64))
             .collect();
         let verdict = rounds.verdict();
-        self.found.push(Found {
+        self.found.push(StepResult {
             text: format!("`{place}`: requests/s {}; {verdict}", values.join(" ")),
             warning: (!rounds.is_steady()).then(|| format!("`{place}`: {verdict}")),
         });

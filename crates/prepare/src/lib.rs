@@ -45,7 +45,7 @@ pub use error::{Error, Objection};
 pub use file_system::{FILE_SYSTEMS, FileSystem, file_system_on, is_mounted_on, mount, unmount};
 pub use guard::{Asks, Consent, GUARDS, Guard, Reach};
 pub use identity::{Identity, Target};
-pub use job::{DeviceRequest, Done, Found, Job, JobRequest, MachineRequest};
+pub use job::{CompletedStep, DeviceRequest, Job, JobRequest, MachineRequest, StepResult};
 pub use journal::Journal;
 pub use left::{LeftChanges, RESTORE};
 pub use log::append_to_log;

@@ -239,7 +239,7 @@ fn run(
     (spare, media): (u64, MediaBytes),
     watch: &dyn Watch,
 ) -> io::Result<Option<Rounds>> {
-    let done = Done::default();
+    let done = CompletedRequests::default();
     let stop = AtomicBool::new(false);
     let data = Data::default();
     let send = &|number: u64| {
@@ -266,7 +266,7 @@ fn run(
 
 /// Requests that are done.
 #[derive(Default)]
-struct Done {
+struct CompletedRequests {
     all: AtomicU64,
     writes: AtomicU64,
 }
@@ -278,7 +278,7 @@ fn requests(
     mix: &Mix,
     data: &Data,
     number: u64,
-    (done, stop): (&Done, &AtomicBool),
+    (done, stop): (&CompletedRequests, &AtomicBool),
 ) -> io::Result<()> {
     let blocks = (part.end - part.start) / mix.block_bytes;
     let mut buffer = Aligned::new(usize::try_from(mix.block_bytes).map_err(io::Error::other)?);
@@ -301,7 +301,7 @@ fn requests(
 /// Counts the work of each round; `None` if it was stopped, or a client failed.
 fn measure(
     mix: &Mix,
-    (done, stop): (&Done, &AtomicBool),
+    (done, stop): (&CompletedRequests, &AtomicBool),
     (mut rounds, mut media): (Rounds, MediaBytes),
     watch: &dyn Watch,
 ) -> Option<Rounds> {

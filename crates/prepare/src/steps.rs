@@ -5,7 +5,7 @@
 //! claim from the guards.
 
 use super::{
-    Claim, Done, Error, Job, Journal, Log, Reach, Setting, Target, Watch,
+    Claim, CompletedStep, Error, Job, Journal, Log, Reach, Setting, Target, Watch,
     command::line,
     file_system::{self, signature_on},
     in_use, make_namespaces, mount, mount_command, plan_namespaces, plan_precondition, plan_steady,
@@ -330,7 +330,7 @@ impl Job {
         journal: &mut Journal<'_>,
         watch: &dyn Watch,
         log: Log<'_>,
-    ) -> Result<Vec<Done>, Error> {
+    ) -> Result<Vec<CompletedStep>, Error> {
         let mut all = Vec::new();
         for step in STEPS.iter().filter(|step| which(step.changes)) {
             if watch.is_stopped() {
@@ -358,7 +358,7 @@ impl Job {
                 log(&format!("{whose}: {name}: {}", finding.text));
             }
             log(&format!("{whose}: {name} is done"));
-            all.push(Done {
+            all.push(CompletedStep {
                 step: name.to_owned(),
                 command,
                 found,

@@ -2,7 +2,7 @@
 
 use crate::agent::{
     Answer, Ask, Hello, Line, PROTOCOL, Request, now_ns,
-    protocol::{Sample, Sampled},
+    protocol::{Sample, SampleId},
 };
 use crate::{
     Error,
@@ -42,18 +42,18 @@ const MESSAGES_MAX: usize = 1000;
 
 /// A sample as the agent took it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Taken {
+pub struct AgentSample {
     /// The probe.
     pub probe: String,
     /// When, by the agent's clock.
     pub at_ns: u64,
     /// Each value with its identity.
-    pub values: Vec<(Sampled, f64)>,
+    pub values: Vec<(SampleId, f64)>,
 }
 
 /// A message while something is prepared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum PrepareMessage {
     /// A log line.
     Log(String),
     /// A long step begins.
@@ -66,12 +66,12 @@ pub enum Said {
 #[derive(Debug, Default)]
 struct Inbox {
     waiting: HashMap<u64, Sender<Answer>>,
-    samples: Vec<Taken>,
+    samples: Vec<AgentSample>,
     /// The memory of `samples`, bytes.
     samples_bytes: usize,
     not_sampled: Vec<String>,
     /// Messages about preparation.
-    prepared: Vec<Said>,
+    prepared: Vec<PrepareMessage>,
     next: u64,
     /// Why nothing comes any more.
     closed: Option<String>,
@@ -166,7 +166,7 @@ impl Channel {
     pub fn prepare(
         &self,
         ask: Ask,
-        hear: &mut dyn FnMut(Said),
+        hear: &mut dyn FnMut(PrepareMessage),
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Answer, Error> {
         let mut is_told = false;
@@ -265,7 +265,7 @@ impl Channel {
     }
 
     /// The samples since the last call, and what could not be sampled.
-    pub fn take(&self) -> (Vec<Taken>, Vec<String>) {
+    pub fn take(&self) -> (Vec<AgentSample>, Vec<String>) {
         let mut inbox = locked(&self.inbox);
         let samples = std::mem::take(&mut inbox.samples);
         inbox.samples_bytes = 0;
@@ -290,8 +290,10 @@ impl Channel {
 
 impl Inbox {
     /// Keeps a message about preparation. Later progress replaces earlier progress.
-    fn say(&mut self, said: Said) {
-        if let (Some(Said::Progress(..)), Said::Progress(..)) = (self.prepared.last(), &said) {
+    fn say(&mut self, said: PrepareMessage) {
+        if let (Some(PrepareMessage::Progress(..)), PrepareMessage::Progress(..)) =
+            (self.prepared.last(), &said)
+        {
             self.prepared.pop();
         }
         if self.prepared.len() < MESSAGES_MAX {
@@ -299,9 +301,9 @@ impl Inbox {
         }
     }
 
-    fn keep(&mut self, sample: Taken) {
+    fn keep(&mut self, sample: AgentSample) {
         let values = sample.values.iter().map(|(sampled, _)| bytes_of(sampled));
-        let bytes = size_of::<Taken>() + sample.probe.len() + values.sum::<usize>();
+        let bytes = size_of::<AgentSample>() + sample.probe.len() + values.sum::<usize>();
         if self.samples_bytes + bytes <= SAMPLES_BYTES_MAX {
             self.samples_bytes += bytes;
             self.samples.push(sample);
@@ -330,12 +332,14 @@ fn read(from: impl Read, inbox: &Mutex<Inbox>, greet: &Sender<Hello>) {
                     inbox.not_sampled.push(lines::shortened(&what));
                 }
             }
-            Ok(Some(Line::Log(text))) => locked(inbox).say(Said::Log(lines::shortened(&text))),
+            Ok(Some(Line::Log(text))) => {
+                locked(inbox).say(PrepareMessage::Log(lines::shortened(&text)))
+            }
             Ok(Some(Line::Begins(what))) => {
-                locked(inbox).say(Said::Begins(lines::shortened(&what)));
+                locked(inbox).say(PrepareMessage::Begins(lines::shortened(&what)));
             }
             Ok(Some(Line::Progress { done, total })) => {
-                locked(inbox).say(Said::Progress(done, total));
+                locked(inbox).say(PrepareMessage::Progress(done, total));
             }
             Ok(Some(Line::Sample(sample))) => match names.taken(sample) {
                 Ok(sample) => {
@@ -372,11 +376,11 @@ fn next(from: &mut impl BufRead, rate: &mut Rate) -> Result<Option<Line>, String
 
 /// The identities of each probe's values, which it sends only when they change.
 #[derive(Default)]
-struct Names(HashMap<String, Vec<Sampled>>);
+struct Names(HashMap<String, Vec<SampleId>>);
 
 impl Names {
     /// A sample with the identities of its values; `None` if they are unknown.
-    fn taken(&mut self, sample: Sample) -> Result<Option<Taken>, String> {
+    fn taken(&mut self, sample: Sample) -> Result<Option<AgentSample>, String> {
         let Sample {
             probe,
             at_ns,
@@ -398,7 +402,7 @@ impl Names {
             .0
             .get(&probe)
             .filter(|known| known.len() == values.len());
-        Ok(known.map(|known| Taken {
+        Ok(known.map(|known| AgentSample {
             values: known.iter().cloned().zip(values).collect(),
             probe,
             at_ns,
@@ -407,8 +411,8 @@ impl Names {
 }
 
 /// The memory of one value of a sample, bytes.
-fn bytes_of(sampled: &Sampled) -> usize {
-    size_of::<(Sampled, f64)>() + sampled.subject.len() + sampled.name.len()
+fn bytes_of(sampled: &SampleId) -> usize {
+    size_of::<(SampleId, f64)>() + sampled.subject.len() + sampled.name.len()
 }
 
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

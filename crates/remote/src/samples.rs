@@ -1,7 +1,7 @@
 //! Samples from a host and its clock, converted to this machine's clock.
 
 use crate::agent::now_ns;
-use crate::channel::Taken;
+use crate::channel::AgentSample;
 use tailmark_cluster::{ClockLine, Measurement};
 use tailmark_model::SeriesKind;
 
@@ -43,7 +43,7 @@ pub fn clock_of(measured: &Measurement) -> Clock {
 }
 
 /// Samples on this machine's clock.
-pub fn on_own_clock(taken: Vec<Taken>, clock: &ClockLine) -> Vec<Received> {
+pub fn on_own_clock(taken: Vec<AgentSample>, clock: &ClockLine) -> Vec<Received> {
     let mut received = Vec::new();
     for sample in taken {
         let Some(at) = clock.leader_at(sample.at_ns) else {

@@ -2,7 +2,7 @@
 
 use crate::{
     axis::Step,
-    measure::{Measured, Spread},
+    measure::{Quantity, Spread},
 };
 use tailmark_model::{
     Bounded, Fault, FindingCode, Kind, Metric, Point, Statistic, TimeBasis,
@@ -101,12 +101,12 @@ impl GridCell<'_> {
 
     /// A metric over the repeats: of a latency, response time.
     #[must_use]
-    pub fn value(&self, metric: Metric) -> Option<Measured> {
+    pub fn value(&self, metric: Metric) -> Option<Quantity> {
         if let Some((kind, statistic)) = metric.latency() {
             return self.latency(kind, TimeBasis::Response, statistic);
         }
         let values = self.points.iter().map(|point| metric.value(&point.phase));
-        Measured::new(&values.collect::<Option<Vec<_>>>()?, true)
+        Quantity::new(&values.collect::<Option<Vec<_>>>()?, true)
     }
 
     /// The repeats, each with its operations per second.
@@ -125,7 +125,7 @@ impl GridCell<'_> {
 
     /// A latency over the repeats; `None` if any of them has too few samples.
     #[must_use]
-    pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Measured> {
+    pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Quantity> {
         let mut values = Vec::with_capacity(self.points.len());
         let mut solid = true;
         for point in &self.points {
@@ -133,6 +133,6 @@ impl GridCell<'_> {
             values.push(measure.value(latencies)?);
             solid &= measure.is_solid(latencies);
         }
-        Measured::new(&values, solid)
+        Quantity::new(&values, solid)
     }
 }

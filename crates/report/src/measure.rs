@@ -52,13 +52,13 @@ impl Spread {
     /// `low to high` on one line, if there is more than one value.
     #[must_use]
     pub fn range(self, write: impl Fn(Bounded) -> String) -> String {
-        Measured::from(self).range(write)
+        Quantity::from(self).range(write)
     }
 }
 
 /// A quantity over runs, of which some may be bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub struct Quantity {
     /// The geometric mean, a bound if one of the runs is; latencies in nanoseconds.
     pub middle: Bounded,
     /// The lower end as in [`Spread`]; the lowest value if one of the runs is a bound.
@@ -71,7 +71,7 @@ pub struct Measured {
     pub solid: bool,
 }
 
-impl Measured {
+impl Quantity {
     /// The combination of values that are exact or bounds on one side; `None` without values.
     #[must_use]
     pub fn new(values: &[Bounded], solid: bool) -> Option<Self> {
@@ -127,9 +127,9 @@ impl Measured {
     }
 }
 
-impl From<Measured> for Spread {
+impl From<Quantity> for Spread {
     /// Drops the information about bounds.
-    fn from(measured: Measured) -> Self {
+    fn from(measured: Quantity) -> Self {
         Self {
             middle: measured.middle.value,
             low: measured.low.value,
@@ -139,7 +139,7 @@ impl From<Measured> for Spread {
     }
 }
 
-impl From<Spread> for Measured {
+impl From<Spread> for Quantity {
     fn from(spread: Spread) -> Self {
         Self {
             middle: Bounded::exact(spread.middle),
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_spread_is_exact_below_the_lowest_of_its_bounds() {
         let (exact, least) = (Bounded::exact, Bounded::at_least);
-        let measured = |values: &[Bounded]| Measured::new(values, true).unwrap();
+        let measured = |values: &[Bounded]| Quantity::new(values, true).unwrap();
         let bounded = measured(&[exact(1.0), least(4.0)]);
         assert_eq!(
             (bounded.low, bounded.middle, bounded.high),

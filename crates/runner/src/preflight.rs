@@ -246,12 +246,12 @@ fn try_open(plan: &Plan, system: &SystemPlan) -> Result<(), Error> {
 /// The remaining space of each file system after the systems checked so far.
 #[derive(Default)]
 struct Room {
-    left: BTreeMap<String, Left>,
+    left: BTreeMap<String, RemainingSpace>,
 }
 
 /// The remaining space of a file system. Removed data may be freed at once or later, so the file
 /// system is asked only once.
-struct Left {
+struct RemainingSpace {
     /// Bytes, when the systems so far are loaded.
     free: u64,
     /// Bytes that those systems still need, and their names.
@@ -276,7 +276,7 @@ impl Room {
             source,
         })?;
         let needed = (system.driver.space)(&system.data, &system.settings);
-        let left = self.left.entry(file_system).or_insert(Left {
+        let left = self.left.entry(file_system).or_insert(RemainingSpace {
             free: available,
             claimed: 0,
             others: Vec::new(),

@@ -52,7 +52,7 @@ pub fn warm_up(
 ) -> Result<Warmup, Error> {
     let capture = Mutex::new(Capture::open(watched, spec.system, spec.database));
     let from_s = length.least.as_secs_f64();
-    let requested = Mutex::new(Asked {
+    let requested = Mutex::new(RuleProgress {
         steady_s: None,
         next_s: from_s + WINDOWS as f64 * WINDOW_MIN_S,
     });
@@ -120,12 +120,12 @@ struct Judge<'a, 'b> {
     /// From when on windows begin, seconds.
     from_s: f64,
     capture: &'a Mutex<Capture<'b>>,
-    requested: &'a Mutex<Asked>,
+    requested: &'a Mutex<RuleProgress>,
 }
 
 /// The results of the rule so far.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct RuleProgress {
     /// From when on it was steady, seconds.
     steady_s: Option<f64>,
     /// When it is asked next, seconds.

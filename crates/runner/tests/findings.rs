@@ -10,7 +10,7 @@ mod support;
 use std::{path::Path, sync::Mutex, time::Duration};
 use support::{plan, points, run, system, system_with};
 use tailmark_driver::{
-    Database, Driver, Error, Location, Look, Params, Place, ServerLook, Session, db,
+    Database, Driver, Error, Location, Params, Place, ServerContents, ServerLook, Session, db,
 };
 use tailmark_model::{Arrivals, Finding, Point};
 use tailmark_plan::{AskedRate, DropCaches, Plan, Service, ServiceControl};
@@ -249,13 +249,13 @@ fn the_caches_of_a_server_on_another_machine_are_left_alone_and_that_is_said() {
         open,
         look: Some(ServerLook {
             at: |_| {
-                Ok(Look {
+                Ok(ServerContents {
                     marker: MARKER.lock().unwrap().clone(),
                     is_empty: true,
-                    ..Look::default()
+                    ..ServerContents::default()
                 })
             },
-            of_empty: |_| Look::default(),
+            of_empty: |_| ServerContents::default(),
         }),
         ..*scripted
     }));

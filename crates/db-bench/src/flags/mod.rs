@@ -46,7 +46,7 @@ pub struct Flags {
     /// Flags without effect, with a warning each.
     pub warnings: Vec<String>,
     /// Whether `--help` or `--version` was asked for instead.
-    pub requested: Option<Asked>,
+    pub requested: Option<InfoRequest>,
     /// The depth of nested flag files.
     depth: u32,
 }
@@ -56,7 +56,7 @@ const DEPTH_MAX: u32 = 10;
 
 /// Requests other than a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum InfoRequest {
     /// The flags.
     Help,
     /// The version.
@@ -130,13 +130,13 @@ impl Flags {
             let name = &name.replace('-', "_")[..];
             match name {
                 "help" | "helpfull" | "helppackage" | "helpshort" | "helpxml" | "h" => {
-                    self.requested = Some(Asked::Help);
+                    self.requested = Some(InfoRequest::Help);
                 }
                 "helpmatch" | "helpon" => {
                     let _about = value.or_else(|| words.next().cloned());
-                    self.requested = Some(Asked::Help);
+                    self.requested = Some(InfoRequest::Help);
                 }
-                "version" => self.requested = Some(Asked::Version),
+                "version" => self.requested = Some(InfoRequest::Version),
                 "undefok" => {
                     allowed.extend(value.iter().flat_map(|v| v.split(',').map(str::to_owned)))
                 }

@@ -10,7 +10,7 @@ use std::{
 };
 use tailmark_model::in_one_line;
 use tailmark_prepare::{
-    Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Target, Watch,
+    Changes, CompletedStep, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Target, Watch,
 };
 
 /// How often progress is sent, at most.
@@ -67,7 +67,7 @@ impl<'a> Preparing<'a> {
         request: &JobRequest,
         whose: &str,
         destroys: bool,
-    ) -> Result<Vec<Done>, Error> {
+    ) -> Result<Vec<CompletedStep>, Error> {
         let mut job = Job::find(own(request))?;
         let far = Far {
             tell: self.tell,
@@ -96,7 +96,7 @@ fn look(request: &JobRequest, watch: &dyn Watch) -> Result<Looked, Error> {
     } else {
         job.refusals(watch)?
     };
-    let done = |(step, commands): &(&tailmark_prepare::PrepareStep, Vec<String>)| Done {
+    let done = |(step, commands): &(&tailmark_prepare::PrepareStep, Vec<String>)| CompletedStep {
         step: step.name.to_owned(),
         command: commands.join("; "),
         found: Vec::new(),

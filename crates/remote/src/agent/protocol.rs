@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tailmark_machine::probe::Reading;
 use tailmark_model::{Fact, SeriesKind};
-use tailmark_prepare::{Done, JobRequest};
+use tailmark_prepare::{CompletedStep, JobRequest};
 
 /// The version of the messages. Both ends must have the same.
 pub const PROTOCOL: u32 = 4;
@@ -53,7 +53,7 @@ pub enum Ask {
     DropCaches,
     /// Sample these probes once a second, or as rarely as each requires, until something else is
     /// watched.
-    Watch(Watch),
+    Watch(WatchRequest),
     /// Sample all that is watched once more, now. The answer comes after the samples.
     Sample,
     /// Sample no more.
@@ -80,7 +80,7 @@ pub enum Ask {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Looked {
     /// The destructive steps.
-    pub destroys: Vec<Done>,
+    pub destroys: Vec<CompletedStep>,
     /// The devices.
     pub devices: Vec<LookedAt>,
     /// Whether every device may be erased.
@@ -104,7 +104,7 @@ pub struct LookedAt {
 
 /// The watched items.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watch {
+pub struct WatchRequest {
     /// The name of the system.
     pub system: String,
     /// Its directories, block devices and NVMe controllers.
@@ -136,7 +136,7 @@ pub enum Answer {
     /// What would be prepared.
     Looked(Looked),
     /// The steps that were carried out.
-    Prepared(Vec<Done>),
+    Prepared(Vec<CompletedStep>),
     /// So many changes could not be put back.
     Left(usize),
     /// It was done.
@@ -184,14 +184,14 @@ pub struct Sample {
     pub at_ns: u64,
     /// The names of the values; `None` if they are the same as in the probe's last sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub names: Option<Vec<Sampled>>,
+    pub names: Option<Vec<SampleId>>,
     /// The values, in the same order.
     pub values: Vec<f64>,
 }
 
 /// The identity of one value of a sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sampled {
+pub struct SampleId {
     /// The subject: `machine`, a disk.
     pub subject: String,
     /// Its name, unit last.
@@ -200,7 +200,7 @@ pub struct Sampled {
     pub kind: SeriesKind,
 }
 
-impl Sampled {
+impl SampleId {
     /// The identity of a reading.
     pub fn from_reading(reading: &Reading) -> Self {
         Self {
@@ -233,7 +233,7 @@ mod tests {
             Line::Sample(Sample {
                 probe: "disk".to_owned(),
                 at_ns: 5,
-                names: Some(vec![Sampled {
+                names: Some(vec![SampleId {
                     subject: "nvme0n1".to_owned(),
                     name: "reads".to_owned(),
                     kind: SeriesKind::Counter,

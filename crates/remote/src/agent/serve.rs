@@ -8,7 +8,7 @@
 use crate::agent::{
     prepare::Preparing,
     protocol::{Answer, Ask, Hello, Line, PROTOCOL, Request},
-    watch::Watched,
+    watch::WatchedProbes,
 };
 use std::{
     io::{self, BufRead, Write},
@@ -141,7 +141,7 @@ fn work(
         told(&Line::Log(text.to_owned()));
     };
     let mut preparing = Preparing::new(&told, &log, [is_stopped, is_over]);
-    let mut watched = Watched::default();
+    let mut watched = WatchedProbes::default();
     let mut next = Instant::now();
     loop {
         let request = if watched.is_any() {
@@ -173,7 +173,7 @@ fn work(
 
 fn answer(
     ask: &Ask,
-    watched: &mut Watched,
+    watched: &mut WatchedProbes,
     preparing: &mut Preparing<'_>,
     clock: &dyn Fn() -> u64,
     tell: &dyn Fn(&Line),
@@ -198,7 +198,7 @@ fn answer(
             CacheDrop::Skipped(why) => Answer::Refused(why),
         },
         Ask::Watch(requested) => {
-            let (opened, not_sampled) = Watched::open(requested);
+            let (opened, not_sampled) = WatchedProbes::open(requested);
             *watched = opened;
             Answer::Watching { not_sampled }
         }
@@ -207,7 +207,7 @@ fn answer(
             Answer::Done
         }
         Ask::Rest => {
-            *watched = Watched::default();
+            *watched = WatchedProbes::default();
             Answer::Done
         }
     }
@@ -251,7 +251,7 @@ fn write(mut output: impl Write, lines: &Receiver<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::protocol::Watch;
+    use crate::agent::protocol::WatchRequest;
     use std::{
         io::BufReader,
         os::unix::net::UnixStream,
@@ -284,9 +284,9 @@ mod tests {
         let clock = || told.fetch_add(1, Ordering::Relaxed);
         std::thread::scope(|scope| {
             let served = scope.spawn(|| serve(BufReader::new(other), &blocked, &clock, &|| {}));
-            let watch = Watch {
+            let watch = WatchRequest {
                 probes: vec!["cpu".to_owned()],
-                ..Watch::default()
+                ..WatchRequest::default()
             };
             let ask = Ask::Watch(watch);
             let request = serde_json::to_string(&Request { id: 1, ask }).unwrap();

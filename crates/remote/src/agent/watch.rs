@@ -1,6 +1,6 @@
 //! The sampled probes, and the changes in each sample.
 
-use crate::agent::protocol::{Line, Sample, Sampled, Watch};
+use crate::agent::protocol::{Line, Sample, SampleId, WatchRequest};
 use tailmark_machine::{
     places_of,
     probe::{OpenProbe, Target, open_probes},
@@ -8,7 +8,7 @@ use tailmark_machine::{
 
 /// Probes of one system, sampled in turn.
 #[derive(Default)]
-pub struct Watched {
+pub struct WatchedProbes {
     sources: Vec<Source>,
     /// Messages already sent about what cannot be sampled.
     said: Vec<String>,
@@ -19,12 +19,12 @@ pub struct Watched {
 struct Source {
     probe: OpenProbe,
     /// The identities of its last sample's values.
-    names: Vec<Sampled>,
+    names: Vec<SampleId>,
 }
 
-impl Watched {
+impl WatchedProbes {
     /// Opens the probes that are asked for; and what cannot be sampled.
-    pub fn open(requested: &Watch) -> (Self, Vec<String>) {
+    pub fn open(requested: &WatchRequest) -> (Self, Vec<String>) {
         let mut places = Vec::new();
         for place in requested.places.iter().flat_map(|place| places_of(place)) {
             if !places.contains(&place) {
@@ -88,7 +88,7 @@ impl Source {
             && !readings.is_empty()
             && pairs.all(|(sampled, reading)| sampled.is_of(reading));
         let names = (!is_same).then(|| {
-            self.names = readings.iter().map(Sampled::from_reading).collect();
+            self.names = readings.iter().map(SampleId::from_reading).collect();
             self.names.clone()
         });
         Ok(Sample {

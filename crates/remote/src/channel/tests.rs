@@ -1,7 +1,7 @@
 //! Agents of this program and hostile ends, over sockets of this machine.
 
 use super::*;
-use crate::agent::protocol::Watch;
+use crate::agent::protocol::WatchRequest;
 use std::{collections::BTreeSet, os::unix::net::UnixStream};
 use tailmark_cluster::ClockLine;
 
@@ -16,11 +16,11 @@ fn agent(clock: impl Fn() -> u64 + Send + Sync + 'static) -> Channel {
 }
 
 /// Samples of two probes over some seconds.
-fn sampled(channel: &Channel, seconds: u64) -> Vec<Taken> {
+fn sampled(channel: &Channel, seconds: u64) -> Vec<AgentSample> {
     let probes = ["cpu", "memory"].map(str::to_owned).to_vec();
-    let watch = Watch {
+    let watch = WatchRequest {
         probes,
-        ..Watch::default()
+        ..WatchRequest::default()
     };
     channel.ask(Ask::Watch(watch), HELLO).unwrap();
     thread::sleep(Duration::from_secs(seconds));
@@ -209,14 +209,14 @@ fn an_agent_that_floods_is_left() {
 fn messages_that_nobody_takes_are_bounded() {
     let mut inbox = Inbox::default();
     for number in 0..10_000 {
-        inbox.say(Said::Log(number.to_string()));
+        inbox.say(PrepareMessage::Log(number.to_string()));
     }
     assert_eq!(inbox.prepared.len(), MESSAGES_MAX);
     inbox.prepared.clear();
     for done in 0..10_000 {
-        inbox.say(Said::Progress(done, 10_000));
+        inbox.say(PrepareMessage::Progress(done, 10_000));
     }
-    assert_eq!(inbox.prepared, [Said::Progress(9_999, 10_000)]);
+    assert_eq!(inbox.prepared, [PrepareMessage::Progress(9_999, 10_000)]);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
     let mut inbox = Inbox::default();
     let mut names = Names::default();
     for number in 0..10_000 {
-        let long = |_| Sampled {
+        let long = |_| SampleId {
             subject: "s".repeat(10_000),
             name: "n".repeat(10_000),
             kind: tailmark_model::SeriesKind::Gauge,
@@ -243,7 +243,7 @@ fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
         inbox.samples.len()
     );
     let more = (0..100).find_map(|number| {
-        let long = Sampled {
+        let long = SampleId {
             subject: "s".repeat(100_000),
             name: String::new(),
             kind: tailmark_model::SeriesKind::Gauge,

@@ -4,7 +4,7 @@
 mod keep;
 mod prepare;
 
-use crate::agent::{Answer, Ask, protocol::Watch};
+use crate::agent::{Answer, Ask, protocol::WatchRequest};
 use crate::{
     Error,
     link::{Link, Options},
@@ -50,7 +50,7 @@ struct State {
     /// The description of its machine, kept while there is no connection.
     about: About,
     /// The watched items, so that they are watched again after a reconnect.
-    watch: Option<Watch>,
+    watch: Option<WatchRequest>,
     /// The preparation. Changes that end with a connection are made again.
     prepared: Vec<(JobRequest, String)>,
     /// Where commands are kept whose start was not answered: whether they go on is not known.
@@ -223,7 +223,7 @@ impl Server {
     ///
     /// # Errors
     /// If the connection is lost, or there is no agent.
-    pub fn watch(&self, watch: Watch) -> Result<Vec<String>, Error> {
+    pub fn watch(&self, watch: WatchRequest) -> Result<Vec<String>, Error> {
         // Discards samples of items watched before.
         drop(self.take());
         // Also where there is no connection at the moment: it may come back.

@@ -4,10 +4,10 @@ use super::{LONG, Server};
 use crate::agent::{Answer, Ask, protocol::Looked};
 use crate::{
     Error,
-    channel::{Channel, Said},
+    channel::{Channel, PrepareMessage},
     link::Link,
 };
-use tailmark_prepare::{Done, JobRequest, MachineRequest, Watch as Progress};
+use tailmark_prepare::{CompletedStep, JobRequest, MachineRequest, Watch as Progress};
 
 impl Server {
     /// What would be prepared there, and all objections.
@@ -35,7 +35,7 @@ impl Server {
         destroys: bool,
         progress: &dyn Progress,
         log: &dyn Fn(&str),
-    ) -> Result<Vec<Done>, Error> {
+    ) -> Result<Vec<CompletedStep>, Error> {
         let link = self.link()?;
         let channel = self.agent_of(&link)?;
         let ask = Ask::Prepare {
@@ -43,10 +43,10 @@ impl Server {
             whose: whose.to_owned(),
             destroys,
         };
-        let mut hear = |said: Said| match said {
-            Said::Log(text) => log(&text),
-            Said::Begins(what) => progress.begins(&what),
-            Said::Progress(done, total) => progress.progress(done, total),
+        let mut hear = |said: PrepareMessage| match said {
+            PrepareMessage::Log(text) => log(&text),
+            PrepareMessage::Begins(what) => progress.begins(&what),
+            PrepareMessage::Progress(done, total) => progress.progress(done, total),
         };
         let answer = channel.prepare(ask, &mut hear, &|| progress.is_stopped());
         match self.noticed(&link, answer)? {
@@ -77,8 +77,8 @@ impl Server {
         }
         let link = self.link()?;
         let channel = self.agent_of(&link)?;
-        let mut hear = |said: Said| {
-            if let Said::Log(text) = said {
+        let mut hear = |said: PrepareMessage| {
+            if let PrepareMessage::Log(text) = said {
                 log(&text);
             }
         };

@@ -8,7 +8,7 @@ use crate::{
     axis::Step,
     chart::quantised::quantised,
     compare,
-    measure::{Measured, Spread},
+    measure::{Quantity, Spread},
     style,
     sweep::{SweepTable, WorkloadGrid},
 };
@@ -111,7 +111,7 @@ pub struct CurveLines<'s, 'a> {
 struct Mark {
     step: Step,
     ops: Spread,
-    value: Measured,
+    value: Quantity,
     fault: Option<String>,
 }
 
@@ -119,7 +119,7 @@ impl Mark {
     /// Whether middle, low and high are lower bounds. Upper bounds are so for a whole metric, whose
     /// axis says it.
     fn bounds(&self) -> [bool; 3] {
-        let Measured {
+        let Quantity {
             middle, low, high, ..
         } = self.value;
         [middle, low, high].map(|value| value.bound == Bound::AtLeast)
@@ -258,7 +258,7 @@ impl<'a> CurveLines<'_, 'a> {
 
     /// The initially visible values; empty if no system was measured.
     fn values_in_sight(&self, systems: &[Line<'_>], ceilings: &[Line<'_>]) -> Vec<f64> {
-        fn marks<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = &'l Measured> {
+        fn marks<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = &'l Quantity> {
             let marks = lines.iter().flat_map(|(_, marks)| marks).flatten();
             marks.map(|mark| &mark.value)
         }

@@ -5,7 +5,7 @@
 //! requests failed or were never done.
 
 use super::{axis, base, line, log_axis, narrow_base, quantised::quantised};
-use crate::{grid_cell::GridCell, measure::Measured, style::SystemStyle};
+use crate::{grid_cell::GridCell, measure::Quantity, style::SystemStyle};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tailmark_model::{Kind, Quantile, TimeBasis};
@@ -21,7 +21,7 @@ const BUCKETS: f64 = 10.0;
 const UNIT_NS: f64 = 1e3;
 
 /// A system at one point, and how it looks.
-pub struct Drawn<'s, 'a> {
+pub struct SystemCurve<'s, 'a> {
     /// Its name.
     pub name: &'a str,
     /// Its runs.
@@ -41,7 +41,7 @@ pub fn percentiles_option() -> Value {
 }
 
 /// The lines of all systems that have any; null if none has.
-pub fn percentiles(systems: &[Drawn<'_, '_>], kind: Kind, clock: TimeBasis) -> Value {
+pub fn percentiles(systems: &[SystemCurve<'_, '_>], kind: Kind, clock: TimeBasis) -> Value {
     let lines = systems
         .iter()
         .map(|drawn| (drawn, points(drawn.cell, kind, clock)));
@@ -74,7 +74,7 @@ pub fn percentiles(systems: &[Drawn<'_, '_>], kind: Kind, clock: TimeBasis) -> V
     json!({"xAxis": x, "yAxis": y, "series": series.collect::<Vec<_>>()})
 }
 
-fn series(drawn: &Drawn<'_, '_>, data: Vec<Value>) -> Value {
+fn series(drawn: &SystemCurve<'_, '_>, data: Vec<Value>) -> Value {
     let SystemStyle { color, dash, .. } = drawn.look;
     json!({
         "type": "line", "name": drawn.name, "symbol": "circle", "symbolSize": 4, "showSymbol": false,
@@ -96,7 +96,7 @@ fn points(cell: &GridCell<'_>, kind: Kind, clock: TimeBasis) -> Vec<(f64, f64)> 
                 .quantile(quantile)
         };
         let runs = cell.points.iter().map(of_run).collect::<Option<Vec<_>>>()?;
-        let middle = Measured::new(&runs, true)?.middle;
+        let middle = Quantity::new(&runs, true)?.middle;
         middle.is_exact().then_some((nines, middle.value / UNIT_NS))
     };
     (0..=POINTS * NINES_MAX).map_while(value).collect()
@@ -114,7 +114,7 @@ pub fn histogram_option() -> Value {
 }
 
 /// The shares of all systems that did any request; null if none did.
-pub fn histogram(systems: &[Drawn<'_, '_>], kind: Kind, clock: TimeBasis) -> Value {
+pub fn histogram(systems: &[SystemCurve<'_, '_>], kind: Kind, clock: TimeBasis) -> Value {
     let shares = systems
         .iter()
         .map(|drawn| (drawn, shares(drawn.cell, kind, clock)));

@@ -24,7 +24,7 @@ pub struct Script {
 
 /// A drawing of the engine.
 #[derive(Debug, Deserialize)]
-pub struct Drawn {
+pub struct EngineDrawing {
     /// The SVG.
     pub svg: String,
     /// In pixels: the requested height, plus what the legend needs.
@@ -62,7 +62,12 @@ impl Script {
     ///
     /// # Errors
     /// If the script fails.
-    pub fn draw(&self, base: &Value, variant: &Value, size: (f32, f32)) -> Result<Drawn, String> {
+    pub fn draw(
+        &self,
+        base: &Value,
+        variant: &Value,
+        size: (f32, f32),
+    ) -> Result<EngineDrawing, String> {
         let chart = json!({"base": base, "variant": variant}).to_string();
         let chart = script_json(&chart).into_owned();
         let text = self.context.with(|ctx| {

@@ -8,7 +8,7 @@ use crate::{
     compared::Comparisons,
     findings::Index,
     grid_cell::{GridCell, SpreadPeak},
-    measure::{self, Measured},
+    measure::{self, Quantity},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Bounded, Metric, Phase, System, number};
@@ -57,7 +57,7 @@ pub fn metric_cell(metric: Metric, value: Bounded) -> Cell {
 }
 
 /// The combined value of a metric over the runs.
-pub fn measured(metric: Metric, value: Measured) -> Cell {
+pub fn measured(metric: Metric, value: Quantity) -> Cell {
     let range = value.range(|value| metric_cell(metric, value).text);
     Cell {
         muted: !value.solid,

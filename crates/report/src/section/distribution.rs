@@ -5,7 +5,7 @@ use crate::{
     Block, Chart, Control, Data, Figure, Text,
     axis::{Axis, Step},
     block::anchor,
-    chart::percentiles::{self, Drawn},
+    chart::percentiles::{self, SystemCurve},
     compare,
     sweep::{SweepTable, WorkloadGrid},
 };
@@ -41,7 +41,7 @@ fn render(data: &Data) -> Vec<Block> {
 }
 
 /// What draws one variant.
-type Draw = fn(&[Drawn<'_, '_>], Kind, TimeBasis) -> Value;
+type Draw = fn(&[SystemCurve<'_, '_>], Kind, TimeBasis) -> Value;
 
 /// `None` for a workload with quantiles only, such as published figures.
 fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
@@ -103,10 +103,10 @@ fn drawn<'s, 'a>(
     group: &'s WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     step: Step,
-) -> Vec<Drawn<'s, 'a>> {
+) -> Vec<SystemCurve<'s, 'a>> {
     let systems = sweep.systems.iter();
     let drawn = systems.filter_map(|system| {
-        Some(Drawn {
+        Some(SystemCurve {
             name: &system.name,
             cell: group.cell(&system.name, step)?,
             look: sweep.look(&system.name)?,

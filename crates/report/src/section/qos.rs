@@ -7,7 +7,7 @@ use crate::{
     axis::Axis,
     block::anchor,
     grid_cell::GridCell,
-    measure::{self, Measured},
+    measure::{self, Quantity},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
@@ -291,7 +291,7 @@ impl<'a> Service<'a> {
     fn whole(&self, index: usize) -> Cell {
         let values: Option<Vec<Bounded>> = self.qualities(index).map(|(_, qos)| qos.run).collect();
         let is_solid = self.qualities(index).all(|(_, qos)| qos.is_solid);
-        let measured = values.and_then(|values| Measured::new(&values, is_solid));
+        let measured = values.and_then(|values| Quantity::new(&values, is_solid));
         measured.map_or_else(Cell::none, |ns| Cell {
             muted: !ns.solid,
             detail: ns.range(number::bounded_latency),

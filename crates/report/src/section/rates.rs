@@ -4,7 +4,7 @@ use crate::{
     Block, Cell, Column, Table, TableRow, Text,
     findings::Index,
     grid_cell::GridCell,
-    measure::Measured,
+    measure::Quantity,
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{
@@ -132,7 +132,7 @@ fn row(
     }
 }
 
-fn written(ns: Measured, faulty: bool) -> Cell {
+fn written(ns: Quantity, faulty: bool) -> Cell {
     Cell {
         muted: faulty || !ns.solid,
         ..Cell::new(number::bounded_latency(ns.middle))
@@ -151,7 +151,7 @@ fn lag(cell: &GridCell<'_>, cause: Cause) -> Option<Cell> {
         RankedLatencies::new(cause(causes)).quantile(P99)
     });
     let lags: Vec<Bounded> = lags.collect::<Option<_>>()?;
-    Measured::new(&lags, true).map(|lag| written(lag, false))
+    Quantity::new(&lags, true).map(|lag| written(lag, false))
 }
 
 /// `60% of disk's peak so far, 2,400`, if the rate was given as a percentage: runs after it may have

@@ -23,19 +23,19 @@ fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let phases = data.points.iter().map(|point| &point.phase);
     let panels = Panels::from_phases(phases.chain(data.loads.iter().map(|load| &load.phase)));
-    let points = data.points.iter().map(|point| Drawn {
+    let points = data.points.iter().map(|point| DrawnPhase {
         group: workload_title(&point.key.workload),
         label: point_title(point),
         color: sweep.color(&point.key.system),
         phase: &point.phase,
     });
-    let loads = data.loads.iter().map(|load| Drawn {
+    let loads = data.loads.iter().map(|load| DrawnPhase {
         group: "Load".into(),
         label: format!("{}, load", load.system),
         color: sweep.color(&load.system),
         phase: &load.phase,
     });
-    let all: Vec<Drawn<'_>> = points.chain(loads).collect();
+    let all: Vec<DrawnPhase<'_>> = points.chain(loads).collect();
     let variants = parallel::of_each(&all, |drawn| {
         packed(timeline::timeline(drawn.phase, drawn.color, &panels))
     });
@@ -85,7 +85,7 @@ fn render(data: &Data) -> Vec<Block> {
 }
 
 /// A phase that can be chosen.
-struct Drawn<'a> {
+struct DrawnPhase<'a> {
     group: String,
     label: String,
     color: &'static str,

@@ -6,7 +6,7 @@ use crate::{
     block::Text,
     compare::{self, ComparedAt, Outcome},
     grid_cell::GridCell,
-    measure::Measured,
+    measure::Quantity,
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_model::{Bounded, Metric, PointKey};
@@ -43,7 +43,7 @@ pub fn at_the_highest<'a>(
 }
 
 /// A statement about two latencies.
-enum Said<'a> {
+enum LatencyStatement<'a> {
     /// One `is` lower or higher than another by some amount.
     Is(&'a str, Text),
     /// Anything else, as it stands.
@@ -51,17 +51,23 @@ enum Said<'a> {
 }
 
 /// The statements after a common beginning. Those about one system are in one sentence.
-fn lines<'a>(begin: &str, metric: Metric, sayings: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
+fn lines<'a>(
+    begin: &str,
+    metric: Metric,
+    sayings: impl Iterator<Item = LatencyStatement<'a>>,
+) -> Vec<Text> {
     let begin = format!("{begin}, ");
     let mut lines = Vec::new();
     let mut of_one: Vec<(&str, Vec<Text>)> = Vec::new();
     for said in sayings {
         match said {
-            Said::Sentence(text) => lines.push(Text::plain(&*begin).and_all(text)),
-            Said::Is(name, text) => match of_one.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, texts)) => texts.push(text),
-                None => of_one.push((name, vec![text])),
-            },
+            LatencyStatement::Sentence(text) => lines.push(Text::plain(&*begin).and_all(text)),
+            LatencyStatement::Is(name, text) => {
+                match of_one.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, texts)) => texts.push(text),
+                    None => of_one.push((name, vec![text])),
+                }
+            }
         }
     }
     let sentence = |(name, texts): (&str, Vec<Text>)| {
@@ -89,10 +95,10 @@ fn which_is_better<'a>(
     sweep: &SweepTable<'_>,
     metric: Metric,
     (a, b): (&'a str, &'a str),
-    (of_a, of_b): (Measured, Measured),
+    (of_a, of_b): (Quantity, Quantity),
     comparison: Option<&Comparison>,
     (figures, of_several): (String, bool),
-) -> Said<'a> {
+) -> LatencyStatement<'a> {
     let noun = metric.noun();
     let uncertain = |both: String| {
         let details = in_brackets([both, String::new()]);
@@ -102,7 +108,7 @@ fn which_is_better<'a>(
             let better = compare::better(metric);
             format!("it is not certain whether {a} or {b} has the {better} {noun}{details}.")
         };
-        Said::Sentence(Text::plain(text))
+        LatencyStatement::Sentence(Text::plain(text))
     };
     let Some(comparison) = comparison else {
         return uncertain(figures);
@@ -116,12 +122,12 @@ fn which_is_better<'a>(
     let outcome = Outcome::new(comparison, sweep.comparisons.band);
     if outcome == Outcome::Tied && of_several {
         let within = compare::within(sweep.comparisons);
-        return Said::Is(a, Text::plain(format!("{within} of {b}'s{details}")));
+        return LatencyStatement::Is(a, Text::plain(format!("{within} of {b}'s{details}")));
     }
     match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => {
             let sentence = format!("{words} in {noun}{details}.");
-            Said::Sentence(Text::plain(sentence))
+            LatencyStatement::Sentence(Text::plain(sentence))
         }
         None => {
             let lower = sweep
@@ -130,13 +136,13 @@ fn which_is_better<'a>(
                 .replace("≥ ", "at least ");
             let than = compare::than(&lower, b);
             let text = Text::strong(lower).and(format!("{than}{details}"));
-            Said::Is(a, text)
+            LatencyStatement::Is(a, text)
         }
     }
 }
 
 /// Whether a run has 0, with which no ratio is formed.
-fn has_zero(measured: Measured) -> bool {
+fn has_zero(measured: Quantity) -> bool {
     measured.low.is_exact() && measured.low.value == 0.0
 }
 
@@ -146,7 +152,7 @@ fn no_ratio(metric: Metric, (a, b): (&str, &str), figures: &str) -> String {
 }
 
 /// `45.3 us against 69.3 us`.
-fn figures(metric: Metric, a: Measured, b: Measured) -> String {
+fn figures(metric: Metric, a: Quantity, b: Quantity) -> String {
     let [a, b] = [a, b].map(|measured| metric.text_with_unit(measured.middle));
     format!("{a} against {b}")
 }
@@ -171,13 +177,13 @@ pub fn at_the_peaks<'a>(
         return Vec::new();
     }
     let last = compare::last_common(group, sweep, metric);
-    let at_peak = |system: &'a str| -> Option<(&GridCell<'a>, Measured)> {
+    let at_peak = |system: &'a str| -> Option<(&GridCell<'a>, Quantity)> {
         let peak = group.peak(system)?;
         let mut cells = group.cells_of(system);
         let cell = cells.find(|cell| cell.step.threads == peak.threads)?;
         Some((cell, cell.value(metric)?))
     };
-    let mut said: Vec<(String, Said<'a>)> = Vec::new();
+    let mut said: Vec<(String, LatencyStatement<'a>)> = Vec::new();
     for pair in compare::pairs(group, sweep, ComparedAt::Peak, Metric::OPS_PER_SEC) {
         let Some(((cell_a, of_a), (cell_b, of_b))) = at_peak(pair.0).zip(at_peak(pair.1)) else {
             continue;
@@ -206,7 +212,7 @@ pub fn at_the_peaks<'a>(
         let begin = begin.clone();
         let (same, rest) = said.into_iter().partition(|(other, _)| *other == begin);
         said = rest;
-        let same: Vec<(String, Said<'a>)> = same;
+        let same: Vec<(String, LatencyStatement<'a>)> = same;
         all.extend(lines(&begin, metric, same.into_iter().map(|(_, own)| own)));
     }
     all
@@ -228,26 +234,26 @@ fn as_measured<'a>(
     sweep: &SweepTable<'_>,
     metric: Metric,
     (a, b): (&'a str, &'a str),
-    (of_a, of_b): (Measured, Measured),
-) -> Option<Said<'a>> {
+    (of_a, of_b): (Quantity, Quantity),
+) -> Option<LatencyStatement<'a>> {
     let bound = of_a.middle.bound.and(of_b.middle.bound.reversed())?;
     let value = of_a.middle.value / of_b.middle.value;
     let ratio = Bounded { value, bound };
     let figures = in_brackets([figures(metric, of_a, of_b), String::new()]);
     if has_zero(of_a) || has_zero(of_b) {
         let text = no_ratio(metric, (a, b), &figures);
-        return Some(Said::Sentence(Text::plain(text)));
+        return Some(LatencyStatement::Sentence(Text::plain(text)));
     }
     let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
     Some(match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => {
             let noun = metric.noun();
-            Said::Sentence(Text::plain(format!("{words} in {noun}{figures}.")))
+            LatencyStatement::Sentence(Text::plain(format!("{words} in {noun}{figures}.")))
         }
         None => {
             let lower = sweep.comparisons.ratio(metric, ratio);
             let than = compare::than(&lower, b);
-            Said::Is(a, Text::strong(lower).and(format!("{than}{figures}")))
+            LatencyStatement::Is(a, Text::strong(lower).and(format!("{than}{figures}")))
         }
     })
 }

@@ -12,7 +12,7 @@ use std::{
 };
 use tailmark_machine::probe::{PROBES, Reading};
 use tailmark_model::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
-use tailmark_remote::agent::protocol::Watch;
+use tailmark_remote::agent::protocol::WatchRequest;
 use tailmark_remote::{Received, Server, own_ns};
 
 /// The probe of this process, which on another machine would be the agent.
@@ -51,7 +51,7 @@ impl FromServer {
         }
         let rows = PROBES.iter().filter(|row| row.name != OWN_PROCESS);
         let rows = rows.filter(|row| watched.has(row.name, row.is_default));
-        let watch = Watch {
+        let watch = WatchRequest {
             system: system.to_owned(),
             places: watched.server_places.iter().map(PathBuf::from).collect(),
             hosts: any_address(&watched.hosts),

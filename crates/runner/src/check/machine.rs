@@ -11,14 +11,14 @@ const LOAD_MAX: f64 = 0.05;
 const STEAL_MAX: f64 = 0.01;
 
 /// The problems, if the check applies.
-type Found = Option<Vec<Problem>>;
+type CheckResult = Option<Vec<Problem>>;
 
 /// Nothing wrong, or one thing.
-fn one(problem: Option<Problem>) -> Found {
+fn one(problem: Option<Problem>) -> CheckResult {
     Some(problem.into_iter().collect())
 }
 
-pub fn cpu_load(scene: &Scene) -> Found {
+pub fn cpu_load(scene: &Scene) -> CheckResult {
     let busy = scene.busy?;
     one((busy > LOAD_MAX).then(|| {
         Problem::new(
@@ -31,7 +31,7 @@ pub fn cpu_load(scene: &Scene) -> Found {
     }))
 }
 
-pub fn cpu_quota(scene: &Scene) -> Found {
+pub fn cpu_quota(scene: &Scene) -> CheckResult {
     let quota = scene.quota?.processors;
     let quota = quota.filter(|quota| *quota < scene.cpus as f64);
     one(quota.map(|quota| {
@@ -45,7 +45,7 @@ pub fn cpu_quota(scene: &Scene) -> Found {
     }))
 }
 
-pub fn cpu_throttled(scene: &Scene) -> Found {
+pub fn cpu_throttled(scene: &Scene) -> CheckResult {
     let quota = (!scene.throttled.is_zero()).then(|| {
         Problem::new(
             format!(
@@ -67,13 +67,13 @@ pub fn cpu_throttled(scene: &Scene) -> Found {
     Some(quota.into_iter().chain(hot).collect())
 }
 
-pub fn limit(scene: &Scene) -> Found {
+pub fn limit(scene: &Scene) -> CheckResult {
     let too_little = scene.memory_limit.as_ref()?;
     let problem = |why| Problem::new(why, "raise machine.memory_limit, or leave it out");
     one(too_little.clone().map(problem))
 }
 
-pub fn governor(scene: &Scene) -> Found {
+pub fn governor(scene: &Scene) -> CheckResult {
     if scene.governors.is_empty() {
         return None;
     }
@@ -92,7 +92,7 @@ pub fn governor(scene: &Scene) -> Found {
     }))
 }
 
-pub fn io_limit(scene: &Scene) -> Found {
+pub fn io_limit(scene: &Scene) -> CheckResult {
     let limits = scene.io_limits.iter();
     let problem = |limit: &String| {
         Problem::new(
@@ -103,7 +103,7 @@ pub fn io_limit(scene: &Scene) -> Found {
     Some(limits.map(problem).collect())
 }
 
-pub fn settings_left(scene: &Scene) -> Found {
+pub fn settings_left(scene: &Scene) -> CheckResult {
     one(scene.left.as_ref().map(|left| {
         let all: Vec<&str> = left
             .settings
@@ -121,7 +121,7 @@ pub fn settings_left(scene: &Scene) -> Found {
     }))
 }
 
-pub fn steal(scene: &Scene) -> Found {
+pub fn steal(scene: &Scene) -> CheckResult {
     let steal = scene.steal?;
     one((steal > STEAL_MAX).then(|| {
         Problem::new(
@@ -134,7 +134,7 @@ pub fn steal(scene: &Scene) -> Found {
     }))
 }
 
-pub fn swap(scene: &Scene) -> Found {
+pub fn swap(scene: &Scene) -> CheckResult {
     let swapped = scene.swapped?;
     one((swapped > 0).then(|| {
         Problem::new(
@@ -144,7 +144,7 @@ pub fn swap(scene: &Scene) -> Found {
     }))
 }
 
-pub fn huge_pages(scene: &Scene) -> Found {
+pub fn huge_pages(scene: &Scene) -> CheckResult {
     let mode = scene.huge_pages.as_deref()?;
     one((mode == "always").then(|| {
         Problem::new(

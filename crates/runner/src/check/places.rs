@@ -14,7 +14,7 @@ const BYTES_MAX: f64 = 1e6;
 const FULL: f64 = 0.9;
 
 /// The problems, if the check applies.
-type Found = Option<Vec<Problem>>;
+type CheckResult = Option<Vec<Problem>>;
 
 /// The places of all systems, each once; `None` if there are none.
 fn places(scene: &Scene) -> Option<Vec<(&SystemScene, &PlaceScene)>> {
@@ -43,7 +43,7 @@ fn has(mount: &Mount, option: &str) -> bool {
     mount.options.iter().any(|own| own == option)
 }
 
-pub fn access_times(scene: &Scene) -> Found {
+pub fn access_times(scene: &Scene) -> CheckResult {
     let mounts = mounts(scene)?.into_iter();
     let kept = mounts.filter(|mount| !has(mount, "noatime") && mount.kind != "tmpfs");
     let problem = |mount: &Mount| {
@@ -59,7 +59,7 @@ pub fn access_times(scene: &Scene) -> Found {
     Some(kept.map(problem).collect())
 }
 
-pub fn discard(scene: &Scene) -> Found {
+pub fn discard(scene: &Scene) -> CheckResult {
     let mounts = mounts(scene)?.into_iter();
     let discarding = mounts.filter(|mount| has(mount, "discard") || has(mount, "discard=async"));
     let problem = |mount: &Mount| {
@@ -74,7 +74,7 @@ pub fn discard(scene: &Scene) -> Found {
     Some(discarding.map(problem).collect())
 }
 
-pub fn client_host(scene: &Scene) -> Found {
+pub fn client_host(scene: &Scene) -> CheckResult {
     let servers = scene
         .systems
         .iter()
@@ -101,7 +101,7 @@ pub fn client_host(scene: &Scene) -> Found {
     Some(shared.map(problem).collect())
 }
 
-pub fn disk_load(scene: &Scene) -> Found {
+pub fn disk_load(scene: &Scene) -> CheckResult {
     if scene.disks.is_empty() {
         return None;
     }
@@ -121,7 +121,7 @@ pub fn disk_load(scene: &Scene) -> Found {
     Some(busy.map(problem).collect())
 }
 
-pub fn expectations(scene: &Scene) -> Found {
+pub fn expectations(scene: &Scene) -> CheckResult {
     let has_any = scene.systems.iter().any(|system| system.has_expectations);
     if !has_any && scene.mismatches.unknown.is_empty() {
         return None;
@@ -143,7 +143,7 @@ pub fn expectations(scene: &Scene) -> Found {
     Some(wrong.map(problem).chain(unknown).collect())
 }
 
-pub fn nearly_full(scene: &Scene) -> Found {
+pub fn nearly_full(scene: &Scene) -> CheckResult {
     let mut seen = BTreeSet::new();
     let mut problems = Vec::new();
     let places = places(scene)?.into_iter();
@@ -183,7 +183,7 @@ pub fn nearly_full(scene: &Scene) -> Found {
     Some(problems)
 }
 
-pub fn fits_in_memory(scene: &Scene) -> Found {
+pub fn fits_in_memory(scene: &Scene) -> CheckResult {
     if scene.systems.is_empty() {
         return None;
     }
@@ -203,7 +203,7 @@ pub fn fits_in_memory(scene: &Scene) -> Found {
     Some(scene.systems.iter().filter_map(problem).collect())
 }
 
-pub fn link(scene: &Scene) -> Found {
+pub fn link(scene: &Scene) -> CheckResult {
     places(scene)?;
     let degraded = scene.links.iter();
     Some(
@@ -213,7 +213,7 @@ pub fn link(scene: &Scene) -> Found {
     )
 }
 
-pub fn write_cache(scene: &Scene) -> Found {
+pub fn write_cache(scene: &Scene) -> CheckResult {
     let places = places(scene)?;
     let devices = places.iter().flat_map(|(_, at)| &at.chain);
     // Composite devices repeat what their members report.

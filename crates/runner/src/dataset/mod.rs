@@ -79,7 +79,7 @@ pub enum State {
 }
 
 /// What was found in the place of a data set.
-struct Found {
+struct PlaceContents {
     /// The marker.
     text: Option<String>,
     /// The state without a marker.
@@ -250,7 +250,7 @@ impl<'a> Dataset<'a> {
         Ok(marker.map(|marker| marker.started))
     }
 
-    fn look(&self) -> Result<Found, Error> {
+    fn look(&self) -> Result<PlaceContents, Error> {
         let place = self.path();
         let foreign = |is_foreign| {
             if is_foreign {
@@ -281,7 +281,7 @@ impl<'a> Dataset<'a> {
                 (look.marker, unmarked)
             }
         };
-        Ok(Found { text, unmarked })
+        Ok(PlaceContents { text, unmarked })
     }
 
     /// Whether the data that a marker beside it is about is gone.

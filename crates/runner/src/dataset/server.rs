@@ -2,7 +2,7 @@
 
 use super::{Dataset, Store};
 use crate::Error;
-use tailmark_driver::{Database, Look};
+use tailmark_driver::{Database, ServerContents};
 use tailmark_plan::{Adopt, Reload};
 
 /// Why an open table is foreign that was not before.
@@ -11,9 +11,12 @@ const ANOTHER: &str = "it is not the table that tailmark found before; another p
 
 impl Dataset<'_> {
     /// What a server holds of it. Changes nothing.
-    pub(crate) fn look_at_server(&self) -> Result<Look, Error> {
+    pub(crate) fn look_at_server(&self) -> Result<ServerContents, Error> {
         let look = self.system.driver.look;
-        Ok(look.map_or_else(|| Ok(Look::default()), |look| (look.at)(&self.params))?)
+        Ok(look.map_or_else(
+            || Ok(ServerContents::default()),
+            |look| (look.at)(&self.params),
+        )?)
     }
 
     /// Whether a load would create everything on its server.
@@ -59,7 +62,7 @@ impl Dataset<'_> {
     /// have come to lead to another server.
     pub(super) fn refuse_another_table(
         &self,
-        looked: &Look,
+        looked: &ServerContents,
         database: &dyn Database,
     ) -> Result<(), Error> {
         let is_same = if looked.exists {

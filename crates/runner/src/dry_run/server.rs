@@ -3,14 +3,14 @@
 
 use super::SystemFacts;
 use crate::{dataset::Dataset, error::in_one_line};
-use tailmark_driver::{Look, Place};
+use tailmark_driver::{Place, ServerContents};
 use tailmark_plan::{Adopt, Plan, Reload, SystemPlan};
 
 /// Facts about the server of a system.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerFacts {
     /// What it holds. If it was not asked, what a server without the data set holds.
-    pub look: Look,
+    pub look: ServerContents,
     /// Why it was not asked, or did not answer.
     pub unreached: Option<Unreached>,
 }
@@ -94,7 +94,7 @@ pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
     lines
 }
 
-fn changes(plan: &Plan, known: &SystemFacts, look: &Look) -> Vec<String> {
+fn changes(plan: &Plan, known: &SystemFacts, look: &ServerContents) -> Vec<String> {
     let (sweep, mut changes) = (&plan.sweep, Vec::new());
     let empties = sweep
         .workloads

@@ -29,7 +29,7 @@ use tailmark_driver::{INPUT_BYTES_MAX, Location, read_file};
 use tailmark_engine::{Observer, Stop};
 use tailmark_model::Fact;
 use tailmark_plan::{ClientHost, Plan, SystemPlan};
-use tailmark_prepare::{Changes, Done, JOURNAL_DIRECTORY, Job, Journal, STEPS};
+use tailmark_prepare::{Changes, CompletedStep, JOURNAL_DIRECTORY, Job, Journal, STEPS};
 use tailmark_study::Study;
 
 /// The group of facts about preparation.
@@ -327,7 +327,13 @@ impl<'a> Prepared<'a> {
     }
 
     /// Keeps facts about executed steps for the study, in a group.
-    fn keep_done(&mut self, system: Option<&str>, group: &str, whose: &str, steps: Vec<Done>) {
+    fn keep_done(
+        &mut self,
+        system: Option<&str>,
+        group: &str,
+        whose: &str,
+        steps: Vec<CompletedStep>,
+    ) {
         let fact = |name: &str, value: String| Fact {
             group: group.to_owned(),
             ..fact(system, name, value)

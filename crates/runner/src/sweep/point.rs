@@ -2,7 +2,7 @@
 
 use super::{
     Sweeper, load,
-    requested::{Asked, AskedWarmup, MeasuredPoint},
+    requested::{MeasuredPoint, PointRequest, WarmupRequest},
     turn::SystemState,
 };
 use crate::{
@@ -48,9 +48,9 @@ impl Sweeper<'_> {
         key: PointKey,
         warmup: Option<WarmupLength>,
     ) -> Result<Option<MeasuredPoint>, Error> {
-        let mut asked = Asked::from_point(self.plan, point);
+        let mut asked = PointRequest::from_point(self.plan, point);
         if let Some(length) = warmup {
-            asked.warmup = AskedWarmup::ByRule(length);
+            asked.warmup = WarmupRequest::ByRule(length);
         }
         self.measured(state, &asked, key)
     }
@@ -60,7 +60,7 @@ impl Sweeper<'_> {
     pub(super) fn measured(
         &mut self,
         state: &SystemState<'_>,
-        asked: &Asked<'_>,
+        asked: &PointRequest<'_>,
         key: PointKey,
     ) -> Result<Option<MeasuredPoint>, Error> {
         if self.stop.requested() {
@@ -165,7 +165,7 @@ impl Sweeper<'_> {
         &mut self,
         database: &dyn Database,
         state: &SystemState<'_>,
-        asked: &Asked<'_>,
+        asked: &PointRequest<'_>,
         key: &PointKey,
     ) -> Result<Option<(Settled, Measured)>, Error> {
         let system = state.system;
@@ -190,7 +190,7 @@ impl Sweeper<'_> {
         &self,
         database: &dyn Database,
         system: &SystemPlan,
-        asked: &Asked<'_>,
+        asked: &PointRequest<'_>,
         key: &PointKey,
     ) -> Result<Option<(Settled, Measured)>, Error> {
         self.settle_others(system)?;
@@ -208,7 +208,7 @@ impl Sweeper<'_> {
         &self,
         database: &dyn Database,
         system: &SystemPlan,
-        asked: &Asked<'_>,
+        asked: &PointRequest<'_>,
         key: &PointKey,
     ) -> Result<Measured, Error> {
         let dataset = &self.plan.dataset;
@@ -242,15 +242,15 @@ impl Sweeper<'_> {
         let measure = |part: &Spec<'_>| self.run_watched(part, system, &watched, &what);
         let length = match asked.warmup {
             // A discarded warm-up is not watched. With limits it is a separate phase.
-            AskedWarmup::For(warmup) if limits.is_empty() || warmup <= Warmup::EDGE => {
+            WarmupRequest::For(warmup) if limits.is_empty() || warmup <= Warmup::EDGE => {
                 let terms = Terms {
                     warmup,
                     ..spec.terms
                 };
                 return measure(&Spec { terms, ..spec });
             }
-            AskedWarmup::For(warmup) => WarmupLength::fixed(warmup),
-            AskedWarmup::ByRule(length) => length,
+            WarmupRequest::For(warmup) => WarmupLength::fixed(warmup),
+            WarmupRequest::ByRule(length) => length,
         };
         let before = Spec {
             enough: None,
@@ -278,7 +278,7 @@ impl Sweeper<'_> {
             },
             ..spec
         })?;
-        if let AskedWarmup::ByRule(_) = asked.warmup {
+        if let WarmupRequest::ByRule(_) = asked.warmup {
             measured.phase.warmup = Some(Box::new(warmup));
         }
         Ok(measured)

@@ -10,11 +10,11 @@ use tailmark_stats::steady::SteadyRule;
 use tailmark_workload::Workload;
 
 /// How a point or a trial is measured. Its threads, rate and arrivals are in its key.
-pub(super) struct Asked<'a> {
+pub(super) struct PointRequest<'a> {
     pub workload: &'a Arc<Workload>,
     pub operations: Option<u64>,
     pub duration: Option<Duration>,
-    pub warmup: AskedWarmup,
+    pub warmup: WarmupRequest,
     /// Ends it before its duration.
     pub enough: Option<&'a dyn Enough>,
     pub seeds: PointSeeds,
@@ -24,7 +24,7 @@ pub(super) struct Asked<'a> {
 
 /// What runs before it.
 #[derive(Clone, Copy)]
-pub(super) enum AskedWarmup {
+pub(super) enum WarmupRequest {
     /// For this time.
     For(Duration),
     /// Until it is steady.
@@ -38,7 +38,7 @@ pub(super) struct MeasuredPoint {
     pub settled: Result<Settled, Error>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PointRequest<'a> {
     /// Of a point of a sweep, warmed up for a time.
     pub fn from_point(plan: &Plan, point: PlanPoint<'a>) -> Self {
         let sweep = &plan.sweep;
@@ -46,7 +46,7 @@ impl<'a> Asked<'a> {
             workload: point.workload,
             operations: sweep.operations,
             duration: sweep.duration,
-            warmup: AskedWarmup::For(sweep.warmup.longest()),
+            warmup: WarmupRequest::For(sweep.warmup.longest()),
             enough: None,
             seeds: PointSeeds::from_point(sweep.seed, &point),
             steady: plan.steady_rule(),

@@ -3,7 +3,7 @@
 
 use super::{
     Sweeper,
-    requested::{Asked, AskedWarmup},
+    requested::{PointRequest, WarmupRequest},
     turn::SystemState,
 };
 use crate::{
@@ -67,16 +67,16 @@ impl Sweeper<'_> {
             ..point.key(plan, state.system, Some(next.rate))
         };
         let judge = Judge::new(settings);
-        let requested = Asked {
+        let requested = PointRequest {
             operations: None,
             duration: Some(next.longest),
-            warmup: AskedWarmup::For(settings.warmup),
+            warmup: WarmupRequest::For(settings.warmup),
             enough: Some(&judge),
             seeds: PointSeeds::of_trial(plan.sweep.seed, &key),
             steady: SteadyRule {
                 latency: settings.latency.first().and_then(|limit| limit.metric()),
             },
-            ..Asked::from_point(plan, point)
+            ..PointRequest::from_point(plan, point)
         };
         let Some(measured) = self.measured(state, &requested, key)? else {
             return Ok(false);

@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 use tailmark_driver::{
-    Access, Database, Driver, Location, Look, Params, Place, ServerLook, Session, Settled, Stopped,
-    db,
+    Access, Database, Driver, Location, Params, Place, ServerContents, ServerLook, Session,
+    Settled, Stopped, db,
 };
 use tailmark_model::Finding;
 use tailmark_runner::Error;
@@ -138,13 +138,13 @@ fn a_load_of_a_server_that_begins_again_goes_on_and_tells_what_failed_before() {
         open: |_| Ok(Box::new(Server)),
         look: Some(ServerLook {
             at: |_| {
-                Ok(Look {
+                Ok(ServerContents {
                     marker: Server.marker()?,
                     is_empty: Server.is_empty()?,
-                    ..Look::default()
+                    ..ServerContents::default()
                 })
             },
-            of_empty: |_| Look::default(),
+            of_empty: |_| ServerContents::default(),
         }),
         ..*scripted
     }));

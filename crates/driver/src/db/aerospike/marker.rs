@@ -16,12 +16,12 @@ pub(super) const READY: &str = "ready";
 const MARKER: &str = "marker";
 
 /// A record of tailmark's, as it was read.
-struct Found {
+struct MarkerRecord {
     value: Value,
     generation: u32,
 }
 
-impl Found {
+impl MarkerRecord {
     /// The policy that writes or removes a record only as it was found, or creates it only if it is
     /// missing.
     fn policy(found: Option<&Self>) -> WritePolicy {
@@ -46,7 +46,7 @@ pub(super) async fn read(
     set: &str,
 ) -> Result<Option<String>, BoxError> {
     let record = find(client, namespace, set).await?;
-    let text = |found: Found| match found.value {
+    let text = |found: MarkerRecord| match found.value {
         Value::String(text) => Ok(text),
         _ => Err(foreign(namespace, set)),
     };
@@ -60,7 +60,7 @@ pub(super) async fn write(
     set: &str,
     text: &str,
 ) -> Result<(), BoxError> {
-    let policy = Found::policy(find(client, namespace, set).await?.as_ref());
+    let policy = MarkerRecord::policy(find(client, namespace, set).await?.as_ref());
     let bins = [Bin::new(MARKER, Value::String(text.to_owned()))];
     client.put(&policy, &key(namespace, set)?, &bins).await?;
     Ok(())
@@ -70,7 +70,7 @@ pub(super) async fn write(
 pub(super) async fn remove(client: &Client, namespace: &str, set: &str) -> Result<(), BoxError> {
     for name in [READY, set] {
         if let Some(found) = find(client, namespace, name).await? {
-            let policy = Found::policy(Some(&found));
+            let policy = MarkerRecord::policy(Some(&found));
             client.delete(&policy, &key(namespace, name)?).await?;
         }
     }
@@ -84,7 +84,7 @@ pub(super) async fn prove_reads(client: &Client, namespace: &str) -> Result<(), 
 
 /// Writes a record beside the markers and reads it back.
 pub(super) async fn prove(client: &Client, namespace: &str) -> Result<(), BoxError> {
-    let policy = Found::policy(find(client, namespace, READY).await?.as_ref());
+    let policy = MarkerRecord::policy(find(client, namespace, READY).await?.as_ref());
     let bins = [Bin::new(MARKER, Value::Int(1))];
     let written = client.put(&policy, &key(namespace, READY)?, &bins).await;
     // Another run may prove the same thing.
@@ -100,7 +100,7 @@ pub(super) async fn prove(client: &Client, namespace: &str) -> Result<(), BoxErr
         return Err(error.into());
     }
     match find(client, namespace, READY).await? {
-        Some(Found {
+        Some(MarkerRecord {
             value: Value::Int(1),
             ..
         }) => Ok(()),
@@ -109,7 +109,11 @@ pub(super) async fn prove(client: &Client, namespace: &str) -> Result<(), BoxErr
 }
 
 /// A record of the set of markers. A record with unexpected content is an error.
-async fn find(client: &Client, namespace: &str, name: &str) -> Result<Option<Found>, BoxError> {
+async fn find(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<MarkerRecord>, BoxError> {
     let record = match client
         .get(&reading(), &key(namespace, name)?, Bins::All)
         .await
@@ -124,7 +128,7 @@ async fn find(client: &Client, namespace: &str, name: &str) -> Result<Option<Fou
     let mut bins = record.bins.into_iter();
     match (bins.next(), bins.next()) {
         (Some((bin, value)), None) if bin == MARKER && is_own(name, &value) => {
-            Ok(Some(Found { value, generation }))
+            Ok(Some(MarkerRecord { value, generation }))
         }
         _ => Err(foreign(namespace, name)),
     }

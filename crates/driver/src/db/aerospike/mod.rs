@@ -16,8 +16,8 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
-    ServerLook, Session, Settled, Statistic, Stopped,
+    Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
+    ServerContents, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, runtime_pool::RuntimePool},
 };
@@ -279,9 +279,9 @@ fn full_set(params: &Params) -> String {
 
 /// The state of a set without records and marker, and what would change it. A namespace is
 /// configured on the server, and a set exists as long as it has records.
-fn look_of_empty(params: &Params) -> Look {
+fn look_of_empty(params: &Params) -> ServerContents {
     let (namespace, set) = (namespace(params), set(params));
-    Look {
+    ServerContents {
         name: format!("set {}", full_set(params)),
         marker: None,
         exists: false,
@@ -301,8 +301,8 @@ fn look_of_empty(params: &Params) -> Look {
 }
 
 /// Looks at the server without changing it.
-fn look(params: &Params) -> Result<Look, Error> {
-    let looked = || -> Result<Look, BoxError> {
+fn look(params: &Params) -> Result<ServerContents, Error> {
+    let looked = || -> Result<ServerContents, BoxError> {
         let pool = RuntimePool::<Client>::new()?;
         let (namespace, policy) = (namespace(params), connect::asking());
         pool.wait(async {
@@ -310,7 +310,7 @@ fn look(params: &Params) -> Result<Look, Error> {
             facts::require(&client, &policy, namespace).await?;
             marker::prove_reads(&client, namespace).await?;
             let records = facts::records(&client, &policy, namespace, set(params)).await?;
-            Ok(Look {
+            Ok(ServerContents {
                 marker: marker::read(&client, namespace, set(params)).await?,
                 exists: records > 0,
                 is_empty: records == 0,

@@ -19,8 +19,8 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Access, Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
-    Remark, ServerLook, Session, Settled, Statistic, Stopped,
+    Access, Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
+    Remark, ServerContents, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
@@ -313,7 +313,7 @@ fn not_opened(params: &Params, source: BoxError) -> Error {
 }
 
 /// Looks at the server without changing it.
-fn look(params: &Params) -> Result<Look, Error> {
+fn look(params: &Params) -> Result<ServerContents, Error> {
     let refuse = |source| not_opened(params, source);
     let (tables, settings) = (Tables::new(params), &params.settings);
     let pool = RuntimePool::<Prepared>::new().map_err(|error| refuse(error.into()))?;
@@ -324,7 +324,7 @@ fn look(params: &Params) -> Result<Look, Error> {
         Ok((connection, existing))
     });
     let (connection, existing) = opened.map_err(refuse)?;
-    let looked: Result<Look, BoxError> = pool.wait(async {
+    let looked: Result<ServerContents, BoxError> = pool.wait(async {
         let mut look = tables.look(settings, &existing);
         look.marker = tables.marker(&connection, &existing).await?;
         if existing.table.is_some() {

@@ -7,7 +7,7 @@ use super::{
     failure::ForeignTable,
     settings::{NAME, is_name},
 };
-use crate::{Look, Made, Params, Settings, error::BoxError};
+use crate::{Made, Params, ServerContents, Settings, error::BoxError};
 use scylla::{
     client::session::Session, frame::types::Consistency, policies::retry::FallthroughRetryPolicy,
     statement::Statement, value::CqlValue,
@@ -306,7 +306,7 @@ impl Tables {
     }
 
     /// The report about a server with these parts, and what would change it.
-    pub fn look(&self, settings: &Settings, existing: &Existing) -> Look {
+    pub fn look(&self, settings: &Settings, existing: &Existing) -> ServerContents {
         let Self {
             keyspace, table, ..
         } = self;
@@ -317,7 +317,7 @@ impl Tables {
             let foreign = found.filter(|own| own.made.is_none());
             foreign.map(|_| format!("table {keyspace}.{table}"))
         };
-        Look {
+        ServerContents {
             name: format!("table {keyspace}.{table}"),
             marker: None,
             exists: existing.table.is_some(),

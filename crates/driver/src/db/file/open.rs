@@ -27,7 +27,7 @@ use std::{
 pub(super) const BLOCK_BYTES_MAX: u64 = 4096;
 
 /// An opened file or device.
-pub(super) struct Opened {
+pub(super) struct OpenFile {
     pub(super) file: LockedFile,
     pub(super) layout: Layout,
     /// Whether O_DIRECT is in use.
@@ -36,7 +36,7 @@ pub(super) struct Opened {
 }
 
 /// Opens the place of `params`, with O_DIRECT if requested and possible.
-pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
+pub(super) fn open(params: &Params, direct: bool) -> Result<OpenFile, Error> {
     let place = params.path(NAME)?;
     if params.access == Access::CreateNew && place.exists() {
         return Err(Refusal::because(HAS_APPEARED.to_owned()).into_error(place));
@@ -106,7 +106,7 @@ impl Refusal {
     }
 }
 
-fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusal> {
+fn prepare(params: &Params, place: &Path, direct: bool) -> Result<OpenFile, Refusal> {
     let kind = fs::metadata(place).map(|found| found.file_type());
     let device = kind.as_ref().is_ok_and(|kind| kind.is_block_device());
     if kind.is_ok_and(|kind| !device && !kind.is_file()) {
@@ -138,7 +138,7 @@ fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusa
     // Some file systems take the flag and refuse the first request instead.
     let mut probe = Buffer::new(layout.slot_bytes);
     file.read_exact_at(probe.first(layout.slot_bytes), layout.offset(0))?;
-    Ok(Opened {
+    Ok(OpenFile {
         file,
         layout,
         direct,
@@ -342,7 +342,7 @@ fn is_new(file: &File) -> io::Result<bool> {
 }
 
 /// Writes zeros to the reserve of a device, which a scan may read before any insert.
-pub(super) fn zero_reserve(opened: &Opened) -> io::Result<()> {
+pub(super) fn zero_reserve(opened: &OpenFile) -> io::Result<()> {
     const PIECE: usize = 1 << 20;
     let (file, layout) = (&opened.file, &opened.layout);
     let mut buffer = Buffer::new(PIECE);

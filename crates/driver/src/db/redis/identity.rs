@@ -10,7 +10,7 @@ use std::{fmt::Write, fs::File, io::Read};
 pub(super) const OWN: &str = "tailmark";
 /// The content of tailmark's own hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Own {
+pub(super) struct TailmarkHash {
     /// The id of the data set, drawn when it was created.
     pub id: String,
     /// The study that created it; empty if there is none.
@@ -19,13 +19,13 @@ pub(super) struct Own {
     pub marker: Option<String>,
 }
 
-impl Own {
+impl TailmarkHash {
     /// Refuses any other data set: the address may lead to another server, or the server may have
     /// lost the data in its memory.
     pub async fn refuse_another(&self, nodes: &Nodes) -> Result<(), BoxError> {
         match find(nodes).await? {
             found if found.is(Some(self)) => Ok(()),
-            Found::Missing => Err(
+            HashOwner::Missing => Err(
                 "tailmark's key is gone: the server lost its data or evicted it, another program \
                  removed it, or the address leads to another server"
                     .into(),
@@ -41,7 +41,7 @@ const ANOTHER: &str = "another data set is in its place, or the address leads to
 #[derive(Debug)]
 pub(super) enum Identity {
     /// The hash of a data set that tailmark created.
-    Own(Own),
+    Own(TailmarkHash),
     /// The run id of each server, if another program's data is written.
     Servers(Vec<String>),
     /// Nothing, if another program's data is only read.
@@ -50,7 +50,11 @@ pub(super) enum Identity {
 
 impl Identity {
     /// The identity of the opened data.
-    pub async fn new(nodes: &Nodes, own: Option<Own>, is_read: bool) -> Result<Self, BoxError> {
+    pub async fn new(
+        nodes: &Nodes,
+        own: Option<TailmarkHash>,
+        is_read: bool,
+    ) -> Result<Self, BoxError> {
         Ok(match own {
             Some(own) => Self::Own(own),
             None if is_read => Self::Unknown,
@@ -59,7 +63,7 @@ impl Identity {
     }
 
     /// Tailmark's own hash.
-    pub const fn own(&self) -> Option<&Own> {
+    pub const fn own(&self) -> Option<&TailmarkHash> {
         match self {
             Self::Own(own) => Some(own),
             _ => None,
@@ -86,18 +90,18 @@ impl Identity {
 }
 
 /// What exists under the name of tailmark's own hash.
-pub(super) enum Found {
+pub(super) enum HashOwner {
     /// Nothing.
     Missing,
     /// The hash.
-    Own(Own),
+    Own(TailmarkHash),
     /// A key of another program.
     Foreign,
 }
 
-impl Found {
+impl HashOwner {
     /// Whether it is the same as when the data set was opened.
-    pub fn is(&self, opened: Option<&Own>) -> bool {
+    pub fn is(&self, opened: Option<&TailmarkHash>) -> bool {
         match (self, opened) {
             (Self::Own(found), Some(opened)) => found.id == opened.id,
             (Self::Missing, None) => true,
@@ -110,12 +114,12 @@ impl Found {
 ///
 /// # Errors
 /// If the server does not answer.
-pub(super) async fn find(nodes: &Nodes) -> Result<Found, BoxError> {
+pub(super) async fn find(nodes: &Nodes) -> Result<HashOwner, BoxError> {
     let kind: String = nodes.ask(OWN.as_bytes(), cmd("TYPE").arg(OWN)).await?;
     match &*kind {
-        "none" => return Ok(Found::Missing),
+        "none" => return Ok(HashOwner::Missing),
         "hash" => {}
-        _ => return Ok(Found::Foreign),
+        _ => return Ok(HashOwner::Foreign),
     }
     let length: usize = nodes.ask(OWN.as_bytes(), cmd("HLEN").arg(OWN)).await?;
     let mut get = cmd("HMGET").arg(OWN).take();
@@ -123,12 +127,12 @@ pub(super) async fn find(nodes: &Nodes) -> Result<Found, BoxError> {
     let [id, study, marker]: [Option<Vec<u8>>; 3] = nodes.ask(OWN.as_bytes(), &get).await?;
     let known = [&id, &study, &marker].into_iter().flatten().count();
     if length == 0 {
-        return Ok(Found::Missing);
+        return Ok(HashOwner::Missing);
     }
     let text = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     let id = text(id).filter(|id| length == known && is_id(id));
-    Ok(id.map_or(Found::Foreign, |id| {
-        Found::Own(Own {
+    Ok(id.map_or(HashOwner::Foreign, |id| {
+        HashOwner::Own(TailmarkHash {
             id,
             study: text(study).unwrap_or_default(),
             marker: text(marker),
@@ -138,11 +142,11 @@ pub(super) async fn find(nodes: &Nodes) -> Result<Found, BoxError> {
 
 /// The content of tailmark's own hash, if it exists. An error if the key belongs to another
 /// program.
-pub(super) async fn own(nodes: &Nodes) -> Result<Option<Own>, BoxError> {
+pub(super) async fn own(nodes: &Nodes) -> Result<Option<TailmarkHash>, BoxError> {
     match find(nodes).await? {
-        Found::Missing => Ok(None),
-        Found::Own(own) => Ok(Some(own)),
-        Found::Foreign => {
+        HashOwner::Missing => Ok(None),
+        HashOwner::Own(own) => Ok(Some(own)),
+        HashOwner::Foreign => {
             let why = format!("another program wrote the key `{OWN}`; use another `database`");
             Err(why.into())
         }

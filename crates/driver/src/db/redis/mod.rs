@@ -17,17 +17,17 @@ mod settings;
 mod slot;
 
 use crate::{
-    Access, Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
-    Remark, ServerLook, Session, Settled, Statistic, Stopped,
+    Access, Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
+    Remark, ServerContents, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
 use failure::Refusal;
-use identity::{Identity, OWN, Own};
+use identity::{Identity, OWN, TailmarkHash};
 use nodes::{Nodes, UNMEASURED};
 use place::{Existing, INDEX};
 use redis::cmd;
-use session::{Connected, Opened, RedisSession};
+use session::{Connected, RedisSession, SharedState};
 use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock},
@@ -77,7 +77,7 @@ pub const DRIVER: Driver = Driver {
 
 /// One server, or the masters of a cluster.
 struct Redis {
-    opened: Arc<Opened>,
+    opened: Arc<SharedState>,
     /// For unmeasured requests.
     nodes: Arc<Nodes>,
     /// For questions while clients are at work.
@@ -112,7 +112,7 @@ impl Redis {
             Ok((nodes, identity))
         });
         let (nodes, identity) = found.map_err(refuse)?;
-        let opened = Opened {
+        let opened = SharedState {
             params: params.clone(),
             identity,
             ended: OnceLock::new(),
@@ -138,7 +138,7 @@ impl Redis {
     }
 
     /// Tailmark's own hash. An error if it changed since the database was opened.
-    async fn same(&self) -> Result<&Own, BoxError> {
+    async fn same(&self) -> Result<&TailmarkHash, BoxError> {
         let own = self.opened.identity.own();
         let own = own.ok_or("tailmark did not create the data set")?;
         own.refuse_another(&self.nodes).await?;
@@ -259,7 +259,7 @@ impl Database for Redis {
 /// Checks whether the data set still exists, and whether writes could evict keys that another
 /// program has created since. If a server is replaced its clients do not notice, because no request
 /// fails.
-async fn look_again(nodes: &Nodes, opened: &Opened) {
+async fn look_again(nodes: &Nodes, opened: &SharedState) {
     let found = identity::find(nodes).await;
     let why = if found.is_ok_and(|found| !found.is(opened.identity.own())) {
         Some("another program removed or replaced the data set".to_owned())
@@ -290,8 +290,8 @@ fn not_opened(params: &Params, source: BoxError) -> Error {
 }
 
 /// Looks at the server without changing it.
-fn look(params: &Params) -> Result<Look, Error> {
-    let looked = || -> Result<Look, BoxError> {
+fn look(params: &Params) -> Result<ServerContents, Error> {
+    let looked = || -> Result<ServerContents, BoxError> {
         let pool = RuntimePool::<Connected>::new()?;
         pool.wait(async {
             let nodes = connect(params).await?;

@@ -2,11 +2,11 @@
 
 use super::{
     failure::unmeasured,
-    identity::{OWN, Own, new_id, own},
+    identity::{OWN, TailmarkHash, new_id, own},
     nodes::{Node, Nodes},
     settings,
 };
-use crate::{Access, Look, Params, error::BoxError};
+use crate::{Access, Params, ServerContents, error::BoxError};
 use redis::{Cmd, FromRedisValue, Pipeline, cmd};
 
 /// The sorted set of the keys of all records, as YCSB's binding has it.
@@ -19,7 +19,7 @@ const BATCH: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Existing {
     /// Tailmark's own hash.
-    pub own: Option<Own>,
+    pub own: Option<TailmarkHash>,
     /// The number of keys in the index.
     pub indexed: u64,
     /// The number of all keys.
@@ -141,7 +141,7 @@ pub(super) async fn refuse_unindexed(nodes: &Nodes, params: &Params) -> Result<(
 }
 
 /// Removes the indexed records of the opened data set only. Other programs' data stays.
-pub(super) async fn remove_records(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
+pub(super) async fn remove_records(nodes: &Nodes, opened: &TailmarkHash) -> Result<(), BoxError> {
     loop {
         watch(nodes, opened).await?;
         let members = members(nodes, BATCH).await?;
@@ -183,7 +183,11 @@ async fn send<T: FromRedisValue>(node: &Node, pipeline: &Pipeline) -> Result<T, 
 }
 
 /// Changes tailmark's own hash, but only that of the opened data set.
-pub(super) async fn change_own(nodes: &Nodes, opened: &Own, change: Cmd) -> Result<(), BoxError> {
+pub(super) async fn change_own(
+    nodes: &Nodes,
+    opened: &TailmarkHash,
+    change: Cmd,
+) -> Result<(), BoxError> {
     loop {
         watch(nodes, opened).await?;
         if unless_changed(nodes, [change.clone()]).await? {
@@ -194,7 +198,7 @@ pub(super) async fn change_own(nodes: &Nodes, opened: &Own, change: Cmd) -> Resu
 
 /// Refuses any other data set, and watches tailmark's own hash, because `SWAPDB` can replace the
 /// data before the change. One change at a time per connection, because EXEC ends every WATCH.
-async fn watch(nodes: &Nodes, opened: &Own) -> Result<(), BoxError> {
+async fn watch(nodes: &Nodes, opened: &TailmarkHash) -> Result<(), BoxError> {
     nodes
         .ask::<()>(OWN.as_bytes(), cmd("WATCH").arg(OWN))
         .await?;
@@ -230,13 +234,13 @@ pub(super) fn removal(params: &Params) -> String {
 }
 
 /// The report about a database with this content, and what would change it.
-pub(super) fn look(params: &Params, existing: &Existing) -> Look {
+pub(super) fn look(params: &Params, existing: &Existing) -> ServerContents {
     let name = name(params);
     let is_foreign = existing.own.is_none() && existing.indexed == 0 && existing.keys > 0;
     let own = existing.own.as_ref();
     let marker = own.and_then(|own| own.marker.clone());
     let is_begun = marker.is_none() && existing.is_empty();
-    Look {
+    ServerContents {
         exists: own.is_some() || existing.indexed > 0,
         id: own.map(|own| own.id.clone()),
         is_empty: existing.is_empty(),

@@ -30,7 +30,7 @@ use tokio::{runtime::Handle, sync::Mutex};
 const REFUSED: Duration = Duration::from_millis(10);
 
 /// State shared by all clients of an open database.
-pub(super) struct Opened {
+pub(super) struct SharedState {
     /// The parameters of opening.
     pub params: Params,
     /// Its identity.
@@ -41,7 +41,7 @@ pub(super) struct Opened {
 
 /// State shared by the clients of a runtime.
 pub(super) struct Connected {
-    opened: Arc<Opened>,
+    opened: Arc<SharedState>,
     nodes: StdMutex<Arc<Nodes>>,
     one_connects: Mutex<()>,
     /// The number of failed attempts to reconnect. One serves all requests that wait for it.
@@ -50,7 +50,7 @@ pub(super) struct Connected {
 
 impl Connected {
     /// Connects, if the servers hold the opened data set.
-    pub async fn new(opened: &Arc<Opened>) -> Result<Self, BoxError> {
+    pub async fn new(opened: &Arc<SharedState>) -> Result<Self, BoxError> {
         Ok(Self {
             nodes: StdMutex::new(Arc::new(opened.connect().await?)),
             opened: Arc::clone(opened),
@@ -94,7 +94,7 @@ impl Connected {
     }
 }
 
-impl Opened {
+impl SharedState {
     /// Connects to the servers, if they hold the opened data.
     async fn connect(&self) -> Result<Nodes, BoxError> {
         let Params {
