@@ -3,7 +3,8 @@
 use crate::args::{ListArgs, ListKind};
 use clap::ValueEnum;
 use tailmark_console::{Console, Exit};
-use tailmark_model::{Better, MetricRow};
+use tailmark_driver::{Driver, Setting, db::DRIVERS};
+use tailmark_model::{Better, Metric, MetricRow};
 use tailmark_plan::{KEYS, PLANS, PlanKey};
 
 /// A name and its description.
@@ -69,10 +70,7 @@ fn rows(kind: ListKind) -> Vec<Line> {
             .map(|d| row(d.name, d.about))
             .collect(),
         ListKind::Probes => probes(),
-        ListKind::Metrics => tailmark_model::METRICS
-            .iter()
-            .map(|metric| (metric.name.to_owned(), about_metric(metric)))
-            .collect(),
+        ListKind::Metrics => metrics(),
         ListKind::Findings => tailmark_model::finding::FINDINGS
             .iter()
             .map(|finding| row(finding.name, finding.about))
@@ -107,6 +105,32 @@ fn rows(kind: ListKind) -> Vec<Line> {
     }
 }
 
+/// Each metric; the latencies of all kinds in one row.
+fn metrics() -> Vec<Line> {
+    let mut rows: Vec<Line> = Vec::new();
+    let (mut statistics, mut kinds): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let mut latencies = None;
+    for metric in Metric::all() {
+        let row = metric.row();
+        let Some((kind, statistic)) = metric.latency() else {
+            rows.push((row.name.to_owned(), about_metric(row)));
+            continue;
+        };
+        for (names, name) in [(&mut statistics, statistic.name), (&mut kinds, kind.name())] {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        latencies.get_or_insert((rows.len(), about_metric(row)));
+    }
+    if let Some((place, about)) = latencies {
+        let (statistics, kinds) = (statistics.join(", "), kinds.join(", "));
+        let about = format!("{about}. STATISTIC is {statistics}; KIND is {kinds}");
+        rows.insert(place, ("STATISTIC KIND".to_owned(), about));
+    }
+    rows
+}
+
 /// The description of a metric, its unit, and which of two values is better.
 fn about_metric(row: &MetricRow) -> String {
     let better = match row.better {
@@ -139,12 +163,27 @@ fn probes() -> Vec<Line> {
     rows
 }
 
-/// Each driver, with its settings below.
+/// Each driver, with its settings below; those that differ if another driver has all of them.
 fn drivers() -> Vec<Line> {
     let mut rows = Vec::new();
-    for driver in tailmark_driver::db::DRIVERS {
+    for (i, driver) in DRIVERS.iter().enumerate() {
         rows.push((driver.name.to_owned(), driver.about.to_owned()));
-        for setting in driver.settings {
+        let names = |driver: &Driver| {
+            driver
+                .settings
+                .iter()
+                .map(|own| own.name)
+                .collect::<Vec<_>>()
+        };
+        let like = DRIVERS[..i]
+            .iter()
+            .find(|other| names(other) == names(driver));
+        let is_known = |setting: &&Setting| {
+            let known =
+                like.and_then(|like| like.settings.iter().find(|own| own.name == setting.name));
+            known.is_some_and(|known| known.default == setting.default)
+        };
+        for setting in driver.settings.iter().filter(|setting| !is_known(setting)) {
             let default = match setting.default {
                 "" => String::new(),
                 default => format!("; default {default}"),

@@ -231,6 +231,7 @@ impl SettingKind {
             Self::Bytes { .. } => {
                 "a size up to 64TiB such as `64MiB`, or a share of the data such as `5%`".into()
             }
+            Self::Integer { min, max: i64::MAX } => format!("a whole number from {min} on"),
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
             Self::Number { min, max } => format!("a number from {min} to {max}"),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
