@@ -1,6 +1,7 @@
 //! Sentences about one workload, modelled on those of the published studies.
 
 mod latency;
+mod overlap;
 mod peak;
 mod shape;
 mod threads;
@@ -47,7 +48,7 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
     }
     if group.axis == Axis::Threads && group.rate.is_none() {
         lines.extend(shape::compared(group, sweep));
-        lines.extend(threads::overlapping(group, sweep));
+        lines.extend(overlap::overlapping(group, sweep));
         let systems = sweep.systems.iter().copied();
         let systems = systems.filter(|system| group.has(&system.name));
         let curves = systems.clone();
@@ -85,7 +86,7 @@ pub fn in_brief<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Tex
     }
     if group.axis == Axis::Threads && group.rate.is_none() {
         lines.extend(threads::at_the_lowest(group, sweep));
-        lines.extend(threads::overlapping(group, sweep));
+        lines.extend(overlap::overlapping(group, sweep));
     }
     lines
 }
