@@ -20,6 +20,7 @@ use crate::{
     grid_cell::SpreadPeak,
     sweep::{SweepTable, WorkloadGrid},
 };
+use std::collections::BTreeMap;
 use tailmark_model::{Bound, Bounded, Metric, Point, System, finding::RATE_NOT_MET};
 use tailmark_stats::{
     Comparison, Verdict,
@@ -261,6 +262,21 @@ impl Outcome {
             Self::Differ
         }
     }
+}
+
+/// Comparisons by their outcome, those within the band first. All that show no difference are one
+/// group.
+#[must_use]
+pub fn by_outcome<'c>(all: &[&'c Comparison], band: f64) -> BTreeMap<Outcome, Vec<&'c Comparison>> {
+    let mut groups: BTreeMap<Outcome, Vec<&Comparison>> = BTreeMap::new();
+    for &one in all {
+        let outcome = match Outcome::new(one, band) {
+            same @ (Outcome::Tied | Outcome::Equivalent) => same,
+            _ => Outcome::NoDifferenceShown,
+        };
+        groups.entry(outcome).or_default().push(one);
+    }
+    groups
 }
 
 /// The position of the first of a pair relative to the second.

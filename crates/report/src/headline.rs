@@ -184,7 +184,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                 };
                 format!(" at the highest thread count{of_all}")
             }
-            _ => " at the highest load that all systems reached".to_owned(),
+            _ => " at the highest load that is compared".to_owned(),
         };
         let words = Words {
             figure,

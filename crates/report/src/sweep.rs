@@ -399,6 +399,17 @@ impl<'a> WorkloadGrid<'a> {
             .map(|(_, cell)| cell)
     }
 
+    /// Whether a system has a cell at a step, or most of the others have, so that it lacks one.
+    #[must_use]
+    pub fn is_expected(&self, system: &'a str, step: Step) -> bool {
+        let all: BTreeSet<&str> = self.cells.keys().map(|(name, _)| *name).collect();
+        let others = all.iter().filter(|name| **name != system);
+        let with = others
+            .clone()
+            .filter(|name| self.cells.contains_key(&(**name, step)));
+        self.cell(system, step).is_some() || 2 * with.count() > others.count()
+    }
+
     /// Whether the system was measured here.
     #[must_use]
     pub fn has(&self, system: &'a str) -> bool {

@@ -225,26 +225,32 @@ fn many(count: usize, all: &[&Comparison]) -> String {
     })
 }
 
-/// `is within 3 % of A and B`, `shows no difference from every other system`.
+/// `is within 3 % of A and B`, `is equivalent (within 3 %) to C and shows no difference from D`,
+/// `shows no difference from every other system`.
 fn like(topic: &WorkloadTopic<'_, '_>, sweep: &SweepTable<'_>, alike: &[&Comparison]) -> String {
-    let outcomes = alike
-        .iter()
-        .map(|one| Outcome::new(one, sweep.comparisons.band));
-    let outcomes: BTreeSet<Outcome> = outcomes.collect();
     let within = compare::within(sweep.comparisons);
-    let how = match outcomes.iter().copied().collect::<Vec<_>>().as_slice() {
-        [Outcome::Tied] => format!("is {within} of"),
-        [Outcome::Equivalent] => format!("is equivalent ({within}) to"),
-        _ => "shows no difference from".to_owned(),
-    };
-    if alike.len() > NAMED && alike.len() == topic.pairs.len() {
-        let is_of_ops = topic.metric() == Metric::OPS_PER_SEC;
-        let whose = if is_of_ops { "" } else { "'s" };
-        return format!("{how} every other system{whose}");
-    }
-    let others: Vec<String> = alike.iter().map(|one| whose(one)).collect();
-    let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    format!("{how} {}", number::list(&others))
+    let is_all = alike.len() > NAMED && alike.len() == topic.pairs.len();
+    let of_outcome = compare::by_outcome(alike, sweep.comparisons.band);
+    let is_one = of_outcome.len() == 1;
+    let phrases = of_outcome.into_iter().map(|(outcome, own)| {
+        let how = match outcome {
+            Outcome::Tied => format!("is {within} of"),
+            Outcome::Equivalent => format!("is equivalent ({within}) to"),
+            _ => "shows no difference from".to_owned(),
+        };
+        if is_all && is_one {
+            let is_of_ops = topic.metric() == Metric::OPS_PER_SEC;
+            return format!(
+                "{how} every other system{}",
+                if is_of_ops { "" } else { "'s" }
+            );
+        }
+        let others: Vec<String> = own.iter().map(|one| whose(one)).collect();
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        format!("{how} {}", number::list(&others))
+    });
+    let phrases: Vec<String> = phrases.collect();
+    number::list(&phrases.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// The other system of a comparison; of a latency, `B's`.

@@ -12,12 +12,12 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
-use tailmark_model::{Arrivals, Bounded, Kind, Limit, Metric, Statistic, number};
+use tailmark_model::{Arrivals, Bounded, Limit, Metric, number};
 use tailmark_stats::{
     Comparison,
     slo::{Answer, Status},
 };
-use value::{ClosedLoop, Reading, at_rate, is_above, measured, peak_within, ratio};
+use value::{ClosedLoop, Reading, at_rate, is_above, measured, peak_within, rate_within, ratio};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -102,7 +102,7 @@ impl Fixed {
             for arrivals in self.arrivals(sweep, group) {
                 let reading = |name| {
                     let searched = self.searched(searches, group, name, metric);
-                    let read = || self.reading(sweep, group, name, (kind, statistic, arrivals));
+                    let read = || self.reading(sweep, searches, group, name, (metric, arrivals));
                     searched.or_else(read)
                 };
                 let systems = sweep.systems.iter().map(|system| system.name.as_str());
@@ -355,13 +355,10 @@ impl Fixed {
             return None;
         };
         let is_it = |limit: &&Limit| limit.latency == latency && limit.metric() == Some(metric);
-        let is_own = |search: &&Search| {
-            let slo = &search.slo;
-            slo.system == system
-                && group.workload == slo.workload
-                && group.distribution == slo.distribution
-        };
-        let answers = searches.iter().filter(is_own).filter_map(|search| {
+        let own = searches
+            .iter()
+            .filter(|search| is_of(search, group, system));
+        let answers = own.filter_map(|search| {
             let limit = search.settings.latency.iter().find(is_it)?;
             let answer = search.slo.answer_of(*limit, &search.settings);
             Some((answer, search.settings.quick))
@@ -375,14 +372,38 @@ impl Fixed {
         })
     }
 
+    /// The highest rate at which a search for a limit that is not looser has confirmed it.
+    fn within_stricter(
+        self,
+        searches: &[Search],
+        group: &WorkloadGrid<'_>,
+        system: &str,
+        metric: Metric,
+    ) -> Option<f64> {
+        let Self::Latency(latency) = self else {
+            return None;
+        };
+        let is_stricter =
+            |limit: &&Limit| limit.latency <= latency && limit.metric() == Some(metric);
+        let own = searches
+            .iter()
+            .filter(|search| is_of(search, group, system));
+        let lows = own.flat_map(|search| {
+            let limits = search.settings.latency.iter().filter(is_stricter);
+            limits.filter_map(|limit| search.slo.answer_of(*limit, &search.settings).low)
+        });
+        lows.reduce(f64::max)
+    }
+
     fn reading<'g, 'a>(
         self,
         sweep: &'g SweepTable<'a>,
+        searches: &[Search],
         group: &WorkloadGrid<'a>,
         system: &'a str,
-        (kind, statistic, arrivals): (Kind, Statistic, Option<Arrivals>),
+        (metric, arrivals): (Metric, Option<Arrivals>),
     ) -> Option<Reading<'g, 'a>> {
-        let latency = (kind, statistic);
+        let latency = metric.latency()?;
         let curve = ClosedLoop::new(group, system, latency);
         let rate = match self {
             Self::Rate(rate) => rate,
@@ -391,7 +412,12 @@ impl Fixed {
                 let crossed = curve.ops_at(ns).map(Reading::Interpolated);
                 let within = || curve.ops_within(ns).map(Reading::Within);
                 let exceeds = || is_above(group, system, latency, ns).then_some(Reading::Exceeds);
-                let read = crossed.or_else(within).or_else(exceeds);
+                // What rates and searches for stricter limits have shown to be within.
+                let at_rate = rate_within(sweep, group, system, latency, ns);
+                let searched = self.within_stricter(searches, group, system, metric);
+                let shown = at_rate.into_iter().chain(searched).reduce(f64::max);
+                let shown = || shown.map(Reading::Within);
+                let read = crossed.or_else(within).or_else(shown).or_else(exceeds);
                 // A peak that was published without its thread count is on no curve.
                 let peak = peak_within(group, system, latency, ns);
                 let more = peak.filter(|ops| read.as_ref().is_none_or(|read| read.value() < *ops));
@@ -401,6 +427,12 @@ impl Fixed {
         let measured = measured(sweep, group, system, latency, (rate, arrivals));
         measured.or_else(|| curve.latency_at(rate).map(Reading::Interpolated))
     }
+}
+
+/// Whether a search is for this system and workload.
+fn is_of(search: &Search, group: &WorkloadGrid<'_>, system: &str) -> bool {
+    let slo = &search.slo;
+    slo.system == system && group.workload == slo.workload && group.distribution == slo.distribution
 }
 
 /// A workload, its stated latency, and the values of each system.

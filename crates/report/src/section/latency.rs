@@ -30,8 +30,8 @@ fn render(data: &Data) -> Vec<Block> {
         columns: columns.collect(),
         rows,
         note:
-            "At the highest thread count or rate at which every system has a comparable point. At \
-               a rate, latency is response time."
+            "At the highest thread count or rate at which every system has a comparable point, or \
+               else at least two have. At a rate, latency is response time."
                 .to_owned(),
         ..Table::default()
     })]

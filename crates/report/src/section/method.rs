@@ -82,7 +82,8 @@ fn definitions(data: &Data) -> Text {
     let compared = if sweep.systems.len() > 1 {
         "Improvements at equal threads are a / b − 1 for ops/s and 1 − a / b for latency. The \
          average improvement is their arithmetic mean, which depends on which system is a; the \
-         geometric mean of the ratios does not. "
+         geometric mean of the ratios does not, and is stated where the two disagree on which \
+         system is better. "
     } else {
         ""
     };

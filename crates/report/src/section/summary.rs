@@ -269,13 +269,17 @@ fn of_pairs<'a>(
         return Some(known.as_ref().map(figure).ok_or((*a, *b)));
     };
     let figure = of_pair(group, (one, other), what, ahead, sweep);
-    let names: Vec<&str> = level.iter().map(|(_, name, _)| *name).collect();
-    let how = if sweep.comparisons.has_verdicts() {
-        "no difference shown from".to_owned()
-    } else {
-        format!("{} of", compare::within(sweep.comparisons))
-    };
-    let about = format!("{}; {how} {}", figure.about, number::list(&names));
+    let known: Vec<&Comparison> = level.iter().filter_map(|(.., own)| own.as_ref()).collect();
+    let groups = compare::by_outcome(&known, sweep.comparisons.band).into_iter();
+    let about = groups.fold(figure.about.clone(), |about, (outcome, own)| {
+        let how = match outcome {
+            Outcome::Tied => format!("{} of", compare::within(sweep.comparisons)),
+            Outcome::Equivalent => "equivalent to".to_owned(),
+            _ => "no difference shown from".to_owned(),
+        };
+        let names: Vec<&str> = own.iter().map(|one| one.b.as_str()).collect();
+        format!("{about}; {how} {}", number::list(&names))
+    });
     Some(Ok(CardFigure { about, ..figure }))
 }
 

@@ -3,7 +3,7 @@
 use super::support::*;
 use std::time::Duration;
 use tailmark_model::{
-    Arrivals, Kind, KindResult, Metric, Point, PointKey,
+    Arrivals, Kind, KindResult, Metric, Point, PointKey, System,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
 };
 use tailmark_report::{Block, Data};
@@ -480,4 +480,40 @@ fn a_peak_without_its_thread_count_is_within_a_latency_that_it_holds() {
         [text(&data)[3].clone(), text(&data)[5].clone()],
         [plain.clone(), plain]
     );
+}
+
+#[test]
+fn a_latency_that_held_at_a_rate_is_not_above_at_every_measured_load() {
+    let above = Curve(
+        "above",
+        [(5e3, 12.0), (6e3, 15.0), (7e3, 20.0), (8e3, 40.0)],
+    );
+    let mut data = within_10_ms(&[above, A]);
+    let at = |given: &Data| tables("fixed", given)[0].rows[0].cells[3].text.clone();
+    assert_eq!(at(&data), "none: above it at every measured load");
+    let paced = |rate: f64, ms: f64| {
+        let mut point = point("above", "ycsb-a", 64, (rate, ms));
+        point.key.target_rate = Some(rate);
+        point.key.arrivals = Some(Arrivals::Poisson);
+        point
+    };
+    data.points.push(paced(4_000.0, 11.0));
+    assert_eq!(at(&data), "none: above it at every measured load");
+    data.points.push(paced(2_000.0, 4.0));
+    assert_eq!(at(&data), "≥ 2,000");
+}
+
+#[test]
+fn a_thread_count_of_another_system_alone_is_no_gap_in_a_curve() {
+    let mut data = one(&OF_2022);
+    data.settings.at_latency = vec![Duration::from_millis(15)];
+    let at = |given: &Data| tables("fixed", given)[0].rows[0].cells[3].text.clone();
+    let alone = at(&data);
+    data.systems.push(System {
+        name: "elsewhere".into(),
+        ..data.systems[0].clone()
+    });
+    data.points
+        .push(point("elsewhere", "ycsb-a", 12, (20_000.0, 3.0)));
+    assert_eq!(at(&data), alone);
 }

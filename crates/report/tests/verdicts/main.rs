@@ -238,6 +238,29 @@ fn what_noise_hides_is_no_difference_shown() {
     );
 }
 
+#[test]
+fn an_equivalent_system_is_called_so_beside_one_that_shows_no_difference() {
+    const AGAIN: Runs = Runs("again", &[1_002.0, 1_008.0, 992.0, 1_003.0, 997.0]);
+    const NOISY: Runs = Runs("noisy", &[960.0, 1_040.0, 990.0, 1_010.0, 980.0]);
+    let mut data = study(&[SLOW, AGAIN, NOISY]);
+    data.settings.subject = Some("slow".into());
+    let text = said("summary", &data);
+    for expected in [
+        "At peak, slow is equivalent (within 3 %) to again and shows no difference from noisy: ",
+        "the p99 read latency of slow is equivalent (within 3 %) to again's and shows no difference \
+         from noisy's: ",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    const LAST: Runs = Runs("last", &[800.0, 805.0, 795.0, 802.0, 798.0]);
+    let mut data = study(&[SLOW, AGAIN, NOISY, LAST]);
+    data.settings.subject = Some("slow".into());
+    let card =
+        "slow over last: +23 % to +27 %; equivalent to again; no difference shown from noisy";
+    let text = said("summary", &data);
+    assert!(text.contains(card), "{text}");
+}
+
 /// Six systems, each faster than the one before by this factor.
 fn six(factor: f64) -> Data {
     let runs = |i: i32| -> &'static [f64] {

@@ -1,7 +1,7 @@
 //! RocksDB's options format, as far as needed to change single lines.
 //!
 //! It has sections with a header in brackets and lines `key=value`; `#` begins a comment. Unchanged
-//! lines stay as they were written. RocksDB's own parser interprets them.
+//! lines stay as they were written, without comments. RocksDB's own parser interprets them.
 
 /// The kind of section of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,11 +68,10 @@ impl Ini {
     /// Splits a text into sections. This works for any text.
     pub(super) fn parse(text: &str) -> Self {
         let mut sections = vec![(String::new(), Vec::new())];
-        for line in text.lines().map(str::trim) {
+        for line in text.lines().map(without_comment) {
             if line.starts_with('[') {
-                sections.push((line.to_owned(), Vec::new()));
+                sections.push((plain_header(line), Vec::new()));
             } else if !line.is_empty()
-                && !line.starts_with('#')
                 && let Some((_, lines)) = sections.last_mut()
             {
                 lines.push(line.to_owned());
@@ -144,6 +143,17 @@ impl Ini {
     pub(super) fn lines(&self, section: OptionsSection, table: &str) -> &[String] {
         let at = self.find(&section.header(table));
         at.map_or(&[], |at| &self.sections[at].1)
+    }
+
+    /// The lines of all sections of this kind and family.
+    pub(super) fn all_lines(
+        &self,
+        section: OptionsSection,
+        table: &str,
+    ) -> impl Iterator<Item = &String> {
+        let header = section.header(table);
+        let sections = self.sections.iter().filter(move |(own, _)| *own == header);
+        sections.flat_map(|(_, lines)| lines)
     }
 
     /// Keeps only some lines of the sections that settings write to.
@@ -220,6 +230,26 @@ impl std::fmt::Display for Ini {
         }
         Ok(())
     }
+}
+
+/// A line without its comment, which RocksDB lets a `#` begin that has no `\\` before it.
+fn without_comment(line: &str) -> &str {
+    let mut signs = line.match_indices('#');
+    let comment = signs.find(|(at, _)| !line[..*at].ends_with('\\'));
+    line[..comment.map_or(line.len(), |(at, _)| at)].trim()
+}
+
+/// A header of options as RocksDB writes it. RocksDB looks only at how it begins, and at what is in
+/// quotation marks.
+fn plain_header(line: &str) -> String {
+    let sections = [OptionsSection::Table, OptionsSection::Family];
+    let known = sections.into_iter().find_map(|section| {
+        let empty = section.header("");
+        line.strip_prefix(empty.split(' ').next()?)?;
+        let (start, end) = (line.find('"')?, line.rfind('"')?);
+        Some(section.header(&unescaped(line.get(start + 1..end)?)))
+    });
+    known.unwrap_or_else(|| line.to_owned())
 }
 
 /// The name of the option that a line sets.

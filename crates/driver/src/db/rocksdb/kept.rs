@@ -7,6 +7,7 @@
 use super::{
     NAME,
     capi::list_families,
+    expiring::{self, TTL, fifo_ttl},
     facts,
     ini::{Ini, OptionsSection},
     library::Library,
@@ -44,17 +45,6 @@ const SHAPE: &[&str] = &[
     "preclude_last_level_data_seconds",
     "preserve_internal_time_seconds",
 ];
-
-/// The age after which a FIFO family loses its records, seconds.
-const TTL: &str = "ttl";
-/// The option that chooses FIFO compaction.
-const STYLE: &str = "compaction_style";
-const FIFO: &str = "kCompactionStyleFIFO";
-/// The option that has the limits of FIFO compaction, before version 6 also the age.
-const LIMITS: &str = "compaction_options_fifo";
-/// The bytes above which it removes the oldest tables, and RocksDB's default.
-const SIZE: &str = "max_table_files_size";
-const SIZE_BY_DEFAULT: u64 = 1 << 30;
 
 /// The options of the setting `compression`.
 const COMPRESSION: &[&str] = &[
@@ -190,21 +180,24 @@ impl<'a> Existing<'a> {
         let theirs = self.newest_options();
         let reads = matches!(access, Access::Read | Access::ReadCompatible);
         let is_others = is_tailmarks(&theirs) != Some(true);
+        let failed = |why: String| Error::Open {
+            driver: NAME,
+            place: self.place.display().to_string(),
+            source: why.into(),
+        };
         if is_others && !reads && self.families.iter().any(|family| family == STATISTICS) {
             let why = format!(
                 "it has the column family `{STATISTICS}` (persist_stats_to_disk): RocksDB would \
                  write it in the newest format, and the program that created it could no longer \
                  open it; use a copy"
             );
-            return Err(Error::Open {
-                driver: NAME,
-                place: self.place.display().to_string(),
-                source: why.into(),
-            });
+            return Err(failed(why));
         }
         let given = options_file(settings);
         for family in self.families.iter().filter(|_| is_others && !reads) {
-            self.refuse_expiring(family, &theirs, given.as_ref())?;
+            if let Some(why) = expiring::reason(family, &theirs, given.as_ref()) {
+                return Err(failed(why));
+            }
         }
         for family in &self.families {
             for (name, own, lost) in FOREIGN {
@@ -221,65 +214,10 @@ impl<'a> Existing<'a> {
                     "its column family `{family}` has the {name} `{value}`: {lost}; use another \
                      database, or a copy"
                 );
-                return Err(Error::Open {
-                    driver: NAME,
-                    place: self.place.display().to_string(),
-                    source: why.into(),
-                });
+                return Err(failed(why));
             }
         }
         Ok(())
-    }
-
-    /// Refuses to open a family from which RocksDB would remove tables then: FIFO compaction removes
-    /// those that are older than a limit, and those above a size. An options file may turn the age
-    /// limit off, but not set FIFO compaction or a lower size.
-    fn refuse_expiring(
-        &self,
-        family: &str,
-        theirs: &Ini,
-        given: Option<&Ini>,
-    ) -> Result<(), Error> {
-        let set = |name| given.and_then(|file| file.value(OptionsSection::Family, family, name));
-        let own = fifo_ttl(theirs, family);
-        let is_fifo = set(STYLE).map_or(own.is_some(), |style| style == FIFO);
-        let file = |name| set(LIMITS).and_then(|limits| limit(limits, name));
-        let ttl = set(TTL).or(file(TTL)).map_or(own, |ttl| ttl.parse().ok());
-        let size = |limits: Option<&str>| -> u64 {
-            let bytes = limits.and_then(|text| limit(text, SIZE)?.parse().ok());
-            bytes.unwrap_or(SIZE_BY_DEFAULT)
-        };
-        let kept_bytes = size(theirs.value(OptionsSection::Family, family, LIMITS));
-        let why = match (own, ttl) {
-            _ if !is_fifo => return Ok(()),
-            (None, _) => format!(
-                "its column family `{family}` does not use FIFO compaction, and with it RocksDB would \
-                 remove records; leave `{STYLE}` as it is, or use a copy"
-            ),
-            (Some(_), Some(0))
-                if set(LIMITS).is_none_or(|limits| size(Some(limits)) >= kept_bytes) =>
-            {
-                return Ok(());
-            }
-            (Some(_), Some(0)) => format!(
-                "its column family `{family}` keeps {kept_bytes} bytes (FIFO compaction), and with a \
-                 lower `{SIZE}` RocksDB would remove records; use a copy"
-            ),
-            (Some(_), ttl) => format!(
-                "its column family `{family}` keeps records for {} s (FIFO compaction with `{TTL}`): \
-                 once it is open for writing, RocksDB removes older ones; use a copy, or set \
-                 `{TTL}=0` of that family in an options file",
-                ttl.map_or_else(
-                    || "an unknown number of".to_owned(),
-                    |ttl: u64| ttl.to_string()
-                )
-            ),
-        };
-        Err(Error::Open {
-            driver: NAME,
-            place: self.place.display().to_string(),
-            source: why.into(),
-        })
     }
 
     /// The options that RocksDB wrote when it last opened the database.
@@ -317,25 +255,6 @@ impl<'a> Existing<'a> {
             kept.of_family(family, alike, ini);
         }
     }
-}
-
-/// How long a FIFO family keeps records, seconds; 0: for ever. `None` for any other family. Before
-/// version 6 the limit was a part of `compaction_options_fifo`. Without a limit RocksDB would now
-/// remove all tables older than 30 days.
-fn fifo_ttl(theirs: &Ini, family: &str) -> Option<u64> {
-    let value = |name| theirs.value(OptionsSection::Family, family, name);
-    if value(STYLE) != Some(FIFO) {
-        return None;
-    }
-    let older = value(LIMITS).and_then(|limits| limit(limits, TTL));
-    let ttl = value(TTL).or(older);
-    Some(ttl.and_then(|ttl| ttl.parse().ok()).unwrap_or(0))
-}
-
-/// One of the limits in `{max_table_files_size=1073741824;ttl=0;}`.
-fn limit<'l>(limits: &'l str, name: &str) -> Option<&'l str> {
-    let mut limits = limits.trim_matches(['{', '}']).split(';');
-    limits.find_map(|limit| limit.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
 /// The options to keep from a database's newest options.

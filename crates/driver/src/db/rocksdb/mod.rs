@@ -6,6 +6,7 @@
 //! own options and buffer, so that an operation costs the same as the bare call.
 
 mod capi;
+mod expiring;
 mod facts;
 mod files;
 mod identity;

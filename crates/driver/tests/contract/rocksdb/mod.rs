@@ -1,5 +1,6 @@
 //! What the RocksDB driver promises: YCSB's records, its semantics, files and log.
 
+mod expiring;
 mod harm;
 mod kept;
 mod library;

@@ -186,6 +186,7 @@ impl ClosedLoop {
         };
         // In a closed loop response time is service time, but for background clients at a rate.
         let steps = group.steps.iter().filter(|_| group.has_peaks());
+        let steps = steps.filter(|step| group.is_expected(system, **step));
         let cells = || steps.clone().map(|&step| group.cell(system, step));
         let lacks = |cell: &Option<&GridCell<'_>>| cell.and_then(point).is_none();
         let before = cells().take_while(lacks).flatten();
@@ -255,6 +256,31 @@ pub fn is_above<'a>(
     group.has_peaks()
         && first.is_some_and(|&first| group.cell(system, first).is_some())
         && group.cells_of(system).all(is)
+}
+
+/// The highest rate of a system at which the latency was measured to be within a limit, by a point
+/// at that rate.
+pub fn rate_within<'a>(
+    sweep: &SweepTable<'a>,
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    (kind, statistic): (Kind, Statistic),
+    ns: f64,
+) -> Option<f64> {
+    let own = sweep.all_groups().filter(|other| {
+        !other.has_peaks()
+            && other.workload == group.workload
+            && other.distribution == group.distribution
+    });
+    let within = own.flat_map(|other| other.cells_of(system)).filter(|cell| {
+        let known = cell.latency(kind, TimeBasis::Response, statistic);
+        let is_within = known.is_some_and(|latency| {
+            latency.middle.bound != Bound::AtLeast && latency.middle.value <= ns
+        });
+        cell.fault.is_none() && !cell.has_finding(&RATE_NOT_MET) && is_within
+    });
+    let rates = within.filter_map(|cell| Some(cell.ops()?.middle));
+    rates.reduce(f64::max)
 }
 
 /// The operations per second of a peak at an unknown thread count, if its latency is within a limit.
