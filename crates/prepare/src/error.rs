@@ -85,7 +85,7 @@ pub enum Error {
         /// The problem.
         why: String,
     },
-    /// The journal of settings could not be read or written.
+    /// The journal of settings, or its lock, could not be read or written.
     #[error("failed to {action} the journal `{path}`")]
     Journal {
         /// `read`, `write`, `lock`.

@@ -63,7 +63,12 @@ impl<'a> Journal<'a> {
             }
         };
         let lock = directory.join(LOCK);
-        let file = state::open_private(&lock).map_err(failed("lock"))?;
+        let unlocked = |source| Error::Journal {
+            action: "open the lock of",
+            path: lock.clone(),
+            source,
+        };
+        let file = state::open_private(&lock).map_err(unlocked)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -71,7 +76,7 @@ impl<'a> Journal<'a> {
                 let holder = holder.unwrap_or_else(|| "another process".to_owned());
                 return Err(Error::InUse { path: lock, holder });
             }
-            Err(TryLockError::Error(error)) => return Err(failed("lock")(error)),
+            Err(TryLockError::Error(error)) => return Err(unlocked(error)),
         }
         let (boot, changes) = match state::read(&path) {
             Ok(Some(text)) => parse(&text).map_err(|source| Error::Damaged {

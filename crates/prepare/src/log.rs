@@ -16,7 +16,8 @@ pub fn append_to_log(text: &str) {
             .create(true)
             .append(true)
             .mode(state::PUBLIC_MODE)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            // A pipe in its place would wait for a reader.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(directory.join("prepare.log"))
     });
     let _ = file.and_then(|mut file| writeln!(file, "{now} {text}"));

@@ -22,7 +22,7 @@ use crate::{
     preflight::{examine, refuse_as_written},
     prepare::is_to_come,
     steps::{DataState, Known},
-    sweep::{check_directory, search},
+    sweep::{check_directory, moved::refuse_moved, search},
 };
 use bytesize::ByteSize;
 use cost::totals;
@@ -99,10 +99,10 @@ impl Facts {
         let study = Study::exists(out)
             .then(|| Study::open_read_only(out).ok())
             .flatten();
-        let studied = study.and_then(|study| {
-            let finished = |system| search::finished(plan, &study, system).ok();
+        let studied = study.as_ref().and_then(|study| {
+            let finished = |system| search::finished(plan, study, system).ok();
             let finished: Option<Vec<_>> = plan.systems.iter().map(finished).collect();
-            Some((Known::from_study(plan, &study).ok()?, finished?))
+            Some((Known::from_study(plan, study).ok()?, finished?))
         });
         let (known, finished) = studied.unwrap_or_default();
         let (order, notice) = order::in_effect(plan, &plan.systems.iter().collect::<Vec<_>>());
@@ -123,6 +123,9 @@ impl Facts {
                 ..SystemFacts::of_place(plan, system)
             };
             facts.data.loaded_for = known.last_repeat(plan, system);
+            let moved = study.as_ref().map(|study| refuse_moved(study, system));
+            let moved = moved.and_then(Result::err);
+            facts.refusal = facts.refusal.or(moved.map(|error| in_one_line(&error)));
             facts
         });
         Self {

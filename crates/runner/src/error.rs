@@ -142,6 +142,19 @@ pub enum Error {
         /// `key is x, was y; ...`
         differences: String,
     },
+    /// A system's directories are on another disk than at the points of its study.
+    #[error(
+        "system `{system}` was measured on {was}, and its directory is now on {is}; mount the disk of \
+         the study again, or begin a new study with another -o"
+    )]
+    MovedSystem {
+        /// The system's name.
+        system: String,
+        /// The fact as it was.
+        was: String,
+        /// The fact as it is.
+        is: String,
+    },
     /// A system's place does not exist.
     #[error(
         "system `{system}`: neither `{}` nor its parent directory exists; create or mount it first",
@@ -498,6 +511,7 @@ impl Error {
             | Self::SharedPlace { .. }
             | Self::WrongPlan(_)
             | Self::ChangedPlan { .. }
+            | Self::MovedSystem { .. }
             | Self::MissingPlace { .. }
             | Self::BadDirectory { .. }
             | Self::LinkedData { .. }

@@ -3,6 +3,7 @@
 mod carry_out;
 mod load;
 mod lock;
+pub(crate) mod moved;
 mod notices;
 mod point;
 mod requested;

@@ -8,7 +8,8 @@ use crate::{
     reader::TableReader,
     units::times,
 };
-use tailmark_driver::{DataSet, Schema, Semantics};
+use tailmark_driver::{DataSet, OperationKind, Schema, Semantics};
+use tailmark_workload::Workload;
 
 /// The semantics that a system can have.
 const SEMANTICS: &[&str] = &[Semantics::Faithful.name(), Semantics::Correct.name()];
@@ -145,6 +146,8 @@ impl DataSetPlan {
             return Ok(());
         }
         let empties = sweep.workloads.iter().find(|w| w.starts_empty());
+        let does_delete = |w: &Workload| w.kinds().contains(&OperationKind::Delete);
+        let deletes = sweep.workloads.iter().find(|w| does_delete(w));
         let writes = sweep.workloads.iter().find(|w| w.writes());
         let erased = systems.iter().find(|system| system.prepare.destroys());
         let accepted = if sweep.reload != Reload::Never {
@@ -158,6 +161,12 @@ impl DataSetPlan {
             format!(
                 "`false` with workload `{name}`, which begins with an empty database, because \
              tailmark never removes adopted data"
+            )
+        } else if let Some(workload) = deletes {
+            let name = &workload.name;
+            format!(
+                "`false` with workload `{name}`, which removes records, because tailmark never removes \
+                 adopted data"
             )
         } else if let Some(system) = erased {
             let name = &system.name;

@@ -104,6 +104,10 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["workload `readwhilewriting`, which writes"],
     ),
     (
+        "+[dataset]\nadopt = 'overwrite'\nfields = 1\n[sweep]\nworkloads = ['deleterandom']",
+        &["workload `deleterandom`, which removes records"],
+    ),
+    (
         "+[dataset]\nadopt = 'overwrite'\ninto_existing = true",
         &["dataset.adopt is `overwrite`", "dataset.into_existing"],
     ),

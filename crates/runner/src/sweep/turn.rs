@@ -1,6 +1,6 @@
 //! A system in a sweep: its current state, and its data set in the state that its next point needs.
 
-use super::{Sweeper, resume::BEGUN_ON};
+use super::{Sweeper, moved::refuse_moved, resume::BEGUN_ON};
 use crate::{
     Error,
     caches::CachesKept,
@@ -57,6 +57,9 @@ impl<'a> Sweeper<'a> {
         let SystemState {
             system, dataset, ..
         } = state;
+        if !state.had_turn {
+            refuse_moved(&self.study, system)?;
+        }
         let place = tailmark_machine::place_facts(&system.name, &places(system));
         self.study.set_facts(&kept(self.plan, place))?;
         let facts = self.awaited(system, || self.servers.facts(self.plan, system))?;
