@@ -44,6 +44,7 @@ const STUMBLES: &[(&str, &str)] = &[
     ("tells whether", "shows whether"),
 ];
 const WORDS_MAX: usize = 40;
+const DOCS_WORDS_MAX: usize = 35_000;
 const COLUMNS_MAX: usize = 100;
 
 fn root() -> PathBuf {
@@ -292,6 +293,17 @@ fn pages_are_plain_english() {
 }
 
 /// The help of a command, as wide as it is without a terminal.
+#[test]
+fn the_docs_are_no_longer_than_a_stranger_reads() {
+    let is_doc = |name: &str| name.starts_with("docs/") || name == "README.md";
+    let docs = pages().into_iter().filter(|(name, _)| is_doc(name));
+    let has_letter = |word: &&str| word.contains(char::is_alphanumeric);
+    let words: usize = docs
+        .map(|(_, text)| text.split_whitespace().filter(has_letter).count())
+        .sum();
+    assert!(words <= DOCS_WORDS_MAX, "{words} words");
+}
+
 fn help(command: &[&str]) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_tailmark"));
     let said = program.args(command).arg("--help").output().unwrap();

@@ -61,7 +61,8 @@ fn render(data: &Data) -> Vec<Block> {
     };
     let title = format!("{what} bandwidth {}", place(&sweep));
     let (base, plot) = bars::bandwidth(&sweep, |group, system| {
-        let cell = last(group, system)?;
+        // A bar has no mark for what failed there; the table has.
+        let cell = last(group, system).filter(|cell| cell.fault.is_none())?;
         if devices.are_known() {
             spread(cell, device(DeviceBandwidth::total))
         } else {

@@ -416,6 +416,7 @@ impl Fixed {
                 let at_rate = rate_within(sweep, group, system, latency, ns);
                 let searched = self.within_stricter(searches, group, system, metric);
                 let shown = at_rate.into_iter().chain(searched).reduce(f64::max);
+                let shown = shown.filter(|_| group.has_peaks());
                 let shown = || shown.map(Reading::Within);
                 let read = crossed.or_else(within).or_else(shown).or_else(exceeds);
                 // A peak that was published without its thread count is on no curve.
