@@ -7,16 +7,16 @@ use crate::{
     args::{FetchArgs, ListVersionsArgs, RocksDbArgs, RocksDbCommand, TextFormat},
     screen,
 };
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde_json::json;
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 use tailmark_console::{Console, Exit, Refused};
 use tailmark_driver::db::{self, RocksDbLibrary};
-use tailmark_model::json_text;
+use tailmark_model::{json_text, printable};
 use tailmark_report::{Cell, Column, Table, TableRow, text_table};
 
 /// The version of the document's schema.
@@ -107,9 +107,12 @@ fn document(listed: &Listed) -> serde_json::Value {
 
 fn fetch(args: &FetchArgs, console: &Console) -> anyhow::Result<Exit> {
     let version = &args.version;
-    let is_number = |part: &str| part.parse::<u32>().is_ok();
-    if version.split('.').count() < 3 || !version.split('.').all(is_number) {
-        let why = format!("VERSION is `{version}`, but it must be a release such as 8.1.1.1");
+    if !db::is_release(version) {
+        let why = format!(
+            "VERSION is `{version}`, but it must be a whole version such as 8.1.1.1; all are listed \
+             at {}",
+            db::ALL_VERSIONS
+        );
         return Err(Refused(why).into());
     }
     let directory = db::libraries_directory().context("HOME names no directory for the cache")?;
@@ -127,11 +130,11 @@ fn fetch(args: &FetchArgs, console: &Console) -> anyhow::Result<Exit> {
             bail!("it has the SHA-256 digest {digest}, not {expected}: nothing was kept");
         }
     }
-    let told = RocksDbLibrary::look(&fetched)
-        .map_err(|why| anyhow::anyhow!("it is no library of RocksDB for this machine: {why}"))?;
-    if !format!("{version}.").starts_with(&format!("{}.", told.version)) {
+    let told = RocksDbLibrary::look(&fetched);
+    let told = told.map_err(|why| anyhow!("nothing was kept: {why}"))?;
+    if !db::is_build_of(version, &told.version) {
         bail!(
-            "it is RocksDB {}, not {version}: nothing was kept",
+            "nothing was kept: it is RocksDB {}, not {version}",
             told.version
         );
     }
@@ -157,13 +160,20 @@ fn by_maven(version: &str, folder: &Path, console: &Console) -> anyhow::Result<P
     console.warn(&format!("Maven fetches org.rocksdb:rocksdbjni:{version}"));
     let mut maven = Command::new("mvn");
     maven
-        .args(["-q", "-B", PLUGIN])
+        .args(["-q", "-B", "-Dstyle.color=never", PLUGIN])
         .arg(format!("-Dartifact=org.rocksdb:rocksdbjni:{version}"))
         .arg(format!("-DoutputDirectory={}", folder.display()));
     run(
         &mut maven,
+        console,
         "mvn (package maven), or use --url with --sha256",
-    )?;
+    )
+    .with_context(|| {
+        format!(
+            "failed to get {version}; all versions: {}",
+            db::ALL_VERSIONS
+        )
+    })?;
     Ok(folder.join(db::jar_name(version)))
 }
 
@@ -176,7 +186,7 @@ fn by_url(url: &str, folder: &Path, console: &Console) -> anyhow::Result<PathBuf
         console.warn(&format!("curl fetches {url}"));
         let mut curl = Command::new("curl");
         curl.args(["-fsSL", "--proto", "=https", "-o"]).arg(&place);
-        run(curl.arg("--").arg(url), "curl (package curl)")?;
+        run(curl.arg("--").arg(url), console, "curl (package curl)")?;
     } else {
         let why = format!("--url is `{url}`, but it must be file:PATH or https://...");
         return Err(Refused(why).into());
@@ -184,15 +194,48 @@ fn by_url(url: &str, folder: &Path, console: &Console) -> anyhow::Result<PathBuf
     Ok(place)
 }
 
-/// Runs a program of the user, which prints its own errors.
-fn run(program: &mut Command, needed: &str) -> anyhow::Result<()> {
+/// Runs a program of the user, and passes on what it prints: Debian's Maven writes control sequences
+/// of a terminal also where there is none.
+fn run(program: &mut Command, console: &Console, needed: &str) -> anyhow::Result<()> {
     let name = program.get_program().to_string_lossy().into_owned();
-    match program.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => bail!("{name} failed ({status}); its own messages are above"),
+    let ran = match program.stdin(Stdio::null()).output() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             bail!("there is no program `{name}`: install {needed}")
         }
-        Err(e) => Err(e).context(format!("failed to start {name}")),
+        ran => ran.with_context(|| format!("failed to start {name}"))?,
+    };
+    for text in [&ran.stdout, &ran.stderr] {
+        let text = without_control_sequences(&String::from_utf8_lossy(text));
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        lines.for_each(|line| console.warn(&printable(line)));
+    }
+    if !ran.status.success() {
+        bail!("{name} failed ({}); its own messages are above", ran.status);
+    }
+    Ok(())
+}
+
+/// A text without the sequences that set colours and move the cursor: `ESC [`, parameters, a letter.
+fn without_control_sequences(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_parameter = |c: char| ('\u{20}'..='\u{3f}').contains(&c);
+        let mut rest = part.trim_start_matches(is_parameter).chars();
+        rest.next();
+        plain.push_str(rest.as_str());
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_program_prints_has_no_control_sequences() {
+        let text = "\u{1b}[0m\u{1b}[1;31mERROR\u{1b}[m] no artifact [8.1]\u{1b}[2K";
+        assert_eq!(without_control_sequences(text), "ERROR] no artifact [8.1]");
+        assert_eq!(without_control_sequences("plain \u{1b}["), "plain ");
     }
 }

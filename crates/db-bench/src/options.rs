@@ -2,11 +2,11 @@
 //! settings.
 
 use super::flags::{Flags, OPTIONS, OptionRow, OptionSection};
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 use tailmark_driver::{
-    INPUT_BYTES_MAX,
-    db::{NewestOptions, is_kept, options_for},
+    Error, INPUT_BYTES_MAX,
+    db::{KnownOptions, NewestOptions, is_kept, options_for},
     read_text,
 };
 
@@ -91,15 +91,11 @@ pub fn settings(
         let newest = NewestOptions::read(place).ok().flatten();
         let is_others = newest.is_some_and(|newest| !newest.is_tailmarks);
         let keeps = is_others && flags.flag("use_existing_db");
-        let mut text = text(flags, keeps)?;
-        if let Some(library) = library {
-            let is_given = |key: &str| {
-                let mut rows = OPTIONS.iter().filter(|row| row.key == key);
-                rows.any(|row| flags.given().any(|(name, _)| name == row.name))
-            };
-            text = options_for(library, &text, is_given)?;
-        }
-        fs::write(&path, text).with_context(|| format!("failed to write `{}`", path.display()))?;
+        let known = options_for(library.unwrap_or("embedded"), &text(flags, keeps)?);
+        let known = known.map_err(|error| in_flags(flags, error))?;
+        refuse_unknown(flags, &known)?;
+        fs::write(&path, known.text)
+            .with_context(|| format!("failed to write `{}`", path.display()))?;
         path
     } else {
         let failed = || format!("failed to read --options_file `{given}`");
@@ -151,6 +147,53 @@ pub fn settings(
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect())
+}
+
+/// Refuses a given flag whose option the version of RocksDB does not take.
+fn refuse_unknown(flags: &Flags, known: &KnownOptions) -> anyhow::Result<()> {
+    for (key, why) in &known.left_out {
+        let rows = OPTIONS.iter().filter(|row| row.key == key);
+        let together = TOGETHER.iter().filter(|(option, _)| option == key);
+        let mut names = rows
+            .map(|row| row.name)
+            .chain(together.flat_map(|(_, names)| names.iter().copied()));
+        let given = names.find_map(|name| flags.given().find(|(given, _)| *given == name));
+        if let Some((name, value)) = given {
+            bail!(
+                "--{name} is `{value}`, which RocksDB {} does not take ({why}): give another value, or \
+                 leave the flag out",
+                known.version
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The flag that a setting of the driver comes from, if it is called otherwise.
+const FLAG_OF_SETTING: &[(&str, &str)] = &[
+    ("background_rate", "rate_limiter_bytes_per_sec"),
+    ("block_cache", "cache_size"),
+    ("cache_kind", "cache_type"),
+    ("checksum", "checksum_type"),
+];
+
+/// An error of the driver about a setting, with the flag in its place.
+pub fn in_flags(flags: &Flags, error: Error) -> anyhow::Error {
+    let Error::BadSetting { name, accepted, .. } = error else {
+        return error.into();
+    };
+    let renamed = FLAG_OF_SETTING.iter().find(|(setting, _)| *setting == name);
+    let flag = renamed.map_or(&*name, |(_, flag)| flag);
+    match flags.text(flag) {
+        // The file is written from the flags.
+        "" if flag == "options_file" => anyhow!(
+            "RocksDB does not take the options that these flags make: {}",
+            accepted
+                .rsplit_once(" (")
+                .map_or(&*accepted, |(_, why)| why.trim_end_matches(')'))
+        ),
+        value => anyhow!("--{flag} is `{value}`, but it must be {accepted}"),
+    }
 }
 
 /// The driver's word for a checksum.
@@ -246,24 +289,14 @@ fn extra(flags: &Flags, keeps: bool, text: &mut String) -> anyhow::Result<()> {
         flags.text("compression_max_dict_bytes")
     )?;
     // 0 and -1 stand for RocksDB's own value.
-    let universal: Vec<_> = [
-        ("universal_size_ratio", "size_ratio"),
-        ("universal_min_merge_width", "min_merge_width"),
-        ("universal_max_merge_width", "max_merge_width"),
-        (
-            "universal_max_size_amplification_percent",
-            "max_size_amplification_percent",
-        ),
-        (
-            "universal_compression_size_percent",
-            "compression_size_percent",
-        ),
-        ("universal_allow_trivial_move", "allow_trivial_move"),
-    ]
-    .into_iter()
-    .filter(|(flag, _)| !matches!(flags.text(flag), "0" | "-1" | "false"))
-    .map(|(flag, key)| format!("{key}={}", flags.text(flag)))
-    .collect();
+    let universal: Vec<_> = UNIVERSAL
+        .iter()
+        .filter(|flag| !matches!(flags.text(flag), "0" | "-1" | "false"))
+        .map(|flag| {
+            let key = flag.trim_start_matches("universal_");
+            format!("{key}={}", flags.text(flag))
+        })
+        .collect();
     if !universal.is_empty() {
         writeln!(
             text,
@@ -283,6 +316,27 @@ fn extra(flags: &Flags, keeps: bool, text: &mut String) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// Options that several flags make together, and these flags.
+const TOGETHER: &[(&str, &[&str])] = &[
+    ("compaction_options_fifo", &FIFO),
+    ("compaction_options_universal", UNIVERSAL),
+    (
+        "compression_opts",
+        &["compression_level", "compression_max_dict_bytes"],
+    ),
+    ("compression_per_level", &["min_level_to_compress"]),
+];
+
+/// The limits of universal compaction.
+const UNIVERSAL: &[&str] = &[
+    "universal_size_ratio",
+    "universal_min_merge_width",
+    "universal_max_merge_width",
+    "universal_max_size_amplification_percent",
+    "universal_compression_size_percent",
+    "universal_allow_trivial_move",
+];
 
 /// The limits of FIFO compaction. As in db_bench, a database without a size keeps no table.
 const FIFO: [&str; 2] = [

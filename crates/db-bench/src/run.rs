@@ -15,7 +15,12 @@ use super::{
     watch::{IntervalWriter, refuse_default_report},
 };
 use anyhow::{bail, ensure};
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 use tailmark_console::{Console, Exit};
 use tailmark_driver::{
     Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings, db::RocksDb,
@@ -49,6 +54,8 @@ pub struct BenchmarkRun<'a> {
     study: Option<CallStudy>,
     stop: Stop,
     console: Console,
+    /// Warnings about databases that were printed.
+    warned: BTreeSet<String>,
     failed: bool,
     /// Whether any read found a record, if there were reads.
     found: Option<bool>,
@@ -102,7 +109,7 @@ impl<'a> BenchmarkRun<'a> {
         let settings = options::settings(flags, place, directory.path())?;
         let params = Params {
             location,
-            settings: checked(driver, &settings, &data)?,
+            settings: checked(driver, flags, &settings, &data)?,
             data,
             semantics: Semantics::Faithful,
             access: Access::Create,
@@ -126,6 +133,7 @@ impl<'a> BenchmarkRun<'a> {
             study,
             stop,
             console,
+            warned: BTreeSet::new(),
             failed: false,
             found: None,
         })
@@ -401,12 +409,14 @@ impl<'a> BenchmarkRun<'a> {
 /// The driver's settings. If an options file sets no table format, that of the flag is used.
 fn checked(
     driver: &'static Driver,
+    flags: &Flags,
     given: &BTreeMap<String, String>,
     data: &DataSet,
 ) -> anyhow::Result<Settings> {
-    let mut settings = Settings::check(driver, given, data, 1.0)?;
+    let settings = Settings::check(driver, given, data, 1.0);
+    let mut settings = settings.map_err(|error| options::in_flags(flags, error))?;
     // Another version has its own.
-    if settings.text("library").is_none() {
+    if settings.text("library") == Some("embedded") {
         settings.set_default("format_version", flags::FORMAT_VERSION);
     }
     Ok(settings)

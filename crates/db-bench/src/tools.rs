@@ -64,7 +64,7 @@ pub fn use_tool(
             console.say(&format!("waitforcompaction({place}): started"))?;
             let status = match database.settle(SETTLE, stop)? {
                 Settled::No => "Operation timed out",
-                Settled::Yes | Settled::Unknown => "OK",
+                Settled::Yes | Settled::NotStarted | Settled::Unknown => "OK",
             };
             console.say(&format!(
                 "waitforcompaction({place}): finished with status ({status})"

@@ -19,7 +19,11 @@ pub const INPUT_BYTES_MAX: u64 = 16 << 20;
 /// # Errors
 /// If it is something else, such as a pipe, has more than `bytes_max` bytes, or cannot be read.
 pub fn read_file(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    read_with(path, OFlags::empty(), bytes_max)
+}
+
+fn read_with(path: &Path, flags: OFlags, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
     let options = options.read(true).custom_flags(flags.bits().cast_signed());
     let file = options.open(path)?;
@@ -41,6 +45,15 @@ pub fn read_file(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 /// As [`read_file`], and if it is not UTF-8.
 pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     text(read_file(path, bytes_max)?)
+}
+
+/// The text of a file that tailmark wrote, which is not a link.
+///
+/// # Errors
+/// As [`read_text`], and if it is a symbolic link.
+#[cfg(feature = "rocksdb")]
+pub(crate) fn read_own_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    text(read_with(path, OFlags::NOFOLLOW, bytes_max)?)
 }
 
 /// The bytes of a file that may also be a pipe, such as `/dev/stdin` or `<(...)` in a shell. Waits

@@ -111,6 +111,8 @@ pub enum Settled {
     Yes,
     /// Some was left when the time was up.
     No,
+    /// Some is left, but the database starts none of it, and so it takes no time of the device.
+    NotStarted,
     /// Unknown, because the database cannot tell, or because the wait was cut short.
     Unknown,
 }

@@ -85,6 +85,8 @@ impl SettingKind {
 pub struct Settings {
     values: BTreeMap<&'static str, String>,
     given: BTreeSet<&'static str>,
+    /// What users must know of values that differ from what they wrote.
+    notices: Vec<String>,
 }
 
 impl Settings {
@@ -119,7 +121,7 @@ impl Settings {
             .map(|(name, value)| (*name, named(value)));
         Self {
             values: values.collect(),
-            given: self.given.clone(),
+            ..self.clone()
         }
     }
 
@@ -143,18 +145,31 @@ impl Settings {
         self
     }
 
-    /// The same without one setting, as if it had not been given and had no default.
-    #[cfg(feature = "rocksdb")]
-    pub(crate) fn without(mut self, name: &str) -> Self {
-        self.values.remove(name);
-        self.given.remove(name);
-        self
-    }
-
     /// Sets the caller's own default for a setting that was not given.
     pub fn set_default(&mut self, name: &'static str, value: &str) {
         if !self.given(name) {
             self.values.insert(name, value.to_owned());
+        }
+    }
+
+    /// Adds what users must know of a value that differs from what they wrote.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn add_notice(&mut self, notice: String) {
+        self.notices.push(notice);
+    }
+
+    /// What users must know of values that differ from what they wrote, for example that a fallback
+    /// is used.
+    #[must_use]
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// Leaves a setting that was not given to the database's own default.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn remove_default(&mut self, name: &str) {
+        if !self.given(name) {
+            self.values.remove(name);
         }
     }
 

@@ -313,8 +313,8 @@ findings! {
     NOT_SETTLED {
         name: "not-settled",
         about: "background work was unfinished, or failed",
-        means: "Background work took device time from the measurement, or from the next. Raise \
-                sweep.settle.",
+        means: "Background work took device time from the measurement or the next one, or was left \
+                undone. If it was still running, raise sweep.settle.",
         changes_headline: true,
     }
     NOT_STEADY {
@@ -411,8 +411,9 @@ findings! {
     SOFTWARE_CRC {
         name: "software-crc",
         about: "checksums are computed without the processor's instruction",
-        means: "Reads and loads are about a third slower than they can be. Build with ./dev, on a \
-                processor that has the instruction.",
+        means: "Every load and read spends processor time on checksums. Compare such a system only \
+                with others that do the same, or use a library that was compiled for the \
+                instruction.",
         changes_headline: true,
     }
     STARTED_LATE {

@@ -1,5 +1,5 @@
 //! What a plan may say although it hardly can be meant: sizes in thousands, workloads that no sweep
-//! uses, and a scale of times that changes none.
+//! uses, and a scale of times that changes none. And what its drivers decided otherwise.
 
 use super::{Accept, Plan, RawPlan, keys, units};
 use std::collections::BTreeMap;
@@ -12,7 +12,23 @@ pub(super) fn notices(raw: &RawPlan, plan: &Plan) -> Vec<String> {
     let mut notices = sizes(raw, plan);
     notices.extend(unused_workloads(raw, plan));
     notices.extend(time_scale(raw, plan));
+    notices.extend(of_drivers(plan));
     notices
+}
+
+/// What drivers decided, such as to use a fallback, once for all systems with the same decision.
+fn of_drivers(plan: &Plan) -> Vec<String> {
+    let mut decided: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for system in &plan.systems {
+        for notice in system.settings.notices() {
+            decided.entry(notice).or_default().push(&system.name);
+        }
+    }
+    let line = |(notice, systems): (&str, Vec<&str>)| match systems[..] {
+        [system] => format!("system {system}: {notice}"),
+        _ => format!("systems {}: {notice}", number::list(&systems)),
+    };
+    decided.into_iter().map(line).collect()
 }
 
 /// Sizes of the data set and of databases such as `4k`, which are 4,000 bytes.

@@ -2,6 +2,7 @@
 //! identity. Studies of a system are merged if their conditions are equal. Differences between two
 //! systems are listed next to their comparison.
 
+mod library;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -116,6 +117,8 @@ pub struct Conditions {
     age_h: Option<f64>,
     /// Bytes that were free at the start, and their text.
     free: Option<(f64, String)>,
+    /// The name of its device, if it has a single one.
+    device: Option<String>,
     /// What its runs add.
     runs: Runs,
 }
@@ -237,6 +240,7 @@ impl Conditions {
             .and_then(|fact| fact.value.parse().ok())
             .zip(first_run_ms)
             .map(|(began, first): (humantime::Timestamp, u64)| hours_between(began, first));
+        conditions.device = own("device", "name").map(|fact| fact.value.clone());
         conditions.free = own("file system", "available at the start")
             .and_then(|fact| Some((bytes(&fact.value)?, fact.value.clone())));
         conditions
@@ -325,9 +329,11 @@ impl Conditions {
 
     /// Differences that make a comparison of two systems unequal. With `is_same_system` it is one
     /// system in two studies, whose device should be the same. Without, the device is what is
-    /// compared.
+    /// compared, or on one device the library ([`Self::compared_library`]).
     pub fn unequal(&self, other: &Self, is_same_system: bool) -> Vec<Inequality> {
+        let libraries = self.libraries(other);
         let compared = |name: &&ConditionName| match name.0 {
+            _ if Self::follows_from_library(libraries, name) => false,
             Part::System if name.1 == "place" => is_same_system,
             Part::Fact if !is_same_system => !is_identity(&name.1),
             _ => true,
@@ -341,6 +347,9 @@ impl Conditions {
                 b: owned(other.get(name)),
             })
             .collect();
+        if self.compared_library(other, is_same_system).is_none() {
+            unequal.extend(self.unequal_library(other));
+        }
         unequal.extend(self.unequal_age(other));
         unequal.extend(self.unequal_space(other));
         // Drivers count bytes differently.
@@ -348,6 +357,14 @@ impl Conditions {
         let is_same_driver = self.get(&driver) == other.get(&driver);
         unequal.extend(self.runs.unequal(&other.runs, is_same_driver));
         unequal
+    }
+
+    /// Whether both were on the same single device.
+    fn is_on_device_of(&self, other: &Self) -> bool {
+        let is_other = |name: &ConditionName| name.0 == Part::Fact && is_identity(&name.1);
+        self.device.is_some()
+            && self.device == other.device
+            && !self.differences(other, false).any(is_other)
     }
 
     fn unequal_age(&self, other: &Self) -> Option<Inequality> {

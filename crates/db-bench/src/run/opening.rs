@@ -53,9 +53,15 @@ impl BenchmarkRun<'_> {
     }
 
     pub(super) fn open_with(&mut self, params: &Params) -> anyhow::Result<()> {
-        let database = RocksDb::open(params)?;
-        for remark in database.remarks() {
-            self.console.warn(&format!("warning: {}", remark.text));
+        let database = RocksDb::open(params);
+        let database = database.map_err(|error| options::in_flags(self.flags, error))?;
+        let notices = params.settings.notices().iter().cloned();
+        let remarks = database.remarks().into_iter().map(|remark| remark.text);
+        for text in notices.chain(remarks) {
+            // A call opens several databases with the same flags.
+            if self.warned.insert(text.clone()) {
+                self.console.warn(&format!("warning: {text}"));
+            }
         }
         self.database = Some(database);
         self.id = self.id(self.place()?);
@@ -113,7 +119,7 @@ impl BenchmarkRun<'_> {
         if needs == Needs::FreshSync {
             let mut given = options::settings(self.flags, self.place()?, self._directory.path())?;
             given.insert("sync".to_owned(), "true".to_owned());
-            let settings = checked(self.driver, &given, &self.params.data)?;
+            let settings = checked(self.driver, self.flags, &given, &self.params.data)?;
             let params = Params {
                 settings,
                 ..self.params.clone()

@@ -16,8 +16,8 @@ mod sim;
 pub use file::{erase_stamp, stamp};
 #[cfg(feature = "rocksdb")]
 pub use rocksdb::{
-    NewestOptions, RocksDb, RocksDbLibrary, cached, is_kept, jar_name, libraries_directory,
-    library_name, options_for, sha256,
+    ALL_VERSIONS, KnownOptions, NewestOptions, RocksDb, RocksDbLibrary, cached, is_build_of,
+    is_kept, is_release, jar_name, libraries_directory, library_name, options_for, sha256,
 };
 
 use crate::{Driver, Error, did_you_mean};

@@ -233,7 +233,8 @@ impl<'a> Systems<'a> {
     /// `[database]` must be valid even if every system overrides it.
     fn refuse_bad_base(&self, base: &'static Driver) -> Result<(), Error> {
         let reader = self.database(self.top, base)?;
-        self.settings(&reader, base, given(&reader)?).map(|_| ())
+        self.settings(&reader, base, given(&reader, base)?)
+            .map(|_| ())
     }
 
     fn database(
@@ -299,11 +300,11 @@ impl<'a> Systems<'a> {
         let common = self.database(self.top, base)?;
         // Settings in `[database]` belong to its driver. Another driver cannot use them.
         let mut settings = if std::ptr::eq(*driver, base) {
-            given(&common)?
+            given(&common, base)?
         } else {
             BTreeMap::new()
         };
-        settings.extend(given(&own)?);
+        settings.extend(given(&own, driver)?);
         let settings = self.settings(&own, driver, settings)?;
         let emulate = Emulate::read(reader, name)?;
         let location = self.location(table, all)?;
@@ -390,7 +391,11 @@ fn version(
 }
 
 /// The driver's own settings in a `database` table, as text.
-fn given(reader: &TableReader<'_>) -> Result<BTreeMap<String, String>, Error> {
+fn given(reader: &TableReader<'_>, driver: &Driver) -> Result<BTreeMap<String, String>, Error> {
+    let is_text = |key: &str| {
+        let mut settings = driver.settings.iter();
+        settings.any(|row| row.name == key && row.kind == SettingKind::Text)
+    };
     let is_setting = |key: &str| super::in_table("database").all(|known| known.name != key);
     let settings = reader.given().iter().filter(|(key, _)| is_setting(key));
     let text = |(key, value): (&String, &Value)| match value {
@@ -398,6 +403,11 @@ fn given(reader: &TableReader<'_>) -> Result<BTreeMap<String, String>, Error> {
             key: reader.label(key),
             value: units::text(value),
             accepted: "one value: text, a number, true or false".to_owned(),
+        }),
+        Value::Float(_) if is_text(key) => Err(Error::BadValue {
+            key: reader.label(key),
+            value: units::text(value),
+            accepted: "text in quotes: without them, 9.10 is the number 9.1".to_owned(),
         }),
         one => Ok((key.clone(), units::text(one))),
     };

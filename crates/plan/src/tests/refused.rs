@@ -13,6 +13,11 @@ const REFUSED: &[(&str, &[&str])] = &[
         "[sweep]\nthreads = [1]\nduration = 5\n[[system]]\nname = 'a'",
         &["test, line 3: sweep.duration is `5`"],
     ),
+    // A version without quotes is a number, and as such another version.
+    (
+        "[database]\ndriver = 'rocksdb'\nlibrary = 9.10\n[[system]]\nname = 'a'\npath = '/x'",
+        &["test, line 3: database.library is `9.1`, but it must be text in quotes"],
+    ),
     (
         "[[system]]\nname = 'a'\n[[system]]\nname = 'b'\ncolour = 'red'",
         &["test, line 5: there is no key `system.b.colour`"],

@@ -74,10 +74,15 @@ fn sides(verdicts: &Verdicts) -> Vec<Text> {
             first.title
         ))
     };
-    vec![
+    let compared = verdicts.compared.iter().map(|(pair, compared)| {
+        let text = verdicts.name(&verdicts.pairs[*pair], &compared.to_string());
+        Text::plain(format!("compared: {text}"))
+    });
+    let sides = [
         side("A", |pair| &pair.a, ""),
         side("B", |pair| &pair.b, "; the baseline"),
-    ]
+    ];
+    sides.into_iter().chain(compared).collect()
 }
 
 fn tables(verdicts: &Verdicts) -> Vec<Block> {

@@ -57,6 +57,8 @@ pub struct Verdicts {
     comparisons: Vec<Comparison>,
     /// Pairs over which p is adjusted, including those that were not requested.
     pairs_of_family: usize,
+    /// What is compared in a pair, if it is not the device.
+    compared: Vec<(usize, Inequality)>,
     unequal: Vec<(usize, Inequality)>,
     /// The band of practical equivalence, as a fraction.
     band: f64,
@@ -79,12 +81,18 @@ impl Verdicts {
         let sides = Sides::open(request)?;
         let mut runs = sides.runs()?;
         refuse_unknown_workload(&request.fail_if, &runs)?;
-        let unequal_of = |(index, pair)| {
-            let unequal = sides.unequal(pair, &runs).into_iter();
-            unequal.map(move |inequality| (index, inequality))
-        };
-        let pairs = sides.pairs.iter().enumerate();
-        let unequal = pairs.flat_map(unequal_of).collect();
+        let (mut compared, mut unequal) = (Vec::new(), Vec::new());
+        for (index, pair) in sides.pairs.iter().enumerate() {
+            if let Some((a, b)) = sides.conditions(pair, &runs) {
+                let is_same = pair.is_same_system();
+                compared.extend(a.compared_library(&b, is_same).map(|found| (index, found)));
+                unequal.extend(
+                    a.unequal(&b, is_same)
+                        .into_iter()
+                        .map(|found| (index, found)),
+                );
+            }
+        }
         let times = || runs.iter().filter_map(|run| run.started_ms);
         let began = times().min().zip(times().max());
         let metrics = metrics(request, &runs);
@@ -100,6 +108,7 @@ impl Verdicts {
             points: Points::from_runs(runs),
             began,
             metrics,
+            compared,
             unequal,
             band,
             gates: Vec::new(),

@@ -6,7 +6,7 @@ use crate::{Data, Error, compared};
 use std::path::{Path, PathBuf};
 use tailmark_model::{Header, printable};
 use tailmark_stats::{
-    Conditions, Inequality, Run, RunConditions,
+    Conditions, Run, RunConditions,
     comparison::{all_pairs, equivalence},
 };
 use tailmark_study::Study;
@@ -44,7 +44,7 @@ pub struct Pair {
 
 impl Pair {
     /// Whether it is one system in two studies.
-    fn is_same_system(&self) -> bool {
+    pub fn is_same_system(&self) -> bool {
         self.a.source != self.b.source && self.a.system == self.b.system
     }
 }
@@ -136,8 +136,8 @@ impl Sides {
         Ok(all)
     }
 
-    /// What differs between the conditions of a pair.
-    pub fn unequal(&self, pair: &Pair, runs: &[Run]) -> Vec<Inequality> {
+    /// The conditions of both sides of a pair.
+    pub fn conditions(&self, pair: &Pair, runs: &[Run]) -> Option<(Conditions, Conditions)> {
         let conditions = |subject: &Subject| {
             let data = &self.sources[subject.source].data;
             let system = data.systems.iter().find(|s| s.name == subject.system)?;
@@ -146,8 +146,7 @@ impl Sides {
             let header = data.headers.first();
             Some(Conditions::over_runs(header, system, &data.facts, own))
         };
-        let both = conditions(&pair.a).zip(conditions(&pair.b));
-        both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, pair.is_same_system()))
+        conditions(&pair.a).zip(conditions(&pair.b))
     }
 }
 

@@ -298,8 +298,19 @@ fn not_settled(point: &PointContext<'_>) -> Option<Sentence> {
             "it took device time from the measurement",
         ),
         (_, Settled::No) => left("after", "the next point may have started with it"),
+        (Settled::NotStarted, _) => Some(Sentence::new(not_started("before the point"))),
+        (_, Settled::NotStarted) => Some(Sentence::new(not_started("after the point"))),
         _ => None,
     }
+}
+
+/// That a database leaves background work undone before or after a point or load.
+pub fn not_started(when: &str) -> String {
+    format!(
+        "Background work (flushes, compactions) was left {when}, and the database did not start \
+         it. The numbers do not include it, and reads may search more files. Check whether \
+         automatic compactions are off, or whether the files are too large to be merged."
+    )
 }
 
 fn other_version(point: &PointContext<'_>) -> Option<Sentence> {

@@ -255,6 +255,9 @@ impl<'a> Follower<'a> {
         let stop = || self.stop.requested();
         Ok(match database.settle(self.plan.sweep.settle, &stop)? {
             Settled::No => Answer::But("background work is still running".to_owned()),
+            Settled::NotStarted => {
+                Answer::But("background work is left and not started".to_owned())
+            }
             _ => Answer::Done,
         })
     }

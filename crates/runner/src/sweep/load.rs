@@ -6,7 +6,7 @@ use crate::{
     dataset::Dataset,
     error::in_one_line,
     expect::finding_of,
-    findings::{of_load, remarks},
+    findings::{not_started, of_load, remarks},
     ranks::{Answer, Command},
     seeds::PointSeeds,
 };
@@ -53,6 +53,7 @@ impl Sweeper<'_> {
                 "Background work was still running when the time to wait for it \
                               (sweep.settle) was over.",
             )),
+            Ok(Settled::NotStarted) => Some(NOT_SETTLED.finding(not_started("after the load"))),
             Err(error) => Some(never_settled(error)),
             Ok(_) => None,
         };

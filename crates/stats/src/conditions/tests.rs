@@ -235,3 +235,69 @@ fn a_data_set_of_three_days_is_not_one_of_an_hour() {
         "{said:?}"
     );
 }
+
+/// The facts of a system that runs a library.
+fn of_library(device: &str, version: &str, library: &str, sha256: &str) -> Vec<Fact> {
+    let own = |group, name, value: &str| fact(Some("a"), group, name, value);
+    vec![
+        own("device", "name", device),
+        own("device", "serial number", device),
+        own("database", "version", version),
+        own("database", "library", library),
+        own("database", "library_sha256", sha256),
+        own("database", "build", &format!("built from {version}")),
+        own("database", "format_version", &version[..1]),
+        own("database", "library_unique_symbols", &version[..1]),
+    ]
+}
+
+fn with_library(setting: &str, cache: &str, facts: &[Fact]) -> Conditions {
+    let mut system = system("a", cache);
+    let set = ("library".to_owned(), setting.to_owned());
+    system.settings.extend([set]);
+    Conditions::new(None, &system, facts, None)
+}
+
+#[test]
+fn libraries_on_one_device_are_what_is_compared() {
+    let old = of_library("vda", "8.1.1", "rocksdbjni-8.1.1.1.jar", "aa");
+    let new = of_library("vda", "9.10.0", "rocksdbjni-9.10.0.jar", "bb");
+    let old = with_library("8.1.1", "1GiB", &old);
+    let compared = old.compared_library(&with_library("9.10.0", "1GiB", &new), false);
+    assert_eq!(
+        compared.unwrap().to_string(),
+        "library 8.1.1 (rocksdbjni-8.1.1.1.jar) against 9.10.0 (rocksdbjni-9.10.0.jar)"
+    );
+    assert_eq!(
+        said(&old, &with_library("9.10.0", "1GiB", &new), false),
+        [""; 0]
+    );
+    // Anything else is still named.
+    assert_eq!(
+        said(&old, &with_library("9.10.0", "2GiB", &new), false),
+        ["cache_size 1GiB against 2GiB"]
+    );
+}
+
+#[test]
+fn libraries_on_two_devices_or_in_two_studies_are_one_difference() {
+    let old = of_library("vda", "8.1.1", "rocksdbjni-8.1.1.1.jar", "aa");
+    let on_other = of_library("vdb", "11.12.0", "embedded", "");
+    let on_same = of_library("vda", "8.1.1", "rocksdbjni-8.1.1.1.jar", "bb");
+    let old = with_library("8.1.1", "1GiB", &old);
+    assert_eq!(
+        said(&old, &with_library("embedded", "1GiB", &on_other), false),
+        ["library 8.1.1 (rocksdbjni-8.1.1.1.jar) against 11.12.0 (embedded)"]
+    );
+    // Libraries of one name and version are told apart by their content.
+    assert_eq!(
+        said(&old, &with_library("8.1.1.1", "1GiB", &on_same), true),
+        ["library 8.1.1 (rocksdbjni-8.1.1.1.jar), aa against 8.1.1 (rocksdbjni-8.1.1.1.jar), bb"]
+    );
+    // Two names of one library are no difference.
+    let same = of_library("vdb", "8.1.1", "rocksdbjni-8.1.1.1.jar", "aa");
+    assert_eq!(
+        said(&old, &with_library("8.1", "1GiB", &same), false),
+        [""; 0]
+    );
+}

@@ -128,6 +128,9 @@ impl Call {
             user.or_insert_with(|| "default".to_owned());
         }
         let mut settings = checked(driver, &settings, &core.data)?;
+        for notice in settings.notices() {
+            console.warn(&format!("warning: {notice}"));
+        }
         for (name, value) in readable(driver) {
             settings.set_default(name, value);
         }

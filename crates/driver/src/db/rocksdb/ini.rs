@@ -157,7 +157,7 @@ impl Ini {
     }
 
     /// Keeps only some lines of the sections that settings write to.
-    pub(super) fn retain(&mut self, is_kept: impl Fn(OptionsSection, &str) -> bool) {
+    pub(super) fn retain(&mut self, mut is_kept: impl FnMut(OptionsSection, &str) -> bool) {
         for (header, lines) in &mut self.sections {
             let section = match header.split([' ', ']']).next() {
                 Some("[DBOptions") => OptionsSection::Database,

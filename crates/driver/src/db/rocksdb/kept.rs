@@ -11,6 +11,7 @@ use super::{
     facts,
     ini::{Ini, OptionsSection},
     library::Library,
+    newer,
     newest_options::{MAKER, is_tailmarks, maker},
     wal::LogDirectory,
 };
@@ -141,7 +142,8 @@ impl<'a> Existing<'a> {
             place: place.display().to_string(),
             source,
         };
-        let families = list_families(library.functions, place).map_err(|e| failed(e.into()))?;
+        let families = list_families(library.functions, place)
+            .map_err(|e| failed(newer::explained(place, &library.version, e).into()))?;
         match params.access {
             _ if families.iter().any(|family| family == table) => {}
             Access::Extend => {}

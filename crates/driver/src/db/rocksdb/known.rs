@@ -7,20 +7,38 @@ use super::{
 };
 use crate::Error;
 
-/// A text in RocksDB's options format for the library of a setting: without the lines that its
-/// version does not know, except those of options that were given.
+/// Options as far as a version of RocksDB knows them.
+#[derive(Debug)]
+pub struct KnownOptions {
+    /// The version.
+    pub version: String,
+    /// The text in RocksDB's options format.
+    pub text: String,
+    /// The names of the options that were left out, each with RocksDB's error.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// Leaves the lines that the library of a setting does not read out of a text in RocksDB's options
+/// format.
 ///
 /// # Errors
 /// If the library is missing or cannot be used.
-pub fn options_for(
-    library: &str,
-    text: &str,
-    is_given: impl Fn(&str) -> bool,
-) -> Result<String, Error> {
-    let defaults = Options::new(Library::named(library)?.0.functions);
+pub fn options_for(library: &str, text: &str) -> Result<KnownOptions, Error> {
+    let library = Library::named(library)?;
+    let defaults = Options::new(library.functions);
     let mut ini = Ini::parse(text);
-    ini.retain(|section, line| is_given(key(line)) || is_known(&defaults, section, line));
-    Ok(ini.to_string())
+    let mut left_out = Vec::new();
+    ini.retain(|section, line| {
+        let error = parse(&defaults, section, line).err();
+        let is_known = error.is_none();
+        left_out.extend(error.map(|error| (key(line).to_owned(), error)));
+        is_known
+    });
+    Ok(KnownOptions {
+        version: library.version.clone(),
+        text: ini.to_string(),
+        left_out,
+    })
 }
 
 /// Whether a version knows the option of a line, and its value.

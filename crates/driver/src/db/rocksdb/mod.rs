@@ -6,6 +6,7 @@
 //! own options and buffer, so that an operation costs the same as the bare call.
 
 mod capi;
+mod draft;
 mod expiring;
 mod facts;
 mod files;
@@ -19,6 +20,7 @@ mod library;
 mod load;
 mod lock;
 mod manifest;
+mod newer;
 mod newest_options;
 mod note;
 mod open;
@@ -41,13 +43,16 @@ use crate::{
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
 pub use kept::is_kept;
-pub use known::options_for;
-pub use library::{RocksDbLibrary, cached, jar_name, libraries_directory, library_name, sha256};
+pub use known::{KnownOptions, options_for};
+pub use library::{
+    ALL_VERSIONS, RocksDbLibrary, cached, is_build_of, is_release, jar_name, libraries_directory,
+    library_name, sha256,
+};
 pub use newest_options::NewestOptions;
 use open::Opening;
 
 use capi::{Db, Options, ReadOptions, Table, WriteOptions};
-use library::Library;
+use library::{EMBEDDED, Library};
 use std::{
     collections::BTreeMap,
     ffi::{CString, c_void},
@@ -173,7 +178,7 @@ impl RocksDb {
         let is_own = !opening.exists || NewestOptions::is_tailmarks_at(place);
         let _turn = open::turn(place, access, opening.exists)?;
         let io_uring_refusal = io_uring::enable(settings.flag("async_io"));
-        let db = open::open_families(place, access, &loaded, table)?;
+        let db = opening.open_for(access, &loaded)?;
         if is_own && access != Access::Read && !library.is_embedded() {
             note::write(place).map_err(|why| open::failed(place, why.into()))?;
         }
@@ -337,6 +342,7 @@ impl Database for RocksDb {
         match &self.library.loaded {
             None => {
                 facts.insert("build".to_owned(), processor::build());
+                facts.insert("library".to_owned(), EMBEDDED.to_owned());
             }
             Some(loaded) => facts.extend(loaded.facts.clone()),
         }

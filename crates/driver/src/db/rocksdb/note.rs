@@ -5,11 +5,11 @@
 //! know neither option, and those up to 8.1 ignore the second one. For them, this file names the
 //! newest options file with its digest. Another program that opens the database writes a newer one.
 
-use super::{facts, files};
-use crate::{INPUT_BYTES_MAX, read_text};
+use super::{draft, facts, files};
+use crate::{INPUT_BYTES_MAX, input::read_own_text, read_text};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 /// The name of the file.
 pub(super) const NOTE: &str = "tailmark.opened";
@@ -30,14 +30,12 @@ pub(super) fn write(place: &Path) -> io::Result<()> {
     let Some(note) = now(place) else {
         return Ok(());
     };
-    fs::write(place.join(NOTE), serde_json::to_string(&note)?)?;
-    fs::File::open(place.join(NOTE))?.sync_all()?;
-    fs::File::open(place)?.sync_all()
+    draft::write_whole(place, NOTE, &serde_json::to_string(&note)?)
 }
 
 /// Whether tailmark opened the database last.
 pub(super) fn is_newest(place: &Path) -> bool {
-    let text = read_text(&place.join(NOTE), INPUT_BYTES_MAX).ok();
+    let text = read_own_text(&place.join(NOTE), INPUT_BYTES_MAX).ok();
     let note = text.and_then(|text| serde_json::from_str::<Note>(&text).ok());
     note.is_some() && note == now(place)
 }

@@ -7,7 +7,7 @@ use super::{
     kept::Existing,
     library::Library,
     load::{self, Loaded},
-    lock, options, options_file, version,
+    lock, newer, options, options_file, version,
     wal::{Claim, LogDirectory},
 };
 use crate::{
@@ -105,7 +105,23 @@ impl<'a> Opening<'a> {
         if !self.exists {
             return Ok(());
         }
-        open_families(self.place, Access::Read, &self.options()?, self.table).map(drop)
+        self.open_for(Access::Read, &self.options()?).map(drop)
+    }
+
+    /// Opens it with these options.
+    pub(super) fn open_for(&self, access: Access, loaded: &Loaded) -> Result<Db, Error> {
+        let opening = match access {
+            Access::Read => OpenFor::Reading,
+            _ => OpenFor::Writing,
+        };
+        let (options, families) = (&loaded.database, &loaded.families);
+        Db::open(options, self.place, families, self.table, opening).map_err(|e| {
+            if lock::is_lock(&e) {
+                return lock::locked(self.place);
+            }
+            let why = newer::explained(self.place, &self.library.version, e);
+            failed(self.place, why.into())
+        })
     }
 
     /// The separate log directory of a database that will be written, if it has one.
@@ -140,26 +156,6 @@ pub(super) fn failed(place: &Path, source: BoxError) -> Error {
         place: place.display().to_string(),
         source,
     }
-}
-
-pub(super) fn open_families(
-    place: &Path,
-    access: Access,
-    loaded: &Loaded,
-    table: &str,
-) -> Result<Db, Error> {
-    let opening = match access {
-        Access::Read => OpenFor::Reading,
-        _ => OpenFor::Writing,
-    };
-    let (options, families) = (&loaded.database, &loaded.families);
-    Db::open(options, place, families, table, opening).map_err(|e| {
-        if lock::is_lock(&e) {
-            lock::locked(place)
-        } else {
-            failed(place, e.into())
-        }
-    })
 }
 
 /// How an existing database is opened.

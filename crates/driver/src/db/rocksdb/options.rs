@@ -190,7 +190,7 @@ const ROWS: &[Row] = &[
         "another RocksDB than the embedded one: a version that `tailmark rocksdb fetch` got, or \
          the path of a library or jar; `8.1.1 or embedded` if it may be missing",
         SettingKind::Text,
-        "",
+        library::EMBEDDED,
         Effect::Other,
     ),
     row(
@@ -301,7 +301,7 @@ pub(super) fn text(
     };
     let mut ini = Ini::parse(&base);
     ini.add_family(table);
-    lay_over(library, settings, &mut ini, table);
+    lay_over(settings, &mut ini, table);
     let given = ini.clone();
     match existing {
         Some(existing) => existing.keep(settings, &mut ini, table),
@@ -396,9 +396,8 @@ fn base(settings: &Settings) -> String {
     )
 }
 
-/// Sets the options of the settings. A loaded library keeps its own table format, unless one is
-/// given.
-fn lay_over(library: &Library, settings: &Settings, ini: &mut Ini, table: &str) {
+/// Sets the options of the settings.
+fn lay_over(settings: &Settings, ini: &mut Ini, table: &str) {
     let over_file = settings.text("options_file").is_some();
     for row in ROWS {
         let name = row.setting.name;
@@ -407,12 +406,7 @@ fn lay_over(library: &Library, settings: &Settings, ini: &mut Ini, table: &str) 
         };
         let is_format = FORMAT.contains(&name);
         let is_left = is_format && ini.value(OptionsSection::Table, table, name).is_none();
-        let is_set = if is_format && !library.is_embedded() {
-            false
-        } else {
-            !over_file || is_left
-        };
-        if !is_set && !settings.given(name) {
+        if over_file && !is_left && !settings.given(name) {
             continue;
         }
         for (section, line) in row.effect.lines(name, value) {

@@ -3,7 +3,8 @@
 use super::{
     NAME,
     ini::Ini,
-    library::{Library, SETTING},
+    kept::FORMAT,
+    library::{EMBEDDED, Library, SETTING},
     load, wal,
 };
 use crate::{Error, INPUT_BYTES_MAX, Settings, read_text};
@@ -14,6 +15,10 @@ use std::path::Path;
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     refuse_lines(settings)?;
     let library = Library::resolve(settings)?;
+    if !library.is_embedded() {
+        // It keeps its own table format, unless one is given.
+        FORMAT.iter().for_each(|name| settings.remove_default(name));
+    }
     load::refuse_unknown(library, settings)?;
     load::load(library, settings, "usertable", None)
         .map(drop)
@@ -69,7 +74,9 @@ pub(super) fn refused(settings: &Settings, why: String) -> Error {
             name: "options_file".to_owned(),
             value: path.to_owned(),
             accepted: match settings.text(SETTING) {
-                None => format!("an options file that RocksDB can read ({why})"),
+                None | Some(EMBEDDED) => {
+                    format!("an options file that RocksDB can read ({why})")
+                }
                 Some(library) => {
                     format!("an options file that RocksDB of library `{library}` can read ({why})")
                 }

@@ -2,6 +2,7 @@
 
 use super::{
     NAME,
+    draft::{drafts, is_draft},
     files::{IDENTITY, LOG_APART, REMOVING, is_mount, is_name, name, names_a_database},
     identity, lock,
     newest_options::NewestOptions,
@@ -58,6 +59,9 @@ pub(super) fn destroy(params: &Params, confirm: &Confirm<'_>) -> Result<(), Erro
     }
     let Some(held) = held else { return Ok(()) };
     remove_inside(held.path(), &inside(params, place)).map_err(|e| failed(e.into()))?;
+    for draft in drafts(held.path()) {
+        left_is_fine(fs::remove_file(draft)).map_err(|e| failed(e.into()))?;
+    }
     // Last, because they identify a killed removal.
     for note in NOTES {
         left_is_fine(fs::remove_file(held.path().join(note))).map_err(|e| failed(e.into()))?;
@@ -206,8 +210,9 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
             continue;
         }
         let is_left = kind.is_dir() && path == Path::new(LOST_FOUND);
-        let is_note = NOTES.iter().any(|note| path == Path::new(note));
-        let is_own = kind.is_file() && (is_note || name.to_str().is_some_and(is_file_of_it));
+        let is_note = |file: &str| !is_inside && (NOTES.contains(&file) || is_draft(file));
+        let is_own_name = |file: &str| is_note(file) || is_file_of_it(file);
+        let is_own = kind.is_file() && name.to_str().is_some_and(is_own_name);
         if !is_own && !is_left {
             return Ok(Some(path));
         }

@@ -14,8 +14,8 @@ use std::{
 /// If this many readings, 100 ms apart, find waiting work but none running, none will run after an
 /// error.
 const STUCK: u32 = 10;
-/// If this many readings, 100 ms apart, find waiting work but none running and no error, none will
-/// run. RocksDB starts work at once, but reports some that it never starts: of a FIFO database with
+/// If this many readings, 100 ms apart, find waiting work but none running and no error, the wait
+/// ends. RocksDB starts work at once, but reports some that it never starts: of a FIFO database with
 /// tables too large to merge, or if automatic compactions are off.
 const IDLE: u32 = 50;
 /// After an error, this many readings, 100 ms apart, must be quiet, because RocksDB waits a second
@@ -52,8 +52,11 @@ impl RocksDb {
             stuck = counted(waits && errors > 0, stuck);
             idle = counted(waits && errors == 0, idle);
             let enough = if errors > 0 { RETRY } else { 2 };
-            if quiet == enough || idle >= IDLE {
+            if quiet == enough {
                 return Ok(Settled::Yes);
+            }
+            if idle >= IDLE {
+                return Ok(Settled::NotStarted);
             }
             if stuck >= STUCK || errors - before >= FAILURES {
                 return Err(Error::Database {

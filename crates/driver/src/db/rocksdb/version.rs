@@ -5,7 +5,7 @@
 //! only for reading if that suffices. A write that would lock out the version that wrote it needs
 //! the user's consent.
 
-use super::{facts, ini::Ini, kept, newest_options::NewestOptions};
+use super::{facts, ini::Ini, kept, newer::parse, newest_options::NewestOptions};
 use crate::{Access, Settings};
 use std::{collections::BTreeMap, path::Path};
 
@@ -60,12 +60,6 @@ const NEWER: &[(&str, &str, [u32; 3])] = &[
 fn reader_of(version: &str) -> Option<&'static Reader> {
     let version = parse(version)?;
     READERS.iter().rev().find(|row| row.version <= version)
-}
-
-fn parse(version: &str) -> Option<[u32; 3]> {
-    let mut parts = version.split('.').map(|part| part.parse().ok());
-    let mut next = || parts.next().unwrap_or(Some(0));
-    Some([next()?, next()?, next()?])
 }
 
 /// Whether the version that wrote a database can read it after `opener` wrote to it with these

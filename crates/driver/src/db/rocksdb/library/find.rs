@@ -8,9 +8,12 @@ use std::{
 };
 
 /// The word for the RocksDB in this program.
-pub(super) const EMBEDDED: &str = "embedded";
+pub(in super::super) const EMBEDDED: &str = "embedded";
 /// What separates a library from the one that is used if it is missing.
 const OR: &str = " or ";
+/// Where the versions on Maven Central are listed.
+pub const ALL_VERSIONS: &str =
+    "https://central.sonatype.com/artifact/org.rocksdb/rocksdbjni/versions";
 /// The name of a release's jar on Maven Central, around its version.
 const JAR: (&str, &str) = ("rocksdbjni-", ".jar");
 /// The same for a library that came by itself.
@@ -48,48 +51,90 @@ pub fn library_name(version: &str, file: &Path) -> io::Result<String> {
     Ok(format!("{prefix}{version}{suffix}"))
 }
 
-/// A library that is there.
+/// The library that a setting names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Its name in the settings: a version, or an absolute path.
+    /// Its name in the settings: a version, an absolute path or [`EMBEDDED`].
     pub(super) name: String,
-    /// Where it is.
-    pub(super) path: PathBuf,
+    /// Where it is; `None` for the embedded one.
+    pub(super) path: Option<PathBuf>,
+    /// What was named before it and is missing, as a sentence, and how to get it.
+    pub(super) missing: Option<(String, String)>,
 }
 
-/// The first of the named libraries that is there; `None` for the embedded one.
+/// The first of the named libraries that is there.
 ///
 /// # Errors
 /// What is missing, and how to get it.
-pub(super) fn find(named: &str) -> Result<Option<Found>, String> {
-    let mut missing = String::new();
+pub(super) fn find(named: &str) -> Result<Found, String> {
+    let mut missing = None;
     for name in named.split(OR).map(str::trim) {
-        if name == EMBEDDED {
-            return Ok(None);
+        let path = if name == EMBEDDED {
+            None
         } else if is_path(name) {
-            if Path::new(name).is_file() {
-                let path = std::path::absolute(name).map_err(|e| e.to_string())?;
-                return Ok(Some(Found {
-                    name: path.display().to_string(),
-                    path,
-                }));
+            if !Path::new(name).is_file() {
+                let what = format!("there is no `{name}`");
+                let remedy = "give the path of an existing library or jar".to_owned();
+                missing.get_or_insert((what, remedy));
+                continue;
             }
-            missing = format!("the path of an existing library or jar; there is no `{name}`");
+            Some(std::path::absolute(name).map_err(|e| e.to_string())?)
         } else if is_version(name) {
-            if let Some(path) = in_cache(name) {
-                let name = name.to_owned();
-                return Ok(Some(Found { name, path }));
-            }
-            missing =
-                format!("a version that was fetched; get it with: tailmark rocksdb fetch {name}");
+            let Some(path) = in_cache(name) else {
+                let what = format!("RocksDB {name} is not fetched");
+                missing.get_or_insert((what, how_to_fetch(name)));
+                continue;
+            };
+            Some(path)
         } else {
             return Err(format!(
-                "a version such as 8.1.1, the path of a library (.so) or jar, or `{EMBEDDED}`, and \
-                 if it may be missing `8.1.1{OR}{EMBEDDED}`"
+                "a version such as 8.1.1 or 8.1 (digits and dots alone), the path of a library \
+                 (.so) or jar, or `{EMBEDDED}`, and if it may be missing `8.1.1{OR}{EMBEDDED}`"
             ));
+        };
+        let name = match &path {
+            Some(path) if is_path(name) => Some(path.display().to_string()),
+            // Another release may be fetched later.
+            Some(path) if !is_release(name) => version_of(path),
+            _ => None,
         }
+        .unwrap_or_else(|| name.to_owned());
+        return Ok(Found {
+            name,
+            path,
+            missing,
+        });
     }
-    Err(missing)
+    let (what, remedy) = missing.unwrap_or_default();
+    Err(format!("a library that is there: {what}; {remedy}"))
+}
+
+/// How to get a version that is missing.
+fn how_to_fetch(version: &str) -> String {
+    if is_release(version) {
+        return format!("get it with: tailmark rocksdb fetch {version}");
+    }
+    format!(
+        "`{version}` means the newest fetched {version}.x; get one by its whole version, as with: \
+         tailmark rocksdb fetch 8.1.1 (all versions: {ALL_VERSIONS})"
+    )
+}
+
+/// Refuses a file whose name says another version than the library in it does.
+pub(super) fn refuse_misnamed(path: &Path, version: &str) -> Result<(), String> {
+    match version_of(path) {
+        Some(named) if !is_build_of(&named, version) => Err(format!(
+            "it is RocksDB {version}, but its name says {named}: replace it (tailmark rocksdb \
+             fetch {named}), or rename it"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a version, such as 8.1.1.1, is this release, such as 8.1.1, or a later build of it.
+#[must_use]
+pub fn is_build_of(version: &str, release: &str) -> bool {
+    format!("{version}.").starts_with(&format!("{release}."))
 }
 
 fn is_path(name: &str) -> bool {
@@ -97,18 +142,19 @@ fn is_path(name: &str) -> bool {
 }
 
 fn is_version(name: &str) -> bool {
-    let is_number = |part: &str| part.parse::<u32>().is_ok();
-    name.contains('.') && name.split('.').all(is_number)
+    name.split('.').all(|part| part.parse::<u32>().is_ok())
 }
 
-/// The library of a version in the cache: `8.1.1` is also `8.1.1.1`, a newer build of the same
-/// release.
+/// Whether a text is the whole version of a release, such as 8.1.1 or 8.1.1.1.
+#[must_use]
+pub fn is_release(version: &str) -> bool {
+    is_version(version) && version.split('.').count() >= 3
+}
+
+/// The newest library in the cache of a version: `8.1` is also `8.1.1`, and that is `8.1.1.1`, a
+/// later build of the same release.
 fn in_cache(version: &str) -> Option<PathBuf> {
-    let builds = format!("{version}.");
-    let is_wanted = |path: &PathBuf| {
-        let found = version_of(path);
-        found.is_some_and(|found| found == version || found.starts_with(&builds))
-    };
+    let is_wanted = |path: &PathBuf| version_of(path).is_some_and(|of| is_build_of(&of, version));
     cached().into_iter().rfind(is_wanted)
 }
 
@@ -131,7 +177,7 @@ fn version_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let mut versions = [JAR, LIBRARY].into_iter().filter_map(|(prefix, suffix)| {
         let version = name.strip_prefix(prefix)?.strip_suffix(suffix)?;
-        is_version(version).then(|| version.to_owned())
+        is_release(version).then(|| version.to_owned())
     });
     versions.next()
 }
@@ -179,12 +225,44 @@ mod tests {
         let refused = |named| find(named).unwrap_err();
         assert!(refused("0.0.1").ends_with("tailmark rocksdb fetch 0.0.1"));
         assert!(refused("./no.jar").contains("there is no `./no.jar`"));
-        assert!(refused("newest").contains("a version such as 8.1.1"));
+        assert!(
+            refused("0.1").contains(
+                "RocksDB 0.1 is not fetched; `0.1` means the newest fetched 0.1.x; get one"
+            )
+        );
+        for unknown in ["newest", "v8.1.1", "8.1.x", "", "8..1"] {
+            let says = refused(unknown);
+            assert!(
+                says.contains("a version such as 8.1.1 or 8.1 (digits"),
+                "{says}"
+            );
+        }
     }
 
     #[test]
     fn the_embedded_library_is_used_if_the_first_is_missing() {
-        assert_eq!(find("0.0.1 or embedded"), Ok(None));
-        assert_eq!(find("embedded"), Ok(None));
+        let found = find("0.0.1 or embedded").unwrap();
+        assert_eq!((&*found.name, found.path), (EMBEDDED, None));
+        let (what, remedy) = found.missing.unwrap();
+        assert_eq!(what, "RocksDB 0.0.1 is not fetched");
+        assert_eq!(remedy, "get it with: tailmark rocksdb fetch 0.0.1");
+        assert_eq!(find(EMBEDDED).unwrap().missing, None);
+    }
+
+    #[test]
+    fn a_file_named_for_another_version_is_refused_with_both() {
+        let refused = |name: &str, version| refuse_misnamed(Path::new(name), version);
+        assert_eq!(refused("/c/rocksdbjni-8.1.1.1.jar", "8.1.1"), Ok(()));
+        assert_eq!(refused("/c/rocksdbjni-8.1.1.jar", "8.1.1"), Ok(()));
+        assert_eq!(refused("/usr/lib/librocksdb.so.7.8", "7.8.3"), Ok(()));
+        for (name, named) in [
+            ("rocksdbjni-8.1.1.jar", "8.1.1"),
+            ("librocksdb-8.1.10.so", "8.1.10"),
+        ] {
+            let says = refused(name, "9.10.0").unwrap_err();
+            let both = format!("it is RocksDB 9.10.0, but its name says {named}");
+            assert!(says.starts_with(&both), "{says}");
+        }
+        assert!(refused("rocksdbjni-8.1.10.jar", "8.1.1").is_err());
     }
 }

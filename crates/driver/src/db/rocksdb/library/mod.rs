@@ -7,13 +7,17 @@
 mod elf;
 mod find;
 
-pub use find::{cached, jar_name, libraries_directory, library_name};
+pub(super) use find::EMBEDDED;
+pub use find::{
+    ALL_VERSIONS, cached, is_build_of, is_release, jar_name, libraries_directory, library_name,
+};
 
 use super::{
     capi::{Db, OpenFor, Options, Table},
     facts, processor,
 };
 use crate::{Error, Settings};
+use find::Found;
 use libloading::os::unix;
 use rustix::fs::{MemfdFlags, memfd_create};
 use sha2::{Digest, Sha256};
@@ -30,7 +34,7 @@ use std::{
 pub(super) const SETTING: &str = "library";
 
 /// The version of RocksDB in this program.
-const EMBEDDED_VERSION: &str = "11.12.0";
+pub(super) const EMBEDDED_VERSION: &str = "11.12.0";
 
 /// One RocksDB.
 pub(super) struct Library {
@@ -48,7 +52,7 @@ pub(super) struct Loaded {
     pub(super) facts: BTreeMap<String, String>,
 }
 
-static EMBEDDED: LazyLock<Library> = LazyLock::new(|| Library {
+static IN_PROGRAM: LazyLock<Library> = LazyLock::new(|| Library {
     functions: Box::leak(Box::new(Table::embedded())),
     version: EMBEDDED_VERSION.to_owned(),
     loaded: None,
@@ -74,7 +78,7 @@ impl RocksDbLibrary {
     /// Loads the library at a path, and asks it.
     ///
     /// # Errors
-    /// If it is no library of RocksDB, or too old.
+    /// If it is no library of RocksDB, too old, or not the version that its name says.
     pub fn look(path: &Path) -> Result<Self, String> {
         Self::asked(Library::load(path)?.functions)
     }
@@ -112,7 +116,7 @@ pub fn sha256(path: &Path) -> io::Result<String> {
 impl Library {
     /// The embedded one.
     pub(super) fn embedded() -> &'static Self {
-        &EMBEDDED
+        &IN_PROGRAM
     }
 
     /// The one of the settings.
@@ -120,7 +124,7 @@ impl Library {
     /// # Errors
     /// If it is missing or cannot be used.
     pub(super) fn of(settings: &Settings) -> Result<&'static Self, Error> {
-        Self::found(settings).map(|(library, _)| library)
+        Self::named(settings.text(SETTING).unwrap_or(EMBEDDED))
     }
 
     /// The same. The setting then names the library that is used, not one that was missing.
@@ -128,40 +132,39 @@ impl Library {
     /// # Errors
     /// As [`Self::of`].
     pub(super) fn resolve(settings: &mut Settings) -> Result<&'static Self, Error> {
-        let (library, name) = Self::found(settings)?;
-        if settings.text(SETTING).is_some() {
-            let given = std::mem::take(settings);
-            *settings = match name {
-                Some(name) => given.with(SETTING, &name),
-                None => given.without(SETTING),
+        let (library, found) = Self::found(settings.text(SETTING).unwrap_or(EMBEDDED))?;
+        if let Some((what, remedy)) = found.missing {
+            let used = match &found.path {
+                None => format!("the embedded {EMBEDDED_VERSION}"),
+                Some(_) => format!("{} (`{}`)", library.version, found.name),
             };
+            settings.add_notice(format!("{what}, so {used} is used; {remedy}"));
+        }
+        if settings.given(SETTING) {
+            *settings = std::mem::take(settings).with(SETTING, &found.name);
         }
         Ok(library)
     }
 
-    /// The library of the settings, and its name in them.
-    fn found(settings: &Settings) -> Result<(&'static Self, Option<String>), Error> {
-        match settings.text(SETTING) {
-            None => Ok((Self::embedded(), None)),
-            Some(named) => Self::named(named),
-        }
-    }
-
-    /// The library of this value of the setting, and its name in the settings.
+    /// The library of this value of the setting.
     ///
     /// # Errors
     /// As [`Self::of`].
-    pub(super) fn named(named: &str) -> Result<(&'static Self, Option<String>), Error> {
-        let library = find::find(named).and_then(|found| match found {
-            None => Ok((Self::embedded(), None)),
-            Some(found) => {
-                let loaded = Self::load(&found.path).map_err(|why| {
+    pub(super) fn named(named: &str) -> Result<&'static Self, Error> {
+        Self::found(named).map(|(library, _)| library)
+    }
+
+    fn found(named: &str) -> Result<(&'static Self, Found), Error> {
+        let library = find::find(named).and_then(|found| match &found.path {
+            None => Ok((Self::embedded(), found)),
+            Some(path) => {
+                let loaded = Self::load(path).map_err(|why| {
                     format!(
                         "a library of RocksDB 5.11 or later for this machine (`{}`: {why})",
-                        found.path.display()
+                        path.display()
                     )
                 })?;
-                Ok((loaded, Some(found.name)))
+                Ok((loaded, found))
             }
         });
         library.map_err(|accepted| Error::BadSetting {
@@ -198,6 +201,7 @@ impl Library {
         let mut facts = told(&log);
         let version = facts.remove("version");
         let version = version.ok_or("its log does not say which version it is")?;
+        find::refuse_misnamed(path, &version)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         facts.insert("library".to_owned(), name.into_owned());
         facts.insert("library_sha256".to_owned(), original);

@@ -1,12 +1,12 @@
 //! The removal of a log directory.
 
-use super::{super::files::ARCHIVE, DRAFT, LogDirectory, MARKER, RANDOM, files::missing_is_fine};
-use crate::held::HeldDirectory;
-use std::{
-    collections::BTreeSet,
-    fs, io,
-    path::{Path, PathBuf},
+use super::{
+    super::{draft::drafts, files::ARCHIVE},
+    LogDirectory, MARKER,
+    files::missing_is_fine,
 };
+use crate::held::HeldDirectory;
+use std::{collections::BTreeSet, fs, io};
 
 /// A log directory that is held.
 pub struct HeldLog<'a> {
@@ -40,17 +40,4 @@ impl HeldLog<'_> {
         }
         Ok(())
     }
-}
-
-/// Drafts that killed writers of the marker left.
-fn drafts(directory: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let is_draft = |entry: &fs::DirEntry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let random = name.strip_prefix(DRAFT.0);
-        let random = random.and_then(|rest| rest.strip_suffix(DRAFT.1));
-        random.is_some_and(|random| random.len() == RANDOM)
-    };
-    entries.filter(is_draft).map(|entry| entry.path())
 }
