@@ -97,8 +97,14 @@ fn said(error: &NewSessionError) -> String {
 
 fn tls(settings: &Settings) -> Result<openssl::ssl::SslConnectorBuilder, BoxError> {
     let mut builder = openssl::ssl::SslConnector::builder(openssl::ssl::SslMethod::tls())?;
-    if let Some(file) = settings.text("tls_ca") {
-        builder.set_ca_file(file)?;
+    match settings.text("tls_ca") {
+        Some(file) => builder.set_ca_file(file)?,
+        // An OpenSSL that is part of the program does not know where the system has its own.
+        None => {
+            if let Some(file) = openssl_probe::probe().cert_file {
+                builder.set_ca_file(file)?;
+            }
+        }
     }
     Ok(builder)
 }
