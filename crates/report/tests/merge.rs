@@ -466,9 +466,14 @@ fn a_copy_of_a_study_adds_no_runs() {
             merged.notices
         );
     }
+    // The same histograms are the same run, whenever it says that it began.
     let mut again = started(study("a", &[]));
-    again.points[0].phase.started_ms = Some(1);
     again.points.truncate(1);
+    again.points[0].phase.started_ms = Some(1);
+    let merged = Data::merged(vec![whole.clone(), again.clone()]);
+    assert_eq!(merged.points, whole.points);
+    let read = again.points[0].phase.kinds.get_mut(&Kind::Read).unwrap();
+    read.service.record_n(2_000, 1).unwrap();
     let merged = Data::merged(vec![whole, again]);
     assert_eq!(merged.points.len(), 3);
     assert_eq!(merged.notices, Vec::<String>::new());
