@@ -141,8 +141,11 @@ fn a_repeat_is_one_run_over_all_thread_counts_also_where_ladders_end_apart() {
             .iter()
             .flat_map(|&n| [point("disk", n, 1), point("disk", n, 2)]);
         data.points = runs.collect();
-        for (point, ms) in data.points.iter_mut().zip(1..) {
-            point.phase.started_ms = Some(1_764_000_000_000 + ms * 7 * threads.len() as u64);
+        for (point, run) in data.points.iter_mut().zip(1..) {
+            let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+            read.service
+                .record_n(2_000, run * 7 * threads.len() as u64)
+                .unwrap();
         }
         data
     };
