@@ -333,17 +333,17 @@ fn the_ages_of_failures_bound_the_same_quantiles_after_an_export_and_an_import()
     study.add_point(&rated).unwrap();
     let all = import("study.hlog", &exported(&study), &in_unit(1)).unwrap();
     let found = &all[0].phase.kinds[&Kind::Read];
-    let read = &rated.phase.kinds[&Kind::Read];
+    let expected = &rated.phase.kinds[&Kind::Read];
     assert_eq!(
         (&found.failed, &found.failed_response),
-        (&read.failed, &read.failed_response)
+        (&expected.failed, &expected.failed_response)
     );
     let bounds = |result: &KindResult| {
         let known = [result.ranked_service(), result.ranked_response()];
         let of_failed = known.map(|known| known.quantile(QUANTILES[2]));
         of_failed.map(|bounded| bounded.filter(|bounded| !bounded.is_exact()).unwrap().value)
     };
-    assert_eq!(bounds(found), bounds(read));
+    assert_eq!(bounds(found), bounds(expected));
     let [service, response] = bounds(found);
     assert!(response > 1.9 * service, "{response} after {service}");
 }

@@ -367,8 +367,8 @@ mod tests {
                 noisy(name, &(1..=counts).map(count).collect::<Vec<_>>())
             };
             let both = [system("a", 10), system("b", [10, 1][draw % 2])];
-            let found = peak(&both);
-            for found in [found.reversed(), found] {
+            let compared = peak(&both);
+            for found in [compared.reversed(), compared] {
                 for (low, high) in [found.interval, found.one_sided].into_iter().flatten() {
                     assert!(
                         (low..=high).contains(&found.ratio.value),

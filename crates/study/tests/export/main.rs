@@ -458,9 +458,9 @@ fn published_figures_have_no_length_and_no_operations_in_exports() {
     assert_eq!(of_points[1][..2], [Some(12.345_678_9), Some(5_120.0)]);
     let read = &document["points"][0]["kinds"]["read"];
     assert_eq!(read["count"], 1_000_000);
-    let table = exported("csv", &study);
-    let mut table = csv::Reader::from_reader(table.as_bytes());
-    let row: BTreeMap<String, String> = table.deserialize().next().unwrap().unwrap();
+    let rows = exported("csv", &study);
+    let mut reader = csv::Reader::from_reader(rows.as_bytes());
+    let row: BTreeMap<String, String> = reader.deserialize().next().unwrap().unwrap();
     let cells = ["duration_s", "operations", "ops_per_sec", "count"].map(|name| &row[name]);
     assert_eq!(cells, ["", "", "1000.5", "1000000"]);
 }
