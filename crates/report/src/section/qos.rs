@@ -318,8 +318,7 @@ impl<'a> Service<'a> {
         let worst = self.of_blocks(index).max_by_key(|(_, b)| b.worst.rank());
         worst.map_or_else(Cell::none, |(repeat, blocks)| {
             let raised = self.highest_exact(index);
-            let raised =
-                raised.map(|(repeat, highest)| (repeat, blocks.worst.above(Some(highest))));
+            let raised = raised.map(|(run, highest)| (run, blocks.worst.above(Some(highest))));
             let raised = raised.filter(|(_, value)| *value != blocks.worst);
             let (repeat, value) = raised.unwrap_or((repeat, blocks.worst));
             let mut detail = format!("from {:.0} s", value.start_s);
